@@ -1,0 +1,11 @@
+# Every library comes from a Debian 12 package; tools/install_dependencies.sh names them.
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(Boost REQUIRED)  # Boost.Graph: headers only
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(simgrid REQUIRED IMPORTED_TARGET simgrid)  # the package has no CMake configuration

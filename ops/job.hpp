@@ -1,0 +1,43 @@
+#pragma once
+
+/// @file
+/// A Job: Programs, and which rank on which GPU runs which of them. The executor's whole input about work.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/program.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// Ranks that communicate; the order is the order of the ring, of splits and of roots.
+struct ProcessGroup {
+  std::string name;
+  std::vector<std::uint32_t> ranks;  ///< global rank numbers, each once
+};
+
+/// One rank. Slots say what differs between ranks that share a Program (Instruction::per_rank).
+struct RankAssignment {
+  VertexId gpu = 0;
+  std::uint32_t program = 0;                    ///< index into Job::programs
+  std::vector<std::uint32_t> groups;            ///< by Program::groups: index into Job::groups
+  std::vector<std::uint32_t> kernel_slots;      ///< by slot: index into Program::kernels
+  std::vector<std::uint32_t> collective_slots;  ///< by slot: index into Program::collectives
+};
+
+struct Job {
+  std::vector<std::shared_ptr<const Program>> programs;
+  std::vector<ProcessGroup> groups;
+  std::vector<RankAssignment> ranks;
+  int steps = 1;  ///< how often every rank repeats its program, >= 1
+};
+
+/// Checks that every index of the job points somewhere, every group member runs a program that knows the
+/// group, ranges are closed, events are recorded before they are waited for.
+/// @throws std::invalid_argument naming rank, thread and instruction
+void check(const Job& job);
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+#pragma once
+
+/// @file
+/// A kernel call: what a GPU is asked to do, without saying how long it takes.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace lockstep {
+
+enum class DataType : std::uint8_t { FP32, TF32, FP16, BF16, FP8, INT32, INT64, BOOL };
+
+/// Bytes of one element in memory. TF32 is stored as FP32.
+[[nodiscard]] Bytes size_of(DataType type);
+
+enum class Direction : std::uint8_t { Forward, Backward };
+
+/// C[m,n] = A[m,k] B[k,n], batch times.
+struct Gemm {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool operator==(const Gemm&) const = default;
+};
+
+/// Element-wise arithmetic over @p elements outputs.
+struct Pointwise {
+  std::int64_t elements = 0;
+  double reads = 1;   ///< tensors of `elements` elements of the call's type read (fractions for broadcasts)
+  double writes = 1;  ///< likewise written
+  double flops = 1;   ///< arithmetic per element
+  bool operator==(const Pointwise&) const = default;
+};
+
+/// Sum (or the like) over @p columns for each of @p rows; `across_rows` sums the rows of a rows x columns
+/// matrix instead (bias gradients).
+struct Reduction {
+  std::int64_t rows = 1, columns = 0;
+  bool across_rows = false;
+  bool operator==(const Reduction&) const = default;
+};
+
+/// Pieces put together (or taken apart) by copying.
+struct Concat {
+  std::int64_t elements = 0;
+  std::int64_t pieces = 1;
+  bool operator==(const Concat&) const = default;
+};
+
+/// [batch, rows, columns] -> [batch, columns, rows].
+struct Transpose {
+  std::int64_t batch = 1, rows = 0, columns = 0;
+  bool operator==(const Transpose&) const = default;
+};
+
+/// Gathers (forward) or scatters (backward) the lower triangle of [batch, n, n] matrices (DLRM interaction).
+struct TriangularIndex {
+  std::int64_t batch = 1, n = 0;
+  bool diagonal = false;
+  Direction direction = Direction::Forward;
+  bool operator==(const TriangularIndex&) const = default;
+};
+
+struct Softmax {
+  std::int64_t rows = 0, columns = 0;
+  Direction direction = Direction::Forward;
+  bool logarithm = false;
+  bool operator==(const Softmax&) const = default;
+};
+
+/// PyTorch launches three kernels over a pass: forward; gradient of the input; gradients of gain and bias.
+struct LayerNorm {
+  enum class Part : std::uint8_t { Forward, InputGradient, ParameterGradient };
+  std::int64_t rows = 0, columns = 0;
+  Part part = Part::Forward;
+  bool operator==(const LayerNorm&) const = default;
+};
+
+struct FlashAttention {
+  std::int64_t batch = 1, heads = 1, queries = 0, keys = 0, head_size = 0;
+  bool causal = true;
+  Direction direction = Direction::Forward;
+  bool operator==(const FlashAttention&) const = default;
+};
+
+/// One embedding table as a look-up sees it.
+struct EmbeddingTable {
+  std::int64_t rows = 0;
+  std::int64_t dimension = 0;
+  double pooling_factor = 1;  ///< mean look-ups per bag
+  /// Look-ups per distinct row in one batch (>= 1); 0: follows from uniform random indices.
+  double reuse_factor = 0;
+  bool operator==(const EmbeddingTable&) const = default;
+};
+
+enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW };
+
+/// A table-batched embedding call: `batch` bags of every table; backward applies the optimizer in place
+/// (fused).
+struct EmbeddingBags {
+  std::int64_t batch = 0;
+  std::vector<EmbeddingTable> tables;
+  Direction direction = Direction::Forward;
+  Optimizer optimizer = Optimizer::Sgd;
+  bool operator==(const EmbeddingBags&) const = default;
+};
+
+/// Rows of a dense table picked by index (forward), or gradients added into it (backward): nn.Embedding.
+struct IndexSelect {
+  std::int64_t table_rows = 0, picks = 0, columns = 0;
+  Direction direction = Direction::Forward;
+  bool operator==(const IndexSelect&) const = default;
+};
+
+/// One (multi-tensor or per-tensor) optimizer kernel over @p parameters elements of @p tensors tensors.
+/// Which passes over memory: `reads` and `writes` in tensors of `parameters` elements.
+struct OptimizerUpdate {
+  Optimizer optimizer = Optimizer::Sgd;
+  std::int64_t parameters = 0, tensors = 1;
+  double reads = 2, writes = 1, flops = 2;
+  bool operator==(const OptimizerUpdate&) const = default;
+};
+
+/// A copy within the GPU, or between it and host memory.
+struct Memcpy {
+  enum class Path : std::uint8_t { HostToDevice, DeviceToHost, DeviceToDevice };
+  Bytes size;
+  Path path = Path::DeviceToDevice;
+  bool pinned = true;  ///< host side page-locked
+  bool operator==(const Memcpy&) const = default;
+};
+
+struct Memset {
+  Bytes size;
+  bool operator==(const Memset&) const = default;
+};
+
+/// Work whose duration is given: replayed traces and synthetic programs.
+struct Timed {
+  Seconds duration;
+  bool operator==(const Timed&) const = default;
+};
+
+using KernelWork =
+    std::variant<Gemm, Pointwise, Reduction, Concat, Transpose, TriangularIndex, Softmax, LayerNorm,
+                 FlashAttention, EmbeddingBags, IndexSelect, OptimizerUpdate, Memcpy, Memset, Timed>;
+
+/// A kernel as a profiler would list it. Keep names few (they colour the timeline); sizes belong in the work.
+struct KernelCall {
+  std::string name;
+  DataType type = DataType::FP32;
+  KernelWork work;
+  bool operator==(const KernelCall&) const = default;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "base/units.hpp"
+#include "ops/kernel.hpp"
+#include "topology/gpu_spec.hpp"
+
+namespace lockstep {
+
+/// Where a duration comes from, best first.
+enum class Provenance : std::uint8_t {
+  Measured,    ///< replayed from a trace
+  Calibrated,  ///< a formula whose constants were fitted to measurements of this GPU
+  Derived,     ///< the same formula with constants from a data sheet or another generation
+};
+
+/// What a model says about one kernel call on one GPU.
+struct Prediction {
+  Seconds duration;  ///< >= 0, from the kernel's start to its end on the stream
+  double band = 0;   ///< relative half-width: the truth is expected within duration * (1 +- band)
+  Provenance provenance = Provenance::Derived;
+  bool in_range = true;  ///< false when asked outside the range the model was checked on
+};
+
+/// How long one kind of kernel takes. Stateless and deterministic.
+class KernelModel {
+ public:
+  virtual ~KernelModel() = default;
+
+  /// Name and source, e.g. "gemm: wave-quantised roofline".
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  [[nodiscard]] virtual Prediction predict(const KernelCall& call, const GpuSpec& gpu) const = 0;
+};
+
+/// The model that answers for @p call: one per alternative of KernelWork.
+[[nodiscard]] const KernelModel& model_for(const KernelCall& call);
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#pragma once
+
+/// @file
+/// A Program: what one rank does in one step. Immutable, compact, shared by all ranks that do the same.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/collectives/collective.hpp"
+#include "ops/kernel.hpp"
+
+namespace lockstep {
+
+enum class Opcode : std::uint8_t {
+  HostWork,     ///< the thread computes for `cost`; operand: name
+  RangeBegin,   ///< opens a named span on the thread; operand: name
+  RangeEnd,     ///< closes the innermost one
+  Launch,       ///< puts a kernel on a stream; operand: kernel, or slot when per_rank
+  Collective,   ///< puts a communication kernel on a stream; operand: collective, or slot when per_rank
+  RecordEvent,  ///< cudaEventRecord; operand: event
+  StreamWait,   ///< cudaStreamWaitEvent on the latest record issued before it; operand: event
+  WaitEvent,    ///< the thread blocks until the latest record of the event issued before it; operand: event
+  WaitStream,   ///< the thread blocks until everything issued to the stream has ended
+  WaitDevice,   ///< the thread blocks until everything issued to all streams of the rank has ended
+  Post,         ///< lets another thread of the rank go on; operand: flag
+  Await,        ///< blocks until the flag was posted as often as this thread has awaited it; operand: flag
+};
+
+/// 16 bytes. `lead` is host time before the instruction (the T1, T2, T3, T5 gaps), `cost` its own host time
+/// (T4).
+struct Instruction {
+  Opcode op = Opcode::HostWork;
+  std::uint8_t stream = 0;
+  bool per_rank = false;  ///< operand is a slot of RankAssignment, because ranks differ here
+  std::uint8_t reserved = 0;
+  std::uint32_t operand = 0;
+  float lead = 0;  ///< seconds
+  float cost = 0;  ///< seconds
+};
+static_assert(sizeof(Instruction) == 16);
+
+/// Every index in an instruction points into one of these tables; equal entries are stored once.
+struct Program {
+  struct Thread {
+    std::string name;
+    std::vector<Instruction> instructions;
+  };
+
+  std::vector<Thread> threads;
+  std::vector<std::string> streams;  ///< at most 256
+  std::vector<std::string> groups;   ///< names of the process groups used: "world", "tp", ...
+  std::vector<std::string> names;
+  std::vector<KernelCall> kernels;
+  std::vector<CollectiveCall> collectives;
+  std::uint32_t events = 0;  ///< number of event ids
+  std::uint32_t flags = 0;   ///< number of host flags
+};
+
+}  // namespace lockstep

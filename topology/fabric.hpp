@@ -1,0 +1,79 @@
+#pragma once
+
+/// @file
+/// The machine as a graph: devices are vertices, directed typed links are edges (Boost.Graph).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace lockstep {
+
+enum class VertexKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, CpuSocket, Nic, LeafSwitch, SpineSwitch };
+enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network };
+
+using VertexId = std::uint32_t;  ///< index into Fabric::vertices()
+using LinkId = std::uint32_t;    ///< index into Fabric::links()
+
+/// A device. Switches of the cluster's network belong to no node.
+struct Vertex {
+  VertexKind kind = VertexKind::Gpu;
+  int node = -1;      ///< node number, -1 for leaf and spine switches
+  int index = 0;      ///< number among its kind in its node (or in the network)
+  std::string name;   ///< unique, e.g. `node0.gpu3`, `leaf2`
+  std::string model;  ///< GPUs: the name of the GpuSpec; else empty
+};
+
+/// One direction of a link.
+struct Link {
+  VertexId from = 0;
+  VertexId to = 0;
+  LinkKind kind = LinkKind::NvLink;
+  BytesPerSecond bandwidth;  ///< > 0, payload rate of this direction
+  Seconds latency;           ///< >= 0, per traversal
+  std::string name;          ///< unique, `from->to`, numbered when there are several
+};
+
+/// The links a message crosses, in order. A vertex to itself crosses none.
+struct Route {
+  std::vector<LinkId> links;
+  Seconds latency;  ///< sum over the links
+};
+
+/// An immutable machine. Routes are deterministic: the same ends and flow give the same route.
+class Fabric {
+ public:
+  /// @throws std::invalid_argument naming the vertex or link for: a bandwidth <= 0, a negative latency, a
+  ///   self-link, an unknown vertex, two vertices of one name, a GPU that another GPU cannot reach
+  Fabric(std::vector<Vertex> vertices, std::vector<Link> links);
+  ~Fabric();
+  Fabric(Fabric&&) noexcept;
+  Fabric& operator=(Fabric&&) noexcept;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  [[nodiscard]] std::span<const Vertex> vertices() const;
+  [[nodiscard]] std::span<const Link> links() const;
+
+  /// All GPUs in rank order: by node, then by index.
+  [[nodiscard]] std::span<const VertexId> gpus() const;
+
+  /// The socket whose memory holds the buffers that @p gpu copies from and to: the nearest one.
+  [[nodiscard]] VertexId host_memory_of(VertexId gpu) const;
+
+  /// Shortest by latency, then by hops; GPUs leave their node through the NIC that is nearest (rail
+  /// preference: of equally near NICs the one whose index equals the GPU's modulo their number); among
+  /// equal-cost network paths ECMP picks by a hash of (from, to, flow), stated in docs/topology.md.
+  /// @param flow tells parallel connections between the same two ends apart (NCCL channels)
+  [[nodiscard]] Route route(VertexId from, VertexId to, std::uint64_t flow = 0) const;
+
+ private:
+  class Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace lockstep
