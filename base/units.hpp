@@ -108,7 +108,8 @@ LOCKSTEP_UNIT(TFLOPS, FlopsPerSecond, 1e12)
 }  // namespace literals
 
 /// Written with the prefix that leaves 1 to 999 before the point, four significant digits:
-/// `12.3 us`, `3.35 TB/s`. Decimal prefixes only; parses back (base/parse_units) to within 1e-3.
+/// `12.3 us`, `3.35 TB/s`. Decimal prefixes; times from ns to s, the rest from
+/// 1 to P. Parses back (base/parse_units) to within 1e-3.
 std::string to_string(Seconds t);
 std::string to_string(Bytes size);
 std::string to_string(Flops work);

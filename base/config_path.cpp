@@ -1,0 +1,148 @@
+#include "base/config_path.hpp"
+
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+
+#include "base/suggest.hpp"
+
+namespace lockstep {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kScenarioFile = "scenario.yaml";
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+std::vector<fs::path> content(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator{folder, ignored}) {
+    found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::vector<std::string> sorted(const std::set<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+ConfigPath ConfigPath::standard() {
+  if (const char* home = std::getenv("LOCKSTEP_HOME"); home != nullptr && *home != '\0') {
+    return ConfigPath{{fs::path{home}}};
+  }
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path source = LOCKSTEP_SOURCE_DIR;
+  std::vector<fs::path> roots;
+  for (const fs::path& root : {program / "../share/lockstep", program / "..", source}) {
+    if (!program.empty() || root == source) {
+      if (is_folder(root / "configs") || is_folder(root / "scenarios")) {
+        roots.push_back(root.lexically_normal());
+      }
+    }
+  }
+  return ConfigPath{std::move(roots)};
+}
+
+ConfigPath ConfigPath::beside(const fs::path& folder) const {
+  ConfigPath path = *this;
+  path.beside_.insert(path.beside_.begin(), folder.empty() ? fs::path{"."} : folder);
+  return path;
+}
+
+std::vector<fs::path> ConfigPath::folders_of(const std::string& kind) const {
+  std::vector<fs::path> folders;
+  for (const fs::path& folder : beside_) {
+    folders.push_back(folder / kind);
+  }
+  for (const fs::path& root : roots_) {
+    folders.push_back(root / "configs" / kind);
+  }
+  return folders;
+}
+
+fs::path ConfigPath::find(const std::string& kind, const std::string& name) const {
+  for (const fs::path& folder : folders_of(kind)) {
+    const fs::path file = (folder / (name + ".yaml")).lexically_normal();
+    if (is_file(file)) {
+      return file;
+    }
+  }
+  const std::vector<std::string> known = names(kind);
+  throw std::invalid_argument{"there is no '" + name + "' in configs/" + kind +
+                              (known.empty() ? ", which holds nothing" : did_you_mean(name, known))};
+}
+
+fs::path ConfigPath::find_scenario(const std::string& name_or_path) const {
+  const fs::path given{name_or_path};
+  if (is_file(given)) {
+    return given;
+  }
+  if (is_file(given / kScenarioFile)) {
+    return given / kScenarioFile;
+  }
+  for (const fs::path& root : roots_) {
+    const fs::path file = root / "scenarios" / name_or_path / kScenarioFile;
+    if (is_file(file)) {
+      return file;
+    }
+  }
+  throw std::invalid_argument{"there is no scenario '" + name_or_path +
+                              "', neither a file nor a shipped one" +
+                              did_you_mean(name_or_path, scenarios())};
+}
+
+std::vector<std::string> ConfigPath::kinds() const {
+  std::set<std::string> kinds;
+  for (const fs::path& root : roots_) {
+    for (const fs::path& folder : content(root / "configs")) {
+      if (is_folder(folder)) {
+        kinds.insert(folder.filename().string());
+      }
+    }
+  }
+  return sorted(kinds);
+}
+
+std::vector<std::string> ConfigPath::names(const std::string& kind) const {
+  std::set<std::string> names;
+  for (const fs::path& folder : folders_of(kind)) {
+    for (const fs::path& file : content(folder)) {
+      if (file.extension() == ".yaml") {
+        names.insert(file.stem().string());
+      }
+    }
+  }
+  return sorted(names);
+}
+
+std::vector<std::string> ConfigPath::scenarios() const {
+  std::set<std::string> names;
+  for (const fs::path& root : roots_) {
+    for (const fs::path& folder : content(root / "scenarios")) {
+      if (is_file(folder / kScenarioFile)) {
+        names.insert(folder.filename().string());
+      }
+    }
+  }
+  return sorted(names);
+}
+
+bool is_path(const std::string& name_or_path) {
+  const std::string extension = fs::path{name_or_path}.extension().string();
+  return name_or_path.find('/') != std::string::npos || extension == ".yaml" || extension == ".yml";
+}
+
+}  // namespace lockstep

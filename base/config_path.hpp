@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Where named configurations (`configs/<kind>/<name>.yaml`) and scenarios (`scenarios/<name>/scenario.yaml`)
+/// are looked up. The first root that has a name wins.
+class ConfigPath {
+ public:
+  explicit ConfigPath(std::vector<std::filesystem::path> roots) : roots_{std::move(roots)} {}
+
+  /// The root $LOCKSTEP_HOME when it is set; else whichever of these exist: `../share/lockstep` and `..` seen
+  /// from the executable, and the source tree this was built from.
+  static ConfigPath standard();
+
+  /// Looks first in `<folder>/<kind>/<name>.yaml`: configurations a scenario brings along.
+  [[nodiscard]] ConfigPath beside(const std::filesystem::path& folder) const;
+
+  /// The file of a configuration, e.g. ("gpus", "a100").
+  /// @throws std::invalid_argument with the names there are, or the one that was meant
+  [[nodiscard]] std::filesystem::path find(const std::string& kind, const std::string& name) const;
+
+  /// The file of a scenario: a shipped one by its name, any by its file or folder.
+  /// @throws std::invalid_argument as find()
+  [[nodiscard]] std::filesystem::path find_scenario(const std::string& name_or_path) const;
+
+  [[nodiscard]] std::vector<std::string> kinds() const;                         ///< sorted
+  [[nodiscard]] std::vector<std::string> names(const std::string& kind) const;  ///< sorted
+  [[nodiscard]] std::vector<std::string> scenarios() const;                     ///< sorted
+
+ private:
+  [[nodiscard]] std::vector<std::filesystem::path> folders_of(const std::string& kind) const;
+
+  std::vector<std::filesystem::path> roots_;
+  std::vector<std::filesystem::path> beside_;
+};
+
+/// True for what is a path rather than a name: it has a '/' or ends in .yaml or .yml.
+bool is_path(const std::string& name_or_path);
+
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+#include "base/reading.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kFrom = "from";
+
+}  // namespace
+
+void Reading::document(const YamlDocument& document, const std::function<void(const YamlNode&)>& read) {
+  open(document, {}, read);
+}
+
+void Reading::named(const std::string& kind, const YamlNode& node,
+                    const std::function<void(const YamlNode&, const std::string& name)>& read) {
+  const YamlEntry* from = node.find(kFrom);
+  if (node.kind == YamlNode::Kind::Mapping && from == nullptr) {
+    return read(node, "");
+  }
+  const YamlNode& name = from != nullptr ? from->value : node;
+  if (name.kind != YamlNode::Kind::Scalar) {
+    return complain(name.at,
+                    "expected a name of configs/" + kind + ", a file or a mapping, not " + in_words(name));
+  }
+  std::string file;
+  try {
+    file = file_of(kind, name);
+  } catch (const std::invalid_argument& problem) {
+    return complain(name.at, problem.what());
+  }
+  read_from(file, name, [&](const YamlNode& root) {
+    if (from == nullptr) {
+      return read(root, name.scalar);
+    }
+    YamlNode changes = node;
+    std::erase_if(changes.entries, [](const YamlEntry& entry) { return entry.key == kFrom; });
+    read(overlaid(root, std::move(changes)), name.scalar);
+  });
+}
+
+std::string Reading::file_of(const std::string& kind, const YamlNode& name) const {
+  if (!is_path(name.scalar)) {
+    return configs_.find(kind, name.scalar).string();
+  }
+  // A path from the command line is seen from where the command runs.
+  const bool in_file = name.at.line > 0;
+  const fs::path folder = in_file ? fs::path{name.at.file}.parent_path() : fs::path{};
+  return (folder / name.scalar).lexically_normal().string();
+}
+
+void Reading::read_from(const std::string& file, const YamlNode& name,
+                        const std::function<void(const YamlNode&)>& read) {
+  try {
+    const YamlDocument document = YamlDocument::from_file(file);
+    open(document, name.at, read);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) {
+      complain(problem.where, problem.message + " (named at " + to_string(name.at) + ")");
+    }
+  }
+}
+
+void Reading::open(const YamlDocument& document, const SourceLocation& named_at,
+                   const std::function<void(const YamlNode&)>& read) {
+  open_.push_back({&document, named_at});
+  for (const Problem& problem : document.problems()) {
+    complain(problem.where, problem.message);
+  }
+  read(document.root());
+  open_.pop_back();
+}
+
+void Reading::complain(const SourceLocation& where, const std::string& message) {
+  std::string chain;
+  SourceLocation at = where;
+  for (auto it = open_.rbegin(); it != open_.rend(); ++it) {
+    if (it->document->covers(at.file)) {
+      chain += it->document->inclusion_of(at.file);
+      if (!it->named_at.file.empty()) {
+        chain += " (named at " + to_string(it->named_at) + ")";
+        at = it->named_at;
+      }
+    }
+  }
+  problems_.push_back({where, message + chain});
+}
+
+void Reading::finish() {
+  if (problems_.empty()) {
+    return;
+  }
+  std::vector<std::string> files;  // in the order in which they were first complained of
+  const auto rank = [&](const Problem& problem) {
+    const auto found = std::find(files.begin(), files.end(), problem.where.file);
+    return std::tuple{found - files.begin(), problem.where.line, problem.where.column};
+  };
+  for (const Problem& problem : problems_) {
+    if (std::find(files.begin(), files.end(), problem.where.file) == files.end()) {
+      files.push_back(problem.where.file);
+    }
+  }
+  std::stable_sort(problems_.begin(), problems_.end(),
+                   [&](const Problem& a, const Problem& b) { return rank(a) < rank(b); });
+  throw InputError{std::move(problems_)};
+}
+
+}  // namespace lockstep

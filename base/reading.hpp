@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/config_path.hpp"
+#include "base/error.hpp"
+#include "base/yaml_document.hpp"
+
+namespace lockstep {
+
+/// One reading of a configuration and of the files it names: where they are found, and all that is wrong.
+class Reading {
+ public:
+  explicit Reading(const ConfigPath& configs) : configs_{configs} {}
+
+  /// Hands over the root of a document. What is wrong with its files is reported with the chain of includes
+  /// that led to them.
+  void document(const YamlDocument& document, const std::function<void(const YamlNode&)>& read);
+
+  /// Hands over what a Named<T> stands for (base/named.hpp) and its name, "" for a mapping in place;
+  /// complains of a name or file that cannot be had.
+  void named(const std::string& kind, const YamlNode& node,
+             const std::function<void(const YamlNode&, const std::string& name)>& read);
+
+  void complain(const SourceLocation& where, const std::string& message);
+  [[nodiscard]] std::size_t complaints() const { return problems_.size(); }
+
+  /// @throws InputError with all complaints, file by file in the order of lines, if there are any
+  void finish();
+
+ private:
+  struct Open {
+    const YamlDocument* document;
+    SourceLocation named_at;
+  };
+
+  [[nodiscard]] std::string file_of(const std::string& kind, const YamlNode& name) const;
+  void read_from(const std::string& file, const YamlNode& name,
+                 const std::function<void(const YamlNode&)>& read);
+  void open(const YamlDocument& document, const SourceLocation& named_at,
+            const std::function<void(const YamlNode&)>& read);
+
+  const ConfigPath& configs_;
+  std::vector<Open> open_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#include "base/yaml_reader.hpp"
+
+#include <algorithm>
+
+#include "base/suggest.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string prefixed(const std::string& key, const std::string& message) {
+  return key.empty() ? message : key + ": " + message;
+}
+
+const char* expected(YamlNode::Kind kind) {
+  switch (kind) {
+    case YamlNode::Kind::Mapping:
+      return "a mapping (key: value)";
+    case YamlNode::Kind::Sequence:
+      return "a list, e.g. [a, b]";
+    case YamlNode::Kind::Scalar:
+      return "one value";
+    case YamlNode::Kind::Null:
+      break;
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+const YamlNode* MappingReader::take(const char* key) {
+  known_.emplace_back(key);
+  const YamlEntry* entry = mapping_.find(key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
+
+void MappingReader::missing(const char* key, const char* meaning) const {
+  reading_.complain(mapping_.at, std::string{"missing key '"} + key + "' (" + meaning + ")");
+}
+
+void MappingReader::reject_strangers() const {
+  for (const YamlEntry& entry : mapping_.entries) {
+    if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
+      reading_.complain(entry.at, "unknown key '" + entry.key + "'" + did_you_mean(entry.key, known_));
+    }
+  }
+}
+
+namespace reader_detail {
+
+bool expect(YamlNode::Kind kind, const YamlNode& node, const std::string& key, Reading& reading) {
+  if (node.kind == kind) {
+    return true;
+  }
+  complain_of_value(node, key, std::string{"expected "} + expected(kind) + ", not " + in_words(node),
+                    reading);
+  return false;
+}
+
+void complain_of_choice(const YamlNode& node, const std::string& key, const std::vector<std::string>& names,
+                        Reading& reading) {
+  complain_of_value(node, key, "there is no '" + node.scalar + "'" + did_you_mean(node.scalar, names),
+                    reading);
+}
+
+void complain_of_check(const YamlNode& mapping, const std::invalid_argument& problem, Reading& reading) {
+  const auto* at_field = dynamic_cast<const FieldError*>(&problem);
+  const std::string key = at_field == nullptr ? "" : at_field->key();
+  const YamlEntry* entry = mapping.find(key);
+  complain_of_value(entry == nullptr ? mapping : entry->value, key, problem.what(), reading);
+}
+
+void complain_of_value(const YamlNode& node, const std::string& key, const std::string& what,
+                       Reading& reading) {
+  reading.complain(node.at, prefixed(key, what));
+}
+
+}  // namespace reader_detail
+}  // namespace lockstep

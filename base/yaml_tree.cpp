@@ -1,0 +1,116 @@
+#include "base/yaml_tree.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+/// Far above any configuration, far below what a nest of aliases ("billion laughs") can ask for.
+constexpr int kMaximumDepth = 64;
+constexpr int kMaximumNodes = 1'000'000;
+
+constexpr const char* kMergeKey = "<<";
+
+/// Copies yaml-cpp's nodes, whose aliases are shared, into a tree.
+class Copy {
+ public:
+  Copy(const std::string& file, std::vector<Problem>& problems) : file_{file}, problems_{problems} {}
+
+  YamlNode node(const YAML::Node& source, int depth = 0) {
+    if (depth > kMaximumDepth || ++nodes_ > kMaximumNodes) {
+      throw InputError{at(source), "nested too deeply: is an alias part of what it stands for?"};
+    }
+    YamlNode copy;
+    copy.at = at(source);
+    if (source.IsScalar()) {
+      copy.kind = YamlNode::Kind::Scalar;
+      copy.scalar = source.Scalar();
+    } else if (source.IsSequence()) {
+      copy.kind = YamlNode::Kind::Sequence;
+      for (const YAML::Node& item : source) {
+        copy.items.push_back(node(item, depth + 1));
+      }
+    } else if (source.IsMap()) {
+      copy.kind = YamlNode::Kind::Mapping;
+      mapping(source, copy, depth);
+    }
+    return copy;
+  }
+
+ private:
+  void mapping(const YAML::Node& source, YamlNode& copy, int depth) {
+    YamlNode merged;
+    bool merges = false;
+    for (const auto& entry : source) {
+      if (!entry.first.IsScalar()) {
+        problems_.push_back({at(entry.first), "a key must be a word"});
+        continue;
+      }
+      const std::string& key = entry.first.Scalar();
+      const bool twice = key == kMergeKey ? std::exchange(merges, true) : copy.find(key) != nullptr;
+      if (twice) {
+        problems_.push_back({at(entry.first), "key '" + key + "' is given twice"});
+      } else if (key == kMergeKey) {
+        merged = node(entry.second, depth + 1);
+      } else {
+        copy.entries.push_back({key, at(entry.first), node(entry.second, depth + 1)});
+      }
+    }
+    if (merges) {
+      merge(std::move(merged), copy);
+    }
+  }
+
+  /// https://yaml.org/type/merge.html: a mapping, or a list of mappings of which the earlier win.
+  void merge(YamlNode source, YamlNode& into) {
+    if (source.kind == YamlNode::Kind::Sequence) {
+      for (YamlNode& item : source.items) {
+        if (item.kind == YamlNode::Kind::Sequence) {
+          problems_.push_back({item.at, "<<: expected a mapping, not a list in a list"});
+        } else {
+          merge(std::move(item), into);
+        }
+      }
+    } else if (source.kind == YamlNode::Kind::Mapping) {
+      for (YamlEntry& entry : source.entries) {
+        if (into.find(entry.key) == nullptr) {
+          into.entries.push_back(std::move(entry));
+        }
+      }
+    } else {
+      problems_.push_back(
+          {source.at, "<<: expected an alias of a mapping (e.g. <<: *base), not " + in_words(source)});
+    }
+  }
+
+  [[nodiscard]] SourceLocation at(const YAML::Node& source) const {
+    return {file_, source.Mark().line + 1, source.Mark().column + 1};  // yaml-cpp counts from 0
+  }
+
+  const std::string& file_;
+  std::vector<Problem>& problems_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw InputError{
+          {file},
+          "holds " + std::to_string(documents.size()) + " YAML documents (separated by '---'); expected one"};
+    }
+    if (documents.empty()) {
+      return yaml_node(YamlNode::Kind::Null, {file, 1, 1});
+    }
+    return Copy{file, problems}.node(documents.front());
+  } catch (const YAML::Exception& error) {
+    throw InputError{{file, error.mark.line + 1, error.mark.column + 1}, "not YAML: " + error.msg};
+  }
+}
+
+}  // namespace lockstep
