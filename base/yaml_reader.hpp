@@ -117,14 +117,14 @@ bool find_name(const std::string& text, Enum& value) {
 }
 
 template <class Map>
-void read_map(const YamlNode& node, Map& map, Reading& reading) {
+void read_map(const YamlNode& node, const std::string& key_of_map, Map& map, Reading& reading) {
   using Key = typename Map::key_type;
   map.clear();
   for (const YamlEntry& entry : node.entries) {
     Key key{};
     if constexpr (NamedEnum<Key>) {
       const YamlNode name = yaml_node(YamlNode::Kind::Scalar, entry.at, entry.key);
-      read_value(name, "key", key, reading);
+      read_value(name, key_of_map, key, reading);
     } else {
       key = entry.key;
     }
@@ -163,7 +163,7 @@ void read_value(const YamlNode& node, const std::string& key, T& value, Reading&
     }
   } else if constexpr (is_map<T>) {
     if (expect(YamlNode::Kind::Mapping, node, key, reading)) {
-      read_map(node, value, reading);
+      read_map(node, key, value, reading);
     }
   } else if constexpr (NamedEnum<T>) {
     if (expect(YamlNode::Kind::Scalar, node, key, reading) && !find_name(node.scalar, value)) {

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <sstream>
 #include <utility>
 
 namespace lockstep {
@@ -56,6 +57,9 @@ class Copy {
         merged = node(entry.second, depth + 1);
       } else {
         copy.entries.push_back({key, at(entry.first), node(entry.second, depth + 1)});
+        if (entry.second.IsNull()) {  // yaml-cpp places it where the next token begins
+          copy.entries.back().value.at = copy.entries.back().at;
+        }
       }
     }
     if (merges) {
@@ -94,6 +98,14 @@ class Copy {
   int nodes_ = 0;
 };
 
+bool is_indented_by_tab(const std::string& text, int line) {
+  std::istringstream lines{text};
+  std::string content;
+  for (int i = 0; i <= line && std::getline(lines, content); ++i) {
+  }
+  return content.find('\t') < content.find_first_not_of(" \t");
+}
+
 }  // namespace
 
 YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
@@ -109,7 +121,9 @@ YamlNode parse_yaml(const std::string& text, const std::string& file, std::vecto
     }
     return Copy{file, problems}.node(documents.front());
   } catch (const YAML::Exception& error) {
-    throw InputError{{file, error.mark.line + 1, error.mark.column + 1}, "not YAML: " + error.msg};
+    throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
+                     "not YAML: " + error.msg +
+                         (is_indented_by_tab(text, error.mark.line) ? " (tabs cannot indent)" : "")};
   }
 }
 
