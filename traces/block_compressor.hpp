@@ -17,6 +17,7 @@ namespace lockstep {
 /// A piece of one file: `dictionary` bytes that came before it, then `size` bytes of its own.
 struct TextBlock {
   std::unique_ptr<char[]> memory;
+  std::size_t capacity = 0;    ///< of memory
   std::size_t dictionary = 0;  ///< at most 32 KiB, deflate's window
   std::size_t size = 0;
   bool last = false;
@@ -48,6 +49,9 @@ class BlockCompressor {
   BlockCompressor(const BlockCompressor&) = delete;
   BlockCompressor& operator=(const BlockCompressor&) = delete;
 
+  /// Memory for a block: that of one which is done, where there is one.
+  [[nodiscard]] TextBlock new_block(std::size_t capacity);
+
   /// @p sink must live until it has accepted the block.
   void submit(DeflatedBlockSink& sink, std::uint64_t sequence, TextBlock block);
 
@@ -60,12 +64,14 @@ class BlockCompressor {
   };
 
   void work();
+  void run(Task task, Deflater& deflater);
 
   int level_;
   std::size_t capacity_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Task> queue_;
+  std::vector<TextBlock> spare_;  ///< memory to use again
   bool closing_ = false;
   std::unique_ptr<Deflater> own_;
   std::vector<std::thread> workers_;

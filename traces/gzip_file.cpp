@@ -39,7 +39,7 @@ GzipFile::GzipFile(std::filesystem::path path, BlockCompressor& compressor, std:
   }
   std::fclose(file);
   store(kHeader.data(), kHeader.size());
-  begin_block();
+  begin_block(0);
 }
 
 GzipFile::~GzipFile() {
@@ -51,13 +51,14 @@ GzipFile::~GzipFile() {
 }
 
 char* GzipFile::reserve(std::size_t size) {
-  if (used_ + size > capacity_) {  // a piece longer than the slack: grow this block
-    capacity_ = used_ + size;
-    auto larger = std::make_unique_for_overwrite<char[]>(block_.dictionary + capacity_);
-    std::memcpy(larger.get(), block_.memory.get(), block_.dictionary + used_);
-    block_.memory = std::move(larger);
+  const std::size_t filled = block_.dictionary + used_;
+  if (filled + size > block_.capacity) {  // a piece longer than the slack
+    TextBlock larger = compressor_.new_block(filled + size);
+    std::memcpy(larger.memory.get(), block_.memory.get(), filled);
+    larger.dictionary = block_.dictionary;
+    block_ = std::move(larger);
   }
-  return block_.memory.get() + block_.dictionary + used_;
+  return block_.memory.get() + filled;
 }
 
 void GzipFile::commit(const char* end) {
@@ -79,9 +80,8 @@ void GzipFile::submit(bool last) {
   full.last = last;
   if (!last) {
     // The next block continues deflate's window with the end of this one.
-    block_.dictionary = std::min(kWindow, full.dictionary + used_);
     const char* const end = full.memory.get() + full.dictionary + used_;
-    begin_block();
+    begin_block(std::min(kWindow, full.dictionary + used_));
     std::memcpy(block_.memory.get(), end - block_.dictionary, block_.dictionary);
   }
   submitted_text_ += full.size;
@@ -89,10 +89,10 @@ void GzipFile::submit(bool last) {
   compressor_.submit(*this, submitted_++, std::move(full));
 }
 
-void GzipFile::begin_block() {
-  constexpr std::size_t kSlack = 8192;  // most events end a block without growing it
-  capacity_ = block_size_ + kSlack;
-  block_.memory = std::make_unique_for_overwrite<char[]>(block_.dictionary + capacity_);
+void GzipFile::begin_block(std::size_t dictionary) {
+  constexpr std::size_t kSlack = 8192;  // room for the event that ends a block
+  block_ = compressor_.new_block(kWindow + block_size_ + kSlack);
+  block_.dictionary = dictionary;
 }
 
 void GzipFile::accept(std::uint64_t sequence, DeflatedBlock block) noexcept {

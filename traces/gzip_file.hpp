@@ -47,7 +47,7 @@ class GzipFile final : private DeflatedBlockSink {
   void accept(std::uint64_t sequence, DeflatedBlock block) noexcept override;
   void store(const void* bytes, std::size_t size) noexcept;
   void submit(bool last);
-  void begin_block();
+  void begin_block(std::size_t dictionary);
   void wait_for_compressor();
 
   std::filesystem::path path_;
@@ -56,7 +56,6 @@ class GzipFile final : private DeflatedBlockSink {
   std::size_t block_size_;
 
   TextBlock block_;
-  std::size_t capacity_ = 0;  ///< of block_, its dictionary not counted
   std::size_t used_ = 0;
   std::uint64_t submitted_text_ = 0;
   std::uint64_t submitted_ = 0;  ///< blocks
