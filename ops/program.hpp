@@ -28,7 +28,8 @@ enum class Opcode : std::uint8_t {
 };
 
 /// 16 bytes. `lead` is host time before the instruction (the T1, T2, T3, T5 gaps), `cost` its own host time
-/// (T4).
+/// (T4). A wait pays its lead first (the gap and the call), then blocks, then pays `cost`: from the awaited
+/// moment, or from the call when that has passed, until the thread goes on.
 struct Instruction {
   Opcode op = Opcode::HostWork;
   std::uint8_t stream = 0;

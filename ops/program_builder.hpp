@@ -1,12 +1,13 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
+#include "ops/call_hash.hpp"
 #include "ops/host_overhead.hpp"
+#include "ops/intern_table.hpp"
 #include "ops/program.hpp"
 
 namespace lockstep {
@@ -19,7 +20,7 @@ using FlagId = std::uint32_t;
 
 /// Writes one rank's Program in the order in which its host threads would execute it, charging host overheads
 /// as it goes: T1 before an operator, T2 before its first launch, T4 for each launch, T5 between launches, T3
-/// after the last.
+/// after the last. Collectives and blocking calls count as launches; event calls cost only their T4.
 ///
 ///   ProgramBuilder rank{host};
 ///   const auto compute = rank.stream("compute");
@@ -30,18 +31,22 @@ class ProgramBuilder {
  public:
   explicit ProgramBuilder(HostOverheads host);
 
-  /// The id of a thread, stream, group, event or flag of that name, new or known.
+  /// The id of a thread, stream, group, event or flag of that name, new or known. Thread 0 is `main`.
+  /// @throws std::length_error beyond 256 threads or streams
   ThreadId thread(std::string_view name);
   StreamId stream(std::string_view name);
   GroupId group(std::string_view name);
   EventId event(std::string_view name);
   FlagId flag(std::string_view name);
 
-  /// What follows is executed by @p thread (the first thread until told otherwise).
+  /// What follows is executed by @p thread (`main` until told otherwise).
   void on(ThreadId thread);
+  [[nodiscard]] ThreadId current_thread() const { return current_; }
 
-  /// Opens and closes an operator: a range that charges T1, T2/T5 (on launches) and T3. Nested operators
-  /// charge no T1.
+  /// Opens and closes an operator: a range that charges T1, T2/T5 (on launches) and T3, or the duration
+  /// without launches. A nested operator is a range that charges nothing: the outermost operator's overheads
+  /// were measured from its own begin to its own end and hold those of its children.
+  /// @throws std::logic_error from end() and end_range() when the innermost open one is of the other kind
   void begin(std::string_view operator_name);
   void end();
 
@@ -76,17 +81,29 @@ class ProgramBuilder {
   [[nodiscard]] Program build() &&;
 
  private:
-  struct Scope;
-  void append(Instruction instruction);
-  [[nodiscard]] float lead_of_launch();
+  struct Scope {
+    bool is_operator = false;
+    bool charges = false;       // the outermost operator, whose overheads count
+    OperatorOverhead overhead;  // of the outermost operator
+    int launches = 0;           // made within it so far
+  };
+
+  void append(Opcode op, std::uint32_t operand, double lead, double cost, StreamId stream = 0,
+              bool per_rank = false);
+  void append_launch(Opcode op, StreamId stream, std::uint32_t operand, RuntimeCall call, bool per_rank);
+  void append_wait(Opcode op, StreamId stream, std::uint32_t operand);
+  void close(bool expect_operator);
+  [[nodiscard]] Scope* charging_scope();
+  [[nodiscard]] Seconds gap_before_launch();
+  [[nodiscard]] std::uint32_t name(std::string_view text);
 
   HostOverheads host_;
   Program program_;
   ThreadId current_ = 0;
-  std::vector<std::vector<Scope>> open_;  // per thread
-  std::vector<double> pending_lead_;      // per thread: host time charged to the next instruction
+  std::vector<std::vector<Scope>> open_;  // by thread
   std::map<std::string, std::uint32_t, std::less<>> events_, flags_, name_ids_;
-  std::multimap<std::size_t, std::uint32_t> kernel_ids_, collective_ids_;  // by hash
+  InternTable<KernelCall, &hash_of> kernels_;
+  InternTable<CollectiveCall, &hash_of> collectives_;
   std::uint32_t kernel_slots_ = 0, collective_slots_ = 0;
 };
 

@@ -19,23 +19,25 @@ enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network };
 using VertexId = std::uint32_t;  ///< index into Fabric::vertices()
 using LinkId = std::uint32_t;    ///< index into Fabric::links()
 
-/// A device. Switches of the cluster's network belong to no node.
+/// A device. What belongs to no node - leaf and spine switches, or a drawing without nodes - has node -1.
 struct Vertex {
   VertexKind kind = VertexKind::Gpu;
-  int node = -1;      ///< node number, -1 for leaf and spine switches
-  int index = 0;      ///< number among its kind in its node (or in the network)
-  std::string name;   ///< unique, e.g. `node0.gpu3`, `leaf2`
-  std::string model;  ///< GPUs: the name of the GpuSpec; else empty
+  int node = -1;          ///< node number, -1 for none
+  int index = 0;          ///< number among its kind in its node (or outside of nodes)
+  std::string name;       ///< unique, e.g. `node0.gpu3`, `leaf2`
+  std::string model;      ///< GPUs: the name of the GpuSpec; else empty
+  bool forwards = false;  ///< GPUs: passes on what is meant for others; every other kind always does
 };
 
-/// One direction of a link.
+/// One direction of a link. Several links may join the same two vertices: a message takes one of them, by
+/// hash. Links that stripe every message (the bricks of an NVLink) are one Link with the summed bandwidth.
 struct Link {
   VertexId from = 0;
   VertexId to = 0;
   LinkKind kind = LinkKind::NvLink;
   BytesPerSecond bandwidth;  ///< > 0, payload rate of this direction
   Seconds latency;           ///< >= 0, per traversal
-  std::string name;          ///< unique, `from->to`, numbered when there are several
+  std::string name{};        ///< unique; left empty: `from->to`, `from->to#2`, ... when there are several
 };
 
 /// The links a message crosses, in order. A vertex to itself crosses none.
@@ -45,10 +47,14 @@ struct Route {
 };
 
 /// An immutable machine. Routes are deterministic: the same ends and flow give the same route.
+///
+/// A node never forwards between other nodes, and GPUs forward only when told to. docs/topology.md states the
+/// rules. Safe to read from several threads.
 class Fabric {
  public:
-  /// @throws std::invalid_argument naming the vertex or link for: a bandwidth <= 0, a negative latency, a
-  ///   self-link, an unknown vertex, two vertices of one name, a GPU that another GPU cannot reach
+  /// @throws std::invalid_argument naming the vertex or link for: a bandwidth <= 0 or infinite, a latency < 0
+  ///   or > 100 s, a self-link, an unknown vertex, two vertices or links of one name, a GPU that another GPU
+  ///   cannot reach
   Fabric(std::vector<Vertex> vertices, std::vector<Link> links);
   ~Fabric();
   Fabric(Fabric&&) noexcept;
@@ -62,18 +68,28 @@ class Fabric {
   /// All GPUs in rank order: by node, then by index.
   [[nodiscard]] std::span<const VertexId> gpus() const;
 
-  /// The socket whose memory holds the buffers that @p gpu copies from and to: the nearest one.
+  /// The socket whose memory holds the buffers that @p gpu copies from and to: the nearest one of its node
+  /// (without nodes: of the machine), of equally near ones the lowest number.
+  /// @throws std::invalid_argument when there is none
   [[nodiscard]] VertexId host_memory_of(VertexId gpu) const;
 
   /// Shortest by latency, then by hops; GPUs leave their node through the NIC that is nearest (rail
   /// preference: of equally near NICs the one whose index equals the GPU's modulo their number); among
   /// equal-cost network paths ECMP picks by a hash of (from, to, flow), stated in docs/topology.md.
   /// @param flow tells parallel connections between the same two ends apart (NCCL channels)
+  /// @throws std::invalid_argument when no route exists (never between GPUs)
   [[nodiscard]] Route route(VertexId from, VertexId to, std::uint64_t flow = 0) const;
 
  private:
   class Graph;
   std::unique_ptr<Graph> graph_;
 };
+
+/// The least bandwidth on @p route; infinite for a route without links.
+[[nodiscard]] BytesPerSecond bottleneck(const Fabric& fabric, const Route& route);
+
+/// `gpu`, `nvswitch`, `pcie_switch`, ...; `nvlink`, `pcie`, ...: the words of the configuration files.
+[[nodiscard]] std::string to_string(VertexKind kind);
+[[nodiscard]] std::string to_string(LinkKind kind);
 
 }  // namespace lockstep

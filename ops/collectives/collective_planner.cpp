@@ -1,0 +1,191 @@
+#include "ops/collectives/collective_planner.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+#include "ops/collectives/plan_costs.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::array kProtocols{CommProtocol::LL, CommProtocol::LL128, CommProtocol::Simple};
+
+/// What a barrier sends: one element of an all-reduce, as PyTorch's ProcessGroupNCCL does.
+constexpr Bytes kBarrierMessage{4};
+
+std::vector<CommAlgorithm> candidates(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+      return {CommAlgorithm::Ring, CommAlgorithm::Tree};
+    case CollectiveKind::AllToAll:
+    case CollectiveKind::Send:
+    case CollectiveKind::Receive:
+      return {CommAlgorithm::Direct};
+    default:
+      return {CommAlgorithm::Ring};
+  }
+}
+
+[[noreturn]] void reject(CollectiveKind kind, const std::string& what) {
+  throw std::invalid_argument(to_string(kind) + ": " + what);
+}
+
+void check_position(CollectiveKind kind, const char* what, int position, std::size_t members) {
+  if (position < 0 || static_cast<std::size_t>(position) >= members) {
+    reject(kind, fmt::format("{} {} is not a position in a group of {}", what, position, members));
+  }
+}
+
+void check_matrix(const CollectiveRequest& request, std::size_t members) {
+  if (request.kind != CollectiveKind::AllToAll) {
+    reject(request.kind, "only an all-to-all has a byte matrix");
+  }
+  if (request.bytes.size() != members * members) {
+    reject(request.kind, fmt::format("{} byte counts for a group of {}, which needs {}", request.bytes.size(),
+                                     members, members * members));
+  }
+  for (const double bytes : request.bytes) {
+    if (!(bytes >= 0)) {
+      reject(request.kind, "a byte count is negative");
+    }
+  }
+}
+
+void check_request(const CollectiveRequest& request, std::size_t members) {
+  const CollectiveKind kind = request.kind;
+  if (request.size < Bytes{0}) {
+    reject(kind, "the size is negative");
+  }
+  check_position(kind, "root", request.root, members);
+  check_position(kind, "source", request.source, members);
+  const bool is_message = kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
+  if (is_message && request.root == request.source) {
+    reject(kind, "sender and receiver are the same member");
+  }
+  if (!request.bytes.empty()) {
+    check_matrix(request, members);
+  }
+}
+
+/// The request as the algorithms see it: a barrier is a small all-reduce; an uneven all-to-all progresses by
+/// the mean bytes a member sends.
+CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
+  if (request.kind == CollectiveKind::Barrier) {
+    request.kind = CollectiveKind::AllReduce;
+    request.size = kBarrierMessage;
+  }
+  if (!request.bytes.empty()) {
+    request.size = Bytes{std::accumulate(request.bytes.begin(), request.bytes.end(), 0.0) /
+                         static_cast<double>(members)};
+  }
+  return request;
+}
+
+}  // namespace
+
+/// A process group on the fabric, with what was worked out for it before.
+class CollectivePlanner::Group {
+ public:
+  Group(const Fabric& fabric, std::span<const VertexId> members)
+      : fabric_{fabric}, members_{members.begin(), members.end()}, layout_{lay_out(fabric, members)} {}
+
+  [[nodiscard]] const GroupLayout& layout() const { return layout_; }
+
+  const RoutedTraffic& traffic(const CommAlgorithmRow& row, const CollectiveRequest& request) {
+    if (!request.bytes.empty()) {  // every matrix is another shape
+      uneven_ = route(row, request);
+      return uneven_;
+    }
+    const auto key = std::tuple{row.id, request.kind, request.root, request.source};
+    const auto found = known_.find(key);
+    return found != known_.end() ? found->second : known_.emplace(key, route(row, request)).first->second;
+  }
+
+ private:
+  RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) const {
+    return route_traffic(fabric_, members_, layout_, row.traffic(request, layout_));
+  }
+
+  const Fabric& fabric_;
+  std::vector<VertexId> members_;
+  GroupLayout layout_;
+  std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
+  RoutedTraffic uneven_;
+};
+
+CollectivePlanner::CollectivePlanner(const Fabric& fabric, CollectiveOptions options)
+    : fabric_{&fabric}, options_{std::move(options)} {}
+CollectivePlanner::~CollectivePlanner() = default;
+CollectivePlanner::CollectivePlanner(CollectivePlanner&&) noexcept = default;
+CollectivePlanner& CollectivePlanner::operator=(CollectivePlanner&&) noexcept = default;
+
+CollectivePlanner::Group& CollectivePlanner::group(std::span<const VertexId> members) const {
+  std::vector<VertexId> key{members.begin(), members.end()};
+  const auto found = groups_.find(key);
+  if (found != groups_.end()) {
+    return *found->second;
+  }
+  auto fresh = std::make_unique<Group>(*fabric_, members);
+  return *groups_.emplace(std::move(key), std::move(fresh)).first->second;
+}
+
+CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
+                                       std::span<const VertexId> members) const {
+  check_request(request, members.size());
+  const CollectiveRequest wanted = normalised(request, members.size());
+  Group& here = group(members);
+  const auto fixed = options_.algorithm.find(request.kind);
+  const auto algorithms =
+      fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind);
+
+  std::optional<CollectivePlan> best;
+  std::string objections;
+  for (const CommAlgorithm algorithm : algorithms) {
+    const CommAlgorithmRow& row = row_of(algorithm);
+    if (const std::string_view objection = row.objection(wanted, here.layout()); !objection.empty()) {
+      objections += fmt::format("{}{}", objections.empty() ? "" : "; ", objection);
+      continue;
+    }
+    for (const CommProtocol protocol : kProtocols) {
+      const std::optional<ProtocolCosts>& costs = options_.profile.of(algorithm).of(protocol);
+      if (!costs || (options_.protocol && *options_.protocol != protocol)) {
+        continue;
+      }
+      CollectivePlan candidate = price(*fabric_, here.traffic(row, wanted), row.steps(wanted, here.layout()),
+                                       wanted.size, *costs, options_.profile.link_efficiency);
+      candidate.algorithm = row.name;
+      candidate.protocol = name_of(protocol);
+      if (!best || time_alone(candidate, *fabric_) < time_alone(*best, *fabric_)) {
+        best = std::move(candidate);
+      }
+    }
+  }
+  if (!best) {
+    reject(request.kind,
+           !objections.empty()
+               ? objections
+               : fmt::format("profile '{}' has no costs for the protocol asked for", options_.profile.name));
+  }
+  return *best;
+}
+
+CommSchedule CollectivePlanner::schedule(const CollectiveRequest& request, std::span<const VertexId> members,
+                                         CommAlgorithm algorithm) const {
+  check_request(request, members.size());
+  const CollectiveRequest wanted = normalised(request, members.size());
+  const GroupLayout& layout = group(members).layout();
+  const CommAlgorithmRow& row = row_of(algorithm);
+  if (const std::string_view objection = row.objection(wanted, layout); !objection.empty()) {
+    reject(request.kind, std::string{objection});
+  }
+  return row.schedule(wanted, layout);
+}
+
+Seconds time_alone(const CollectivePlan& plan, const Fabric& fabric) {
+  return plan.latency + plan.size / std::min(plan.rate_cap, rate_of_links(plan, fabric));
+}
+
+}  // namespace lockstep

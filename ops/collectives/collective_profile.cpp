@@ -1,0 +1,76 @@
+#include "ops/collectives/collective_profile.hpp"
+
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+void check_fraction(const char* key, double value) {
+  if (!(value > 0 && value <= 1)) {
+    throw FieldError{key, "must be greater than 0 and at most 1"};
+  }
+}
+
+}  // namespace
+
+void ProtocolCosts::check() const {
+  for (const auto& [key, latency] : {std::pair{"base", base}, std::pair{"nvlink", nvlink},
+                                     std::pair{"pcie", pcie}, std::pair{"network", network}}) {
+    if (latency < Seconds{0}) {
+      throw FieldError{key, "must not be negative"};
+    }
+  }
+  if (!(wire_bytes >= 1)) {
+    throw FieldError{"wire_bytes", "must be at least 1: the payload itself"};
+  }
+  check_fraction("line_fraction", line_fraction);
+  if (!(max_bus_bandwidth > BytesPerSecond{0})) {
+    throw FieldError{"max_bus_bandwidth", "must be greater than 0"};
+  }
+}
+
+void AlgorithmCosts::check() const {
+  if (!ll && !ll128 && !simple) {
+    throw std::invalid_argument{"needs at least one of LL, LL128 and Simple"};
+  }
+}
+
+const std::optional<ProtocolCosts>& AlgorithmCosts::of(CommProtocol protocol) const {
+  switch (protocol) {
+    case CommProtocol::LL:
+      return ll;
+    case CommProtocol::LL128:
+      return ll128;
+    case CommProtocol::Simple:
+      return simple;
+  }
+  throw std::logic_error("AlgorithmCosts::of: unknown CommProtocol");
+}
+
+void LinkEfficiency::check() const {
+  check_fraction("nvlink", nvlink);
+  check_fraction("pcie", pcie);
+  check_fraction("network", network);
+}
+
+const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
+  switch (algorithm) {
+    case CommAlgorithm::Ring:
+      return ring;
+    case CommAlgorithm::Tree:
+      return tree;
+    case CommAlgorithm::Direct:
+      return direct;
+    case CommAlgorithm::Hierarchical:
+      return hierarchical;
+  }
+  throw std::logic_error("CollectiveProfile::of: unknown CommAlgorithm");
+}
+
+CollectiveProfile ideal_collective_profile() {
+  AlgorithmCosts free;
+  free.simple = ProtocolCosts{};
+  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free};
+}
+
+}  // namespace lockstep

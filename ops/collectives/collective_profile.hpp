@@ -1,0 +1,106 @@
+#pragma once
+
+/// @file
+/// What a collective costs besides the links: latencies, protocol overheads and what the copying SMs can do.
+/// In YAML: configs/profiles/*.yaml.
+
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+#include "ops/collectives/comm_choice.hpp"
+
+namespace lockstep {
+
+/// One protocol of one algorithm on one class of machines.
+struct ProtocolCosts {
+  Seconds base;              ///< once a collective
+  Seconds nvlink;            ///< each step over NVLink
+  Seconds pcie;              ///< each step inside a node that is not over NVLink alone
+  Seconds network;           ///< each step between nodes
+  double wire_bytes = 1;     ///< bytes on the links for each byte of payload
+  double line_fraction = 1;  ///< of the rate the links would allow (the copy loop waits on flags)
+  BytesPerSecond max_bus_bandwidth{std::numeric_limits<double>::infinity()};  ///< out of or into one GPU
+
+  template <class Visitor>
+  static void describe(Visitor& key, ProtocolCosts& costs) {
+    key.required("base", costs.base, "latency of a collective before its first step, e.g. 6.6 us");
+    key.required("nvlink", costs.nvlink, "latency of a step over NVLink, e.g. 0.6 us");
+    key.required("pcie", costs.pcie, "latency of a step over PCIe, e.g. 1 us");
+    key.required("network", costs.network, "latency of a step between nodes, e.g. 2.7 us");
+    key.optional("wire_bytes", costs.wire_bytes, 1.0,
+                 "bytes on the links per byte of payload, flags included");
+    key.optional("line_fraction", costs.line_fraction, 1.0,
+                 "most of the links' rate that the protocol reaches");
+    key.optional("max_bus_bandwidth", costs.max_bus_bandwidth,
+                 BytesPerSecond{std::numeric_limits<double>::infinity()},
+                 "most payload that leaves or enters a GPU, e.g. 235 GB/s");
+  }
+  /// @throws FieldError
+  void check() const;
+};
+
+/// The protocols an algorithm may use here; one that is left out is never chosen.
+struct AlgorithmCosts {
+  std::optional<ProtocolCosts> ll;
+  std::optional<ProtocolCosts> ll128;
+  std::optional<ProtocolCosts> simple;
+
+  template <class Visitor>
+  static void describe(Visitor& key, AlgorithmCosts& costs) {
+    key.optional("LL", costs.ll, std::nullopt, "low latency, 4 B flags; ~: not used");
+    key.optional("LL128", costs.ll128, std::nullopt, "128 B lines with 8 B flags; ~: not used");
+    key.optional("Simple", costs.simple, std::nullopt, "plain copies; ~: not used");
+  }
+  void check() const;
+  [[nodiscard]] const std::optional<ProtocolCosts>& of(CommProtocol protocol) const;
+};
+
+/// Payload a link carries at best, as a fraction of its bandwidth in the fabric (packet headers, flow
+/// control).
+struct LinkEfficiency {
+  double nvlink = 1;
+  double pcie = 1;
+  double network = 1;
+
+  template <class Visitor>
+  static void describe(Visitor& key, LinkEfficiency& efficiency) {
+    key.optional("nvlink", efficiency.nvlink, 1.0, "payload rate over NVLink / its bandwidth");
+    key.optional("pcie", efficiency.pcie, 1.0, "payload rate over PCIe and between sockets / its bandwidth");
+    key.optional("network", efficiency.network, 1.0, "payload rate of the network / its bandwidth");
+  }
+  void check() const;
+};
+
+/// One class of machines.
+struct CollectiveProfile {
+  static constexpr const char* kConfigKind = "profiles";
+
+  std::string name;
+  std::string source;
+  LinkEfficiency link_efficiency;
+  AlgorithmCosts ring;
+  AlgorithmCosts tree;
+  AlgorithmCosts direct;
+  AlgorithmCosts hierarchical;
+
+  template <class Visitor>
+  static void describe(Visitor& key, CollectiveProfile& profile) {
+    key.required("name", profile.name, "class of machines");
+    key.required("source", profile.source, "where the numbers come from");
+    key.optional("link_efficiency", profile.link_efficiency, {}, "achieved / nominal rate of the links");
+    key.required("ring", profile.ring, "ring: all-reduce, reduce-scatter, all-gather, broadcast, reduce");
+    key.required("tree", profile.tree, "double binary tree: all-reduce");
+    key.required("direct", profile.direct, "all pairs: all-to-all, send, receive");
+    key.required("hierarchical", profile.hierarchical, "inside the nodes, then between them");
+  }
+
+  [[nodiscard]] const AlgorithmCosts& of(CommAlgorithm algorithm) const;
+};
+
+/// Nothing but the links: no base latency, steps as long as the fabric's routes, every byte at the links'
+/// rate. A ring all-reduce alone takes exactly 2(n-1) route latencies + 2(n-1)/n size / bandwidth.
+[[nodiscard]] CollectiveProfile ideal_collective_profile();
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// Where the members of a process group sit, and the rings through them: one ring a channel, each visiting
+/// all members with those of a node one after another. Positions count from 0 in the group's order.
+struct GroupLayout {
+  std::vector<std::vector<int>> nodes;  ///< positions, by node in the order in which the group meets them
+  std::vector<int> node_of;             ///< index into `nodes`, by position
+  std::vector<std::vector<int>> rings;  ///< at least one
+
+  [[nodiscard]] int members() const { return static_cast<int>(node_of.size()); }
+  [[nodiscard]] int channels() const { return static_cast<int>(rings.size()); }
+};
+
+/// A layout without a machine: nodes of @p per_node members in order of position, one ring in that order.
+/// @throws std::invalid_argument unless members >= 1 and per_node >= 1
+[[nodiscard]] GroupLayout uniform_layout(int members, int per_node);
+
+/// The layout of @p members on @p fabric, as NCCL's graph search would lay its rings (docs/collectives.md):
+///   GPUs joined by direct NVLinks   as many rings as the links allow without sharing one (find_rings)
+///   NVSwitch, PCIe                  one ring, neighbours by position, switch and socket
+///   several nodes                   one ring a NIC (rail): it enters a node at one NIC's GPU and leaves at
+///                                   another's, every second node in reverse, so that messages between nodes
+///                                   keep to their rail
+/// @param members GPUs, each once, in group order
+/// @throws std::invalid_argument when members is empty, names a vertex twice or one that is not a GPU
+[[nodiscard]] GroupLayout lay_out(const Fabric& fabric, std::span<const VertexId> members);
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+#include "ops/collectives/plan_costs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+namespace {
+
+Seconds step_latency(const Hop& hop, const ProtocolCosts& costs) {
+  const Seconds software = hop.kind == HopClass::NvLink ? costs.nvlink
+                           : hop.kind == HopClass::Pcie ? costs.pcie
+                                                        : costs.network;
+  return std::max(software, hop.latency);
+}
+
+double efficiency_of(LinkKind kind, const LinkEfficiency& efficiency) {
+  switch (kind) {
+    case LinkKind::NvLink:
+      return efficiency.nvlink;
+    case LinkKind::Network:
+      return efficiency.network;
+    case LinkKind::Pcie:
+    case LinkKind::Socket:
+      break;
+  }
+  return efficiency.pcie;
+}
+
+}  // namespace
+
+BytesPerSecond rate_of_links(const CollectivePlan& plan, const Fabric& fabric) {
+  BytesPerSecond rate{std::numeric_limits<double>::infinity()};
+  for (const LinkLoad& load : plan.loads) {
+    rate = std::min(rate, fabric.links()[load.link].bandwidth / load.share);
+  }
+  return rate;
+}
+
+CollectivePlan price(const Fabric& fabric, const RoutedTraffic& traffic, StepCount steps, Bytes size,
+                     const ProtocolCosts& costs, const LinkEfficiency& efficiency) {
+  CollectivePlan plan;
+  plan.size = size;
+  plan.latency = costs.base + steps.within_nodes * step_latency(traffic.within_nodes, costs) +
+                 steps.between_nodes * step_latency(traffic.between_nodes, costs);
+  plan.edges = traffic.edges;
+  plan.loads = traffic.loads;
+  for (LinkLoad& load : plan.loads) {
+    load.share *= costs.wire_bytes / efficiency_of(fabric.links()[load.link].kind, efficiency);
+  }
+  if (traffic.busiest_member > 0) {
+    plan.rate_cap = costs.max_bus_bandwidth / traffic.busiest_member;
+  }
+  if (costs.line_fraction < 1) {
+    plan.rate_cap = std::min(plan.rate_cap, costs.line_fraction * rate_of_links(plan, fabric));
+  }
+  return plan;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+#include "ops/collectives/routed_traffic.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+HopClass class_of(const Fabric& fabric, const Route& route) {
+  HopClass worst = HopClass::NvLink;
+  for (const LinkId link : route.links) {
+    const LinkKind kind = fabric.links()[link].kind;
+    const HopClass here = kind == LinkKind::NvLink    ? HopClass::NvLink
+                          : kind == LinkKind::Network ? HopClass::Network
+                                                      : HopClass::Pcie;
+    worst = std::max(worst, here);
+  }
+  return worst;
+}
+
+void merge_channels(const std::vector<ChannelEdge>& traffic, std::vector<CommEdge>& edges) {
+  for (const ChannelEdge& edge : traffic) {
+    if (!edges.empty() && edges.back().src == edge.src && edges.back().dst == edge.dst) {
+      edges.back().share += edge.share;
+    } else {
+      edges.push_back({edge.src, edge.dst, edge.share});
+    }
+  }
+}
+
+double busiest(const std::vector<CommEdge>& edges, int members) {
+  std::vector<double> out(static_cast<std::size_t>(members), 0.0);
+  std::vector<double> in = out;
+  for (const CommEdge& edge : edges) {
+    out[static_cast<std::size_t>(edge.src)] += edge.share;
+    in[static_cast<std::size_t>(edge.dst)] += edge.share;
+  }
+  return std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
+}
+
+}  // namespace
+
+RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> members,
+                            const GroupLayout& layout, std::vector<ChannelEdge> traffic) {
+  // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
+  std::sort(traffic.begin(), traffic.end(), [](const ChannelEdge& a, const ChannelEdge& b) {
+    return std::tie(a.src, a.dst, a.channel) < std::tie(b.src, b.dst, b.channel);
+  });
+  RoutedTraffic result;
+  merge_channels(traffic, result.edges);
+  result.busiest_member = busiest(result.edges, layout.members());
+
+  std::vector<double> load(fabric.links().size(), 0.0);
+  for (const ChannelEdge& edge : traffic) {
+    const auto src = static_cast<std::size_t>(edge.src);
+    const auto dst = static_cast<std::size_t>(edge.dst);
+    const Route route = fabric.route(members[src], members[dst], edge.channel);
+    Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
+    hop.kind = std::max(hop.kind, class_of(fabric, route));
+    hop.latency = std::max(hop.latency, route.latency);
+    for (const LinkId link : route.links) {
+      load[link] += edge.share;
+    }
+  }
+  for (LinkId link = 0; link < load.size(); ++link) {
+    if (load[link] > 0) {
+      result.loads.push_back({link, load[link]});
+    }
+  }
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/collectives/comm_algorithm.hpp"
+
+namespace lockstep {
+
+/// The class of a step by the slowest kind of link on its way.
+enum class HopClass : std::uint8_t { NvLink, Pcie, Network };
+
+/// The slowest hop of its kind.
+struct Hop {
+  HopClass kind = HopClass::NvLink;
+  Seconds latency;
+};
+
+/// An algorithm's traffic laid over the links of a fabric. Shares are bytes of payload per byte of the
+/// request.
+struct RoutedTraffic {
+  std::vector<CommEdge> edges;  ///< by (src, dst), channels summed
+  std::vector<LinkLoad> loads;  ///< by link
+  Hop within_nodes;
+  Hop between_nodes{HopClass::Network, {}};
+  double busiest_member = 0;  ///< most that leaves or enters one member
+};
+
+/// Routes every edge by Fabric::route(src, dst, channel).
+[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> members,
+                                          const GroupLayout& layout, std::vector<ChannelEdge> traffic);
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#include "ops/kernels/optimizer.hpp"
+
+#include <algorithm>
+
+#include "ops/kernels/answer.hpp"
+#include "ops/kernels/traffic.hpp"
+
+namespace lockstep {
+
+std::string OptimizerModel::name() const {
+  return "optimizer: streamed passes";
+}
+
+Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
+  const auto& work = std::get<OptimizerUpdate>(call.work);
+  const auto parameters = static_cast<double>(work.parameters);
+  const Bytes bytes = size_of(call.type) * (parameters * (work.reads + work.writes));
+  const Seconds compute = Flops{parameters * work.flops} / gpu.peak.fp32;
+  return answer(gpu.kernel_minimum + std::max(compute, time_to_move({bytes, bytes}, gpu)), 0.2, gpu);
+}
+
+}  // namespace lockstep

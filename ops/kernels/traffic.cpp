@@ -1,0 +1,43 @@
+#include "ops/kernels/traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace lockstep {
+
+Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
+  const double resident = std::clamp((2.0 * gpu.l2_size - traffic.footprint) / gpu.l2_size, 0.0, 1.0);
+  const BytesPerSecond dram = gpu.memory_bandwidth * (gpu.efficiency.memory * traffic.fraction);
+  const BytesPerSecond cache = gpu.l2_bandwidth * traffic.fraction;
+  return traffic.moved * (1 - resident) / dram + traffic.moved * resident / std::max(cache, dram);
+}
+
+bool uses_tensor_cores(const GpuSpec& gpu, DataType type) {
+  switch (type) {
+    case DataType::TF32:
+      return gpu.peak.tf32 > FlopsPerSecond{0};
+    case DataType::FP16:
+    case DataType::BF16:
+    case DataType::FP8:
+      return true;
+    default:
+      return false;
+  }
+}
+
+FlopsPerSecond peak_of(const GpuSpec& gpu, DataType type) {
+  FlopsPerSecond peak = gpu.peak.fp32;
+  const char* name = "";
+  if (type == DataType::TF32 && uses_tensor_cores(gpu, type)) peak = gpu.peak.tf32;
+  if (type == DataType::FP16) peak = gpu.peak.fp16, name = "FP16";
+  if (type == DataType::BF16) peak = gpu.peak.bf16, name = "BF16";
+  if (type == DataType::FP8) peak = gpu.peak.fp8, name = "FP8";
+  if (peak <= FlopsPerSecond{0}) {
+    throw std::invalid_argument(fmt::format("GPU {} has no tensor cores for {}", gpu.name, name));
+  }
+  return peak;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,208 @@
+#include "ops/program_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+/// A place in a program, for messages.
+struct Place {
+  const Program& program;
+  std::size_t thread;
+  std::size_t instruction;
+
+  [[noreturn]] void reject(const std::string& why) const {
+    throw std::invalid_argument{
+        fmt::format("thread '{}', instruction {}: {}", program.threads[thread].name, instruction, why)};
+  }
+};
+
+void expect_below(const Place& place, std::string_view what, std::size_t index, std::size_t count) {
+  if (index >= count) {
+    place.reject(fmt::format("{} {} does not exist (the program has {})", what, index, count));
+  }
+}
+
+bool uses_stream(Opcode op) {
+  return op == Opcode::Launch || op == Opcode::Collective || op == Opcode::RecordEvent ||
+         op == Opcode::StreamWait || op == Opcode::WaitStream;
+}
+
+void check_operand(const Place& place, const Instruction& instruction) {
+  const Program& program = place.program;
+  switch (instruction.op) {
+    case Opcode::HostWork:
+    case Opcode::RangeBegin:
+      return expect_below(place, "name", instruction.operand, program.names.size());
+    case Opcode::Launch:
+      if (!instruction.per_rank) {
+        expect_below(place, "kernel", instruction.operand, program.kernels.size());
+      }
+      return;
+    case Opcode::Collective:
+      if (!instruction.per_rank) {
+        expect_below(place, "collective", instruction.operand, program.collectives.size());
+      }
+      return;
+    case Opcode::RecordEvent:
+    case Opcode::StreamWait:
+    case Opcode::WaitEvent:
+      return expect_below(place, "event", instruction.operand, program.events);
+    case Opcode::Post:
+    case Opcode::Await:
+      return expect_below(place, "flag", instruction.operand, program.flags);
+    case Opcode::RangeEnd:
+    case Opcode::WaitStream:
+    case Opcode::WaitDevice:
+      return;
+  }
+  place.reject("unknown opcode");
+}
+
+void check_instruction(const Place& place, const Instruction& instruction) {
+  const auto is_time = [](float seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  if (!is_time(instruction.lead) || !is_time(instruction.cost)) {
+    place.reject(fmt::format("host times must be finite and not negative (lead {} s, cost {} s)",
+                             instruction.lead, instruction.cost));
+  }
+  if (instruction.per_rank && instruction.op != Opcode::Launch && instruction.op != Opcode::Collective) {
+    place.reject("only launches and collectives may differ by rank");
+  }
+  if (uses_stream(instruction.op)) {
+    expect_below(place, "stream", instruction.stream, place.program.streams.size());
+  }
+  check_operand(place, instruction);
+}
+
+void check_threads(const Program& program) {
+  for (std::size_t t = 0; t < program.threads.size(); ++t) {
+    const auto& instructions = program.threads[t].instructions;
+    int open = 0;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      const Place place{program, t, i};
+      check_instruction(place, instructions[i]);
+      open += instructions[i].op == Opcode::RangeBegin ? 1 : 0;
+      open -= instructions[i].op == Opcode::RangeEnd ? 1 : 0;
+      if (open < 0) {
+        place.reject("closes a range, but none is open");
+      }
+    }
+    if (open > 0) {
+      Place{program, t, instructions.size()}.reject(fmt::format("{} ranges are still open at the end", open));
+    }
+  }
+}
+
+/// What a thread has certainly seen: by thread, the number of its instructions that come before.
+using Clock = std::vector<std::size_t>;
+
+void join(Clock& mine, const Clock& other) {
+  std::transform(mine.begin(), mine.end(), other.begin(), mine.begin(),
+                 [](std::size_t a, std::size_t b) { return std::max(a, b); });
+}
+
+/// Runs the host threads of one step without times, as far as flags let them, with vector clocks.
+class OrderCheck {
+ public:
+  explicit OrderCheck(const Program& program)
+      : program_{program},
+        next_(program.threads.size(), 0),
+        clocks_(program.threads.size(), Clock(program.threads.size(), 0)),
+        awaited_(program.threads.size(), std::vector<std::size_t>(program.flags, 0)),
+        posts_(program.flags),
+        records_(program.events) {}
+
+  void run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
+        while (step(thread)) {
+          moved = true;
+        }
+      }
+    }
+    for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
+      if (next_[thread] < program_.threads[thread].instructions.size()) {
+        Place{program_, thread, next_[thread]}.reject(
+            "awaits a flag that is not posted often enough before it (or only after this thread goes on)");
+      }
+    }
+  }
+
+ private:
+  struct Record {
+    std::size_t thread;
+    std::size_t instruction;
+  };
+
+  /// Executes the next instruction of @p thread; false when it ended or has to wait.
+  bool step(std::size_t thread) {
+    const auto& instructions = program_.threads[thread].instructions;
+    const std::size_t index = next_[thread];
+    if (index == instructions.size()) {
+      return false;
+    }
+    const Instruction& instruction = instructions[index];
+    if (instruction.op == Opcode::Await) {
+      std::size_t& count = awaited_[thread][instruction.operand];
+      if (posts_[instruction.operand].size() <= count) {
+        return false;
+      }
+      join(clocks_[thread], posts_[instruction.operand][count++]);
+    }
+    clocks_[thread][thread] = ++next_[thread];
+    observe(thread, index, instruction);
+    return true;
+  }
+
+  void observe(std::size_t thread, std::size_t index, const Instruction& instruction) {
+    if (instruction.op == Opcode::Post) {
+      posts_[instruction.operand].push_back(clocks_[thread]);
+    } else if (instruction.op == Opcode::RecordEvent) {
+      records_[instruction.operand].push_back({thread, index});
+    } else if (instruction.op == Opcode::StreamWait || instruction.op == Opcode::WaitEvent) {
+      const auto& records = records_[instruction.operand];
+      const bool recorded = std::any_of(records.begin(), records.end(), [&](const Record& record) {
+        return record.instruction < clocks_[thread][record.thread];
+      });
+      if (!recorded) {
+        Place{program_, thread, index}.reject(
+            fmt::format("waits for event {} that was not recorded before", instruction.operand));
+      }
+    }
+  }
+
+  const Program& program_;
+  std::vector<std::size_t> next_;                  // by thread
+  std::vector<Clock> clocks_;                      // by thread
+  std::vector<std::vector<std::size_t>> awaited_;  // by thread and flag
+  std::vector<std::vector<Clock>> posts_;          // by flag, in order
+  std::vector<std::vector<Record>> records_;       // by event
+};
+
+}  // namespace
+
+SlotCounts slots_of(const Program& program) {
+  SlotCounts slots;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.per_rank) {
+        std::uint32_t& count = instruction.op == Opcode::Launch ? slots.kernels : slots.collectives;
+        count = std::max(count, instruction.operand + 1);
+      }
+    }
+  }
+  return slots;
+}
+
+void check(const Program& program) {
+  check_threads(program);
+  OrderCheck{program}.run();
+}
+
+}  // namespace lockstep

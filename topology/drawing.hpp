@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What a link is made of: both directions alike.
+struct Wire {
+  LinkKind kind = LinkKind::NvLink;
+  BytesPerSecond bandwidth;  ///< of each direction
+  Seconds latency;           ///< of each direction
+};
+
+/// A machine while it is being drawn; the Fabric checks the result.
+struct Drawing {
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;
+
+  VertexId add(Vertex vertex) {
+    vertices.push_back(std::move(vertex));
+    return static_cast<VertexId>(vertices.size() - 1);
+  }
+
+  void connect_one_way(VertexId from, VertexId to, const Wire& wire) {
+    links.push_back({from, to, wire.kind, wire.bandwidth, wire.latency});
+  }
+
+  void connect(VertexId a, VertexId b, const Wire& wire) {
+    connect_one_way(a, b, wire);
+    connect_one_way(b, a, wire);
+  }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What Fabric's constructor promises about its arguments.
+/// @throws std::invalid_argument naming what is wrong
+void check_vertices(std::span<const Vertex> vertices);
+void check_links(std::span<const Vertex> vertices, std::span<const Link> links);
+void check_names(std::span<const Link> links);
+
+/// @throws std::invalid_argument naming two GPUs of which the second cannot be reached from the first
+void check_reachable(std::span<const Vertex> vertices, std::span<const Link> links);
+
+}  // namespace lockstep
