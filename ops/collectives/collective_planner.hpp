@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+class LinkBundles;
+
 /// What a scenario may fix; the rest is chosen as NCCL chooses, by the least predicted time.
 struct CollectiveOptions {
   CollectiveProfile profile = ideal_collective_profile();
@@ -56,6 +58,7 @@ class CollectivePlanner {
   [[nodiscard]] Group& group(std::span<const VertexId> members) const;
 
   const Fabric* fabric_;
+  std::unique_ptr<const LinkBundles> bundles_;
   CollectiveOptions options_;
   mutable std::map<std::vector<VertexId>, std::unique_ptr<Group>> groups_;
 };

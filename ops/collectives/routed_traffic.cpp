@@ -39,8 +39,9 @@ double busiest(const std::vector<CommEdge>& edges, int members) {
 
 }  // namespace
 
-RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> members,
-                            const GroupLayout& layout, std::vector<ChannelEdge> traffic) {
+RoutedTraffic route_traffic(const Fabric& fabric, const LinkBundles& bundles,
+                            std::span<const VertexId> members, const GroupLayout& layout,
+                            std::vector<ChannelEdge> traffic) {
   // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
   std::sort(traffic.begin(), traffic.end(), [](const ChannelEdge& a, const ChannelEdge& b) {
     return std::tie(a.src, a.dst, a.channel) < std::tie(b.src, b.dst, b.channel);
@@ -58,7 +59,7 @@ RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> memb
     hop.kind = std::max(hop.kind, class_of(fabric, route));
     hop.latency = std::max(hop.latency, route.latency);
     for (const LinkId link : route.links) {
-      load[link] += edge.share;
+      bundles.add(load, link, edge.share);
     }
   }
   for (LinkId link = 0; link < load.size(); ++link) {
