@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails when a file includes something its folder may not know.
 
-The architecture is one line: a folder may include itself and the folders to its left.
-Two libraries live in one folder each.
+The architecture is one line: a folder may include itself and the folders to its left. Libraries that would spread
+have a home, and some stay out of headers so that a change of library, and its compile time, concerns few files.
 
 Usage: tools/check_layering.py [ROOT]
 """
@@ -11,29 +11,50 @@ import sys
 from pathlib import Path
 
 ORDER = ["base", "topology", "ops", "sim", "traces", "calibration", "search", "app"]
-HOME_OF_LIBRARY = {"simgrid/": "sim", "xbt/": "sim", "yaml-cpp/": "base", "boost/graph/": "topology", "google/protobuf/": "traces"}
+
+# Include prefix -> the folders that may include it. A longer path below a folder narrows it.
+HOMES = {
+    "simgrid/": ["sim"],
+    "xbt/": ["sim"],
+    "yaml-cpp/": ["base"],
+    "boost/graph/": ["topology"],
+    "google/protobuf/": ["traces"],
+    "nlohmann/": ["traces", "calibration", "app"],
+    "CLI/": ["app"],
+    "zlib.h": ["traces"],
+    "cuda": ["calibration/measure"],
+    "cublas": ["calibration/measure"],
+    "nccl": ["calibration/measure"],
+}
+ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
 
-def complaint(folder: str, target: str):
-    for library, home in HOME_OF_LIBRARY.items():
-        if target.startswith(library) and folder != home:
-            return f"only {home}/ may include {library}"
-    other = target.split("/", 1)[0]
-    if other in ORDER and ORDER.index(other) > ORDER.index(folder):
+def complaint(source: Path, target: str):
+    """Why @p source (relative to the root) may not include @p target, or None."""
+    for library, homes in HOMES.items():
+        if target.startswith(library):
+            if not any(source.is_relative_to(home) for home in homes):
+                return f"only {', '.join(home + '/' for home in homes)} may include it"
+            if library in ONLY_IN_SOURCES and source.suffix == ".hpp":
+                return "only .cpp files may include it"
+            return None
+    folder, other = source.parts[0], target.split("/", 1)[0]
+    if "/" in target and other in ORDER and ORDER.index(other) > ORDER.index(folder):
         return f"{folder}/ may not know {other}/"
     return None
 
 
 def complaints(root: Path):
     for folder in ORDER:
-        for source in sorted((root / folder).rglob("*.[hc]pp")):
-            for number, line in enumerate(source.read_text().splitlines(), start=1):
+        for path in sorted(p for p in (root / folder).rglob("*") if p.suffix in (".hpp", ".cpp", ".cu", ".cuh")):
+            source = path.relative_to(root)
+            for number, line in enumerate(path.read_text().splitlines(), start=1):
                 match = INCLUDE.match(line)
-                problem = match and complaint(folder, match.group(1))
+                problem = match and complaint(source, match.group(1))
                 if problem:
-                    yield f"{source.relative_to(root)}:{number}: {problem}: {match.group(1)}"
+                    yield f"{source}:{number}: {match.group(1)}: {problem}"
 
 
 if __name__ == "__main__":

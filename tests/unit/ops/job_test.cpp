@@ -21,7 +21,9 @@ struct Example {
   Job job;
 
   Example() {
-    ProgramBuilder rank{HostOverheads{}};
+    HostOverheads host;
+    host.runtime_calls = {{RuntimeCall::LaunchKernel, 4_us}};
+    ProgramBuilder rank{host};
     const StreamId compute = rank.stream("compute");
     const GroupId world = rank.group("world");
     rank.begin_range("step");

@@ -1,0 +1,127 @@
+#include "sim/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/rank.hpp"
+#include "sim/stall.hpp"
+
+namespace lockstep {
+namespace {
+
+bool is_pair(CollectiveKind kind) {
+  return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
+}
+
+bool same(const CollectiveRequest& a, const CollectiveRequest& b) {
+  return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
+         a.source == b.source && a.bytes == b.bytes;
+}
+
+std::string described(const CollectiveCall& call) {
+  return fmt::format("{} of {}", to_string(call.kind), to_string(call.size));
+}
+
+}  // namespace
+
+Communicator::Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks)
+    : name_{std::move(name)}, gpus_{std::move(gpus)}, ranks_{std::move(ranks)}, issued_(gpus_.size(), 0) {}
+
+Meeting* Communicator::arrive(std::uint32_t position, std::uint32_t number, const Arrival& arrival) {
+  auto found =
+      std::find_if(meetings_.begin(), meetings_.end(), [&](const auto& m) { return m->number == number; });
+  if (found == meetings_.end()) {
+    if (spare_.empty()) {
+      spare_.push_back(std::make_unique<Meeting>());
+    }
+    meetings_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    found = std::prev(meetings_.end());
+    (*found)->number = number;
+    (*found)->arrived = 0;
+    (*found)->last = position;
+    (*found)->arrivals.assign(size(), {});
+  }
+  Meeting& meeting = **found;
+  check_match(meeting, position, arrival);
+  meeting.arrivals[position] = arrival;
+  if (meeting.arrived == 0 || arrival.date > meeting.met()) {
+    meeting.last = position;
+  }
+  return ++meeting.arrived == size() ? &meeting : nullptr;
+}
+
+/// NCCL would hang or corrupt memory here; we say who disagrees.
+void Communicator::check_match(const Meeting& meeting, std::uint32_t position, const Arrival& arrival) const {
+  if (meeting.arrived == 0) {
+    return;
+  }
+  const CollectiveCall& mine = *arrival.call;
+  const Arrival& other = meeting.arrivals[meeting.last];
+  const CollectiveCall& theirs = *other.call;
+  if (&mine == &theirs) {
+    return;
+  }
+  const bool uneven = !mine.send_bytes.empty() && !theirs.send_bytes.empty();
+  const bool kinds =
+      is_pair(mine.kind) ? is_pair(theirs.kind) && mine.kind != theirs.kind : mine.kind == theirs.kind;
+  const bool roots = is_pair(mine.kind) || mine.peer == theirs.peer;
+  if (kinds && roots && mine.type == theirs.type && (uneven || mine.size == theirs.size)) {
+    return;
+  }
+  throw StallError{fmt::format(
+      "collective {} of group '{}' does not match: rank {} calls {}, rank {} calls {}; the members of a "
+      "group must call "
+      "the same collectives in the same order, with the same type, size and root",
+      meeting.number, name_, ranks_[meeting.last], described(theirs), ranks_[position], described(mine))};
+}
+
+CollectiveRequest Communicator::request_of(const Meeting& meeting) const {
+  const CollectiveCall& call = *meeting.arrivals.front().call;
+  CollectiveRequest request{call.kind, call.type, call.size, call.peer, 0, {}};
+  if (is_pair(call.kind)) {  // position 0 sends to position 1
+    request.kind = CollectiveKind::Send;
+    request.root = 1;
+  }
+  if (call.send_bytes.empty()) {
+    return request;
+  }
+  request.size = Bytes{0};
+  for (const Arrival& arrival : meeting.arrivals) {
+    request.bytes.insert(request.bytes.end(), arrival.call->send_bytes.begin(),
+                         arrival.call->send_bytes.end());
+    request.size = std::max(request.size, arrival.call->size);
+  }
+  return request;
+}
+
+const CollectivePlan& Communicator::plan(const Meeting& meeting, const PlanCollective& plan_collective) {
+  const CollectivePlan& plan = this->plan(request_of(meeting), plan_collective);
+  for (PlanUse& use : plans_) {
+    if (&use.plan == &plan) {
+      ++use.uses;
+    }
+  }
+  return plan;
+}
+
+const CollectivePlan& Communicator::plan(const CollectiveRequest& request,
+                                         const PlanCollective& plan_collective) {
+  for (const PlanUse& use : plans_) {
+    if (same(use.request, request)) {
+      return use.plan;
+    }
+  }
+  plans_.push_back({request, plan_collective(request, gpus_), 0});
+  return plans_.back().plan;
+}
+
+void Communicator::forget(const Meeting& meeting) {
+  const auto found =
+      std::find_if(meetings_.begin(), meetings_.end(), [&](const auto& m) { return m.get() == &meeting; });
+  spare_.push_back(std::move(*found));
+  meetings_.erase(found);
+}
+
+}  // namespace lockstep

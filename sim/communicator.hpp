@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/collectives/collective_plan.hpp"
+#include "sim/stream.hpp"
+
+namespace lockstep {
+
+class Rank;
+
+/// Says how a collective runs on the machine. @param members GPUs in group order
+using PlanCollective =
+    std::function<CollectivePlan(const CollectiveRequest&, std::span<const VertexId> members)>;
+
+/// A member that has arrived at a collective: its communication kernel runs from now on.
+struct Arrival {
+  Rank* rank = nullptr;
+  const CollectiveCall* call = nullptr;
+  double date = 0;
+  std::uint32_t entry = 0;  ///< in the rank's log
+  std::uint8_t stream = 0;
+};
+
+/// One collective of a process group, from the first arrival to the end.
+struct Meeting {
+  std::uint32_t number = 0;  ///< the how-manieth of its communicator
+  std::uint32_t arrived = 0;
+  std::uint32_t last = 0;         ///< position of the latest arrival
+  std::vector<Arrival> arrivals;  ///< by position; rank is null until it has arrived
+  const CollectivePlan* plan = nullptr;
+
+  [[nodiscard]] double met() const { return arrivals[last].date; }
+};
+
+/// The rendezvous of a process group: the k-th collective that each member issues is the same collective.
+class Communicator {
+ public:
+  Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks);
+
+  /// Number of the next collective of a member, in the order in which its host issues them.
+  std::uint32_t issue(std::uint32_t position) { return issued_[position]++; }
+
+  /// @return the meeting when this arrival completes it, else null
+  /// @throws StallError when the calls of two members do not match
+  Meeting* arrive(std::uint32_t position, std::uint32_t number, const Arrival& arrival);
+
+  /// The plan of a complete meeting; made once for equal calls.
+  const CollectivePlan& plan(const Meeting& meeting, const PlanCollective& plan_collective);
+
+  /// Makes the plan of a call that all members make alike, before the simulation starts.
+  const CollectivePlan& plan(const CollectiveRequest& request, const PlanCollective& plan_collective);
+
+  void forget(const Meeting& meeting);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<VertexId>& gpus() const { return gpus_; }
+  [[nodiscard]] std::size_t size() const { return gpus_.size(); }
+  [[nodiscard]] const std::vector<std::uint32_t>& ranks() const { return ranks_; }
+  /// Collectives that some members have arrived at and that have not ended.
+  [[nodiscard]] const std::vector<std::unique_ptr<Meeting>>& meetings() const { return meetings_; }
+
+  /// Plans made so far and how often each was used, for link statistics.
+  struct PlanUse {
+    CollectiveRequest request;
+    CollectivePlan plan;
+    std::uint64_t uses = 0;
+  };
+  [[nodiscard]] const std::list<PlanUse>& plans() const { return plans_; }
+
+ private:
+  void check_match(const Meeting& meeting, std::uint32_t position, const Arrival& arrival) const;
+  [[nodiscard]] CollectiveRequest request_of(const Meeting& meeting) const;
+
+  std::string name_;
+  std::vector<VertexId> gpus_;
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::uint32_t> issued_;
+  std::vector<std::unique_ptr<Meeting>> meetings_;  // few at a time
+  std::vector<std::unique_ptr<Meeting>> spare_;
+  std::list<PlanUse> plans_;  // stable addresses: networks keep them
+};
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+#include "sim/compiled_program.hpp"
+
+#include "ops/kernel_model.hpp"
+
+namespace lockstep {
+namespace {
+
+bool crosses_pcie(const KernelCall& call) {
+  const auto* copy = std::get_if<Memcpy>(&call.work);
+  return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice;
+}
+
+}  // namespace
+
+CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
+  CompiledProgram compiled{&program, {}};
+  compiled.kernels.reserve(program.kernels.size());
+  for (const KernelCall& call : program.kernels) {
+    const Prediction prediction = model_for(call).predict(call, gpu);
+    compiled.kernels.push_back(
+        {prediction.duration.in_base_units(), prediction.band,
+         crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
+  }
+  return compiled;
+}
+
+}  // namespace lockstep

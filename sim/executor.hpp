@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/job.hpp"
+#include "sim/communicator.hpp"
+#include "sim/network/network.hpp"
+#include "sim/rank.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What an Executor needs to know besides the Job.
+struct ExecutorSpec {
+  const Fabric* fabric = nullptr;
+  PlanCollective plan_collective;
+  std::vector<CompiledProgram> compiled;        ///< programs on GPU models
+  std::vector<std::uint32_t> compiled_of_rank;  ///< by rank: index into `compiled`
+  std::vector<RankTiming> timing;               ///< by rank
+  Variation variation;
+  bool stepped = false;
+  bool record_last_step = false;             ///< keep a RankLog of every rank
+  std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter
+};
+
+/// All ranks of a Job, their rendezvous and their transfers, in global time; whoever owns the clock drives
+/// it:
+///   next_date(): when something happens next; advance_to(now): make everything due happen.
+/// Between two dates actors run ahead. Causality: whatever becomes runnable at `now` has an input that was
+/// resolved at `now`, so it starts at or after `now`.
+class Executor final : public Surroundings {
+ public:
+  Executor(const Job& job, ExecutorSpec spec, Network& network, TimelineSink* timeline);
+  ~Executor() override;
+
+  /// Lets all actors run until they need the clock.
+  void begin();
+
+  /// Network::kNever when nothing is scheduled; then the run is over or stalled (or the network's flows are
+  /// SimGrid's).
+  [[nodiscard]] double next_date();
+  void advance_to(double now);
+
+  /// A transfer has ended, for networks whose completions SimGrid announces.
+  void transfer_ended(TransferId transfer, double date);
+
+  /// Nothing is scheduled: lets threads that paused for memory's sake go on. @return whether there were any
+  bool relieve();
+  [[nodiscard]] bool has_paused() const;
+
+  [[nodiscard]] bool finished() const;
+  void finish();  ///< sweeps meters, flushes the timeline
+
+  [[nodiscard]] const Job& job() const { return job_; }
+  [[nodiscard]] const std::deque<Rank>& ranks() const { return ranks_; }
+  [[nodiscard]] std::deque<Rank>& ranks() { return ranks_; }
+  [[nodiscard]] const RunContext& context() const { return context_; }
+  [[nodiscard]] const ExecutorSpec& spec() const { return spec_; }
+  [[nodiscard]] const std::deque<Communicator>& communicators() const { return communicators_; }
+  struct CopyUse {
+    CollectivePlan plan;
+    std::array<VertexId, 2> ends{};
+    std::uint64_t uses = 0;
+  };
+  [[nodiscard]] const std::list<CopyUse>& copies() const { return copy_plans_; }
+
+  /// Called for every wake-up when actors live in SimGrid.
+  std::function<void(Rank&, unsigned actor)> on_resume;
+
+  // Surroundings
+  Membership pair(Rank& rank, const CollectiveCall& call) override;
+  void arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) override;
+  void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
+  void call_at(Rank& rank, std::uint8_t stream, double date) override;
+  void resume(Rank& rank, unsigned actor) override { on_resume(rank, actor); }
+
+ private:
+  enum class Moment : std::uint8_t { TransferStart, CopyReady, StreamTick, Meet };
+  struct Scheduled {
+    double date;
+    std::uint64_t order;
+    std::uint32_t subject;  // transfer or rank
+    Moment what;
+    std::uint8_t stream;
+    bool operator<(const Scheduled& other) const {
+      return date > other.date || (date == other.date && order > other.order);
+    }
+  };
+  struct Transfer {
+    Communicator* group = nullptr;  // null: a copy
+    Meeting* meeting = nullptr;
+    Rank* rank = nullptr;
+    CopyUse* copy = nullptr;
+    std::uint64_t engine = 0;
+    std::uint8_t stream = 0;
+  };
+  struct CopyEngines {
+    int free = 1;
+    std::deque<TransferId> queue;
+  };
+
+  void schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream = 0);
+  void happen(const Scheduled& scheduled);
+  TransferId new_transfer(const Transfer& transfer);
+  void begin_copy(TransferId transfer, double date);
+  void end_copy(const Transfer& transfer, double date);
+  void end_collective(const Transfer& transfer, double date);
+  CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
+  void prepare_plans();
+  void make_ranks();
+  void make_groups();
+  void make_logs();
+
+  const Job& job_;
+  ExecutorSpec spec_;
+  Network& network_;
+  RunContext context_;
+  std::unique_ptr<TimelineBuffer> timeline_;
+  std::deque<Communicator> communicators_;  // by Job::groups, then pairs; addresses are kept
+  std::map<std::array<std::uint32_t, 3>, Communicator*> pairs_;
+  std::deque<Rank> ranks_;
+  std::vector<Scheduled> heap_;
+  std::uint64_t order_ = 0;
+  std::vector<Transfer> transfers_;
+  std::vector<TransferId> free_transfers_;
+  std::unordered_map<std::uint64_t, CopyEngines> engines_;  // by GPU and direction
+  std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
+  std::list<CopyUse> copy_plans_;
+  double now_ = 0;
+};
+
+}  // namespace lockstep

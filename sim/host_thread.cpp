@@ -1,0 +1,323 @@
+#include "sim/host_thread.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/communicator.hpp"
+#include "sim/rank.hpp"
+
+namespace lockstep {
+namespace {
+
+// Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
+// to stay in the first-level cache.
+constexpr std::size_t kBatch = 32;
+
+}  // namespace
+
+std::uint32_t HostThread::where() const {
+  return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
+}
+
+void HostThread::advance(Rank& rank) {
+  const auto& instructions = rank.program().threads[self_].instructions;
+  while (!done_) {
+    if (next_ == instructions.size()) {
+      end_step(rank);
+      continue;
+    }
+    if (!begun_) {
+      if (next_ == 0) {
+        begin_step(rank);
+      }
+      factor_ = rank.timing().host_factor * rank.context().variation->host(rank.number(), step_, where());
+    }
+    if (execute(rank, instructions[next_]) == Outcome::Stop) {
+      return;
+    }
+    if (rank.log && step_ == rank.log->step) {
+      rank.log->instruction_ends[self_][next_] = clock_;
+    }
+    begun_ = false;
+    ++next_;
+  }
+}
+
+HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& instruction) {
+  switch (instruction.op) {
+    case Opcode::Launch:
+    case Opcode::Collective:
+      return launch(rank, instruction);
+    case Opcode::WaitEvent:
+    case Opcode::WaitStream:
+    case Opcode::WaitDevice:
+      return wait(rank, instruction);
+    case Opcode::Await:
+      return await(rank, instruction);
+    case Opcode::RecordEvent:
+    case Opcode::StreamWait:
+      if (must_pause(rank, instruction.stream)) {
+        return Outcome::Stop;
+      }
+      instruction.op == Opcode::RecordEvent ? record(rank, instruction) : stream_wait(rank, instruction);
+      return Outcome::Done;
+    case Opcode::HostWork:
+      work(rank, instruction);
+      return Outcome::Done;
+    case Opcode::RangeBegin:
+      spend(instruction.lead);
+      open_range();
+      spend(instruction.cost);
+      return Outcome::Done;
+    case Opcode::RangeEnd:
+      spend(instruction.lead);
+      spend(instruction.cost);
+      close_range(rank);
+      return Outcome::Done;
+    case Opcode::Post:
+      post(rank, instruction);
+      return Outcome::Done;
+  }
+  return Outcome::Done;
+}
+
+void HostThread::spend(float seconds) {
+  clock_ += static_cast<double>(seconds) * factor_;
+}
+
+void HostThread::work(Rank& rank, const Instruction& instruction) {
+  spend(instruction.lead);
+  const double start = clock_;
+  spend(instruction.cost);
+  show(rank, SpanKind::HostWork, start, 0, 0);
+}
+
+/// Whether the stream's backlog is too long to add to. A stream that can go on gets its turn first; one that
+/// is blocked makes the thread pause until it has caught up (or until nothing else can happen:
+/// Rank::lift_lookahead).
+bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
+  Stream& target = rank.streams()[stream];
+  if (target.backlog() < kBatch) {
+    return false;
+  }
+  const unsigned me = rank.actor_of_thread(self_);
+  if (!target.blocked()) {
+    rank.wake_stream(stream);
+    rank.wake(me);
+    return true;
+  }
+  if (target.backlog() < rank.lookahead()) {
+    return false;
+  }
+  target.let_know(me);
+  rank.pause(me);
+  return true;
+}
+
+void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
+  rank.streams()[stream].push({clock_, where(), ticket});
+  rank.wake_stream(stream);
+}
+
+HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& instruction) {
+  if (!begun_) {
+    if (must_pause(rank, instruction.stream)) {
+      return Outcome::Stop;
+    }
+    spend(instruction.lead);
+    wait_start_ = clock_;
+    begun_ = true;
+  }
+  Stream& stream = rank.streams()[instruction.stream];
+  double admitted = clock_;
+  if (!stream.admit(admitted, rank.timing().launch_queue)) {
+    stream.let_know(rank.actor_of_thread(self_));
+    return Outcome::Stop;
+  }
+  if (admitted > clock_) {
+    held_up(rank, admitted, {Cause::Kind::Stream, instruction.stream, RankLog::kNoEntry});
+  }
+  spend(instruction.cost);
+  if (instruction.op == Opcode::Collective) {
+    const Membership member = rank.membership(rank.call_of(instruction));
+    rank.collective_numbers(instruction.stream).push(member.group->issue(member.position));
+  }
+  const std::uint32_t correlation = rank.next_correlation();
+  put(rank, instruction.stream, correlation);
+  show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
+  return Outcome::Done;
+}
+
+void HostThread::record(Rank& rank, const Instruction& instruction) {
+  spend(instruction.lead);
+  const double start = clock_;
+  spend(instruction.cost);
+  EventPool& events = rank.events();
+  EventSlot& latest = rank.latest(instruction.operand);
+  if (latest != EventPool::kNone) {
+    events.release(latest);
+  }
+  latest = events.acquire(2);  // the stream's and the event's own
+  put(rank, instruction.stream, latest);
+  events.expect_on(latest, instruction.stream);
+  show(rank, SpanKind::Runtime, start, 0, instruction.stream);
+}
+
+void HostThread::stream_wait(Rank& rank, const Instruction& instruction) {
+  spend(instruction.lead);
+  const double start = clock_;
+  spend(instruction.cost);
+  const EventSlot latest = rank.latest(instruction.operand);
+  if (latest != EventPool::kNone) {  // CUDA: an event that was never recorded holds nothing up
+    rank.events().hold(latest);
+    put(rank, instruction.stream, latest);
+  }
+  show(rank, SpanKind::Runtime, start, 0, instruction.stream);
+}
+
+/// Waiting for a stream is waiting for an event recorded there now; for the device, on all streams.
+void HostThread::begin_wait(Rank& rank, const Instruction& instruction) {
+  begun_ = true;
+  spend(instruction.lead);
+  wait_start_ = clock_;
+  EventPool& events = rank.events();
+  if (instruction.op == Opcode::WaitEvent) {
+    const EventSlot latest = rank.latest(instruction.operand);
+    if (latest != EventPool::kNone) {
+      events.hold(latest);
+      awaited_.push_back(latest);
+    }
+    return;
+  }
+  const bool all = instruction.op == Opcode::WaitDevice;
+  const auto first = all ? std::uint8_t{0} : instruction.stream;
+  const auto last = all ? static_cast<std::uint8_t>(rank.streams().size() - 1) : instruction.stream;
+  for (std::uint8_t stream = first; !rank.streams().empty() && stream <= last; ++stream) {
+    const EventSlot slot = events.acquire(2);
+    events.expect_on(slot, stream);
+    awaited_.push_back(slot);
+    put(rank, stream, slot);
+  }
+}
+
+HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction) {
+  if (!begun_) {
+    begin_wait(rank, instruction);
+  }
+  EventPool& events = rank.events();
+  while (!awaited_.empty()) {
+    const EventSlot slot = awaited_.back();
+    if (!events.happened(slot)) {
+      events.wake_when_happened(slot, rank.actor_of_thread(self_));
+      return Outcome::Stop;
+    }
+    if (events.date(slot) > clock_) {
+      held_up(rank, events.date(slot), {Cause::Kind::Stream, events.stream(slot), events.entry(slot)});
+    }
+    events.release(slot);
+    awaited_.pop_back();
+  }
+  spend(instruction.cost);
+  show(rank, SpanKind::HostWait, wait_start_, 0, instruction.stream);
+  return Outcome::Done;
+}
+
+void HostThread::held_up(Rank& rank, double until, const Cause& cause) {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->waits[self_].push_back({next_, cause, until});
+  }
+  blocked_ += until - clock_;
+  clock_ = until;
+}
+
+void HostThread::post(Rank& rank, const Instruction& instruction) {
+  spend(instruction.lead);
+  spend(instruction.cost);
+  Rank::Flag& flag = rank.flag(instruction.operand);
+  flag.posts.push({clock_, self_, next_});
+  rank.wake_all(std::exchange(flag.waiters, 0));
+}
+
+HostThread::Outcome HostThread::await(Rank& rank, const Instruction& instruction) {
+  if (!begun_) {
+    begun_ = true;
+    spend(instruction.lead);
+    wait_start_ = clock_;
+  }
+  Rank::Flag& flag = rank.flag(instruction.operand);
+  if (flag.posts.empty()) {
+    flag.waiters |= 1ULL << rank.actor_of_thread(self_);
+    return Outcome::Stop;
+  }
+  const Rank::Flag::Post post = flag.posts.front();
+  flag.posts.pop();
+  if (post.date > clock_) {
+    held_up(rank, post.date, {Cause::Kind::Host, post.thread, post.instruction});
+  }
+  spend(instruction.cost);
+  show(rank, SpanKind::HostWait, wait_start_, 0, 0);
+  return Outcome::Done;
+}
+
+void HostThread::open_range() {
+  open_.push_back({clock_, next_});
+}
+
+void HostThread::close_range(Rank& rank) {
+  const OpenRange range = open_.back();
+  open_.pop_back();
+  if (TimelineBuffer* timeline = rank.context().timeline) {
+    TimelineSpan span;
+    span.start = span.transfer_start = range.start;
+    span.end = clock_;
+    span.rank = rank.number();
+    span.instruction = range.instruction;
+    span.step = step_;
+    span.kind = SpanKind::Range;
+    span.thread = self_;
+    span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
+    timeline->add(span);
+  }
+}
+
+void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation,
+                      std::uint8_t stream) {
+  TimelineBuffer* timeline = rank.context().timeline;
+  if (timeline == nullptr) {
+    return;
+  }
+  TimelineSpan span;
+  span.start = span.transfer_start = start;
+  span.end = clock_;
+  span.rank = rank.number();
+  span.instruction = next_;
+  span.correlation = correlation;
+  span.step = step_;
+  span.kind = kind;
+  span.thread = self_;
+  span.stream = stream;
+  span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
+  timeline->add(span);
+}
+
+void HostThread::begin_step(Rank& rank) {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->thread_starts[self_] = clock_;
+  }
+}
+
+/// The first thread marks the end of the step on every stream.
+void HostThread::end_step(Rank& rank) {
+  if (self_ == 0) {
+    for (std::uint8_t stream = 0; stream < rank.streams().size(); ++stream) {
+      rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
+      rank.wake_stream(stream);
+    }
+  }
+  double& end = rank.context().step_ends[step_];
+  end = std::max(end, clock_);
+  next_ = 0;
+  done_ = ++step_ == rank.context().steps;
+}
+
+}  // namespace lockstep

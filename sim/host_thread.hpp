@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/program.hpp"
+#include "sim/event.hpp"
+#include "sim/rank_log.hpp"
+#include "sim/timeline.hpp"
+
+namespace lockstep {
+
+class Rank;
+
+/// A CPU thread of a rank as an actor with a local clock: executes its instructions, step after step, and
+/// stops only where a real one would block (or where it is so far ahead that more would only cost memory).
+class HostThread {
+ public:
+  explicit HostThread(std::uint8_t self) : self_{self} {}
+
+  void advance(Rank& rank);
+
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] double clock() const { return clock_; }
+  [[nodiscard]] double blocked() const { return blocked_; }  ///< seconds in waits so far
+  [[nodiscard]] std::uint32_t next() const { return next_; }
+  [[nodiscard]] std::uint32_t step() const { return step_; }
+  /// Events it is waiting for, for the deadlock report.
+  [[nodiscard]] const std::vector<EventSlot>& awaited() const { return awaited_; }
+
+ private:
+  enum class Outcome : std::uint8_t { Done, Stop };
+
+  Outcome execute(Rank& rank, const Instruction& instruction);
+  Outcome launch(Rank& rank, const Instruction& instruction);
+  Outcome wait(Rank& rank, const Instruction& instruction);
+  Outcome await(Rank& rank, const Instruction& instruction);
+  void begin_wait(Rank& rank, const Instruction& instruction);
+  void work(Rank& rank, const Instruction& instruction);
+  void record(Rank& rank, const Instruction& instruction);
+  void stream_wait(Rank& rank, const Instruction& instruction);
+  void post(Rank& rank, const Instruction& instruction);
+  void open_range();
+  void close_range(Rank& rank);
+  bool must_pause(Rank& rank, std::uint8_t stream);
+  void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
+  void spend(float seconds);
+  void held_up(Rank& rank, double until, const Cause& cause);
+  void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
+  void begin_step(Rank& rank);
+  void end_step(Rank& rank);
+  [[nodiscard]] std::uint32_t where() const;
+
+  struct OpenRange {
+    double start;
+    std::uint32_t instruction;
+  };
+
+  double clock_ = 0;
+  double blocked_ = 0;
+  double factor_ = 1;  // on the host time of the current instruction
+  double wait_start_ = 0;
+  std::uint32_t next_ = 0;
+  std::uint32_t step_ = 0;
+  std::uint8_t self_;
+  bool done_ = false;
+  bool begun_ = false;              // the current instruction's lead has been spent
+  std::vector<EventSlot> awaited_;  // what is left of the current wait
+  std::vector<OpenRange> open_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "sim/machine.hpp"
+#include "sim/network/network.hpp"
+
+namespace lockstep {
+
+/// One SimGrid communication per edge of a transfer: slow, but SimGrid's own sharing. The oracle for
+/// SharedNetwork. A transfer ends when its last edge does, so unlike in `shared` the edges of one transfer
+/// may run apart.
+class FlowsNetwork final : public Network {
+ public:
+  /// SimGrid before 3.34 searches a list of all flows at each completion.
+  static constexpr std::size_t kMostFlowsOnOldSimgrid = 2048;
+
+  using Ended = std::function<void(TransferId, double date)>;
+
+  FlowsNetwork(Machine& machine, const Fabric& fabric);
+  ~FlowsNetwork() override;
+
+  /// Who hears of completions; set before the first start.
+  void announce_to(Ended ended);
+
+  void prepare(const CollectivePlan& plan) override;
+  /// @throws std::invalid_argument when more flows would be in flight than this SimGrid can bear
+  void start(TransferId transfer, const CollectivePlan& plan, std::span<const VertexId> members,
+             double date) override;
+  /// Only of transfers without edges; SimGrid announces the others.
+  [[nodiscard]] double next_completion() override;
+  TransferId complete_next() override;
+
+ private:
+  struct Flows;
+  std::unique_ptr<Flows> flows_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,306 @@
+#include "sim/network/shared.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+// Rates closer than this are equal: far below what a link can be told apart by, far above rounding.
+constexpr double kTolerance = 1e-12;
+
+}  // namespace
+
+SharedNetwork::SharedNetwork(const Fabric& fabric) {
+  links_.reserve(fabric.links().size());
+  for (const Link& link : fabric.links()) {
+    links_.emplace_back().capacity = link.bandwidth.in_base_units();
+  }
+}
+
+void SharedNetwork::prepare(const CollectivePlan& plan) {
+  shape_of(plan);
+}
+
+const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) {
+  const auto known = shapes_.find(&plan);
+  if (known != shapes_.end()) {
+    return *known->second;
+  }
+  double unit = 0;
+  for (const CommEdge& edge : plan.edges) {
+    unit = std::max(unit, edge.share);
+  }
+  for (const LinkLoad& load : plan.edges.empty() ? plan.loads : std::vector<LinkLoad>{}) {
+    unit = std::max(unit, load.share);
+  }
+  unit = unit > 0 ? unit : 1;
+  Shape shape{{}, {}, unit, plan.rate_cap.in_base_units() * unit};
+  for (const LinkLoad& load : plan.loads) {
+    shape.all.push_back({load.link, load.share / unit});
+  }
+  auto& alike = distinct_[shape.all];
+  const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
+    return other->unit == shape.unit && other->bound == shape.bound;
+  });
+  if (same != alike.end()) {
+    return *(shapes_[&plan] = *same);
+  }
+  merged_ = false;
+  alike.push_back(owned_.emplace_back(std::make_unique<Shape>(std::move(shape))).get());
+  return *(shapes_[&plan] = alike.back());
+}
+
+/// Links crossed by exactly the same shapes with the same weights bind together: the narrowest stands for
+/// all. Flights in the air are moved over to the new uses.
+void SharedNetwork::merge_links() {
+  merged_ = true;
+  std::vector<Index> flying;
+  for (Index flight = 0; flight < flights_.size(); ++flight) {
+    if (flights_[flight].shape != nullptr) {
+      flying.push_back(flight);
+      release(flight);
+    }
+  }
+  std::vector<std::vector<std::pair<Index, double>>> crossing(links_.size());
+  Index number = 0;
+  for (const auto& [uses, shapes] : distinct_) {  // shapes of equal uses cross the same links
+    for (const Use& use : uses) {
+      crossing[use.link].emplace_back(number, use.weight);
+    }
+    ++number;
+  }
+  std::map<std::vector<std::pair<Index, double>>, Index> narrowest;
+  for (Index link = 0; link < links_.size(); ++link) {
+    if (!crossing[link].empty()) {
+      const auto [entry, fresh] = narrowest.try_emplace(crossing[link], link);
+      if (!fresh && links_[link].capacity < links_[entry->second].capacity) {
+        entry->second = link;
+      }
+    }
+  }
+  std::vector<bool> stands(links_.size(), false);
+  for (const auto& [key, link] : narrowest) {
+    stands[link] = true;
+  }
+  for (const auto& shape : owned_) {
+    shape->uses.clear();
+    for (const Use& use : shape->all) {
+      if (stands[use.link]) {
+        shape->uses.push_back(use);
+      }
+    }
+  }
+  for (const Index flight : flying) {
+    occupy(flight);
+  }
+}
+
+void SharedNetwork::occupy(Index index) {
+  Flight& flight = flights_[index];
+  flight.places.clear();
+  for (const Use& use : flight.shape->uses) {
+    auto& users = links_[use.link].users;
+    flight.places.push_back(static_cast<Index>(users.size()));
+    users.push_back(index);
+  }
+}
+
+void SharedNetwork::release(Index index) {
+  const Flight& flight = flights_[index];
+  const auto& uses = flight.shape->uses;
+  for (std::size_t i = 0; i < flight.places.size(); ++i) {
+    auto& users = links_[uses[i].link].users;
+    const Index moved = users.back();
+    users[flight.places[i]] = moved;
+    users.pop_back();
+    if (moved != index) {
+      const auto& theirs = flights_[moved].shape->uses;
+      const auto at = std::lower_bound(theirs.begin(), theirs.end(), uses[i].link,
+                                       [](const Use& use, Index link) { return use.link < link; });
+      flights_[moved].places[static_cast<std::size_t>(at - theirs.begin())] = flight.places[i];
+    }
+  }
+}
+
+void SharedNetwork::touch(Index flight, double date) {
+  dirty_.push_back(flight);
+  dirty_date_ = date;
+}
+
+void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
+                          std::span<const VertexId> /*members*/, double date) {
+  const Shape& shape = shape_of(plan);
+  if (!merged_) {
+    merge_links();
+  }
+  if (!dirty_.empty() && date > dirty_date_) {
+    settle();
+  }
+  Index index = 0;
+  if (free_.empty()) {
+    index = static_cast<Index>(flights_.size());
+    flights_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Flight& flight = flights_[index];
+  flight.shape = &shape;
+  flight.transfer = transfer;
+  flight.remaining = plan.size.in_base_units() * shape.unit;
+  flight.rate = 0;
+  flight.since = date;
+  occupy(index);
+  touch(index, date);
+}
+
+double SharedNetwork::next_completion() {
+  settle();
+  drop_stale();
+  return heap_.empty() ? kNever : heap_.front().date;
+}
+
+TransferId SharedNetwork::complete_next() {
+  const Completion done = heap_.front();
+  std::pop_heap(heap_.begin(), heap_.end());
+  heap_.pop_back();
+  Flight& flight = flights_[done.flight];
+  ++flight.version;
+  if (!dirty_.empty() && done.date > dirty_date_) {
+    settle();
+  }
+  for (const Use& use : flight.shape->uses) {  // one neighbour per link reaches the whole component
+    for (const Index neighbour : links_[use.link].users) {
+      if (neighbour != done.flight) {
+        touch(neighbour, done.date);
+        break;
+      }
+    }
+  }
+  release(done.flight);
+  flight.shape = nullptr;
+  flight.places.clear();
+  free_.push_back(done.flight);
+  return flight.transfer;
+}
+
+void SharedNetwork::drop_stale() {
+  while (!heap_.empty() && flights_[heap_.front().flight].version != heap_.front().version) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    heap_.pop_back();
+  }
+}
+
+void SharedNetwork::set_rate(Index index, double rate, double date) {
+  Flight& flight = flights_[index];
+  if (std::abs(flight.rate - rate) <= kTolerance * flight.rate) {
+    return;
+  }
+  flight.remaining = std::max(0.0, flight.remaining - flight.rate * (date - flight.since));
+  flight.since = date;
+  flight.rate = rate;
+  ++flight.version;
+  const double left = flight.remaining > 0 ? flight.remaining / rate : 0;
+  heap_.push_back({date + left, index, flight.version});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+/// Solves each connected component that changed, all changes of one date together.
+void SharedNetwork::settle() {
+  if (dirty_.empty()) {
+    return;
+  }
+  ++mark_;
+  std::vector<Index> changed;
+  changed.swap(dirty_);
+  for (const Index flight : changed) {
+    if (flights_[flight].shape != nullptr && flights_[flight].mark != mark_) {
+      collect_component(flight);
+      solve(dirty_date_);
+    }
+  }
+  changed.clear();
+  dirty_.swap(changed);  // keeps its memory
+}
+
+void SharedNetwork::collect_component(Index first) {
+  component_.assign(1, first);
+  component_links_.clear();
+  flights_[first].mark = mark_;
+  for (std::size_t i = 0; i < component_.size(); ++i) {
+    for (const Use& use : flights_[component_[i]].shape->uses) {
+      LinkState& link = links_[use.link];
+      if (link.mark == mark_) {
+        continue;
+      }
+      link.mark = mark_;
+      component_links_.push_back(use.link);
+      for (const Index neighbour : link.users) {
+        if (flights_[neighbour].mark != mark_) {
+          flights_[neighbour].mark = mark_;
+          component_.push_back(neighbour);
+        }
+      }
+    }
+  }
+}
+
+void SharedNetwork::solve(double date) {
+  for (const Index link : component_links_) {
+    links_[link].room = links_[link].capacity;
+    links_[link].weight = 0;
+  }
+  for (const Index index : component_) {
+    flights_[index].fixed = false;
+    for (const Use& use : flights_[index].shape->uses) {
+      links_[use.link].weight += use.weight;
+    }
+  }
+  for (std::size_t left = component_.size(); left > 0; left -= to_fix_.size()) {
+    double level = std::numeric_limits<double>::infinity();
+    for (const Index link : component_links_) {
+      if (links_[link].weight > kTolerance) {
+        level = std::min(level, links_[link].room / links_[link].weight);
+      }
+    }
+    for (const Index index : component_) {
+      if (!flights_[index].fixed) {
+        level = std::min(level, flights_[index].shape->bound);
+      }
+    }
+    const double reached = level * (1 + kTolerance);
+    to_fix_.clear();
+    for (const Index index : component_) {
+      const Flight& flight = flights_[index];
+      if (flight.fixed) {
+        continue;
+      }
+      const auto full = [&](const Use& use) {
+        return links_[use.link].room <= reached * links_[use.link].weight;
+      };
+      const auto& uses = flight.shape->uses;
+      if (flight.shape->bound <= reached || std::any_of(uses.begin(), uses.end(), full)) {
+        to_fix_.push_back(index);
+      }
+    }
+    for (const Index index : to_fix_) {
+      fix(index, level, date);
+    }
+  }
+}
+
+void SharedNetwork::fix(Index index, double rate, double date) {
+  Flight& flight = flights_[index];
+  flight.fixed = true;
+  for (const Use& use : flight.shape->uses) {
+    LinkState& link = links_[use.link];
+    link.room = std::max(0.0, link.room - use.weight * rate);
+    link.weight -= use.weight;
+  }
+  set_rate(index, rate, date);
+}
+
+}  // namespace lockstep

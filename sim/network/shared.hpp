@@ -1,0 +1,100 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// Max-min fair sharing with one variable per transfer instead of one per flow.
+///
+/// The edges of a collective advance together, so a transfer is one rate r (bytes per second of its largest
+/// edge) that loads link l with w_l r, where w_l counts the edges crossing l. Rates are max-min fair over all
+/// transfers in flight: progressive filling, i.e. all rates rise together until a link is full or a transfer
+/// meets its own bound.
+///   Assumes    edges of one transfer pipeline perfectly; rates change only when a transfer starts or ends
+///   Valid for  within 0.2 % of one flow per edge on rails + rings + all-to-all (docs/models.md,
+///   tests/property) Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
+/// Only the connected component of a change is solved again, once per date. Links that the same transfers
+/// cross with the same weights are merged into the narrowest of them, which is exact.
+class SharedNetwork final : public Network {
+ public:
+  explicit SharedNetwork(const Fabric& fabric);
+
+  void prepare(const CollectivePlan& plan) override;
+  void start(TransferId transfer, const CollectivePlan& plan, std::span<const VertexId> members,
+             double date) override;
+  [[nodiscard]] double next_completion() override;
+  TransferId complete_next() override;
+
+ private:
+  using Index = std::uint32_t;
+  struct Use {
+    Index link;
+    double weight;
+    bool operator==(const Use&) const = default;
+    auto operator<=>(const Use&) const = default;
+  };
+  struct Shape {
+    std::vector<Use> all;   // every link crossed
+    std::vector<Use> uses;  // after merging
+    double unit;            // bytes of the largest edge per byte of the plan's size
+    double bound;           // most bytes per second of the largest edge: private links and the plan's cap
+  };
+  struct LinkState {
+    double capacity = 0;
+    std::vector<Index> users;  // flights
+    double room = 0;
+    double weight = 0;
+    std::uint32_t mark = 0;
+  };
+  struct Flight {
+    const Shape* shape = nullptr;
+    TransferId transfer = 0;
+    double remaining = 0;
+    double rate = 0;
+    double since = 0;
+    std::uint32_t version = 0;
+    std::uint32_t mark = 0;
+    bool fixed = false;
+    std::vector<Index> places;  // in the users of each used link
+  };
+  struct Completion {
+    double date;
+    Index flight;
+    std::uint32_t version;
+    bool operator<(const Completion& other) const {
+      return date > other.date || (date == other.date && flight > other.flight);
+    }
+  };
+
+  const Shape& shape_of(const CollectivePlan& plan);
+  void merge_links();
+  void occupy(Index flight);
+  void release(Index flight);
+  void set_rate(Index flight, double rate, double date);
+  void touch(Index flight, double date);
+  void settle();
+  void collect_component(Index first);
+  void solve(double date);
+  void fix(Index flight, double rate, double date);
+  void drop_stale();
+
+  std::vector<LinkState> links_;
+  std::unordered_map<const CollectivePlan*, const Shape*> shapes_;
+  std::map<std::vector<Use>, std::vector<Shape*>> distinct_;
+  std::vector<std::unique_ptr<Shape>> owned_;
+  std::vector<Flight> flights_;
+  std::vector<Index> free_;
+  std::vector<Completion> heap_;
+  std::vector<Index> dirty_, component_, component_links_, to_fix_;
+  double dirty_date_ = 0;
+  std::uint32_t mark_ = 0;
+  bool merged_ = true;
+};
+
+}  // namespace lockstep

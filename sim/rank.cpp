@@ -1,0 +1,155 @@
+#include "sim/rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace lockstep {
+
+Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
+           RunContext& context, RankTiming timing)
+    : number_{number},
+      assignment_{&assignment},
+      program_{&program},
+      context_{&context},
+      timing_{timing},
+      streams_(program.program->streams.size()),
+      latest_(program.program->events, EventPool::kNone),
+      flags_(program.program->flags),
+      collective_numbers_(program.program->streams.size()) {
+  for (std::size_t thread = 0; thread < program.program->threads.size(); ++thread) {
+    threads_.emplace_back(static_cast<std::uint8_t>(thread));
+    runnable_ |= 1ULL << (streams_.size() + thread);
+  }
+}
+
+/// Streams come first: they drain what threads have queued before the threads queue more.
+void Rank::run() {
+  while (runnable_ != 0) {
+    advance(static_cast<unsigned>(std::countr_zero(runnable_)));
+  }
+  if (activity && activity->is_full()) {
+    activity->sweep(watermark());
+  }
+}
+
+void Rank::advance(unsigned actor) {
+  runnable_ &= ~(1ULL << actor);
+  if (actor < streams_.size()) {
+    streams_[actor].advance(*this, static_cast<std::uint8_t>(actor));
+  } else {
+    threads_[actor - streams_.size()].advance(*this);
+  }
+}
+
+bool Rank::finished(unsigned actor) const {
+  const bool threads_done =
+      std::all_of(threads_.begin(), threads_.end(), [](const auto& t) { return t.done(); });
+  return actor < streams_.size() ? threads_done && streams_[actor].idle()
+                                 : threads_[actor - streams_.size()].done();
+}
+
+bool Rank::finished() const {
+  for (unsigned actor = 0; actor < actors(); ++actor) {
+    if (!finished(actor)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Rank::wake_all(std::uint64_t actors) {
+  if (!context_->actors_in_simgrid) {
+    runnable_ |= actors;
+    return;
+  }
+  for (; actors != 0; actors &= actors - 1) {
+    wake(static_cast<unsigned>(std::countr_zero(actors)));
+  }
+}
+
+std::string Rank::actor_name(unsigned actor) const {
+  const bool is_stream = actor < streams_.size();
+  return fmt::format("rank{}.{}", number_,
+                     is_stream ? program().streams[actor] : program().threads[actor - streams_.size()].name);
+}
+
+bool Rank::lift_lookahead() {
+  if (paused_ == 0) {
+    return false;
+  }
+  lookahead_ *= 2;
+  wake_all(std::exchange(paused_, 0));
+  return true;
+}
+
+Membership Rank::membership(const CollectiveCall& call) {
+  const bool is_pair = call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+  return is_pair ? context_->surroundings->pair(*this, call) : memberships_[call.group];
+}
+
+double Rank::watermark() const {
+  double threads = std::numeric_limits<double>::infinity();
+  for (const HostThread& thread : threads_) {
+    threads = thread.done() ? threads : std::min(threads, thread.clock());
+  }
+  double earliest = std::numeric_limits<double>::infinity();
+  for (const Stream& stream : streams_) {
+    switch (stream.state()) {
+      case Stream::State::InCollective:
+      case Stream::State::InCopy:
+      case Stream::State::Running:
+        earliest = std::min(earliest, stream.begun());
+        break;
+      default:
+        earliest = std::min(earliest,
+                            std::max(stream.clock(), stream.backlog() == 0 ? threads : stream.head().issue));
+    }
+  }
+  return earliest;
+}
+
+void Rank::communication_arrives(double now) {
+  if (!context_->stepped) {
+    return;
+  }
+  ++waiting_communication_;
+  set_slowdown(now);
+}
+
+void Rank::communication_transfers(double now) {
+  if (!context_->stepped) {
+    return;
+  }
+  --waiting_communication_;
+  ++transferring_communication_;
+  set_slowdown(now);
+}
+
+void Rank::communication_ends(double now) {
+  if (!context_->stepped) {
+    return;
+  }
+  --transferring_communication_;
+  set_slowdown(now);
+}
+
+void Rank::set_slowdown(double now) {
+  const Interference& interference = timing_.interference;
+  const double slowdown = transferring_communication_ > 0 ? interference.while_transferring()
+                          : waiting_communication_ > 0    ? interference.while_waiting()
+                                                          : 1.0;
+  if (slowdown == slowdown_) {
+    return;
+  }
+  const double ratio = slowdown / slowdown_;
+  slowdown_ = slowdown;
+  for (std::uint8_t stream = 0; stream < streams_.size(); ++stream) {
+    streams_[stream].retime(*this, stream, now, ratio);
+  }
+}
+
+}  // namespace lockstep

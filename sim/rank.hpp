@@ -1,0 +1,159 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ops/job.hpp"
+#include "sim/activity_meter.hpp"
+#include "sim/compiled_program.hpp"
+#include "sim/event.hpp"
+#include "sim/host_thread.hpp"
+#include "sim/interference.hpp"
+#include "sim/rank_log.hpp"
+#include "sim/run_context.hpp"
+#include "sim/stream.hpp"
+
+namespace lockstep {
+
+/// Constants of a rank's machine that its actors need at every instruction.
+struct RankTiming {
+  double launch_to_start = 0;         ///< from the return of a launch call to the start on an idle stream, s
+  double kernel_gap = 0;              ///< between two kernels that follow each other on a stream, s
+  double host_factor = 1;             ///< host times are multiplied by it
+  double gpu_factor = 1;              ///< kernel times likewise (stragglers)
+  std::uint32_t launch_queue = 1024;  ///< launches a stream holds that have not started
+  int copy_engines = 1;               ///< per direction
+  Interference interference;
+};
+
+/// One rank: its host threads and streams (the actors), its events, and what it knows of the outside.
+/// Actors are numbered streams first, then threads; a set bit in `runnable_` means there may be something to
+/// do.
+class Rank {
+ public:
+  static constexpr std::size_t kMostActors = 64;
+
+  Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
+       RunContext& context, RankTiming timing);
+
+  /// Lets actors run until none can go on without news from outside.
+  void run();
+
+  /// One actor, as far as it can go.
+  void advance(unsigned actor);
+  [[nodiscard]] unsigned actors() const { return static_cast<unsigned>(streams_.size() + threads_.size()); }
+  [[nodiscard]] bool may_advance(unsigned actor) const { return (runnable_ >> actor & 1U) != 0; }
+  [[nodiscard]] bool finished(unsigned actor) const;
+  [[nodiscard]] bool finished() const;
+
+  void wake(unsigned actor) {
+    runnable_ |= 1ULL << actor;
+    if (context_->actors_in_simgrid) {
+      context_->surroundings->resume(*this, actor);
+    }
+  }
+  void wake_all(std::uint64_t actors);
+  void wake_stream(std::uint8_t stream) { wake(stream); }
+  void wake_thread(std::uint8_t thread) { wake(static_cast<unsigned>(streams_.size()) + thread); }
+  [[nodiscard]] unsigned actor_of_thread(std::uint8_t thread) const {
+    return static_cast<unsigned>(streams_.size()) + thread;
+  }
+
+  // What actors read and write.
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] const RankAssignment& assignment() const { return *assignment_; }
+  [[nodiscard]] const Program& program() const { return *program_->program; }
+  [[nodiscard]] RunContext& context() { return *context_; }
+  [[nodiscard]] const RankTiming& timing() const { return timing_; }
+  [[nodiscard]] EventPool& events() { return events_; }
+  [[nodiscard]] std::vector<Stream>& streams() { return streams_; }
+  [[nodiscard]] const std::vector<Stream>& streams() const { return streams_; }
+  [[nodiscard]] const std::vector<HostThread>& threads() const { return threads_; }
+  [[nodiscard]] const Instruction& instruction_of(const StreamItem& item) const {
+    return program_->program->threads[item.thread()].instructions[item.instruction()];
+  }
+  [[nodiscard]] std::uint32_t kernel_of(const Instruction& launch) const {
+    return launch.per_rank ? assignment_->kernel_slots[launch.operand] : launch.operand;
+  }
+  [[nodiscard]] const CollectiveCall& call_of(const Instruction& launch) const {
+    return program().collectives[collective_of(launch)];
+  }
+  [[nodiscard]] std::uint32_t collective_of(const Instruction& launch) const {
+    return launch.per_rank ? assignment_->collective_slots[launch.operand] : launch.operand;
+  }
+  [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
+    return program_->kernels[kernel];
+  }
+  [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
+
+  /// The slot of the latest record of @p event; EventPool::kNone before the first.
+  [[nodiscard]] EventSlot& latest(std::uint32_t event) { return latest_[event]; }
+
+  /// A host flag: posts that nobody has taken yet, and who waits for one.
+  struct Flag {
+    struct Post {
+      double date = 0;
+      std::uint8_t thread = 0;
+      std::uint32_t instruction = 0;
+    };
+    Ring<Post> posts;
+    std::uint64_t waiters = 0;
+  };
+  [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
+
+  /// How far ahead of a blocked stream a thread may run, in items. Only memory depends on it.
+  [[nodiscard]] std::size_t lookahead() const { return lookahead_; }
+  /// Doubles the look-ahead and wakes the threads that paused. @return whether any had
+  bool lift_lookahead();
+  [[nodiscard]] bool has_paused() const { return paused_ != 0; }
+  void pause(unsigned actor) { paused_ |= 1ULL << actor; }
+
+  /// The group of a collective call and the rank's position in it.
+  [[nodiscard]] Membership membership(const CollectiveCall& call);
+  void join(std::vector<Membership> memberships) { memberships_ = std::move(memberships); }
+  /// Numbers of the collectives issued on a stream that have not begun.
+  [[nodiscard]] Ring<std::uint32_t>& collective_numbers(std::uint8_t stream) {
+    return collective_numbers_[stream];
+  }
+
+  /// Communication kernels on this GPU, for interference.
+  void communication_arrives(double now);
+  void communication_transfers(double now);
+  void communication_ends(double now);
+  [[nodiscard]] double slowdown() const { return slowdown_; }
+  void tick(std::uint8_t stream, double date) { streams_[stream].tick(*this, stream, date); }
+
+  /// `rank3.main`, `rank3.compute`
+  [[nodiscard]] std::string actor_name(unsigned actor) const;
+
+  std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
+  std::unique_ptr<ActivityMeter> activity;  ///< null: not metered
+  /// No work of this rank that starts before this date is still unknown.
+  [[nodiscard]] double watermark() const;
+
+ private:
+  void set_slowdown(double now);
+
+  std::uint32_t number_;
+  const RankAssignment* assignment_;
+  const CompiledProgram* program_;
+  RunContext* context_;
+  RankTiming timing_;
+  std::vector<Stream> streams_;
+  std::vector<HostThread> threads_;
+  EventPool events_;
+  std::vector<EventSlot> latest_;
+  std::vector<Flag> flags_;
+  std::vector<Membership> memberships_;                  // by Program::groups
+  std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
+  std::uint64_t runnable_ = 0;
+  std::uint64_t paused_ = 0;
+  std::size_t lookahead_ = 256;
+  std::uint32_t correlation_ = 0;
+  std::uint32_t waiting_communication_ = 0;
+  std::uint32_t transferring_communication_ = 0;
+  double slowdown_ = 1;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/program.hpp"
+
+namespace lockstep {
+
+/// Why a piece of work began when it did.
+struct Cause {
+  enum class Kind : std::uint8_t {
+    None,      ///< first of its lane in the recorded step
+    Previous,  ///< the entry before it in the same lane
+    Host,      ///< the launch call: thread `lane`, instruction `entry`
+    Stream,    ///< entry `entry` of stream `lane` (through an event, or a full launch queue)
+  };
+  Kind kind = Kind::None;
+  std::uint8_t lane = 0;
+  std::uint32_t entry = 0;
+};
+
+/// A kernel, copy or communication kernel of the recorded step.
+struct LogEntry {
+  double start = 0;
+  double end = 0;
+  std::uint32_t where = 0;  ///< as StreamItem::where
+  Cause cause;
+  // Communication kernels: when all had arrived, and whose arrival was the last.
+  double met = 0;
+  std::uint32_t last_rank = 0;
+  std::uint32_t last_entry = 0;
+  std::uint8_t last_stream = 0;
+};
+
+/// A host instruction of the recorded step that had to wait.
+struct HostWaitEntry {
+  std::uint32_t instruction = 0;
+  Cause cause;
+  double until = 0;
+};
+
+/// What one rank did in the last step, in the order of each lane: the raw material of the critical path.
+struct RankLog {
+  RankLog(const Program& program, std::uint32_t recorded_step)
+      : step{recorded_step},
+        streams(program.streams.size()),
+        thread_starts(program.threads.size()),
+        waits(program.threads.size()) {
+    for (const Program::Thread& thread : program.threads) {
+      instruction_ends.emplace_back(thread.instructions.size());
+    }
+  }
+
+  static constexpr std::uint32_t kNoEntry = 0xffffffff;
+  std::uint32_t step;                                 ///< the step that is recorded
+  std::vector<std::vector<LogEntry>> streams;         ///< by stream
+  std::vector<std::vector<double>> instruction_ends;  ///< by thread and instruction
+  std::vector<double> thread_starts;                  ///< by thread: when its step began
+  std::vector<std::vector<HostWaitEntry>> waits;      ///< by thread, in order
+};
+
+}  // namespace lockstep

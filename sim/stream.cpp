@@ -1,0 +1,266 @@
+#include "sim/stream.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <utility>
+
+#include "sim/rank.hpp"
+
+namespace lockstep {
+namespace {
+
+TimelineSpan span_of(const Rank& rank, std::uint8_t stream, const StreamItem& item, std::uint32_t step) {
+  TimelineSpan span;
+  span.rank = rank.number();
+  span.instruction = item.instruction();
+  span.correlation = item.ticket;
+  span.step = step;
+  span.kind = SpanKind::Kernel;
+  span.thread = item.thread();
+  span.stream = stream;
+  return span;
+}
+
+}  // namespace
+
+bool Stream::admit(double& clock, std::uint32_t depth) {
+  while (!starts_.empty() && starts_.front() <= clock) {
+    starts_.pop();
+    --unstarted_;
+  }
+  while (unstarted_ >= depth) {
+    if (starts_.empty()) {
+      return false;
+    }
+    clock = std::max(clock, starts_.front());
+    starts_.pop();
+    --unstarted_;
+  }
+  ++unstarted_;
+  return true;
+}
+
+void Stream::started(double start) {
+  start_ = start;
+  starts_.push(start);
+  ++launches_;
+}
+
+/// Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
+void Stream::stamp(double start, double end) {
+  fingerprint_ = (fingerprint_ ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
+                 std::bit_cast<std::uint64_t>(end);
+}
+
+void Stream::advance(Rank& rank, std::uint8_t self) {
+  if (state_ != State::Ready && state_ != State::AwaitsEvent) {
+    return;  // complete() or tick() goes on
+  }
+  state_ = State::Ready;
+  while (state_ == State::Ready && !queue_.empty()) {
+    const StreamItem item = queue_.front();
+    if (item.where == StreamItem::kStepEnd) {
+      end_step(rank, item.ticket);
+      queue_.pop();
+      continue;
+    }
+    switch (rank.instruction_of(item).op) {
+      case Opcode::Launch:
+      case Opcode::Collective:
+        launch(rank, self, item);
+        break;
+      case Opcode::StreamWait:
+        if (wait_for_event(rank, self, item.ticket)) {
+          queue_.pop();
+        }
+        break;
+      default: {  // a record, or the record that a host wait makes
+        clock_ = std::max(clock_, item.issue);
+        const auto entry = rank.log && step_ == rank.log->step ? entries_ - 1 : RankLog::kNoEntry;
+        rank.wake_all(rank.events().happen(item.ticket, clock_, self, entry));
+        rank.events().release(item.ticket);
+        queue_.pop();
+      }
+    }
+  }
+  if (listeners_ != 0) {
+    rank.wake_all(std::exchange(listeners_, 0));
+  }
+}
+
+bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
+  EventPool& events = rank.events();
+  if (!events.happened(slot)) {
+    events.wake_when_happened(slot, self);
+    state_ = State::AwaitsEvent;
+    return false;
+  }
+  if (rank.log && events.date(slot) > clock_) {
+    raised_by_ = {Cause::Kind::Stream, events.stream(slot), events.entry(slot)};
+  }
+  clock_ = std::max(clock_, events.date(slot));
+  events.release(slot);
+  return true;
+}
+
+/// Stepped mode: work may only begin when its time has come, because what overlaps with it is not known
+/// earlier.
+bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
+  if (!rank.context().stepped || start <= due_) {
+    return false;
+  }
+  due_ = start;
+  state_ = State::Timed;
+  rank.context().surroundings->call_at(rank, self, start);
+  return true;
+}
+
+void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item) {
+  const RankTiming& timing = rank.timing();
+  const double issued = item.issue + timing.launch_to_start;
+  const double free = launches_ == 0 ? clock_ : clock_ + timing.kernel_gap;
+  const double start = std::max(free, issued);
+  if (must_wait_until(rank, self, start)) {
+    return;
+  }
+  if (rank.log && step_ == rank.log->step) {
+    log_start(rank, self, item, start, issued > free);
+  }
+  started(start);
+  const Instruction& instruction = rank.instruction_of(item);
+  if (instruction.op == Opcode::Collective) {
+    state_ = State::InCollective;
+    auto& numbers = rank.collective_numbers(self);
+    const std::uint32_t number = numbers.front();
+    numbers.pop();
+    rank.communication_arrives(start);
+    rank.context().surroundings->arrive(rank, self, number, start);
+    return;
+  }
+  const std::uint32_t kernel = rank.kernel_of(instruction);
+  const KernelTiming& how = rank.timing_of(kernel);
+  const double factor =
+      rank.timing().gpu_factor * rank.context().variation->kernel(rank.number(), step_, item.where);
+  if (how.kind == KernelTiming::Kind::Transfer) {
+    state_ = State::InCopy;
+    rank.context().surroundings->copy(rank, self, kernel, start);
+    return;
+  }
+  begin_compute(rank, self, start, how.seconds * factor);
+}
+
+void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host) {
+  LogEntry entry;
+  entry.start = start;
+  entry.where = item.where;
+  if (by_host) {
+    entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
+  } else if (raised_by_.kind != Cause::Kind::None) {
+    entry.cause = raised_by_;
+  } else if (entries_ > 0) {
+    entry.cause = {Cause::Kind::Previous, self, entries_ - 1};
+  }
+  raised_by_ = {};
+  rank.log->streams[self].push_back(entry);
+  ++entries_;
+}
+
+void Stream::begin_compute(Rank& rank, std::uint8_t self, double start, double seconds) {
+  if (!rank.context().stepped) {
+    end_compute(rank, self, start + seconds);
+    return;
+  }
+  due_ = start + seconds * rank.slowdown();
+  state_ = State::Running;
+  rank.context().surroundings->call_at(rank, self, due_);
+}
+
+void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
+  totals_.compute += end - start_;
+  stamp(start_, end);
+  if (rank.activity) {
+    rank.activity->compute(self, start_, end);
+  }
+  if (TimelineBuffer* timeline = rank.context().timeline) {
+    TimelineSpan span = span_of(rank, self, queue_.front(), step_);
+    span.start = span.transfer_start = start_;
+    span.end = end;
+    timeline->add(span);
+  }
+  finish_head(rank, self, end);
+}
+
+void Stream::finish_head(Rank& rank, std::uint8_t self, double end) {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->streams[self].back().end = end;
+  }
+  clock_ = end;
+  state_ = State::Ready;
+  queue_.pop();
+}
+
+void Stream::tick(Rank& rank, std::uint8_t self, double date) {
+  if (date != due_) {
+    return;  // asked for before the kernel was re-timed
+  }
+  if (state_ == State::Running) {
+    end_compute(rank, self, date);
+    rank.wake_stream(self);
+  } else if (state_ == State::Timed) {
+    state_ = State::Ready;
+    rank.wake_stream(self);
+  }
+}
+
+void Stream::retime(Rank& rank, std::uint8_t self, double now, double ratio) {
+  if (state_ == State::Running && due_ > now) {
+    due_ = now + (due_ - now) * ratio;
+    rank.context().surroundings->call_at(rank, self, due_);
+  }
+}
+
+void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter) {
+  assert(state_ == State::InCollective || state_ == State::InCopy);
+  const StreamItem& item = queue_.front();
+  const bool is_collective = state_ == State::InCollective;
+  stamp(start_, date);
+  if (is_collective) {
+    totals_.waiting += encounter.met - start_;
+    totals_.transfer += date - encounter.met;
+  } else {
+    totals_.copy += date - start_;
+  }
+  if (rank.activity && is_collective) {
+    rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, encounter.met,
+                              date);
+  } else if (rank.activity) {
+    rank.activity->copy(self, start_, date);
+  }
+  if (TimelineBuffer* timeline = rank.context().timeline) {
+    TimelineSpan span = span_of(rank, self, item, step_);
+    span.kind = is_collective ? SpanKind::Collective : SpanKind::Kernel;
+    span.start = start_;
+    span.transfer_start = is_collective ? encounter.met : start_;
+    span.end = date;
+    timeline->add(span);
+  }
+  if (rank.log && step_ == rank.log->step) {
+    LogEntry& entry = rank.log->streams[self].back();
+    entry.met = encounter.met;
+    entry.last_rank = encounter.last_rank;
+    entry.last_stream = encounter.last_stream;
+    entry.last_entry = encounter.last_entry;
+  }
+  finish_head(rank, self, date);
+  due_ = date;
+  rank.wake_stream(self);
+}
+
+void Stream::end_step(Rank& rank, std::uint32_t step) {
+  double& end = rank.context().step_ends[step];
+  end = std::max(end, clock_);
+  step_ = step + 1;
+}
+
+}  // namespace lockstep

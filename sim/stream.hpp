@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/event.hpp"
+#include "sim/rank_log.hpp"
+#include "sim/ring.hpp"
+
+namespace lockstep {
+
+class Rank;
+
+/// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
+/// number of a launch, the slot of an event, or the number of the step that ends here.
+struct StreamItem {
+  double issue = 0;  ///< when the call returned on the host, s
+  std::uint32_t where = 0;
+  std::uint32_t ticket = 0;
+
+  static constexpr std::uint32_t kStepEnd = 0xffffffff;
+  static constexpr unsigned kThreadShift = 28;  ///< upper bits of `where`: thread; lower: instruction
+  [[nodiscard]] std::uint8_t thread() const { return static_cast<std::uint8_t>(where >> kThreadShift); }
+  [[nodiscard]] std::uint32_t instruction() const { return where & ((1U << kThreadShift) - 1); }
+};
+
+/// Seconds a stream spent in each kind of work, over all steps.
+struct StreamTotals {
+  double compute = 0;
+  double copy = 0;
+  double waiting = 0;   ///< communication kernels until all members had arrived
+  double transfer = 0;  ///< communication kernels from then on
+};
+
+/// How the members of a collective came together.
+struct Encounter {
+  double met = 0;  ///< when the last one arrived, s
+  std::uint32_t last_rank = 0;
+  std::uint32_t last_entry = 0;  ///< in that rank's log
+  std::uint8_t last_stream = 0;
+};
+
+/// An in-order queue of GPU work (cudaStream_t) as an actor with a local clock: it runs ahead of global time
+/// as long as the beginning of its next item is known, and stops at an event that has not happened, a
+/// collective or a copy.
+class Stream {
+ public:
+  /// Goes on as far as possible.
+  void advance(Rank& rank, std::uint8_t self);
+
+  /// The collective or copy at the head has ended at @p date.
+  void complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter);
+
+  /// Stepped mode: @p date, asked for earlier, has come. Ignored when what it was for has moved.
+  void tick(Rank& rank, std::uint8_t self, double date);
+
+  /// Stepped mode: kernels now run @p ratio times as long as before from @p now on.
+  void retime(Rank& rank, std::uint8_t self, double now, double ratio);
+
+  void push(const StreamItem& item) { queue_.push(item); }
+
+  /// Counts a launch in, advancing @p clock to the moment when the launch queue has room.
+  /// False: that moment is not known yet.
+  bool admit(double& clock, std::uint32_t depth);
+
+  [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
+  [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
+  [[nodiscard]] bool idle() const { return queue_.empty() && state_ == State::Ready; }
+  [[nodiscard]] double clock() const { return clock_; }
+  [[nodiscard]] double begun() const { return start_; }
+  [[nodiscard]] std::uint32_t logged() const { return entries_; }
+  [[nodiscard]] const StreamTotals& totals() const { return totals_; }
+  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
+  [[nodiscard]] std::uint64_t launches() const { return launches_; }
+
+  /// What stopped it, for the deadlock report.
+  enum class State : std::uint8_t { Ready, AwaitsEvent, InCollective, InCopy, Timed, Running };
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const StreamItem& head() const { return queue_.front(); }
+
+  void let_know(unsigned actor) { listeners_ |= 1ULL << actor; }
+
+ private:
+  void launch(Rank& rank, std::uint8_t self, const StreamItem& item);
+  void begin_compute(Rank& rank, std::uint8_t self, double start, double seconds);
+  void end_compute(Rank& rank, std::uint8_t self, double end);
+  bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
+  bool must_wait_until(Rank& rank, std::uint8_t self, double start);
+  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host);
+  void finish_head(Rank& rank, std::uint8_t self, double end);
+  void started(double start);
+  void stamp(double start, double end);
+  void end_step(Rank& rank, std::uint32_t step);
+
+  Ring<StreamItem> queue_;
+  Ring<double> starts_;  // of launches that had not started when the host last looked
+  double clock_ = 0;
+  double start_ = 0;  // of the item at the head, once it has begun
+  double due_ = -1;   // stepped mode: the date of the latest call_at()
+  Cause raised_by_;   // the event that moved the clock last
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t launches_ = 0;
+  std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
+  std::uint32_t unstarted_ = 0;
+  std::uint32_t step_ = 0;
+  std::uint32_t entries_ = 0;  // in the log
+  State state_ = State::Ready;
+  StreamTotals totals_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+# How the code is written, as tests: formatting, layering, headers that compile alone, clang-tidy.
+
+set(tools ${PROJECT_SOURCE_DIR}/tools)
+
+add_test(NAME format COMMAND python3 -B ${tools}/check_format.py)
+add_test(NAME layering COMMAND python3 -B ${tools}/check_layering.py ${PROJECT_SOURCE_DIR})
+add_test(NAME layering_check COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/check_layering_test.py)
+add_test(NAME transcript_runner COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/run_transcript_test.py)
+
+# Made by CMake from the header sets that lockstep_library() declares: a source file for every header.
+add_test(NAME headers COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target all_verify_interface_header_sets)
+
+find_program(CLANG_TIDY clang-tidy)
+if(CLANG_TIDY)
+  add_test(NAME tidy COMMAND python3 -B ${tools}/check_tidy.py ${PROJECT_BINARY_DIR})
+  # Both take all cores while they have something to do; a clean tree of 100 files is some 3 minutes on two cores.
+  set_tests_properties(tidy PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE LABELS style)
+endif()
+
+set_tests_properties(headers PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE)
+set_tests_properties(format layering layering_check transcript_runner headers PROPERTIES LABELS style)

@@ -1,0 +1,23 @@
+# What the program says, compared with files: one test per scenario folder (`golden`), one per broken input
+# (`inputs`). tools/run_transcript.py tells the formats, tools/update_goldens.sh rewrites the files.
+
+if(NOT TARGET lockstep)
+  return()
+endif()
+
+set(transcript python3 -B ${PROJECT_SOURCE_DIR}/tools/run_transcript.py --lockstep $<TARGET_FILE:lockstep>)
+
+file(GLOB scenarios CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scenarios/*/scenario.yaml)
+foreach(scenario ${scenarios})
+  cmake_path(GET scenario PARENT_PATH folder)
+  cmake_path(GET folder FILENAME name)
+  add_test(NAME golden.${name} COMMAND ${transcript} golden ${folder})
+  set_tests_properties(golden.${name} PROPERTIES LABELS golden)
+endforeach()
+
+file(GLOB expectations CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/inputs/*.expected)
+foreach(expectation ${expectations})
+  cmake_path(GET expectation STEM name)
+  add_test(NAME inputs.${name} COMMAND ${transcript} input ${expectation})
+  set_tests_properties(inputs.${name} PROPERTIES LABELS inputs)
+endforeach()

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""Fails when a C++ file is not as clang-format writes it.
+
+Usage: tools/check_format.py [--fix]
+"""
+import subprocess
+import sys
+
+from project_sources import ROOT, project_sources
+
+if __name__ == "__main__":
+    files = project_sources(".hpp", ".cpp", ".cu")
+    mode = ["-i"] if "--fix" in sys.argv[1:] else ["--dry-run", "--Werror"]
+    code = subprocess.run(["clang-format", *mode, *files], cwd=ROOT, check=False).returncode
+    print(f"format: {len(files)} files" + ("" if code == 0 else "; repair with tools/check_format.py --fix"))
+    sys.exit(code)

@@ -1,0 +1,17 @@
+"""The C++ files that are ours: what git tracks or would track, or all of them where there is no git."""
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ["base", "topology", "ops", "sim", "traces", "calibration", "search", "app", "tests", "bench"]
+
+
+def project_sources(*suffixes: str, root: Path = ROOT):
+    """Paths relative to root, sorted, of the existing files with one of the suffixes."""
+    listing = subprocess.run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS],
+                             capture_output=True, text=True, check=False)
+    if listing.returncode == 0:
+        candidates = map(Path, listing.stdout.splitlines())
+    else:
+        candidates = (path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*"))
+    return sorted({path for path in candidates if path.suffix in suffixes and (root / path).is_file()})

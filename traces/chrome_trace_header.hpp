@@ -1,0 +1,34 @@
+#pragma once
+
+/// @file
+/// What a timeline file says before its first event: machine, job, and names of processes and threads.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "ops/job.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// How one rank appears in a file: a process for its host threads and one for its GPU's streams.
+struct RankLanes {
+  std::uint32_t rank = 0;
+  std::uint64_t host_pid = 0;
+  std::uint64_t gpu_pid = 0;
+  std::uint32_t device = 0;  ///< GPU ordinal in its node
+};
+
+/// The tid of a host thread: the main thread's is its pid, as on Linux.
+[[nodiscard]] std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread);
+
+/// The opening of a file with the lanes of @p ranks, up to where events follow, each led by a comma.
+/// @param vertices Fabric::vertices(), for the names of GPUs
+[[nodiscard]] std::string file_opening(const Job& job, std::span<const Vertex> vertices,
+                                       std::span<const RankLanes> ranks);
+
+/// Ends the list of events and the file.
+[[nodiscard]] std::string file_ending(const std::string& name);
+
+}  // namespace lockstep

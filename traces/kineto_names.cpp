@@ -1,0 +1,257 @@
+#include "traces/kineto_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+/// Names of element types: c10::ScalarType's, NCCL's in kernel names, and ours.
+struct TypeName {
+  std::string_view scalar;
+  std::string_view nccl;
+  std::string_view ours;
+};
+
+TypeName type_name(DataType type) {
+  switch (type) {
+    case DataType::FP32:
+      return {"Float", "f32", "fp32"};
+    case DataType::TF32:
+      return {"Float", "f32", "tf32"};
+    case DataType::FP16:
+      return {"Half", "f16", "fp16"};
+    case DataType::BF16:
+      return {"BFloat16", "bf16", "bf16"};
+    case DataType::FP8:
+      return {"Float8_e4m3fn", "f8e4m3", "fp8"};
+    case DataType::INT32:
+      return {"Int", "i32", "int32"};
+    case DataType::INT64:
+      return {"Long", "i64", "int64"};
+    case DataType::BOOL:
+      return {"Bool", "u8", "bool"};
+  }
+  return {"Byte", "u8", "byte"};
+}
+
+/// Names of a collective: torch.distributed's in `args`, NCCL's in kernel names. A barrier is an all-reduce
+/// of one element, an all-to-all is sends and receives (ProcessGroupNCCL.cpp).
+struct CollectiveName {
+  std::string_view torch;
+  std::string_view nccl;
+  bool reduces = false;
+};
+
+CollectiveName collective_name(const CollectiveCall& call) {
+  switch (call.kind) {
+    case CollectiveKind::AllReduce:
+      return {"allreduce", "AllReduce", true};
+    case CollectiveKind::ReduceScatter:
+      return {"_reduce_scatter_base", "ReduceScatter", true};
+    case CollectiveKind::AllGather:
+      return {"_allgather_base", "AllGather", false};
+    case CollectiveKind::AllToAll:
+      return {call.send_bytes.empty() ? "all_to_all" : "all_to_allv", "SendRecv", false};
+    case CollectiveKind::Broadcast:
+      return {"broadcast", "Broadcast", false};
+    case CollectiveKind::Reduce:
+      return {"reduce", "Reduce", true};
+    case CollectiveKind::Send:
+      return {"send", "SendRecv", false};
+    case CollectiveKind::Receive:
+      return {"recv", "SendRecv", false};
+    case CollectiveKind::Barrier:
+      return {"barrier", "AllReduce", true};
+  }
+  return {"unknown", "Unknown", false};
+}
+
+std::string_view direction_name(Direction direction) {
+  return direction == Direction::Forward ? "forward" : "backward";
+}
+
+std::uint64_t whole(double value) {
+  return static_cast<std::uint64_t>(std::llround(value));
+}
+
+template <class... Alternatives>
+struct Match : Alternatives... {
+  using Alternatives::operator()...;
+};
+template <class... Alternatives>
+Match(Alternatives...) -> Match<Alternatives...>;
+
+std::string table_members(const EmbeddingBags& bags) {
+  std::int64_t rows = 0;
+  double lookups = 0;
+  for (const EmbeddingTable& table : bags.tables) {
+    rows += table.rows;
+    lookups += table.pooling_factor * static_cast<double>(bags.batch);
+  }
+  return fmt::format(R"("tables":{},"batch":{},"rows":{},"lookups":{},"direction":"{}",)", bags.tables.size(),
+                     bags.batch, rows, whole(lookups), direction_name(bags.direction));
+}
+
+std::string work_members(const KernelWork& work) {
+  return std::visit(
+      Match{
+          [](const Gemm& g) {
+            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",)", g.batch, g.m, g.n,
+                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N');
+          },
+          [](const Pointwise& p) {
+            return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);
+          },
+          [](const Reduction& r) {
+            return fmt::format(R"("rows":{},"columns":{},"across rows":{},)", r.rows, r.columns,
+                               r.across_rows);
+          },
+          [](const Concat& c) { return fmt::format(R"("elements":{},"pieces":{},)", c.elements, c.pieces); },
+          [](const Transpose& t) {
+            return fmt::format(R"("batch":{},"rows":{},"columns":{},)", t.batch, t.rows, t.columns);
+          },
+          [](const TriangularIndex& t) {
+            return fmt::format(R"("batch":{},"n":{},"direction":"{}",)", t.batch, t.n,
+                               direction_name(t.direction));
+          },
+          [](const Softmax& s) {
+            return fmt::format(R"("rows":{},"columns":{},"direction":"{}",)", s.rows, s.columns,
+                               direction_name(s.direction));
+          },
+          [](const LayerNorm& n) { return fmt::format(R"("rows":{},"columns":{},)", n.rows, n.columns); },
+          [](const FlashAttention& a) {
+            return fmt::format(
+                R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"direction":"{}",)", a.batch,
+                a.heads, a.queries, a.keys, a.head_size, direction_name(a.direction));
+          },
+          [](const EmbeddingBags& b) { return table_members(b); },
+          [](const IndexSelect& i) {
+            return fmt::format(R"("rows":{},"picks":{},"columns":{},"direction":"{}",)", i.table_rows,
+                               i.picks, i.columns, direction_name(i.direction));
+          },
+          [](const OptimizerUpdate& o) {
+            return fmt::format(R"("parameters":{},"tensors":{},)", o.parameters, o.tensors);
+          },
+          [](const Memcpy& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
+          [](const Memset& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
+          [](const Timed&) { return std::string{}; },
+      },
+      work);
+}
+
+std::string copy_name(const Memcpy& copy) {
+  const std::string_view host = copy.pinned ? "Pinned" : "Pageable";
+  switch (copy.path) {
+    case Memcpy::Path::HostToDevice:
+      return fmt::format("Memcpy HtoD ({} -> Device)", host);
+    case Memcpy::Path::DeviceToHost:
+      return fmt::format("Memcpy DtoH (Device -> {})", host);
+    case Memcpy::Path::DeviceToDevice:
+      return "Memcpy DtoD (Device -> Device)";
+  }
+  return "Memcpy";
+}
+
+}  // namespace
+
+bool names_operator(std::string_view range_name) {
+  if (range_name.starts_with("##") || range_name.find('#') != std::string_view::npos) {
+    return false;
+  }
+  const std::size_t stem = range_name.find_last_not_of("0123456789");
+  const bool autograd_node =
+      stem != std::string_view::npos && range_name.substr(0, stem + 1).ends_with("Backward");
+  return autograd_node || range_name.find("::") != std::string_view::npos ||
+         range_name == "record_param_comms";
+}
+
+RuntimeName runtime_name(Opcode op, const KernelCall* kernel) {
+  switch (op) {
+    case Opcode::RecordEvent:
+      return {"cudaEventRecord", 135};
+    case Opcode::StreamWait:
+      return {"cudaStreamWaitEvent", 147};
+    case Opcode::WaitEvent:
+      return {"cudaEventSynchronize", 137};
+    case Opcode::WaitStream:
+      return {"cudaStreamSynchronize", 131};
+    case Opcode::WaitDevice:
+      return {"cudaDeviceSynchronize", 165};
+    default:
+      break;
+  }
+  if (kernel != nullptr && std::holds_alternative<Memcpy>(kernel->work)) {
+    return {"cudaMemcpyAsync", 41};
+  }
+  if (kernel != nullptr && std::holds_alternative<Memset>(kernel->work)) {
+    return {"cudaMemsetAsync", 51};
+  }
+  return {"cudaLaunchKernel", 211};
+}
+
+std::string_view category_of(const KernelCall& kernel) {
+  if (std::holds_alternative<Memcpy>(kernel.work)) {
+    return "gpu_memcpy";
+  }
+  return std::holds_alternative<Memset>(kernel.work) ? "gpu_memset" : "kernel";
+}
+
+std::string slice_name(const KernelCall& kernel) {
+  if (const auto* copy = std::get_if<Memcpy>(&kernel.work)) {
+    return copy_name(*copy);
+  }
+  return std::holds_alternative<Memset>(kernel.work) ? "Memset (Device)" : kernel.name;
+}
+
+std::string slice_name(const CollectiveCall& call, NcclNames names) {
+  const CollectiveName name = collective_name(call);
+  const std::string_view prefix = names == NcclNames::Kernel ? "ncclKernel" : "ncclDevKernel";
+  // Copying collectives are compiled once, for bytes; reducing ones per operation and type (nccl
+  // generate.py).
+  return name.reduces ? fmt::format("{}_{}_Sum_{}", prefix, name.nccl, type_name(call.type).nccl)
+                      : fmt::format("{}_{}", prefix, name.nccl);
+}
+
+std::string shape_members(const KernelCall& kernel) {
+  return work_members(kernel.work) + fmt::format(R"("type":"{}",)", type_name(kernel.type).ours);
+}
+
+std::string collective_members(const CollectiveCall& call) {
+  const double element = size_of(call.type) / Bytes{1};
+  std::string members = fmt::format(R"("Collective name":"{}","dtype":"{}",)", collective_name(call).torch,
+                                    type_name(call.type).scalar);
+  if (!call.send_bytes.empty()) {
+    // The profiler shows the first 30 elements of a list (kTruncatLength in torch/csrc/profiler/util.cpp).
+    constexpr std::size_t kShown = 30;
+    std::vector<std::uint64_t> shown;
+    for (std::size_t i = 0; i < std::min(kShown, call.send_bytes.size()); ++i) {
+      shown.push_back(whole(call.send_bytes[i] / element));
+    }
+    members += fmt::format(R"("In split size":"[{}{}]",)", fmt::join(shown, ", "),
+                           call.send_bytes.size() > kShown ? ", ..." : "");
+  }
+  return members;
+}
+
+MessageElements message_elements(const CollectiveCall& call, std::size_t group_size) {
+  const std::uint64_t elements = whole(call.size / size_of(call.type));
+  const std::uint64_t share = group_size == 0 ? 0 : elements / group_size;
+  switch (call.kind) {
+    case CollectiveKind::AllGather:
+      return {share, elements};
+    case CollectiveKind::ReduceScatter:
+      return {elements, share};
+    case CollectiveKind::Barrier:
+      return {1, 1};
+    default:
+      return {elements, elements};
+  }
+}
+
+}  // namespace lockstep
