@@ -89,11 +89,11 @@ CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
 /// A process group on the fabric, with what was worked out for it before.
 class CollectivePlanner::Group {
  public:
-  Group(const Fabric& fabric, const LinkBundles& bundles, std::span<const VertexId> members)
+  Group(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
       : fabric_{fabric},
-        bundles_{bundles},
+        nvlinks_{nvlinks},
         members_{members.begin(), members.end()},
-        layout_{lay_out(fabric, members)} {}
+        layout_{lay_out(fabric, nvlinks, members)} {}
 
   [[nodiscard]] const GroupLayout& layout() const { return layout_; }
 
@@ -109,11 +109,11 @@ class CollectivePlanner::Group {
 
  private:
   RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) const {
-    return route_traffic(fabric_, bundles_, members_, layout_, row.traffic(request, layout_));
+    return route_traffic(fabric_, nvlinks_, members_, layout_, row.traffic(request, layout_));
   }
 
   const Fabric& fabric_;
-  const LinkBundles& bundles_;
+  const NvLinks& nvlinks_;
   std::vector<VertexId> members_;
   GroupLayout layout_;
   std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
@@ -121,7 +121,7 @@ class CollectivePlanner::Group {
 };
 
 CollectivePlanner::CollectivePlanner(const Fabric& fabric, CollectiveOptions options)
-    : fabric_{&fabric}, bundles_{std::make_unique<const LinkBundles>(fabric)}, options_{std::move(options)} {}
+    : fabric_{&fabric}, nvlinks_{std::make_unique<const NvLinks>(fabric)}, options_{std::move(options)} {}
 CollectivePlanner::~CollectivePlanner() = default;
 CollectivePlanner::CollectivePlanner(CollectivePlanner&&) noexcept = default;
 CollectivePlanner& CollectivePlanner::operator=(CollectivePlanner&&) noexcept = default;
@@ -132,7 +132,7 @@ CollectivePlanner::Group& CollectivePlanner::group(std::span<const VertexId> mem
   if (found != groups_.end()) {
     return *found->second;
   }
-  auto fresh = std::make_unique<Group>(*fabric_, *bundles_, members);
+  auto fresh = std::make_unique<Group>(*fabric_, *nvlinks_, members);
   return *groups_.emplace(std::move(key), std::move(fresh)).first->second;
 }
 

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-class LinkBundles;
+class NvLinks;
 
 /// What a scenario may fix; the rest is chosen as NCCL chooses, by the least predicted time.
 struct CollectiveOptions {
@@ -58,7 +58,7 @@ class CollectivePlanner {
   [[nodiscard]] Group& group(std::span<const VertexId> members) const;
 
   const Fabric* fabric_;
-  std::unique_ptr<const LinkBundles> bundles_;
+  std::unique_ptr<const NvLinks> nvlinks_;
   CollectiveOptions options_;
   mutable std::map<std::vector<VertexId>, std::unique_ptr<Group>> groups_;
 };

@@ -18,12 +18,15 @@ using Order = std::vector<int>;
 /// What the fabric says about the members, looked up once.
 class Site {
  public:
-  Site(const Fabric& fabric, std::span<const VertexId> members) : fabric_{fabric}, members_{members} {
+  Site(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
+      : fabric_{fabric}, members_{members} {
     for (std::size_t position = 0; position < members.size(); ++position) {
       position_of_[members[position]] = static_cast<int>(position);
     }
-    for (const Link& link : fabric.links()) {
-      read_nvlink(link);
+    for (const VertexId member : members) {
+      for (const LinkId link : nvlinks.leaving(member)) {
+        read_nvlink(fabric.links()[link]);
+      }
     }
   }
 
@@ -52,14 +55,11 @@ class Site {
   [[nodiscard]] VertexId vertex(int position) const { return members_[static_cast<std::size_t>(position)]; }
 
   void read_nvlink(const Link& link) {
-    const auto from = position_of_.find(link.from);
-    if (link.kind != LinkKind::NvLink || from == position_of_.end()) {
-      return;
-    }
+    const int from = position_of_.at(link.from);
     if (fabric_.vertices()[link.to].kind == VertexKind::NvSwitch) {
-      switched_.insert(from->second);
+      switched_.insert(from);
     } else if (const auto to = position_of_.find(link.to); to != position_of_.end()) {
-      direct_[{from->second, to->second}] += link.bandwidth;
+      direct_[{from, to->second}] += link.bandwidth;
     }
   }
 
@@ -207,13 +207,13 @@ GroupLayout uniform_layout(int members, int per_node) {
   return layout;
 }
 
-GroupLayout lay_out(const Fabric& fabric, std::span<const VertexId> members) {
+GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members) {
   if (members.empty()) {
     throw std::invalid_argument("lay_out: a group has at least one member");
   }
   GroupLayout layout;
   group_by_node(fabric, members, layout);
-  const Site site{fabric, members};
+  const Site site{fabric, nvlinks, members};
   std::map<LinkCounts, std::vector<Order>> known;
   if (layout.nodes.size() == 1) {
     layout.rings = rings_of_node(site, layout.nodes.front(), known);

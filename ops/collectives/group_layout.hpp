@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/collectives/nvlinks.hpp"
 #include "topology/fabric.hpp"
 
 namespace lockstep {
@@ -28,8 +29,10 @@ struct GroupLayout {
 ///   several nodes                   one ring a NIC (rail): it enters a node at one NIC's GPU and leaves at
 ///                                   another's, every second node in reverse, so that messages between nodes
 ///                                   keep to their rail
+/// @param nvlinks those of @p fabric
 /// @param members GPUs, each once, in group order
 /// @throws std::invalid_argument when members is empty, names a vertex twice or one that is not a GPU
-[[nodiscard]] GroupLayout lay_out(const Fabric& fabric, std::span<const VertexId> members);
+[[nodiscard]] GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks,
+                                  std::span<const VertexId> members);
 
 }  // namespace lockstep

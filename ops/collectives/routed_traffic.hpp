@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/collectives/comm_algorithm.hpp"
-#include "ops/collectives/link_bundles.hpp"
+#include "ops/collectives/nvlinks.hpp"
 
 namespace lockstep {
 
@@ -28,7 +28,7 @@ struct RoutedTraffic {
 };
 
 /// Routes every edge by Fabric::route(src, dst, channel); parallel NVLinks share what crosses one of them.
-[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const LinkBundles& bundles,
+[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
                                           std::span<const VertexId> members, const GroupLayout& layout,
                                           std::vector<ChannelEdge> traffic);
 
