@@ -22,7 +22,7 @@ struct CollectiveOptions {
 
 /// Turns collectives into plans on one fabric. The candidates are NCCL's:
 ///
-///   all-reduce                                         ring, tree
+///   all-reduce                                         ring; between nodes tree, inside one nvls
 ///   reduce-scatter, all-gather, broadcast, reduce      ring
 ///   all-to-all, send, receive                          direct
 ///   barrier                                            an all-reduce of 4 bytes

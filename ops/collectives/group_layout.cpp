@@ -30,7 +30,12 @@ class Site {
     }
   }
 
-  [[nodiscard]] bool has_switch(int position) const { return switched_.contains(position); }
+  [[nodiscard]] bool all_switched(const Order& node) const {
+    return std::ranges::all_of(node, [this](int member) { return switched_.contains(member); });
+  }
+  [[nodiscard]] bool all_switched(const std::vector<Order>& nodes) const {
+    return std::ranges::all_of(nodes, [this](const Order& node) { return all_switched(node); });
+  }
 
   /// Bandwidth of direct NVLinks from a to b.
   [[nodiscard]] BytesPerSecond direct(int a, int b) const {
@@ -108,16 +113,36 @@ Order nearest_neighbour_order(const Site& site, const Order& node) {
   return order;
 }
 
+/// Rings over the links, halved when pairs are all alike and whole ones would leave some idle (NCCL's search
+/// likewise ends with twice the channels at half the speed): four GPUs in a clique have three links each, of
+/// which whole rings use two.
+std::vector<Order> rings_over(const LinkCounts& counts) {
+  std::vector<Order> rings = find_rings(counts);
+  LinkCounts halves = counts;
+  bool is_clique = true;
+  for (std::size_t a = 0; a < counts.size(); ++a) {
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      halves[a][b] *= 2;
+      is_clique = is_clique && (a == b || counts[a][b] == 1);
+    }
+  }
+  if (is_clique && counts.size() > 2 && rings.size() + 1 < counts.size()) {
+    std::vector<Order> narrow = find_rings(halves);
+    return narrow.size() > 2 * rings.size() ? narrow : rings;
+  }
+  return rings;
+}
+
 /// The rings through the members of one node, as positions in the group.
 std::vector<Order> rings_of_node(const Site& site, const Order& node,
                                  std::map<LinkCounts, std::vector<Order>>& known) {
-  if (node.size() == 1 || std::all_of(node.begin(), node.end(), [&](int m) { return site.has_switch(m); })) {
+  if (node.size() == 1 || site.all_switched(node)) {
     return {node};
   }
   const LinkCounts counts = count_links(site, node);
   auto [entry, is_new] = known.try_emplace(counts);
   if (is_new) {
-    entry->second = find_rings(counts);
+    entry->second = rings_over(counts);
   }
   if (entry->second.empty()) {
     return {nearest_neighbour_order(site, node)};
@@ -214,6 +239,7 @@ GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<cons
   GroupLayout layout;
   group_by_node(fabric, members, layout);
   const Site site{fabric, nvlinks, members};
+  layout.switched = site.all_switched(layout.nodes);
   std::map<LinkCounts, std::vector<Order>> known;
   if (layout.nodes.size() == 1) {
     layout.rings = rings_of_node(site, layout.nodes.front(), known);

@@ -215,7 +215,7 @@ TEST(CollectivePlanner, SaysWhyItRefuses) {
   CollectiveOptions ll;
   ll.protocol = CommProtocol::LL;
   EXPECT_EQ(message({.kind = CollectiveKind::AllReduce, .size = 1_MB}, ll),
-            "all_reduce: profile 'ideal' has no costs for the protocol asked for");
+            "all_reduce: profile 'ideal' has no costs for the algorithm and protocol asked for");
 }
 
 TEST(CollectivePlanner, PlansAreTheSameHoweverOftenAsked) {
