@@ -64,8 +64,8 @@ class ChromeTraceWriter final : public TimelineSink {
     RankLanes ids;
     const ProgramText* text = nullptr;
     std::uint32_t step = 0;
-    std::int64_t step_start = -1;  ///< ns; -1 before the step's first host span
-    std::int64_t step_end = 0;
+    std::int64_t step_start = 0;  ///< ns; a step starts where the one before it ended, as PyTorch's do
+    std::int64_t step_end = 0;    ///< end of the main thread's work so far
   };
 
   void add_texts(NcclNames names);
