@@ -85,7 +85,7 @@ void ChromeTraceWriter::add_texts(NcclNames names) {
 
 void ChromeTraceWriter::open_files(std::span<const Vertex> vertices) {
   constexpr std::size_t kMostBlock = std::size_t{1} << 20;
-  constexpr std::size_t kLeastBlock = std::size_t{16} << 10;
+  constexpr std::size_t kLeastBlock = std::size_t{8} << 10;
   constexpr std::size_t kAllBlocks = std::size_t{128} << 20;
   const std::uint64_t first_pid = first_host_pid(job_.ranks.size());
   std::vector<RankLanes> all;
