@@ -47,26 +47,26 @@ std::vector<VertexId> gpus_in_rank_order(std::span<const Vertex> vertices) {
 
 class Fabric::Graph {
  public:
-  Graph(std::vector<Vertex> vertices, std::vector<Link> links)
-      : vertices_{std::move(vertices)},
-        links_{std::move(links)},
-        gpus_{gpus_in_rank_order(vertices_)},
-        router_{checked(), links_} {}
+  Graph(std::vector<Vertex> all_vertices, std::vector<Link> all_links)
+      : vertices{std::move(all_vertices)},
+        links{std::move(all_links)},
+        gpus{gpus_in_rank_order(vertices)},
+        router{checked(), links} {}
 
-  std::vector<Vertex> vertices_;
-  std::vector<Link> links_;
-  std::vector<VertexId> gpus_;
-  Router router_;
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;
+  std::vector<VertexId> gpus;
+  Router router;
 
  private:
   /// The router relies on what is checked here.
   const std::vector<Vertex>& checked() {
-    check_vertices(vertices_);
-    check_links(vertices_, links_);
-    name_links(vertices_, links_);
-    check_names(links_);
-    check_reachable(vertices_, links_);
-    return vertices_;
+    check_vertices(vertices);
+    check_links(vertices, links);
+    name_links(vertices, links);
+    check_names(links);
+    check_reachable(vertices, links);
+    return vertices;
   }
 };
 
@@ -78,18 +78,18 @@ Fabric::Fabric(Fabric&&) noexcept = default;
 Fabric& Fabric::operator=(Fabric&&) noexcept = default;
 
 std::span<const Vertex> Fabric::vertices() const {
-  return graph_->vertices_;
+  return graph_->vertices;
 }
 std::span<const Link> Fabric::links() const {
-  return graph_->links_;
+  return graph_->links;
 }
 std::span<const VertexId> Fabric::gpus() const {
-  return graph_->gpus_;
+  return graph_->gpus;
 }
 
 VertexId Fabric::host_memory_of(VertexId gpu) const {
-  const Vertex& vertex = graph_->vertices_.at(gpu);
-  if (const auto socket = graph_->router_.nearest(gpu, VertexKind::CpuSocket)) {
+  const Vertex& vertex = graph_->vertices.at(gpu);
+  if (const auto socket = graph_->router.nearest(gpu, VertexKind::CpuSocket)) {
     return *socket;
   }
   throw std::invalid_argument{
@@ -98,7 +98,7 @@ VertexId Fabric::host_memory_of(VertexId gpu) const {
 }
 
 Route Fabric::route(VertexId from, VertexId to, std::uint64_t flow) const {
-  const auto& vertices = graph_->vertices_;
+  const auto& vertices = graph_->vertices;
   if (from >= vertices.size() || to >= vertices.size()) {
     throw std::invalid_argument{
         fmt::format("route from vertex {} to {}: there are only {}", from, to, vertices.size())};
@@ -106,14 +106,14 @@ Route Fabric::route(VertexId from, VertexId to, std::uint64_t flow) const {
   if (from == to) {
     return {};
   }
-  auto links = graph_->router_.route(from, to, flow);
+  auto links = graph_->router.route(from, to, flow);
   if (!links) {
     throw std::invalid_argument{
         fmt::format("no route from '{}' to '{}'", vertices[from].name, vertices[to].name)};
   }
   Route route{std::move(*links), Seconds{0}};
   for (const LinkId link : route.links) {
-    route.latency += graph_->links_[link].latency;
+    route.latency += graph_->links[link].latency;
   }
   return route;
 }

@@ -1,6 +1,7 @@
 #include "topology/gpu_pairs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -43,7 +44,7 @@ PairSummary gpu_pair_classes(const Fabric& fabric, std::size_t most_sources) {
       }
       const Route route = fabric.route(from, to);
       const BytesPerSecond bandwidth = bottleneck(fabric, route);
-      const auto picoseconds = static_cast<std::int64_t>(route.latency.in_base_units() * 1e12 + 0.5);
+      const auto picoseconds = std::llround(route.latency.in_base_units() * 1e12);
       auto& found = classes[{kinds_along(fabric, from, route), bandwidth, picoseconds}];
       if (found.pairs++ == 0) {
         found = {kinds_along(fabric, from, route), bandwidth, route.latency, 1, from, to};
