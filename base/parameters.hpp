@@ -94,7 +94,7 @@ concept HasShorthand = Described<T> && requires(const std::string& text) {
   { T::parse(text) } -> std::same_as<T>;
 };
 
-struct YamlNode;
+struct YamlNode;  // base/yaml_node.hpp
 
 template <class T>
 concept HasLongForm = Described<T> && requires(const YamlNode& scalar) {

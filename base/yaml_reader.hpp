@@ -88,21 +88,19 @@ void read_mapping(const YamlNode& node, Spec& spec, Reading& reading) {
   }
 }
 
-/// Reads the mapping that a scalar stands for. False: the scalar is no shorthand of the Spec.
+/// Reads the mapping that a shorthand stands for. False: @p node is no shorthand of the Spec.
 template <Described Spec>
 bool read_long_form(const YamlNode& node, const std::string& key, Spec& spec, Reading& reading) {
   if constexpr (HasLongForm<Spec>) {
-    if (node.kind == YamlNode::Kind::Scalar) {
-      try {
-        const std::optional<YamlNode> mapping = Spec::long_form(node);
-        if (mapping) {
-          read_mapping(*mapping, spec, reading);
-        }
-        return mapping.has_value();
-      } catch (const std::invalid_argument& problem) {
-        complain_of_value(node, key, problem.what(), reading);
-        return true;
+    try {
+      const std::optional<YamlNode> mapping = in_long_form(node, &Spec::long_form);
+      if (mapping) {
+        read_mapping(*mapping, spec, reading);
       }
+      return mapping.has_value();
+    } catch (const std::invalid_argument& problem) {
+      complain_of_value(node, key, problem.what(), reading);
+      return true;
     }
   }
   return false;

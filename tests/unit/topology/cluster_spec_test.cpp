@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/effective.hpp"
 #include "base/yaml_reader.hpp"
 #include "tests/unit/topology/machines.hpp"
 
@@ -43,6 +44,28 @@ TEST(ClusterSpec, TheShorthandIsNodesTimesCount) {
   ASSERT_EQ(cluster.nodes.size(), 1U);
   EXPECT_EQ(cluster.nodes[0].node->name, "dgx_a100");
   EXPECT_EQ(cluster.nodes[0].count, 2);
+}
+
+TEST(ClusterSpec, AShorthandCanBeChangedInPart) {
+  YamlDocument document = YamlDocument::from_text("cluster: dgx_a100 x 4\n", "test.yaml");
+  document.set("cluster.network.shape", "leaf_spine");
+  const ClusterSpec cluster = *read_document<Machine>(document).cluster;
+  EXPECT_EQ(cluster.nodes.at(0).count, 4);
+  EXPECT_EQ(cluster.network.shape, NetworkShape::LeafSpine);
+}
+
+// Named configurations are written out, the shorthand in its long form; and it means the same when read back.
+TEST(ClusterSpec, TheEffectiveConfigurationReadsBack) {
+  const YamlDocument document = YamlDocument::from_text("cluster: dgx1v x 2\n", "test.yaml");
+  const std::string whole = effective_text<Machine>(document);
+  EXPECT_THAT(whole, HasSubstr("count: 2"));
+  const Fabric once = build_cluster(*read_document<Machine>(document).cluster);
+  const Fabric again = build_cluster(*read_text<Machine>(whole, "effective.yaml", ConfigPath{{}}).cluster);
+  ASSERT_EQ(once.links().size(), again.links().size());
+  for (LinkId id = 0; id < once.links().size(); ++id) {
+    EXPECT_EQ(once.links()[id].name, again.links()[id].name);
+    EXPECT_EQ(once.links()[id].bandwidth, again.links()[id].bandwidth);
+  }
 }
 
 TEST(ClusterSpec, NodesMayDiffer) {
