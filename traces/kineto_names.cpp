@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <variant>
 #include <vector>
@@ -161,14 +162,17 @@ std::string copy_name(const Memcpy& copy) {
 }  // namespace
 
 bool names_operator(std::string_view range_name) {
-  if (range_name.starts_with("##") || range_name.find('#') != std::string_view::npos) {
+  if (range_name.find('#') != std::string_view::npos) {
     return false;
   }
-  const std::size_t stem = range_name.find_last_not_of("0123456789");
-  const bool autograd_node =
-      stem != std::string_view::npos && range_name.substr(0, stem + 1).ends_with("Backward");
-  return autograd_node || range_name.find("::") != std::string_view::npos ||
-         range_name == "record_param_comms";
+  if (range_name.find("::") != std::string_view::npos || range_name == "record_param_comms") {
+    return true;
+  }
+  const auto is_letter_or_digit = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !range_name.empty() && std::isupper(static_cast<unsigned char>(range_name.front())) != 0 &&
+         std::all_of(range_name.begin(), range_name.end(), is_letter_or_digit);
 }
 
 RuntimeName runtime_name(Opcode op, const KernelCall* kernel) {

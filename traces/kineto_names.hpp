@@ -20,9 +20,9 @@ enum class NcclNames : std::uint8_t {
   Kernel,     ///< `ncclKernel_AllReduce_Sum_f32`: NCCL < 2.19, and what HTA's straggler analysis looks for
 };
 
-/// A host range is a `cpu_op` when its name is that of an operator or autograd node (`aten::mm`,
-/// `AddmmBackward0`), else a `user_annotation` (`## forward ##`, `Optimizer.step#SGD.step`,
-/// `nccl:all_reduce`).
+/// A host range is a `cpu_op` when its name is that of an operator (`aten::mm`) or of an autograd node or
+/// function, a class (`AddmmBackward0`, `LookupFunction`); else a `user_annotation` (`## forward ##`,
+/// `Optimizer.step#SGD.step`, `nccl:all_reduce`, `DistributedDataParallel.forward`).
 [[nodiscard]] bool names_operator(std::string_view range_name);
 
 /// What the profiler shows of a CUDA runtime call. `cbid` is CUPTI's number of it (cupti_runtime_cbid.h, as
