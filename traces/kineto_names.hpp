@@ -42,11 +42,8 @@ struct RuntimeName {
 [[nodiscard]] std::string slice_name(const KernelCall& kernel);
 [[nodiscard]] std::string slice_name(const CollectiveCall& call, NcclNames names);
 
-/// `"m":128,"n":64,...,` : shapes and sizes as members of `args`, each followed by a comma.
-[[nodiscard]] std::string shape_members(const KernelCall& kernel);
-
-/// "Collective name", "dtype" and split sizes likewise. Element counts follow from the group
-/// (message_elements).
+/// "Collective name", "dtype" and split sizes as members of `args`, each followed by a comma. Element counts
+/// follow from the group (message_elements).
 [[nodiscard]] std::string collective_members(const CollectiveCall& call);
 
 /// "In msg nelems" and "Out msg nelems": elements of the tensors that a rank passes to the collective.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "traces/kernel_shapes.hpp"
 #include "traces/timeline_text.hpp"
 
 namespace lockstep {
