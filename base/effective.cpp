@@ -29,6 +29,11 @@ class Completion {
     if (node.kind == YamlNode::Kind::Null) {
       return whole;
     }
+    if (type.long_form != nullptr) {
+      if (const auto mapping = in_long_form(node, type.long_form)) {
+        return of_mapping(type, *mapping);
+      }
+    }
     if (type.kind == Kind::Mapping && !type.config_kind.empty()) {
       reading_.named(type.config_kind, node, [&](const YamlNode& found, const std::string& /*name*/) {
         whole = of_mapping(type, found);

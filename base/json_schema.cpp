@@ -84,6 +84,9 @@ class SchemaWriter {
       }
       choices.push_back(
           json::object({{"type", json::text("string")}, {"pattern", json::text("/|[.]ya?ml$")}}));
+      if (type.has_shorthand) {
+        choices.push_back(of_type("string"));
+      }
       choices.push_back(json::object(mapping(type, "from", of_type("string"))));
     } else if (type.kind == Kind::Mapping) {
       if (type.has_shorthand) {

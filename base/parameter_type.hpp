@@ -7,6 +7,7 @@
 #include "base/field_types.hpp"
 #include "base/parameters.hpp"
 #include "base/parse_units.hpp"
+#include "base/reading.hpp"
 #include "base/yaml_value.hpp"
 
 namespace lockstep {
@@ -22,6 +23,7 @@ struct ParameterType {
   bool may_be_nothing = false;         ///< std::optional: `~` is allowed
   bool may_be_negative = true;         ///< of an Integer
   bool has_shorthand = false;          ///< of a Mapping: a scalar may stand for it
+  LongForm long_form = nullptr;        ///< of a Mapping: what tells which scalars stand for which mapping
   std::string config_kind;             ///< of a Mapping that may be named: folder in configs/, else ""
   UnitFamily units;                    ///< of a Quantity
   std::vector<std::string> choices;    ///< of a Choice; the keys of a Table where they are an enum
@@ -70,10 +72,13 @@ ParameterType type_of() {
     T::describe(lister, spec);
     type.kind = Kind::Mapping;
     type.parameters = std::move(lister.parameters);
-    type.has_shorthand = HasShorthand<T>;
+    type.has_shorthand = HasShorthand<T> || HasLongForm<T>;
+    if constexpr (HasLongForm<T>) {
+      type.long_form = &T::long_form;
+    }
   } else if constexpr (is_named<T>) {
     type = type_of<decltype(T::value)>();
-    type.has_shorthand = false;
+    type.has_shorthand = type.long_form != nullptr;  // a plain shorthand would be taken for a name
     type.config_kind = decltype(T::value)::kConfigKind;
   } else if constexpr (is_optional<T>) {
     type = type_of<typename T::value_type>();

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "base/named.hpp"
 #include "base/units.hpp"
+#include "topology/kernel_efficiency.hpp"
 
 namespace lockstep {
 
@@ -24,68 +26,36 @@ struct PeakThroughput {
   }
 };
 
-/// Which part of a peak real kernels reach: the calibrated part of a GpuSpec, one set per GPU model and never
-/// per workload. Defaults are those measured on V100 (configs/gpus/v100_32gb.yaml says from which file).
-struct KernelEfficiency {
-  std::string source = "V100 values";
-  bool calibrated = false;        ///< measured on this GPU model, not taken from a relative
-  double gemm_fp32 = 0.93;        ///< of the FP32 peak: inner loop of the best SGEMM tile, SMs full
-  double gemm_tensor = 0.80;      ///< of the tensor peak, likewise
-  double memory = 0.85;           ///< of the DRAM bandwidth: streaming kernels
-  double copy_pieces = 0.79;      ///< of what streaming reaches: concatenation and splitting
-  double random_rows = 0.80;      ///< of what streaming reaches: embedding rows at random addresses
-  double scattered_update = 0.6;  ///< likewise, read-modify-write of rows (fused embedding backward)
-  double attention = 0.55;        ///< of the tensor peak: flash attention forward, long sequences
-
-  template <class Visitor>
-  static void describe(Visitor& key, KernelEfficiency& of) {
-    const KernelEfficiency v100;
-    key.required("source", of.source, "where the fractions come from");
-    key.optional("calibrated", of.calibrated, false, "measured on this GPU model, not on a relative");
-    key.optional("gemm_fp32", of.gemm_fp32, v100.gemm_fp32, "of the FP32 peak: best SGEMM tile, SMs full");
-    key.optional("gemm_tensor", of.gemm_tensor, v100.gemm_tensor, "of the tensor peak, likewise");
-    key.optional("memory", of.memory, v100.memory, "of the DRAM bandwidth: streaming kernels");
-    key.optional("copy_pieces", of.copy_pieces, v100.copy_pieces, "of streaming: concatenation, splitting");
-    key.optional("random_rows", of.random_rows, v100.random_rows, "of streaming: embedding rows read");
-    key.optional("scattered_update", of.scattered_update, v100.scattered_update,
-                 "of streaming: embedding rows read, changed and written");
-    key.optional("attention", of.attention, v100.attention, "of the tensor peak: flash attention, forward");
-  }
-};
-
-/// What a communication kernel takes from compute kernels that run beside it.
+/// What a communication kernel takes from compute kernels that run beside it on the GPU.
 struct CommunicationShare {
-  std::string source = "NCCL 2.x: one CTA per channel";
-  int sm_count = 16;              ///< SMs its CTAs occupy
-  double memory_bandwidth = 0.1;  ///< fraction of the DRAM bandwidth its copies take
+  int sm_count = 0;             ///< SMs its thread blocks occupy: one per NCCL channel
+  double memory_bandwidth = 0;  ///< fraction of the DRAM bandwidth its copies take
 
   template <class Visitor>
   static void describe(Visitor& key, CommunicationShare& share) {
-    const CommunicationShare usual;
-    key.required("source", share.source, "where the figures come from");
-    key.optional("sm_count", share.sm_count, usual.sm_count, "SMs a communication kernel occupies");
-    key.optional("memory_bandwidth", share.memory_bandwidth, usual.memory_bandwidth,
-                 "fraction of the DRAM bandwidth a communication kernel takes");
+    key.required("sm_count", share.sm_count, "SMs a communication kernel occupies");
+    key.required("memory_bandwidth", share.memory_bandwidth, "fraction of the DRAM bandwidth it takes");
   }
 };
 
-/// Copies between host and device memory over PCIe, alone on the link, per direction.
+/// Copies between host and device memory, alone on the link, per direction.
 struct HostCopyRates {
-  BytesPerSecond pinned{12e9};
-  BytesPerSecond pageable{4e9};
-  Seconds latency{1.5e-6};  ///< of the smallest copy, as a profiler lists it
+  BytesPerSecond pinned;
+  BytesPerSecond pageable;
+  Seconds latency;  ///< of the smallest copy, as a profiler lists it
 
   template <class Visitor>
   static void describe(Visitor& key, HostCopyRates& rates) {
-    const HostCopyRates gen3;
-    key.optional("pinned", rates.pinned, gen3.pinned, "page-locked host memory, e.g. 12 GB/s");
-    key.optional("pageable", rates.pageable, gen3.pageable, "pageable host memory, staged by the driver");
-    key.optional("latency", rates.latency, gen3.latency, "duration of the smallest copy, e.g. 1.5 us");
+    key.required("pinned", rates.pinned, "from or to page-locked host memory, e.g. 12 GB/s");
+    key.required("pageable", rates.pageable, "from or to pageable host memory, staged by the driver");
+    key.required("latency", rates.latency, "duration of the smallest copy, e.g. 1.5 us");
   }
 };
 
 /// What the simulator knows about one GPU model at one clock setting. Immutable once read; no behaviour.
 struct GpuSpec {
+  static constexpr const char* kConfigKind = "gpus";
+
   std::string name;
   std::string source;
   std::string clocks;  ///< at which SM and memory clock the figures hold, in words
@@ -94,22 +64,22 @@ struct GpuSpec {
   Bytes memory;
   BytesPerSecond memory_bandwidth;  ///< data sheet, at the memory clock in `clocks`
   Bytes l2_size;
-  BytesPerSecond l2_bandwidth;  ///< reads that hit, measured
+  BytesPerSecond l2_bandwidth;  ///< of reads that hit
   Bytes shared_memory_per_sm;
-  int copy_engines = 2;           ///< copies in flight at a time beside kernels
-  Seconds launch_to_start{5e-6};  ///< from the end of the launch call until an idle stream starts the kernel
-  Seconds kernel_gap{1e-6};       ///< between two kernels queued on one stream
-  Seconds kernel_minimum{2e-6};   ///< duration of a kernel that does next to nothing
-  int launch_queue = 1024;        ///< launches in flight before the launch call blocks
+  int copy_engines = 2;         ///< copies in flight at a time beside kernels
+  Seconds launch_to_start{};    ///< from the end of the launch call until an idle stream starts the kernel
+  Seconds kernel_gap{};         ///< between two kernels queued on one stream
+  Seconds kernel_minimum{};     ///< duration of a kernel that does next to nothing
+  int launch_queue = 1024;      ///< launches in flight before the launch call blocks
   HostCopyRates host_copy;
   CommunicationShare communication;
-  KernelEfficiency efficiency;
+  Named<KernelEfficiency> efficiency;
 
   template <class Visitor>
   static void describe(Visitor& key, GpuSpec& gpu) {
     key.required("name", gpu.name, "identifier used by cluster files");
     key.required("source", gpu.source, "where the figures come from");
-    key.optional("clocks", gpu.clocks, std::string{}, "clock setting the figures hold for");
+    key.required("clocks", gpu.clocks, "clock setting the figures hold for");
     key.required("sm_count", gpu.sm_count, "streaming multiprocessors");
     key.required("peak", gpu.peak, "dense peaks by data type");
     key.required("memory", gpu.memory, "device memory, e.g. 80 GB");
@@ -118,16 +88,18 @@ struct GpuSpec {
     key.required("l2_bandwidth", gpu.l2_bandwidth, "of reads that hit in the level-2 cache");
     key.required("shared_memory", gpu.shared_memory_per_sm, "shared memory of one SM, e.g. 164 KiB");
     key.optional("copy_engines", gpu.copy_engines, 2, "copies in flight at a time beside kernels");
-    key.optional("launch_to_start", gpu.launch_to_start, Seconds{5e-6},
-                 "from the launch call's end until an idle stream starts the kernel");
-    key.optional("kernel_gap", gpu.kernel_gap, Seconds{1e-6}, "between two kernels queued on one stream");
-    key.optional("kernel_minimum", gpu.kernel_minimum, Seconds{2e-6}, "duration of an almost empty kernel");
+    key.required("launch_to_start", gpu.launch_to_start,
+                 "from the launch call's end until an idle stream starts the kernel, e.g. 2 us");
+    key.required("kernel_gap", gpu.kernel_gap, "between two kernels queued on one stream, e.g. 1 us");
+    key.required("kernel_minimum", gpu.kernel_minimum, "duration of an almost empty kernel, e.g. 2 us");
     key.optional("launch_queue", gpu.launch_queue, 1024, "launches in flight before the launch call blocks");
-    key.optional("host_copy", gpu.host_copy, HostCopyRates{}, "copies between host and device");
-    key.optional("communication", gpu.communication, CommunicationShare{},
-                 "what a communication kernel takes from compute kernels");
-    key.optional("efficiency", gpu.efficiency, KernelEfficiency{}, "fractions of the peaks kernels reach");
+    key.required("host_copy", gpu.host_copy, "copies between host and device");
+    key.required("communication", gpu.communication,
+                 "what a communication kernel takes from compute kernels beside it");
+    key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
   }
+  /// @throws FieldError naming the key of a size, rate or count that is not above zero
+  void check() const;
 };
 
 }  // namespace lockstep

@@ -85,7 +85,7 @@ void ChromeTraceWriter::add_texts(NcclNames names) {
 
 void ChromeTraceWriter::open_files(std::span<const Vertex> vertices) {
   constexpr std::size_t kMostBlock = std::size_t{1} << 20;
-  constexpr std::size_t kLeastBlock = std::size_t{16} << 10;
+  constexpr std::size_t kLeastBlock = std::size_t{8} << 10;
   constexpr std::size_t kAllBlocks = std::size_t{128} << 20;
   const std::uint64_t first_pid = first_host_pid(job_.ranks.size());
   std::vector<RankLanes> all;
@@ -256,13 +256,11 @@ void ChromeTraceWriter::extend_step(const TimelineSpan& span, Lane& lane) {
     write_step(lane);
     lane.step = span.step;
   }
-  const std::int64_t start = nanoseconds(span.start);
-  lane.step_start = lane.step_start < 0 ? start : std::min(lane.step_start, start);
   lane.step_end = std::max(lane.step_end, nanoseconds(span.end));
 }
 
 void ChromeTraceWriter::write_step(Lane& lane) {
-  if (lane.step_start < 0) {
+  if (lane.step_end == lane.step_start) {  // the main thread did nothing
     return;
   }
   JsonCursor json{lane.file->reserve(kRoom)};
@@ -270,8 +268,7 @@ void ChromeTraceWriter::write_step(Lane& lane) {
   json.text(R"(","args":{"External id":0)");
   end_host_slice(json, lane.ids, 0, lane.step_start, lane.step_end);
   lane.file->commit(json.at());
-  lane.step_start = -1;
-  lane.step_end = 0;
+  lane.step_start = lane.step_end;
   ++events_;
 }
 

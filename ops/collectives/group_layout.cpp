@@ -18,16 +18,24 @@ using Order = std::vector<int>;
 /// What the fabric says about the members, looked up once.
 class Site {
  public:
-  Site(const Fabric& fabric, std::span<const VertexId> members) : fabric_{fabric}, members_{members} {
+  Site(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
+      : fabric_{fabric}, members_{members} {
     for (std::size_t position = 0; position < members.size(); ++position) {
       position_of_[members[position]] = static_cast<int>(position);
     }
-    for (const Link& link : fabric.links()) {
-      read_nvlink(link);
+    for (const VertexId member : members) {
+      for (const LinkId link : nvlinks.leaving(member)) {
+        read_nvlink(fabric.links()[link]);
+      }
     }
   }
 
-  [[nodiscard]] bool has_switch(int position) const { return switched_.contains(position); }
+  [[nodiscard]] bool all_switched(const Order& node) const {
+    return std::ranges::all_of(node, [this](int member) { return switched_.contains(member); });
+  }
+  [[nodiscard]] bool all_switched(const std::vector<Order>& nodes) const {
+    return std::ranges::all_of(nodes, [this](const Order& node) { return all_switched(node); });
+  }
 
   /// Bandwidth of direct NVLinks from a to b.
   [[nodiscard]] BytesPerSecond direct(int a, int b) const {
@@ -52,14 +60,11 @@ class Site {
   [[nodiscard]] VertexId vertex(int position) const { return members_[static_cast<std::size_t>(position)]; }
 
   void read_nvlink(const Link& link) {
-    const auto from = position_of_.find(link.from);
-    if (link.kind != LinkKind::NvLink || from == position_of_.end()) {
-      return;
-    }
+    const int from = position_of_.at(link.from);
     if (fabric_.vertices()[link.to].kind == VertexKind::NvSwitch) {
-      switched_.insert(from->second);
+      switched_.insert(from);
     } else if (const auto to = position_of_.find(link.to); to != position_of_.end()) {
-      direct_[{from->second, to->second}] += link.bandwidth;
+      direct_[{from, to->second}] += link.bandwidth;
     }
   }
 
@@ -108,16 +113,36 @@ Order nearest_neighbour_order(const Site& site, const Order& node) {
   return order;
 }
 
+/// Rings over the links, halved when pairs are all alike and whole ones would leave some idle (NCCL's search
+/// likewise ends with twice the channels at half the speed): four GPUs in a clique have three links each, of
+/// which whole rings use two.
+std::vector<Order> rings_over(const LinkCounts& counts) {
+  std::vector<Order> rings = find_rings(counts);
+  LinkCounts halves = counts;
+  bool is_clique = true;
+  for (std::size_t a = 0; a < counts.size(); ++a) {
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      halves[a][b] *= 2;
+      is_clique = is_clique && (a == b || counts[a][b] == 1);
+    }
+  }
+  if (is_clique && counts.size() > 2 && rings.size() + 1 < counts.size()) {
+    std::vector<Order> narrow = find_rings(halves);
+    return narrow.size() > 2 * rings.size() ? narrow : rings;
+  }
+  return rings;
+}
+
 /// The rings through the members of one node, as positions in the group.
 std::vector<Order> rings_of_node(const Site& site, const Order& node,
                                  std::map<LinkCounts, std::vector<Order>>& known) {
-  if (node.size() == 1 || std::all_of(node.begin(), node.end(), [&](int m) { return site.has_switch(m); })) {
+  if (node.size() == 1 || site.all_switched(node)) {
     return {node};
   }
   const LinkCounts counts = count_links(site, node);
   auto [entry, is_new] = known.try_emplace(counts);
   if (is_new) {
-    entry->second = find_rings(counts);
+    entry->second = rings_over(counts);
   }
   if (entry->second.empty()) {
     return {nearest_neighbour_order(site, node)};
@@ -207,13 +232,14 @@ GroupLayout uniform_layout(int members, int per_node) {
   return layout;
 }
 
-GroupLayout lay_out(const Fabric& fabric, std::span<const VertexId> members) {
+GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members) {
   if (members.empty()) {
     throw std::invalid_argument("lay_out: a group has at least one member");
   }
   GroupLayout layout;
   group_by_node(fabric, members, layout);
-  const Site site{fabric, members};
+  const Site site{fabric, nvlinks, members};
+  layout.switched = site.all_switched(layout.nodes);
   std::map<LinkCounts, std::vector<Order>> known;
   if (layout.nodes.size() == 1) {
     layout.rings = rings_of_node(site, layout.nodes.front(), known);

@@ -4,11 +4,9 @@
 
 namespace lockstep {
 
-/// A formula's answer: `band` doubles where the constants come from a relative of the GPU instead of
-/// measurements on it.
-[[nodiscard]] inline Prediction answer(Seconds duration, double band, const GpuSpec& gpu,
-                                       bool in_range = true) {
-  const bool calibrated = gpu.efficiency.calibrated;
+/// A formula's answer. @p band is the error seen where the constants were measured on the GPU itself; it
+/// doubles where they come from a relative (@p calibrated false).
+[[nodiscard]] inline Prediction answer(Seconds duration, double band, bool calibrated, bool in_range = true) {
   return {.duration = duration,
           .band = calibrated ? band : 2 * band,
           .provenance = calibrated ? Provenance::Calibrated : Provenance::Derived,

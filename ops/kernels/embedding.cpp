@@ -9,85 +9,86 @@
 namespace lockstep {
 namespace {
 
-constexpr double kSector = 32;        // bytes of a DRAM sector (CUDA C++ Programming Guide, 5.3.2)
-constexpr double kIndexBytes = 8;     // int64 indices
-constexpr double kBagBytes = 96;      // table offset (32) and bag offsets (64) per bag, Lin et al. sec. IV
-constexpr double kUsableCache = 0.9;  // Lin et al., hit-rate model
+constexpr double kSector = 32;      // bytes of a DRAM sector (CUDA C++ Programming Guide)
+constexpr double kIndexBytes = 8;   // int64 indices
+constexpr double kBagBytes = 96;    // table offset (32) and bag offsets (64), Lin et al.
+constexpr double kUsable = 0.9;     // of the level-2 cache, Lin et al.
+constexpr double kWarpsPerSm = 45;  // 64 at 71 % occupancy, Lin et al.
 
-double sectors(double bytes) {
-  return std::ceil(bytes / kSector) * kSector;
-}
+double sectors(double bytes) { return std::ceil(bytes / kSector) * kSector; }
 
-struct TableTraffic {
+/// What all tables of a call move, in bytes, and how long the longest bag makes its warp wait.
+struct Load {
   double dram = 0;
   double cache = 0;
+  double longest_bag = 0;  // look-ups
 };
 
-/// Distinct rows among @p lookups of a table.
 double distinct_rows(const EmbeddingTable& table, double lookups) {
   if (table.reuse_factor > 0) return lookups / std::max(1.0, table.reuse_factor);
   const auto rows = static_cast<double>(table.rows);
+  if (rows <= 1) return std::min(rows, lookups);
   return rows * -std::expm1(lookups * std::log1p(-1 / rows));
 }
 
-double misses(double distinct, double lookups, double cached_rows) {
-  if (distinct <= cached_rows) return distinct;
-  return cached_rows + (lookups - cached_rows) * (distinct - cached_rows) / distinct;
+double misses(double distinct, double lookups, double cached) {
+  if (distinct <= cached) return distinct;
+  return std::min(lookups, cached + (lookups - cached) * (distinct - cached) / distinct);
 }
 
-/// Optimizer state read and written per row beside the row itself, bytes.
-double state_bytes(Optimizer optimizer, double row) {
+/// Optimizer state beside each row, bytes.
+double state_of(Optimizer optimizer, double row) {
   switch (optimizer) {
     case Optimizer::Sgd:
       return 0;
     case Optimizer::Adagrad:
-      return kSector;  // row-wise: one number a row
+      return kSector;  // row-wise: one number in a sector of its own
     case Optimizer::AdamW:
       return 2 * row;
   }
   return 0;
 }
 
-TableTraffic traffic_of(const EmbeddingTable& table, const EmbeddingBags& work, double element,
-                        double cache_bytes) {
+void add(const EmbeddingTable& table, const EmbeddingBags& work, double element, double cache, Load& load) {
   const double row = sectors(static_cast<double>(table.dimension) * element);
   const auto bags = static_cast<double>(work.batch);
   const double lookups = bags * table.pooling_factor;
-  if (lookups <= 0) return {.dram = bags * row, .cache = 0};
-  const double distinct = distinct_rows(table, lookups);
-  const double per_bag = kBagBytes + sectors(kIndexBytes * table.pooling_factor);
+  const double distinct = lookups > 0 ? distinct_rows(table, lookups) : 0;
+  load.longest_bag = std::max(load.longest_bag, table.pooling_factor);
+  load.dram += bags * (row + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
   if (work.direction == Direction::Forward) {
-    const double missed = misses(distinct, lookups, std::min(distinct, cache_bytes / row));
-    return {.dram = bags * (per_bag + row) + missed * row, .cache = (lookups - missed) * row};
+    const double missed = misses(distinct, lookups, cache / row);
+    load.dram += missed * row;
+    load.cache += (lookups - missed) * row;
+  } else {
+    load.dram += 2 * distinct * (row + state_of(work.optimizer, row));
+    load.cache += lookups * row;
   }
-  const double updated = distinct * 2 * (row + state_bytes(work.optimizer, row));
-  return {.dram = bags * (per_bag + row) + updated, .cache = lookups * row};
 }
 
 }  // namespace
 
-std::string EmbeddingBagsModel::name() const {
-  return "embedding bags: level-2 hit rate, roofline";
-}
+std::string EmbeddingBagsModel::name() const { return "embedding bags: level-2 hit rate, roofline"; }
 
 Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<EmbeddingBags>(call.work);
-  const double element = size_of(call.type) / Bytes{1};
-  const double tables = std::max<double>(1, static_cast<double>(work.tables.size()));
-  const double cache_bytes = kUsableCache * (gpu.l2_size / Bytes{1}) / tables;
-  TableTraffic sum;
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const double warps = kWarpsPerSm * gpu.sm_count;
+  const double bags = static_cast<double>(work.batch) * static_cast<double>(work.tables.size());
+  const double at_a_time = std::clamp(std::ceil(warps / std::max<double>(1, static_cast<double>(work.batch))), 1.0,
+                                      std::max<double>(1, static_cast<double>(work.tables.size())));
+  Load load;
   bool in_range = true;
   for (const EmbeddingTable& table : work.tables) {
-    const TableTraffic traffic = traffic_of(table, work, element, cache_bytes);
-    sum.dram += traffic.dram;
-    sum.cache += traffic.cache;
+    add(table, work, size_of(call.type) / Bytes{1}, kUsable * (gpu.l2_size / Bytes{1}) / at_a_time, load);
     in_range = in_range && table.dimension >= 16 && table.dimension <= 512;
   }
-  const bool forward = work.direction == Direction::Forward;
-  const double fraction = forward ? gpu.efficiency.random_rows : gpu.efficiency.scattered_update;
-  const Seconds dram = Bytes{sum.dram} / (gpu.memory_bandwidth * (gpu.efficiency.memory * fraction));
-  const Seconds cache = Bytes{sum.cache} / gpu.l2_bandwidth;
-  return answer(gpu.kernel_minimum + std::max(dram, cache), 0.25, gpu, in_range);
+  const double fraction =
+      work.direction == Direction::Forward ? reached.random_rows : reached.scattered_update;
+  const Seconds dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction));
+  const Seconds cache = Bytes{load.cache} / gpu.l2_bandwidth;
+  const Seconds latency = reached.row_latency * (load.longest_bag * std::max(1.0, bags / warps));
+  return answer(gpu.kernel_minimum + std::max({dram, cache, latency}), 0.25, reached.calibrated, in_range);
 }
 
 }  // namespace lockstep

@@ -8,21 +8,24 @@ namespace lockstep {
 
 /// Table-batched embedding look-up (FBGEMM) and its backward pass fused with the optimizer.
 ///
-///   look-ups       N = batch * pooling factor, per table
-///   distinct rows  d = rows * (1 - (1 - 1/rows)^N), or N / reuse_factor when that is given
-///   hit rate       h = 1 - misses / N
-///                  d <= X: misses = d;  else misses = X + (N - X) (d - X) / d
-///                  X: rows that fit in 0.9 of the level-2 cache, shared by the tables looked up at once
-///   forward bytes  batch * (sectors of indices + 32 + 64 + row) + N (1 - h) row    from DRAM
-///                  N h row                                                        from the level-2 cache
-///   backward bytes per look-up: gradient row read (level-2), per distinct row: row and optimizer state read
-///                  and written (DRAM)
-///   t = kernel_minimum + max(DRAM bytes / (streaming * random_rows), level-2 bytes / level-2 bandwidth)
+///   per table   N = batch * pooling factor look-ups of `row` bytes (whole 32-byte sectors)
+///   distinct    d = rows (1 - (1 - 1/rows)^N), or N / reuse_factor where that is given
+///   cached      X = 0.9 L2 / (row * tables at a time),  tables at a time = ceil(45 warps * SMs / batch)
+///   misses      d <= X: d;   else X + (N - X) (d - X) / d
+///   forward     DRAM: misses * row + batch * (row written + 96 + sectors of 8-byte indices);
+///               level 2: (N - misses) * row
+///   backward    DRAM: 2 d (row + optimizer state) + batch * (row + 96 + sectors of indices);
+///               level 2: N gradient rows
+///   latency     longest pooling factor * row_latency * max(1, bags / (45 warps * SMs))
+///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update), level 2 / L2 bandwidth, latency)
 ///
-/// *Assumes* uniform indices unless a reuse factor is given; sorting of indices is separate calls.
-/// *Valid for* dimension 16-512, pooling factor 0-200.
-/// *Source*: Lin et al., arXiv 2201.07821, hit-rate model, with the cache bandwidth measured instead of a
-/// missing function, and reuse given by the data where it is known.
+/// *Assumes* uniform indices unless a reuse factor is given; one warp per bag that waits for every row; the
+/// kernels that sort the indices before backward are separate calls.
+/// *Valid for* dimension 16 to 512.
+/// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code, with
+/// these repairs: the level-2 bandwidth is the GPU's measured one instead of a function whose constants are lost;
+/// reuse comes from the data where it is known; backward updates each distinct row once (FBGEMM sorts) instead of
+/// a falling product over look-ups. Latency of a bag: ../shared/data/embedding/v100_dlrm8_embedding_costs.csv.
 class EmbeddingBagsModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

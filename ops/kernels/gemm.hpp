@@ -8,18 +8,22 @@ namespace lockstep {
 
 /// Dense matrix products, batched or not (cuBLAS).
 ///
-///   tiles   = batch * ceil(m / tm) * ceil(n / tn) * split,     k_tile = ceil(k / split)
-///   compute = ceil(tiles / SMs) * 2 tm tn (k_tile + k_fixed) / (peak / SMs * efficiency(tm, tn))
-///   memory  = time_to_move(A + B + C)
-///   t       = kernel_minimum + min over (tm, tn, split) of max(compute, memory)
+///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)             on the fullest SM
+///   full    = w / (w + half_warps) * (16 + half_warps) / 16,      w = min(blocks * warps, 16)
+///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / (peak / SMs * efficiency * full)
+///   memory  = (A + B + C [+ (split + 1) C when k is split]) / (DRAM bandwidth * memory)
+///   t       = fixed [* 1.5 when k is split] + min over tile shapes and splits of max(compute, memory)
 ///
-/// *Assumes* that cuBLAS picks the best of its tile shapes and splits of k, as its heuristics aim to.
-/// *Valid for* m, n, k >= 1; checked from 1 MFLOP on against measured products (see docs/models.md).
-/// *Source*: tiles and waves as in "Matrix Multiplication Background" (NVIDIA deep-learning performance
-/// documentation); efficiencies from the measured products named in configs/gpus/.
+/// *Assumes* that the library picks the best of its tile shapes and splits of k, as its heuristics aim to;
+/// that operands come from DRAM once.
+/// *Valid for* m, n, k >= 1. Checked for m, n, k of 16 to 40,000 and from 4 us on (docs/models.md).
+/// *Source*: tiles and waves as in NVIDIA's "Matrix Multiplication Background" guide; constants fitted by
+/// tools/derive/gemm_profiles.py to the measured products that configs/kernel_efficiency/ names.
 class GemmModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;
+
+  /// @throws std::invalid_argument when the GPU has no unit for the type, or a size is below 1
   [[nodiscard]] Prediction predict(const KernelCall& call, const GpuSpec& gpu) const override;
 };
 

@@ -23,11 +23,14 @@ Prediction IndexSelectModel::predict(const KernelCall& call, const GpuSpec& gpu)
   const auto picks = static_cast<double>(work.picks), rows = static_cast<double>(work.table_rows);
   const double row =
       std::ceil(static_cast<double>(work.columns) * (size_of(call.type) / Bytes{1}) / kSector) * kSector;
-  const double passes = work.direction == Direction::Forward ? 2 : 3;
-  const Bytes moved{picks * (passes * row + kIndexBytes)};
-  const Bytes footprint{std::min(picks, rows) * row + picks * (row + kIndexBytes)};
-  const Seconds time = time_to_move({moved, footprint, gpu.efficiency.random_rows}, gpu);
-  return answer(gpu.kernel_minimum + time, 0.3, gpu, row >= kSector);
+  const bool forward = work.direction == Direction::Forward;
+  const Bytes rows_moved{picks * row};
+  const Bytes read = rows_moved * (forward ? 1 : 2) + Bytes{picks * kIndexBytes};
+  const Traffic traffic{.moved = read + rows_moved,
+                        .written = rows_moved,
+                        .footprint = Bytes{std::min(picks, rows) * row} + rows_moved,
+                        .fraction = gpu.efficiency->random_rows};
+  return answer(gpu.kernel_minimum + time_to_move(traffic, gpu), 0.3, false, work.columns > 0);
 }
 
 }  // namespace lockstep

@@ -8,26 +8,43 @@ namespace {
 
 constexpr std::int64_t kLongestRow = 65536;
 
-Prediction passes(double rows, double columns, double tensors, const KernelCall& call, const GpuSpec& gpu) {
-  const Bytes bytes = size_of(call.type) * (rows * columns * tensors);
-  return answer(gpu.kernel_minimum + time_to_move({bytes, bytes}, gpu), 0.2, gpu, columns <= kLongestRow);
+struct Passes {
+  double reads, writes;
+};
+
+Passes passes_of(LayerNorm::Part part) {
+  switch (part) {
+    case LayerNorm::Part::Forward:
+      return {1, 1};
+    case LayerNorm::Part::InputGradient:
+      return {2, 1};
+    case LayerNorm::Part::ParameterGradient:
+      return {2, 0};
+  }
+  return {1, 1};
+}
+
+Prediction over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu, bool in_range) {
+  const Traffic traffic = streamed(matrix * passes.reads, matrix * passes.writes, fraction);
+  return answer(gpu.kernel_minimum + time_to_move(traffic, gpu), 0.2, gpu.efficiency->calibrated, in_range);
 }
 
 }  // namespace
 
-std::string NormalisationModel::name() const {
-  return "normalisation: streamed rows";
-}
+std::string NormalisationModel::name() const { return "normalisation: streamed rows"; }
 
 Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return size_of(call.type) * (static_cast<double>(rows) * static_cast<double>(columns));
+  };
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
-    const double tensors = softmax->direction == Direction::Forward ? 2 : 3;
-    return passes(static_cast<double>(softmax->rows), static_cast<double>(softmax->columns), tensors, call,
-                  gpu);
+    const Passes passes{softmax->direction == Direction::Forward ? 1.0 : 2.0, 1};
+    return over_rows(matrix(softmax->rows, softmax->columns), passes, gpu.efficiency->softmax, gpu,
+                     softmax->columns <= kLongestRow);
   }
   const auto& norm = std::get<LayerNorm>(call.work);
-  const double tensors = norm.part == LayerNorm::Part::InputGradient ? 3 : 2;
-  return passes(static_cast<double>(norm.rows), static_cast<double>(norm.columns), tensors, call, gpu);
+  return over_rows(matrix(norm.rows, norm.columns), passes_of(norm.part), gpu.efficiency->layer_norm, gpu,
+                   norm.columns <= kLongestRow);
 }
 
 }  // namespace lockstep

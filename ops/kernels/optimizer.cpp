@@ -7,16 +7,15 @@
 
 namespace lockstep {
 
-std::string OptimizerModel::name() const {
-  return "optimizer: streamed passes";
-}
+std::string OptimizerModel::name() const { return "optimizer: streamed passes"; }
 
 Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<OptimizerUpdate>(call.work);
   const auto parameters = static_cast<double>(work.parameters);
-  const Bytes bytes = size_of(call.type) * (parameters * (work.reads + work.writes));
+  const Bytes tensor = size_of(call.type) * parameters;
   const Seconds compute = Flops{parameters * work.flops} / gpu.peak.fp32;
-  return answer(gpu.kernel_minimum + std::max(compute, time_to_move({bytes, bytes}, gpu)), 0.2, gpu);
+  const Seconds memory = time_to_move(streamed(tensor * work.reads, tensor * work.writes), gpu);
+  return answer(gpu.kernel_minimum + std::max(compute, memory), 0.2, gpu.efficiency->calibrated);
 }
 
 }  // namespace lockstep

@@ -6,12 +6,23 @@
 #include <stdexcept>
 
 namespace lockstep {
+namespace {
+
+constexpr double kCacheReach = 1.5;  // see time_to_move()
+
+}  // namespace
+
+Traffic streamed(Bytes reads, Bytes writes, double fraction) {
+  return {.moved = reads + writes, .written = writes, .footprint = reads + writes, .fraction = fraction};
+}
 
 Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
-  const double resident = std::clamp((2.0 * gpu.l2_size - traffic.footprint) / gpu.l2_size, 0.0, 1.0);
-  const BytesPerSecond dram = gpu.memory_bandwidth * (gpu.efficiency.memory * traffic.fraction);
-  const BytesPerSecond cache = gpu.l2_bandwidth * traffic.fraction;
-  return traffic.moved * (1 - resident) / dram + traffic.moved * resident / std::max(cache, dram);
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const double resident = std::clamp(kCacheReach - traffic.footprint / gpu.l2_size, 0.0, 1.0);
+  const Seconds dram = std::max(traffic.moved, traffic.written / reached.writes) /
+                       (gpu.memory_bandwidth * (reached.memory * traffic.fraction));
+  const Seconds cache = traffic.moved / (gpu.l2_bandwidth * traffic.fraction);
+  return dram * (1 - resident) + std::min(cache, dram) * resident;
 }
 
 bool uses_tensor_cores(const GpuSpec& gpu, DataType type) {

@@ -12,26 +12,34 @@ namespace lockstep {
 /// What a kernel moves between its SMs and memory.
 struct Traffic {
   Bytes moved;          ///< read plus written
+  Bytes written;        ///< the written part of it
   Bytes footprint;      ///< distinct bytes among them
-  double fraction = 1;  ///< of the streaming DRAM bandwidth that this access pattern reaches
+  double fraction = 1;  ///< of the streaming bandwidth that this access pattern reaches
 };
+
+/// @p reads and @p writes bytes, each touched once.
+[[nodiscard]] Traffic streamed(Bytes reads, Bytes writes, double fraction = 1);
 
 /// Time to move @p traffic, without the kernel's fixed part:
 ///
-///   resident = clamp((2 L2 - footprint) / L2, 0, 1)
-///   t = moved * (1 - resident) / (DRAM * memory * fraction) + moved * resident / (L2 bandwidth * fraction)
+///   resident = clamp(1.5 - footprint / L2, 0, 1)
+///   dram     = max(moved, written / writes) / (DRAM bandwidth * memory * fraction)
+///   cache    = moved / (L2 bandwidth * fraction)
+///   t        = (1 - resident) * dram + resident * min(cache, dram)
 ///
-/// *Assumes* that what the previous kernel left behind is still in the level-2 cache when all of it fits, and
-/// none of it when it is twice as large (write-back, least recently used).
-/// *Valid for* any size; below about 64 KiB the kernel minimum dominates.
-/// *Source*: own formula; `memory` and the cache's bandwidth are measured (configs/gpus/).
+/// *Assumes* that what the previous kernel left behind is in the level-2 cache when all of it fits into half
+/// of it, and none when it is 1.5 times as large (write-back, least recently used).
+/// *Valid for* any size; small ones are dominated by the kernel minimum.
+/// *Source*: own formula. 1.5 and `writes` from ../shared/data/kernels/iteration_kernel_traces_v100.csv.gz
+/// (relu, its backward and zero_grad of 1 to 25 MB), `memory` from the files named in
+/// configs/kernel_efficiency/.
 [[nodiscard]] Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu);
 
 /// The dense peak @p gpu offers for @p type. TF32 on a GPU without it is computed in FP32, as cuBLAS does.
 /// @throws std::invalid_argument when the GPU has no unit for the type
 [[nodiscard]] FlopsPerSecond peak_of(const GpuSpec& gpu, DataType type);
 
-/// True when @p type is computed on tensor cores of @p gpu.
+/// True when products of @p type are computed on tensor cores of @p gpu.
 [[nodiscard]] bool uses_tensor_cores(const GpuSpec& gpu, DataType type);
 
 }  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// y[rows, out] = x[rows, in] W + b.
+struct LinearShape {
+  std::int64_t rows = 0, in = 0, out = 0;
+  bool bias = true;
+};
+
+/// aten::linear. In mixed precision the weight (and bias) are cast first, and the input when it is FP32.
+/// @param cast_input the input is FP32 in mixed precision
+void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input = false);
+
+/// AddmmBackward0 (or MmBackward0 without bias) and what follows it: gradient of the input when @p
+/// input_gradient, of the weight, of the bias; casts back to FP32; accumulation, bias first, as autograd
+/// orders it.
+void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
+                     bool cast_input = false);
+
+}  // namespace lockstep

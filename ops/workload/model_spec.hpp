@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/parameters.hpp"
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/framework_spec.hpp"
+
+namespace lockstep {
+
+/// A model as configs/models/<name>.yaml describes it: exactly one of the kinds.
+struct ModelSpec {
+  static constexpr const char* kConfigKind = "models";
+
+  std::string name;
+  std::string source;
+  FrameworkSpec framework;
+  std::optional<DlrmSpec> dlrm;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ModelSpec& model) {
+    key.required("name", model.name, "identifier used by scenarios");
+    key.required("source", model.source, "where the figures come from");
+    key.optional("framework", model.framework, FrameworkSpec{}, "the PyTorch version's ways");
+    key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
+  }
+
+  void check() const {
+    if (!dlrm) {
+      throw FieldError{"name", "a model is described by 'dlrm:'"};
+    }
+  }
+};
+
+}  // namespace lockstep

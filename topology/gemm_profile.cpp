@@ -1,0 +1,22 @@
+#include "topology/gemm_profile.hpp"
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+void GemmTile::check() const {
+  if (rows < 1) throw FieldError("rows", "a tile has at least one row");
+  if (columns < 1) throw FieldError("columns", "a tile has at least one column");
+  if (warps < 1) throw FieldError("warps", "a thread block has at least one warp");
+  if (!(efficiency > 0 && efficiency <= 1)) throw FieldError("efficiency", "a fraction above 0, at most 1");
+}
+
+void GemmProfile::check() const {
+  if (tiles.empty()) throw FieldError("tiles", "at least one tile shape is needed");
+  if (!(memory > 0 && memory <= 1)) throw FieldError("memory", "a fraction above 0, at most 1");
+  if (fixed_depth < 0) throw FieldError("fixed_depth", "at least 0");
+  if (half_warps < 0) throw FieldError("half_warps", "at least 0");
+  if (largest_split < 1) throw FieldError("largest_split", "at least 1 (no split)");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace lockstep {
+
+/// One tile shape of the matrix-product library: the part of C that one thread block computes.
+struct GemmTile {
+  int rows = 128;
+  int columns = 128;
+  int warps = 8;
+  double efficiency = 0.8;  ///< of the SM's peak in the inner loop, SM full
+
+  template <class Visitor>
+  static void describe(Visitor& key, GemmTile& tile) {
+    key.required("rows", tile.rows, "rows of C in a tile");
+    key.required("columns", tile.columns, "columns of C in a tile");
+    key.required("warps", tile.warps, "warps of the thread block that computes it");
+    key.required("efficiency", tile.efficiency, "of the SM's peak in the inner loop, with the SM full");
+  }
+  /// @throws FieldError for a size below 1 or an efficiency outside ]0, 1]
+  void check() const;
+};
+
+/// How the matrix-product library of one GPU model uses it (ops/kernels/gemm.hpp has the equation).
+struct GemmProfile {
+  std::string source;
+  bool calibrated = false;  ///< fitted to measurements on this GPU model, not taken from a relative
+  std::vector<GemmTile> tiles;
+  double fixed_depth = 12;   ///< prologue and epilogue of a tile, in columns of A
+  double half_warps = 1;     ///< resident warps at which an SM reaches half its rate
+  double memory = 0.8;       ///< of the DRAM bandwidth that operands and result stream at
+  Seconds fixed{3e-6};       ///< launch to first tile and last tile to end
+  int largest_split = 1;     ///< parts into which k may be split
+
+  template <class Visitor>
+  static void describe(Visitor& key, GemmProfile& gemm) {
+    key.required("source", gemm.source, "which measurements the figures were fitted to");
+    key.optional("calibrated", gemm.calibrated, false, "measured on this GPU model, not on a relative");
+    key.required("tiles", gemm.tiles, "tile shapes the library may choose from");
+    key.required("fixed_depth", gemm.fixed_depth, "prologue and epilogue of a tile, in columns of A");
+    key.required("half_warps", gemm.half_warps, "resident warps at which an SM reaches half its rate");
+    key.required("memory", gemm.memory, "fraction of the DRAM bandwidth operands and result stream at");
+    key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
+    key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");
+  }
+  /// @throws FieldError for a profile without tiles or a fraction outside ]0, 1]
+  void check() const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#include "topology/gpu_spec.hpp"
+
+#include <initializer_list>
+#include <utility>
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+void GpuSpec::check() const {
+  using Positive = std::pair<const char*, double>;
+  for (const auto& [key, value] :
+       {Positive{"sm_count", sm_count}, Positive{"peak", peak.fp32.in_base_units()},
+        Positive{"memory", memory.in_base_units()},
+        Positive{"memory_bandwidth", memory_bandwidth.in_base_units()},
+        Positive{"l2", l2_size.in_base_units()}, Positive{"l2_bandwidth", l2_bandwidth.in_base_units()},
+        Positive{"copy_engines", copy_engines}, Positive{"launch_queue", launch_queue},
+        Positive{"host_copy", host_copy.pinned.in_base_units()},
+        Positive{"host_copy", host_copy.pageable.in_base_units()}}) {
+    if (!(value > 0)) throw FieldError(key, "must be above 0");
+  }
+  if (kernel_minimum < Seconds{0}) throw FieldError("kernel_minimum", "must not be negative");
+  if (launch_to_start < Seconds{0}) throw FieldError("launch_to_start", "must not be negative");
+  if (kernel_gap < Seconds{0}) throw FieldError("kernel_gap", "must not be negative");
+  if (communication.sm_count < 0 || communication.sm_count >= sm_count) {
+    throw FieldError("communication", "a communication kernel occupies 0 or more SMs, but not all");
+  }
+  if (communication.memory_bandwidth < 0 || communication.memory_bandwidth >= 1) {
+    throw FieldError("communication", "memory_bandwidth is a fraction of at least 0, below 1");
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+
+#include "topology/gemm_profile.hpp"
+
+namespace lockstep {
+
+/// Which part of its peaks the kernels of a GPU model reach: one set per GPU model, never per workload.
+/// Fractions of the DRAM bandwidth refer to the data-sheet figure, those of streaming to what streams reach.
+struct KernelEfficiency {
+  static constexpr const char* kConfigKind = "kernel_efficiency";
+
+  std::string name;
+  std::string source;
+  bool calibrated = false;         ///< memory fractions measured on this GPU model, not on a relative
+  double memory = 0.85;            ///< of the DRAM bandwidth: kernels that stream
+  double writes = 0.65;            ///< of streaming: kernels that only write
+  double softmax = 0.75;           ///< of streaming
+  double layer_norm = 0.65;        ///< of streaming
+  double concatenation = 0.79;     ///< of streaming
+  double transposition = 0.6;      ///< of streaming
+  double random_rows = 0.95;       ///< of streaming: embedding rows read
+  double scattered_update = 0.79;  ///< of streaming: embedding rows read, changed and written
+  Seconds row_latency{0.6e-6};     ///< between dependent rows of one bag
+  Seconds gather_latency{6e-6};    ///< of a kernel that gathers by index, however small
+  Seconds reduction_latency{5e-6};  ///< of the smallest reduction
+  double attention = 0.55;         ///< of the tensor peak: flash attention, forward, long sequences
+  GemmProfile fp32;                ///< single products on CUDA cores
+  GemmProfile fp32_batched;
+  GemmProfile tensor;              ///< products on tensor cores, single or batched
+
+  template <class Visitor>
+  static void describe(Visitor& key, KernelEfficiency& of) {
+    key.required("name", of.name, "name of the set");
+    key.required("source", of.source, "where the fractions come from");
+    key.optional("calibrated", of.calibrated, false, "memory fractions measured on this GPU model");
+    key.required("memory", of.memory, "of the DRAM bandwidth: kernels that stream");
+    key.required("writes", of.writes, "of streaming: kernels that only write");
+    key.required("softmax", of.softmax, "of streaming: softmax");
+    key.required("layer_norm", of.layer_norm, "of streaming: layer norm");
+    key.required("concatenation", of.concatenation, "of streaming: concatenation and splitting");
+    key.required("transposition", of.transposition, "of streaming: transposed copies");
+    key.required("random_rows", of.random_rows, "of streaming: embedding rows read");
+    key.required("scattered_update", of.scattered_update, "of streaming: embedding rows read and written");
+    key.required("row_latency", of.row_latency, "between dependent rows of one bag, e.g. 0.6 us");
+    key.required("gather_latency", of.gather_latency, "of the smallest gather by index, e.g. 6 us");
+    key.required("reduction_latency", of.reduction_latency, "of the smallest reduction, e.g. 5 us");
+    key.required("attention", of.attention, "of the tensor peak: flash attention, forward");
+    key.required("fp32", of.fp32, "single matrix products on CUDA cores");
+    key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
+    key.required("tensor", of.tensor, "matrix products on tensor cores");
+  }
+  /// @throws FieldError for a fraction outside ]0, 1]
+  void check() const;
+};
+
+}  // namespace lockstep
