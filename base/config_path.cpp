@@ -104,6 +104,16 @@ fs::path ConfigPath::find_scenario(const std::string& name_or_path) const {
                               did_you_mean(name_or_path, scenarios())};
 }
 
+std::string ConfigPath::shown(const std::string& file) const {
+  for (const fs::path& root : roots_) {
+    const std::string prefix = (root / "").lexically_normal().string();
+    if (file.starts_with(prefix) && file.size() > prefix.size()) {
+      return file.substr(prefix.size());
+    }
+  }
+  return file;
+}
+
 std::vector<std::string> ConfigPath::kinds() const {
   std::set<std::string> kinds;
   for (const fs::path& root : roots_) {

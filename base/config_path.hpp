@@ -27,6 +27,9 @@ class ConfigPath {
   /// @throws std::invalid_argument as find()
   [[nodiscard]] std::filesystem::path find_scenario(const std::string& name_or_path) const;
 
+  /// A file as seen from the root it lies in (`configs/gpus/a100.yaml`): the same text on every machine.
+  [[nodiscard]] std::string shown(const std::string& file) const;
+
   [[nodiscard]] std::vector<std::string> kinds() const;                         ///< sorted
   [[nodiscard]] std::vector<std::string> names(const std::string& kind) const;  ///< sorted
   [[nodiscard]] std::vector<std::string> scenarios() const;                     ///< sorted

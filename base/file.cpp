@@ -1,10 +1,14 @@
 #include "base/file.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -39,6 +43,50 @@ std::string read_whole_file(const fs::path& path) {
     throw InputError{{path.string()}, std::string{"cannot be read: "} + std::strerror(errno)};
   }
   return content;
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_{std::move(path)} {
+  std::error_code problem;
+  if (path_.has_parent_path()) {
+    fs::create_directories(path_.parent_path(), problem);
+  }
+  if (fs::is_directory(path_, problem)) {
+    throw InputError{{path_.string()}, "is a folder; a file is to be written"};
+  }
+  temporary_ = path_;
+  temporary_ += fmt::format(".{}.part", getpid());  // two runs into one folder do not mix their halves
+  stream_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!stream_) {
+    throw InputError{{path_.string()}, std::string{"cannot be written: "} + std::strerror(errno)};
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (!committed_) {
+    stream_.close();
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);
+  }
+}
+
+void AtomicFile::commit() {
+  stream_.close();
+  std::error_code problem;
+  if (stream_) {
+    fs::rename(temporary_, path_, problem);
+  }
+  if (!stream_ || problem) {
+    throw InputError{
+        {path_.string()},
+        "could not be written whole: " + (problem ? problem.message() : std::string{std::strerror(errno)})};
+  }
+  committed_ = true;
+}
+
+void write_whole_file(const fs::path& path, std::string_view content) {
+  AtomicFile file{path};
+  file.write(content);
+  file.commit();
 }
 
 }  // namespace lockstep

@@ -1,13 +1,46 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 namespace lockstep {
 
 /// The whole content of a file.
 /// @throws InputError when it cannot be read; for a missing file with the name that was probably meant
 std::string read_whole_file(const std::filesystem::path& path);
+
+/// A file that appears under its name only when it is whole: written beside it and renamed by commit();
+/// a failing run leaves nothing behind.
+class AtomicFile {
+ public:
+  /// Makes the folders on the way. @throws InputError when it cannot be created
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Removes what was not committed.
+  ~AtomicFile();
+
+  void write(std::string_view text) { stream_ << text; }
+
+  /// Where it is written until then: for writers that open files themselves, between construction and
+  /// commit().
+  [[nodiscard]] const std::filesystem::path& temporary_path() const { return temporary_; }
+
+  /// @throws InputError when not all could be written (a full disk)
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  std::ofstream stream_;
+  bool committed_ = false;
+};
+
+/// @p content as the whole file, atomically. @throws InputError
+void write_whole_file(const std::filesystem::path& path, std::string_view content);
 
 /// ` - did you mean 'a.yaml'?` over the names beside a file that does not exist, "" where none is close.
 std::string sibling_meant(const std::filesystem::path& missing);

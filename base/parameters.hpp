@@ -18,6 +18,11 @@
 ///     static LinkSpec parse(const std::string& text);   // optional: a scalar in place of the mapping;
 ///   };                                                  // throws std::invalid_argument
 ///
+/// Where the mapping that a scalar stands for names other configurations, the Spec has instead of parse()
+///
+///     static std::optional<YamlNode> long_form(const YamlNode& scalar);   // the mapping; std::nullopt when
+///                                                                         // the scalar is not a shorthand
+///
 /// The strict reader, `lockstep explain`, the JSON Schema and the effective configuration all visit it.
 /// `describe` must visit the same keys whatever the fields hold.
 ///
@@ -56,7 +61,8 @@ concept NamedEnum = std::is_enum_v<T> && requires(T value) {
   names_of(value);
 };
 
-/// What a check() throws to point at one key of its mapping. Becomes an InputError at that key.
+/// What a check() throws to point at one key of its mapping, or with a path (`links.2.connect`, items count
+/// from 0) into it. Becomes an InputError at that place.
 class FieldError : public std::invalid_argument {
  public:
   FieldError(std::string key, const std::string& message)
@@ -86,6 +92,13 @@ concept Described = requires(ParameterVisitor& key, T& spec) {
 template <class T>
 concept HasShorthand = Described<T> && requires(const std::string& text) {
   { T::parse(text) } -> std::same_as<T>;
+};
+
+struct YamlNode;  // base/yaml_node.hpp
+
+template <class T>
+concept HasLongForm = Described<T> && requires(const YamlNode& scalar) {
+  T::long_form(scalar);
 };
 
 template <class T>

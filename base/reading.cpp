@@ -13,7 +13,25 @@ namespace {
 
 constexpr const char* kFrom = "from";
 
+/// What a mapping says besides `from`.
+YamlNode changes_of(YamlNode mapping) {
+  std::erase_if(mapping.entries, [](const YamlEntry& entry) { return entry.key == kFrom; });
+  return mapping;
+}
+
 }  // namespace
+
+std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form) {
+  if (node.kind == YamlNode::Kind::Scalar) {
+    return long_form(node);
+  }
+  const YamlEntry* from = node.find(kFrom);
+  if (from == nullptr || from->value.kind != YamlNode::Kind::Scalar) {
+    return std::nullopt;
+  }
+  std::optional<YamlNode> whole = long_form(from->value);
+  return whole ? std::optional{overlaid(std::move(*whole), changes_of(node))} : std::nullopt;
+}
 
 void Reading::document(const YamlDocument& document, const std::function<void(const YamlNode&)>& read) {
   open(document, {}, read);
@@ -40,9 +58,7 @@ void Reading::named(const std::string& kind, const YamlNode& node,
     if (from == nullptr) {
       return read(root, name.scalar);
     }
-    YamlNode changes = node;
-    std::erase_if(changes.entries, [](const YamlEntry& entry) { return entry.key == kFrom; });
-    read(overlaid(root, std::move(changes)), name.scalar);
+    read(overlaid(root, changes_of(node)), name.scalar);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,13 @@
 #include "base/yaml_document.hpp"
 
 namespace lockstep {
+
+/// What a Spec offers where a scalar may stand for a mapping (base/parameters.hpp).
+using LongForm = std::optional<YamlNode> (*)(const YamlNode& scalar);
+
+/// The mapping that @p node stands for as a shorthand, or as a mapping `{from: SHORTHAND, ...}` that changes
+/// it in part. std::nullopt: it is none. @throws std::invalid_argument for a malformed one
+std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form);
 
 /// One reading of a configuration and of the files it names: where they are found, and all that is wrong.
 class Reading {

@@ -25,6 +25,26 @@ const char* expected(YamlNode::Kind kind) {
   return "nothing";
 }
 
+/// The value at `a.2.b` under @p node, or the innermost one on the way that exists.
+const YamlNode& value_at(const YamlNode& node, const std::string& path) {
+  if (const YamlEntry* entry = node.find(path)) {
+    return entry->value;
+  }
+  const std::size_t dot = path.find('.');
+  const std::string first = path.substr(0, dot);
+  const YamlNode* next = nullptr;
+  if (const YamlEntry* entry = node.find(first)) {
+    next = &entry->value;
+  }
+  for (std::size_t i = 0; i < node.items.size() && next == nullptr; ++i) {
+    next = std::to_string(i) == first ? &node.items[i] : nullptr;
+  }
+  if (next == nullptr || dot == std::string::npos) {
+    return next == nullptr ? node : *next;
+  }
+  return value_at(*next, path.substr(dot + 1));
+}
+
 }  // namespace
 
 const YamlNode* MappingReader::take(const char* key) {
@@ -65,8 +85,7 @@ void complain_of_choice(const YamlNode& node, const std::string& key, const std:
 void complain_of_check(const YamlNode& mapping, const std::invalid_argument& problem, Reading& reading) {
   const auto* at_field = dynamic_cast<const FieldError*>(&problem);
   const std::string key = at_field == nullptr ? "" : at_field->key();
-  const YamlEntry* entry = mapping.find(key);
-  complain_of_value(entry == nullptr ? mapping : entry->value, key, problem.what(), reading);
+  complain_of_value(value_at(mapping, key), key, problem.what(), reading);
 }
 
 void complain_of_value(const YamlNode& node, const std::string& key, const std::string& what,

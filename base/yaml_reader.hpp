@@ -88,6 +88,24 @@ void read_mapping(const YamlNode& node, Spec& spec, Reading& reading) {
   }
 }
 
+/// Reads the mapping that a shorthand stands for. False: @p node is no shorthand of the Spec.
+template <Described Spec>
+bool read_long_form(const YamlNode& node, const std::string& key, Spec& spec, Reading& reading) {
+  if constexpr (HasLongForm<Spec>) {
+    try {
+      const std::optional<YamlNode> mapping = in_long_form(node, &Spec::long_form);
+      if (mapping) {
+        read_mapping(*mapping, spec, reading);
+      }
+      return mapping.has_value();
+    } catch (const std::invalid_argument& problem) {
+      complain_of_value(node, key, problem.what(), reading);
+      return true;
+    }
+  }
+  return false;
+}
+
 template <Described Spec>
 void read_spec(const YamlNode& node, const std::string& key, Spec& spec, Reading& reading) {
   if constexpr (HasShorthand<Spec>) {
@@ -100,7 +118,7 @@ void read_spec(const YamlNode& node, const std::string& key, Spec& spec, Reading
       return;
     }
   }
-  if (expect(YamlNode::Kind::Mapping, node, key, reading)) {
+  if (!read_long_form(node, key, spec, reading) && expect(YamlNode::Kind::Mapping, node, key, reading)) {
     read_mapping(node, spec, reading);
   }
 }
@@ -140,6 +158,10 @@ void read_value(const YamlNode& node, const std::string& key, T& value, Reading&
   if constexpr (Described<T>) {
     read_spec(node, key, value, reading);
   } else if constexpr (is_named<T>) {
+    if (read_long_form(node, key, value.value, reading)) {
+      value.name.clear();
+      return;
+    }
     reading.named(decltype(value.value)::kConfigKind, node,
                   [&](const YamlNode& found, const std::string& name) {
                     value.name = name;

@@ -35,6 +35,8 @@ std::uint32_t numbered(std::map<std::string, std::uint32_t, std::less<>>& ids, s
   return id;
 }
 
+}  // namespace
+
 RuntimeCall runtime_call_of(const KernelCall& kernel) {
   if (std::holds_alternative<Memcpy>(kernel.work)) {
     return RuntimeCall::MemcpyAsync;
@@ -44,8 +46,6 @@ RuntimeCall runtime_call_of(const KernelCall& kernel) {
   }
   return RuntimeCall::LaunchKernel;
 }
-
-}  // namespace
 
 ProgramBuilder::ProgramBuilder(HostOverheads host) : host_{std::move(host)} {
   thread("main");
@@ -177,8 +177,8 @@ void ProgramBuilder::collective(StreamId stream, const CollectiveCall& call) {
   append_launch(Opcode::Collective, stream, intern(call), RuntimeCall::LaunchCollective, false);
 }
 
-std::uint32_t ProgramBuilder::launch_per_rank(StreamId stream) {
-  append_launch(Opcode::Launch, stream, kernel_slots_, RuntimeCall::LaunchKernel, true);
+std::uint32_t ProgramBuilder::launch_per_rank(StreamId stream, RuntimeCall call) {
+  append_launch(Opcode::Launch, stream, kernel_slots_, call, true);
   return kernel_slots_++;
 }
 

@@ -18,6 +18,9 @@ using GroupId = std::uint32_t;
 using EventId = std::uint32_t;
 using FlagId = std::uint32_t;
 
+/// The runtime call that launches @p kernel.
+[[nodiscard]] RuntimeCall runtime_call_of(const KernelCall& kernel);
+
 /// Writes one rank's Program in the order in which its host threads would execute it, charging host overheads
 /// as it goes: T1 before an operator, T2 before its first launch, T4 for each launch, T5 between launches, T3
 /// after the last. Collectives and blocking calls count as launches; event calls cost only their T4.
@@ -62,7 +65,8 @@ class ProgramBuilder {
 
   /// A launch whose kernel differs by rank. Returns its slot: fill RankAssignment::kernel_slots[slot] with
   /// intern(kernel) for every rank. Likewise for collectives.
-  std::uint32_t launch_per_rank(StreamId stream);
+  /// @param call what the host calls: the same on every rank, whatever the kernels are
+  std::uint32_t launch_per_rank(StreamId stream, RuntimeCall call = RuntimeCall::LaunchKernel);
   std::uint32_t collective_per_rank(StreamId stream);
   std::uint32_t intern(const KernelCall& kernel);
   std::uint32_t intern(const CollectiveCall& call);

@@ -117,6 +117,16 @@ const CollectivePlan& Communicator::plan(const CollectiveRequest& request,
   return plans_.back().plan;
 }
 
+const CollectivePlan* Communicator::find_plan(const CollectiveCall& call) const {
+  const auto kind = is_pair(call.kind) ? CollectiveKind::Send : call.kind;
+  for (const PlanUse& use : plans_) {
+    if (use.request.kind == kind && (use.request.size == call.size || !use.request.bytes.empty())) {
+      return &use.plan;
+    }
+  }
+  return nullptr;
+}
+
 void Communicator::forget(const Meeting& meeting) {
   const auto found =
       std::find_if(meetings_.begin(), meetings_.end(), [&](const auto& m) { return m.get() == &meeting; });

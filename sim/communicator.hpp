@@ -72,6 +72,8 @@ class Communicator {
     CollectivePlan plan;
     std::uint64_t uses = 0;
   };
+  /// The plan that a call of this group ran with; of an uneven call, one of them. Null before its first run.
+  [[nodiscard]] const CollectivePlan* find_plan(const CollectiveCall& call) const;
   [[nodiscard]] const std::list<PlanUse>& plans() const { return plans_; }
 
  private:

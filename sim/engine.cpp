@@ -50,7 +50,7 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
 class ActorBodies {
  public:
   ActorBodies(Executor& executor, Machine& machine) : bodies_(executor.ranks().size()) {
-    executor.on_resume = [this](Rank& rank, unsigned actor) { resume(bodies_[rank.number()][actor]); };
+    executor.hand_over_actors([this](Rank& rank, unsigned actor) { resume(bodies_[rank.number()][actor]); });
     for (Rank& rank : executor.ranks()) {
       bodies_[rank.number()].resize(rank.actors());
       for (unsigned actor = 0; actor < rank.actors(); ++actor) {
@@ -99,6 +99,7 @@ class ActorBodies {
           rank.advance(actor);
           s4u::this_actor::yield();  // those that were woken go first
         } else {
+          rank.sweep_activity();
           self.suspended = true;
           s4u::this_actor::suspend();
         }

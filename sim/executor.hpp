@@ -70,15 +70,18 @@ class Executor final : public Surroundings {
   };
   [[nodiscard]] const std::list<CopyUse>& copies() const { return copy_plans_; }
 
-  /// Called for every wake-up when actors live in SimGrid.
-  std::function<void(Rank&, unsigned actor)> on_resume;
+  /// From now on actors live in SimGrid, and whoever wakes one calls @p resume instead of Rank::run().
+  void hand_over_actors(std::function<void(Rank&, unsigned actor)> resume) {
+    context_.actors_in_simgrid = true;
+    on_resume_ = std::move(resume);
+  }
 
   // Surroundings
   Membership pair(Rank& rank, const CollectiveCall& call) override;
   void arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
-  void resume(Rank& rank, unsigned actor) override { on_resume(rank, actor); }
+  void resume(Rank& rank, unsigned actor) override { on_resume_(rank, actor); }
 
  private:
   enum class Moment : std::uint8_t { TransferStart, CopyReady, StreamTick, Meet };
@@ -133,6 +136,7 @@ class Executor final : public Surroundings {
   std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
   std::list<CopyUse> copy_plans_;
   double now_ = 0;
+  std::function<void(Rank&, unsigned)> on_resume_;
 };
 
 }  // namespace lockstep

@@ -28,9 +28,16 @@ Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const Compile
 
 /// Streams come first: they drain what threads have queued before the threads queue more.
 void Rank::run() {
+  if (context_->actors_in_simgrid) {
+    return;  // they have been resumed
+  }
   while (runnable_ != 0) {
     advance(static_cast<unsigned>(std::countr_zero(runnable_)));
   }
+  sweep_activity();
+}
+
+void Rank::sweep_activity() {
   if (activity && activity->is_full()) {
     activity->sweep(watermark());
   }

@@ -129,6 +129,8 @@ class Rank {
 
   std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
   std::unique_ptr<ActivityMeter> activity;  ///< null: not metered
+  /// Adds up what is certain so far.
+  void sweep_activity();
   /// No work of this rank that starts before this date is still unknown.
   [[nodiscard]] double watermark() const;
 

@@ -6,7 +6,8 @@
 #include <functional>
 #include <string>
 
-// clang-format off: version.h does not include what it needs
+// version.h does not include what it needs, so the order matters.
+// clang-format off
 #include <simgrid/s4u.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <stdexcept>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "topology/fabric_check.hpp"
+#include "topology/kinds.hpp"
 #include "topology/router.hpp"
 
 namespace lockstep {
@@ -127,13 +127,10 @@ BytesPerSecond bottleneck(const Fabric& fabric, const Route& route) {
 }
 
 std::string to_string(VertexKind kind) {
-  constexpr std::array kNames{"gpu", "nvswitch", "pcie_switch", "cpu", "nic", "leaf", "spine"};
-  return kNames.at(static_cast<std::size_t>(kind));
+  return name_of(kind);
 }
-
 std::string to_string(LinkKind kind) {
-  constexpr std::array kNames{"nvlink", "pcie", "socket", "network"};
-  return kNames.at(static_cast<std::size_t>(kind));
+  return name_of(kind);
 }
 
 }  // namespace lockstep

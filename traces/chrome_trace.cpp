@@ -18,15 +18,6 @@ std::int64_t nanoseconds(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9 + 0.5);
 }
 
-/// `pid`s of hosts start here, above all GPUs' (which are ranks or device ordinals).
-std::uint64_t first_host_pid(std::size_t ranks) {
-  std::uint64_t first = 1000;
-  while (first < ranks) {
-    first *= 10;
-  }
-  return first;
-}
-
 /// `DIR/timeline.json.gz` -> `DIR/timeline.rank07.json.gz`, digits as the largest rank needs.
 std::filesystem::path path_of_rank(const std::filesystem::path& path, std::uint32_t rank, std::size_t ranks) {
   const std::string name = path.filename().string();
@@ -85,14 +76,11 @@ void ChromeTraceWriter::add_texts(NcclNames names) {
 
 void ChromeTraceWriter::open_files(std::span<const Vertex> vertices) {
   constexpr std::size_t kMostBlock = std::size_t{1} << 20;
-  constexpr std::size_t kLeastBlock = std::size_t{16} << 10;
+  constexpr std::size_t kLeastBlock = std::size_t{8} << 10;
   constexpr std::size_t kAllBlocks = std::size_t{128} << 20;
-  const std::uint64_t first_pid = first_host_pid(job_.ranks.size());
-  std::vector<RankLanes> all;
-  for (const std::uint32_t rank : options_.ranks) {
-    const auto device = static_cast<std::uint32_t>(vertices[job_.ranks[rank].gpu].index);
-    all.push_back({rank, first_pid + rank, options_.file_per_rank ? device : rank, device});
-    lanes_[rank].ids = all.back();
+  const std::vector<RankLanes> all = lanes_of(job_, vertices, options_.ranks, options_.file_per_rank);
+  for (const RankLanes& lanes : all) {
+    lanes_[lanes.rank].ids = lanes;
   }
   if (!options_.file_per_rank) {
     open_file(options_.path, vertices, all, kMostBlock);
@@ -170,8 +158,8 @@ void ChromeTraceWriter::write_runtime(const TimelineSpan& span, Lane& lane) {
   const std::string* head = &runtime_head(instruction.op);
   if (instruction.op == Opcode::Launch) {
     const RankAssignment& rank = job_.ranks[span.rank];
-    head = lane.text->launch_heads[instruction.per_rank ? rank.kernel_slots[instruction.operand]
-                                                        : instruction.operand];
+    head = &lane.text->launch_heads[instruction.per_rank ? rank.kernel_slots[instruction.operand]
+                                                         : instruction.operand];
   }
   const std::int64_t start = nanoseconds(span.start);
   JsonCursor json{lane.file->reserve(head->size() + kRoom)};
@@ -256,13 +244,11 @@ void ChromeTraceWriter::extend_step(const TimelineSpan& span, Lane& lane) {
     write_step(lane);
     lane.step = span.step;
   }
-  const std::int64_t start = nanoseconds(span.start);
-  lane.step_start = lane.step_start < 0 ? start : std::min(lane.step_start, start);
   lane.step_end = std::max(lane.step_end, nanoseconds(span.end));
 }
 
 void ChromeTraceWriter::write_step(Lane& lane) {
-  if (lane.step_start < 0) {
+  if (lane.step_end == lane.step_start) {  // the main thread did nothing
     return;
   }
   JsonCursor json{lane.file->reserve(kRoom)};
@@ -270,8 +256,7 @@ void ChromeTraceWriter::write_step(Lane& lane) {
   json.text(R"(","args":{"External id":0)");
   end_host_slice(json, lane.ids, 0, lane.step_start, lane.step_end);
   lane.file->commit(json.at());
-  lane.step_start = -1;
-  lane.step_end = 0;
+  lane.step_start = lane.step_end;
   ++events_;
 }
 

@@ -81,7 +81,7 @@ void GzipFile::submit(bool last) {
   if (!last) {
     // The next block continues deflate's window with the end of this one.
     const char* const end = full.memory.get() + full.dictionary + used_;
-    begin_block(std::min(kWindow, full.dictionary + used_));
+    begin_block(std::min({kWindow, block_size_, full.dictionary + used_}));
     std::memcpy(block_.memory.get(), end - block_.dictionary, block_.dictionary);
   }
   submitted_text_ += full.size;
@@ -90,8 +90,8 @@ void GzipFile::submit(bool last) {
 }
 
 void GzipFile::begin_block(std::size_t dictionary) {
-  constexpr std::size_t kSlack = 8192;  // room for the event that ends a block
-  block_ = compressor_.new_block(kWindow + block_size_ + kSlack);
+  constexpr std::size_t kSlack = 4096;  // room for the event that ends a block
+  block_ = compressor_.new_block(std::min(kWindow, block_size_) + block_size_ + kSlack);
   block_.dictionary = dictionary;
 }
 

@@ -16,10 +16,15 @@ constexpr std::array kProtocols{CommProtocol::LL, CommProtocol::LL128, CommProto
 /// What a barrier sends: one element of an all-reduce, as PyTorch's ProcessGroupNCCL does.
 constexpr Bytes kBarrierMessage{4};
 
-std::vector<CommAlgorithm> candidates(CollectiveKind kind) {
+/// Trees only between nodes: inside one, NCCL's own correction leaves them no range of sizes (on 8 A100 a
+/// ring with LL up to 512 KiB and with LL128 above is never later; tuning.cc, treeCorrectionFactor).
+std::vector<CommAlgorithm> candidates(CollectiveKind kind, const GroupLayout& layout) {
   switch (kind) {
     case CollectiveKind::AllReduce:
-      return {CommAlgorithm::Ring, CommAlgorithm::Tree};
+      if (layout.nodes.size() > 1) {
+        return {CommAlgorithm::Ring, CommAlgorithm::Tree};
+      }
+      return {CommAlgorithm::Ring, CommAlgorithm::Nvls};
     case CollectiveKind::AllToAll:
     case CollectiveKind::Send:
     case CollectiveKind::Receive:
@@ -89,11 +94,32 @@ CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
 /// A process group on the fabric, with what was worked out for it before.
 class CollectivePlanner::Group {
  public:
-  Group(const Fabric& fabric, std::span<const VertexId> members)
-      : fabric_{fabric}, members_{members.begin(), members.end()}, layout_{lay_out(fabric, members)} {}
+  Group(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
+      : fabric_{fabric},
+        nvlinks_{nvlinks},
+        members_{members.begin(), members.end()},
+        layout_{lay_out(fabric, nvlinks, members)} {}
 
   [[nodiscard]] const GroupLayout& layout() const { return layout_; }
 
+  /// One plan for each protocol that the profile has and the options allow.
+  std::vector<CollectivePlan> priced(const CommAlgorithmRow& row, const CollectiveRequest& request,
+                                     const CollectiveOptions& options) {
+    std::vector<CollectivePlan> plans;
+    for (const CommProtocol protocol : kProtocols) {
+      const std::optional<ProtocolCosts>& costs = options.profile.of(row.id).of(protocol);
+      if (!costs || (options.protocol && *options.protocol != protocol)) {
+        continue;
+      }
+      plans.push_back(price(fabric_, traffic(row, request), row.steps(request, layout_), request.size, *costs,
+                            options.profile.link_efficiency));
+      plans.back().algorithm = row.name;
+      plans.back().protocol = name_of(protocol);
+    }
+    return plans;
+  }
+
+ private:
   const RoutedTraffic& traffic(const CommAlgorithmRow& row, const CollectiveRequest& request) {
     if (!request.bytes.empty()) {  // every matrix is another shape
       uneven_ = route(row, request);
@@ -104,12 +130,12 @@ class CollectivePlanner::Group {
     return found != known_.end() ? found->second : known_.emplace(key, route(row, request)).first->second;
   }
 
- private:
   RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) const {
-    return route_traffic(fabric_, members_, layout_, row.traffic(request, layout_));
+    return route_traffic(fabric_, nvlinks_, members_, layout_, row.traffic(request, layout_));
   }
 
   const Fabric& fabric_;
+  const NvLinks& nvlinks_;
   std::vector<VertexId> members_;
   GroupLayout layout_;
   std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
@@ -117,7 +143,7 @@ class CollectivePlanner::Group {
 };
 
 CollectivePlanner::CollectivePlanner(const Fabric& fabric, CollectiveOptions options)
-    : fabric_{&fabric}, options_{std::move(options)} {}
+    : fabric_{&fabric}, nvlinks_{std::make_unique<const NvLinks>(fabric)}, options_{std::move(options)} {}
 CollectivePlanner::~CollectivePlanner() = default;
 CollectivePlanner::CollectivePlanner(CollectivePlanner&&) noexcept = default;
 CollectivePlanner& CollectivePlanner::operator=(CollectivePlanner&&) noexcept = default;
@@ -128,7 +154,7 @@ CollectivePlanner::Group& CollectivePlanner::group(std::span<const VertexId> mem
   if (found != groups_.end()) {
     return *found->second;
   }
-  auto fresh = std::make_unique<Group>(*fabric_, members);
+  auto fresh = std::make_unique<Group>(*fabric_, *nvlinks_, members);
   return *groups_.emplace(std::move(key), std::move(fresh)).first->second;
 }
 
@@ -139,25 +165,17 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
   Group& here = group(members);
   const auto fixed = options_.algorithm.find(request.kind);
   const auto algorithms =
-      fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind);
+      fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind, here.layout());
 
   std::optional<CollectivePlan> best;
-  std::string objections;
+  std::vector<std::string_view> objections;
   for (const CommAlgorithm algorithm : algorithms) {
     const CommAlgorithmRow& row = row_of(algorithm);
     if (const std::string_view objection = row.objection(wanted, here.layout()); !objection.empty()) {
-      objections += fmt::format("{}{}", objections.empty() ? "" : "; ", objection);
+      objections.push_back(objection);
       continue;
     }
-    for (const CommProtocol protocol : kProtocols) {
-      const std::optional<ProtocolCosts>& costs = options_.profile.of(algorithm).of(protocol);
-      if (!costs || (options_.protocol && *options_.protocol != protocol)) {
-        continue;
-      }
-      CollectivePlan candidate = price(*fabric_, here.traffic(row, wanted), row.steps(wanted, here.layout()),
-                                       wanted.size, *costs, options_.profile.link_efficiency);
-      candidate.algorithm = row.name;
-      candidate.protocol = name_of(protocol);
+    for (CollectivePlan& candidate : here.priced(row, wanted, options_)) {
       if (!best || time_alone(candidate, *fabric_) < time_alone(*best, *fabric_)) {
         best = std::move(candidate);
       }
@@ -165,11 +183,12 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
   }
   if (!best) {
     reject(request.kind,
-           !objections.empty()
-               ? objections
-               : fmt::format("profile '{}' has no costs for the protocol asked for", options_.profile.name));
+           objections.size() == algorithms.size()
+               ? fmt::format("{}", fmt::join(objections, "; "))
+               : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
+                             options_.profile.name));
   }
-  return *best;
+  return *std::move(best);
 }
 
 CommSchedule CollectivePlanner::schedule(const CollectiveRequest& request, std::span<const VertexId> members,

@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+class NvLinks;
+
 /// What a scenario may fix; the rest is chosen as NCCL chooses, by the least predicted time.
 struct CollectiveOptions {
   CollectiveProfile profile = ideal_collective_profile();
@@ -20,7 +22,7 @@ struct CollectiveOptions {
 
 /// Turns collectives into plans on one fabric. The candidates are NCCL's:
 ///
-///   all-reduce                                         ring, tree
+///   all-reduce                                         ring; between nodes tree, inside one nvls
 ///   reduce-scatter, all-gather, broadcast, reduce      ring
 ///   all-to-all, send, receive                          direct
 ///   barrier                                            an all-reduce of 4 bytes
@@ -56,6 +58,7 @@ class CollectivePlanner {
   [[nodiscard]] Group& group(std::span<const VertexId> members) const;
 
   const Fabric* fabric_;
+  std::unique_ptr<const NvLinks> nvlinks_;
   CollectiveOptions options_;
   mutable std::map<std::vector<VertexId>, std::unique_ptr<Group>> groups_;
 };

@@ -63,6 +63,8 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
       return direct;
     case CommAlgorithm::Hierarchical:
       return hierarchical;
+    case CommAlgorithm::Nvls:
+      return nvls;
   }
   throw std::logic_error("CollectiveProfile::of: unknown CommAlgorithm");
 }
@@ -70,7 +72,7 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
 CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
-  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free};
+  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}};
 }
 
 }  // namespace lockstep

@@ -84,6 +84,7 @@ struct CollectiveProfile {
   AlgorithmCosts tree;
   AlgorithmCosts direct;
   AlgorithmCosts hierarchical;
+  AlgorithmCosts nvls;  ///< none: the NVSwitches do not add
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveProfile& profile) {
@@ -94,6 +95,7 @@ struct CollectiveProfile {
     key.required("tree", profile.tree, "double binary tree: all-reduce");
     key.required("direct", profile.direct, "all pairs: all-to-all, send, receive");
     key.required("hierarchical", profile.hierarchical, "inside the nodes, then between them");
+    key.optional("nvls", profile.nvls, {}, "all-reduce by the NVSwitches; left out: they cannot");
   }
 
   [[nodiscard]] const AlgorithmCosts& of(CommAlgorithm algorithm) const;

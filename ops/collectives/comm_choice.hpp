@@ -13,6 +13,7 @@ enum class CommAlgorithm : std::uint8_t {
   Tree,          ///< double binary tree over nodes, chains inside them
   Direct,        ///< every member with every other
   Hierarchical,  ///< inside the nodes, then between equal places of the nodes
+  Nvls,          ///< the NVSwitches of a node add and copy
 };
 
 /// How a message is copied: NCCL's three protocols.
@@ -26,7 +27,8 @@ constexpr auto names_of(CommAlgorithm /*unused*/) {
   return std::to_array<EnumName<CommAlgorithm>>({{CommAlgorithm::Ring, "ring"},
                                                  {CommAlgorithm::Tree, "tree"},
                                                  {CommAlgorithm::Direct, "direct"},
-                                                 {CommAlgorithm::Hierarchical, "hierarchical"}});
+                                                 {CommAlgorithm::Hierarchical, "hierarchical"},
+                                                 {CommAlgorithm::Nvls, "nvls"}});
 }
 
 constexpr auto names_of(CommProtocol /*unused*/) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/collectives/nvlinks.hpp"
 #include "topology/fabric.hpp"
 
 namespace lockstep {
@@ -13,6 +14,7 @@ struct GroupLayout {
   std::vector<std::vector<int>> nodes;  ///< positions, by node in the order in which the group meets them
   std::vector<int> node_of;             ///< index into `nodes`, by position
   std::vector<std::vector<int>> rings;  ///< at least one
+  bool switched = false;                ///< every member has an NVLink to an NVSwitch
 
   [[nodiscard]] int members() const { return static_cast<int>(node_of.size()); }
   [[nodiscard]] int channels() const { return static_cast<int>(rings.size()); }
@@ -23,13 +25,17 @@ struct GroupLayout {
 [[nodiscard]] GroupLayout uniform_layout(int members, int per_node);
 
 /// The layout of @p members on @p fabric, as NCCL's graph search would lay its rings (docs/collectives.md):
-///   GPUs joined by direct NVLinks   as many rings as the links allow without sharing one (find_rings)
+///   GPUs joined by direct NVLinks   as many rings as the links allow without sharing one (find_rings); pairs
+///   that
+///                                   are all equally wide are halved when that leaves fewer links idle
 ///   NVSwitch, PCIe                  one ring, neighbours by position, switch and socket
 ///   several nodes                   one ring a NIC (rail): it enters a node at one NIC's GPU and leaves at
 ///                                   another's, every second node in reverse, so that messages between nodes
 ///                                   keep to their rail
+/// @param nvlinks those of @p fabric
 /// @param members GPUs, each once, in group order
 /// @throws std::invalid_argument when members is empty, names a vertex twice or one that is not a GPU
-[[nodiscard]] GroupLayout lay_out(const Fabric& fabric, std::span<const VertexId> members);
+[[nodiscard]] GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks,
+                                  std::span<const VertexId> members);
 
 }  // namespace lockstep

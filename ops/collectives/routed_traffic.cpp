@@ -1,6 +1,9 @@
 #include "ops/collectives/routed_traffic.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "ops/collectives/comm_route.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,9 +40,25 @@ double busiest(const std::vector<CommEdge>& edges, int members) {
   return std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
 }
 
+/// Links side by side carry what their bandwidth allows.
+void add_load(std::unordered_map<LinkId, double>& load, const Fabric& fabric, std::span<const LinkId> bundle,
+              double share) {
+  if (bundle.size() == 1) {
+    load[bundle.front()] += share;
+    return;
+  }
+  BytesPerSecond whole;
+  for (const LinkId link : bundle) {
+    whole += fabric.links()[link].bandwidth;
+  }
+  for (const LinkId link : bundle) {
+    load[link] += share * (fabric.links()[link].bandwidth / whole);
+  }
+}
+
 }  // namespace
 
-RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> members,
+RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members,
                             const GroupLayout& layout, std::vector<ChannelEdge> traffic) {
   // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
   std::sort(traffic.begin(), traffic.end(), [](const ChannelEdge& a, const ChannelEdge& b) {
@@ -49,23 +68,22 @@ RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> memb
   merge_channels(traffic, result.edges);
   result.busiest_member = busiest(result.edges, layout.members());
 
-  std::vector<double> load(fabric.links().size(), 0.0);
+  std::unordered_map<LinkId, double> load;
   for (const ChannelEdge& edge : traffic) {
     const auto src = static_cast<std::size_t>(edge.src);
     const auto dst = static_cast<std::size_t>(edge.dst);
-    const Route route = fabric.route(members[src], members[dst], edge.channel);
+    const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
     hop.latency = std::max(hop.latency, route.latency);
-    for (const LinkId link : route.links) {
-      load[link] += edge.share;
+    for (const LinkId& link : route.links) {
+      add_load(load, fabric, nvlinks.bundle_of(link), edge.share);
     }
   }
-  for (LinkId link = 0; link < load.size(); ++link) {
-    if (load[link] > 0) {
-      result.loads.push_back({link, load[link]});
-    }
+  for (const auto& [link, share] : load) {
+    result.loads.push_back({link, share});
   }
+  std::ranges::sort(result.loads, {}, &LinkLoad::link);
   return result;
 }
 

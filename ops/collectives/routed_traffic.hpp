@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/collectives/comm_algorithm.hpp"
+#include "ops/collectives/nvlinks.hpp"
 
 namespace lockstep {
 
@@ -26,8 +27,9 @@ struct RoutedTraffic {
   double busiest_member = 0;  ///< most that leaves or enters one member
 };
 
-/// Routes every edge by Fabric::route(src, dst, channel).
-[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, std::span<const VertexId> members,
-                                          const GroupLayout& layout, std::vector<ChannelEdge> traffic);
+/// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them.
+[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
+                                          std::span<const VertexId> members, const GroupLayout& layout,
+                                          std::vector<ChannelEdge> traffic);
 
 }  // namespace lockstep

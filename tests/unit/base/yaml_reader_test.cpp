@@ -3,80 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/scratch_folder.hpp"
+#include "tests/unit/base/machine_fixture.hpp"
 
 namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
 
-enum class Precision { Fp32, Bf16 };
-
-constexpr auto names_of(Precision /*unused*/) {
-  return std::to_array<EnumName<Precision>>({{Precision::Fp32, "fp32"}, {Precision::Bf16, "bf16"}});
-}
-
-struct LinkSpec {
-  BytesPerSecond bandwidth;
-  Seconds latency;
-
-  template <class Visitor>
-  static void describe(Visitor& key, LinkSpec& link) {
-    key.required("bandwidth", link.bandwidth, "of one direction, e.g. 25 GB/s");
-    key.optional("latency", link.latency, 1_us, "of the first byte");
-  }
-
-  void check() const {
-    if (bandwidth <= BytesPerSecond{0}) {
-      throw FieldError{"bandwidth", "must be greater than 0"};
-    }
-  }
-};
-
-struct Nodes {
-  std::string preset;
-  int count = 0;
-
-  static Nodes parse(const std::string& text) {
-    const auto times = text.find(" x ");
-    if (times == std::string::npos) {
-      throw std::invalid_argument{"expected e.g. dgx_a100 x 4, not '" + text + "'"};
-    }
-    return {text.substr(0, times), std::stoi(text.substr(times + 3))};
-  }
-
-  template <class Visitor>
-  static void describe(Visitor& key, Nodes& nodes) {
-    key.required("preset", nodes.preset, "kind of node");
-    key.required("count", nodes.count, "how many");
-  }
-};
-
-struct MachineSpec {
-  std::string name;
-  bool nvlink = false;
-  std::int64_t batch = 0;
-  double efficiency = 0;
-  Precision precision{};
-  std::vector<LinkSpec> links;
-  std::map<Precision, FlopsPerSecond> peak;
-  std::map<std::string, Seconds, std::less<>> overheads;
-  std::optional<Bytes> cache;
-  Nodes nodes;
-
-  template <class Visitor>
-  static void describe(Visitor& key, MachineSpec& machine) {
-    key.required("name", machine.name, "identifier");
-    key.optional("nvlink", machine.nvlink, true, "whether there is any");
-    key.optional("batch", machine.batch, 65536, "samples");
-    key.optional("efficiency", machine.efficiency, 1, "share of the peak");
-    key.optional("precision", machine.precision, Precision::Fp32, "of the dense part");
-    key.optional("links", machine.links, {}, "to the neighbours");
-    key.optional("peak", machine.peak, {}, "by precision");
-    key.optional("overheads", machine.overheads, {}, "by operator");
-    key.optional("cache", machine.cache, std::nullopt, "level 2");
-    key.optional("nodes", machine.nodes, Nodes{"pcie", 1}, "the machine");
-  }
-};
+using test::MachineSpec;
+using test::Precision;
 
 MachineSpec read(const std::string& text) {
   return read_text<MachineSpec>(text, "m.yaml", ConfigPath{{}});
@@ -151,13 +86,13 @@ const Mistake kMistakes[] = {
      "m.yaml:2:1: unknown key 'efficency' - did you mean 'efficiency'?"},
     {"FarFromAll", "name: box\ncolour: red\n",
      "m.yaml:2:1: unknown key 'colour' (one of: name, nvlink, batch, efficiency, precision, links, peak, "
-     "overheads, cache, nodes)"},
+     "overheads, cache, nodes, gpu)"},
     {"Missing", "batch: 1\n", "m.yaml:1:1: missing key 'name' (identifier)"},
     {"Duplicate", "name: box\nname: bag\n", "m.yaml:2:1: key 'name' is given twice"},
     {"TwoMerges", "a: &a {name: x}\n<<: *a\n<<: *a\n",
      "m.yaml:1:1: unknown key 'a' (one of: name, nvlink, batch, efficiency, precision, links, peak, "
      "overheads, "
-     "cache, nodes)\nm.yaml:3:1: key '<<' is given twice"},
+     "cache, nodes, gpu)\nm.yaml:3:1: key '<<' is given twice"},
     {"MergeOfScalar", "name: box\n<<: other\n",
      "m.yaml:2:5: <<: expected an alias of a mapping (e.g. <<: *base), not 'other'"},
     {"KeyNoWord", "name: box\n[a]: 1\n", "m.yaml:2:1: a key must be a word"},

@@ -1,0 +1,79 @@
+#include "app/commands/topology.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "app/topology_json.hpp"
+#include "app/topology_text.hpp"
+#include "base/file.hpp"
+#include "base/suggest.hpp"
+#include "topology/read_cluster.hpp"
+#include "topology/render_dot.hpp"
+#include "topology/render_svg.hpp"
+
+namespace lockstep {
+namespace {
+
+VertexId vertex_called(const Fabric& fabric, const std::string& name) {
+  const auto found = std::ranges::find(fabric.vertices(), name, &Vertex::name);
+  if (found != fabric.vertices().end()) {
+    return static_cast<VertexId>(found - fabric.vertices().begin());
+  }
+  std::vector<std::string> names;
+  for (const Vertex& vertex : fabric.vertices()) {
+    names.push_back(vertex.name);
+  }
+  const std::string meant = closest_word(name, names);
+  throw std::invalid_argument{
+      "--route: there is no '" + name + "' in this cluster" +
+      (meant.empty() ? ", e.g. '" + names.front() + "' is" : " - did you mean '" + meant + "'?")};
+}
+
+}  // namespace
+
+int topology_command(const TopologyOptions& options) {
+  const Fabric fabric = build_cluster(read_cluster(options.cluster));
+  std::vector<AskedRoute> routes;
+  for (const auto& [from, to] : options.routes) {
+    routes.push_back({vertex_called(fabric, from), vertex_called(fabric, to), options.flow});
+  }
+  if (!options.dot.empty()) {
+    write_whole_file(options.dot, to_dot(fabric));
+  }
+  if (!options.svg.empty()) {
+    write_whole_file(options.svg, to_svg(fabric));
+  }
+  if (options.json == "-") {
+    fmt::print("{}\n", topology_json(options.cluster, fabric, routes));
+    return 0;
+  }
+  if (!options.json.empty()) {
+    write_whole_file(options.json, topology_json(options.cluster, fabric, routes) + "\n");
+  }
+  fmt::print("{}", topology_text(options.cluster, fabric, routes));
+  return 0;
+}
+
+void add_topology_command(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<TopologyOptions>();
+  CLI::App* command = app.add_subcommand("topology", "show a cluster: devices, bandwidths, routes, drawings");
+  command
+      ->add_option("CLUSTER", options->cluster,
+                   "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a file")
+      ->required();
+  command->add_option("--route", options->routes,
+                      "show the route between two devices, e.g. node0.gpu0 node1.gpu3");
+  command->add_option("--flow", options->flow, "which of parallel connections --route shows (default 0)");
+  command->add_option("--dot", options->dot, "write a Graphviz file");
+  command->add_option("--svg", options->svg, "write a picture");
+  command->add_option("--json", options->json, "write everything as JSON; - for stdout");
+  command->callback([options, &action] { action = [options] { return topology_command(*options); }; });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+struct TopologyOptions {
+  std::string cluster;
+  std::vector<std::pair<std::string, std::string>> routes;  ///< names of vertices
+  std::uint64_t flow = 0;
+  std::string dot;  ///< files; empty: not asked for
+  std::string svg;
+  std::string json;  ///< `-`: to stdout, instead of the text
+};
+
+/// Shows a cluster: inventory, bandwidth and latency between GPUs, routes. Returns the exit code.
+/// @throws InputError, std::invalid_argument for an unknown vertex of a route
+int topology_command(const TopologyOptions& options);
+
+/// Registers `lockstep topology`; when it was called, @p action runs it.
+void add_topology_command(CLI::App& app, std::function<int()>& action);
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/topology_text.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What `lockstep topology --json` writes, keys in docs/topology.md. SI units, in the names of the keys.
+[[nodiscard]] std::string topology_json(const std::string& title, const Fabric& fabric,
+                                        const std::vector<AskedRoute>& routes);
+
+}  // namespace lockstep

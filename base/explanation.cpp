@@ -1,0 +1,101 @@
+#include "base/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/suggest.hpp"
+#include "base/yaml_text.hpp"
+
+namespace lockstep {
+namespace {
+
+using Kind = ParameterType::Kind;
+
+void list(const ParameterType& type, const std::string& path, std::vector<PlacedParameter>& found) {
+  if (type.kind == Kind::List) {
+    list(type.element.front(), path + "[]", found);
+  } else if (type.kind == Kind::Table) {
+    list(type.element.front(), path + ".*", found);
+  }
+  for (const Parameter& parameter : type.parameters) {
+    const std::string place = path.empty() ? parameter.key : path + "." + parameter.key;
+    found.push_back({place, &parameter});
+    list(parameter.type, place, found);
+  }
+}
+
+/// `links[].bandwidth` is also asked for as `links.bandwidth`.
+std::string without_brackets(std::string path) {
+  for (const char* mark : {"[]", ".*"}) {
+    for (auto at = path.find(mark); at != std::string::npos; at = path.find(mark)) {
+      path.erase(at, 2);
+    }
+  }
+  return path;
+}
+
+bool is_named_by(const PlacedParameter& placed, const std::string& key) {
+  const std::string path = without_brackets(placed.path);
+  return path == key || path.ends_with("." + key);
+}
+
+bool is_inside(const PlacedParameter& placed, const std::string& path) {
+  return placed.path.starts_with(path + ".") || placed.path.starts_with(path + "[");
+}
+
+std::string when_absent(const Parameter& parameter) {
+  return parameter.required ? "required" : "default " + flow_text(parameter.fallback);
+}
+
+std::string line(const PlacedParameter& placed) {
+  return fmt::format("  {:<40} {:<24} {}\n", placed.path, when_absent(*placed.parameter),
+                     placed.parameter->meaning);
+}
+
+}  // namespace
+
+std::vector<PlacedParameter> all_parameters(const ParameterType& type) {
+  std::vector<PlacedParameter> found;
+  list(type, "", found);
+  return found;
+}
+
+std::string explain(const ParameterType& type, const std::string& key) {
+  const std::vector<PlacedParameter> all = all_parameters(type);
+  const std::string asked = without_brackets(key);
+  std::string text;
+  std::set<std::string> known;
+  for (const PlacedParameter& placed : all) {
+    known.insert(without_brackets(placed.path));
+    known.insert(placed.parameter->key);
+    if (!is_named_by(placed, asked)) {
+      continue;
+    }
+    text += fmt::format("{}{}\n  {}\n  type: {}\n  {}\n", text.empty() ? "" : "\n", placed.path,
+                        placed.parameter->meaning, in_words(placed.parameter->type),
+                        when_absent(*placed.parameter));
+    for (const PlacedParameter& inner : all) {
+      text += is_inside(inner, placed.path) ? line(inner) : "";
+    }
+  }
+  if (text.empty()) {
+    const std::string closest = closest_word(asked, {known.begin(), known.end()});
+    throw InputError{
+        {"explain"},
+        "there is no parameter '" + key + "'" +
+            (closest.empty() ? "; 'lockstep explain' lists all" : " - did you mean '" + closest + "'?")};
+  }
+  return text;
+}
+
+std::string explain_all(const ParameterType& type) {
+  std::string text;
+  for (const PlacedParameter& placed : all_parameters(type)) {
+    text += line(placed);
+  }
+  return text;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/parameter_type.hpp"
+
+namespace lockstep {
+
+/// A parameter and its place: `links[].bandwidth` for the items of a list, `peak.*` for the entries of a
+/// table.
+struct PlacedParameter {
+  std::string path;
+  const Parameter* parameter;
+};
+
+/// All parameters below a type, parents before children, in the order of declaration. Valid as long as @p
+/// type is.
+std::vector<PlacedParameter> all_parameters(const ParameterType& type);
+
+/// Key, type, unit, default and meaning of the parameters that @p key names: a whole path
+/// (`cluster.gpu.memory`) or its end (`memory`); for a mapping also what is in it.
+/// @throws InputError for a key that does not exist, with the one that was probably meant
+std::string explain(const ParameterType& type, const std::string& key);
+
+/// One line a parameter: path, type, default, meaning.
+std::string explain_all(const ParameterType& type);
+
+}  // namespace lockstep

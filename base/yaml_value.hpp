@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "base/field_types.hpp"
+#include "base/parameters.hpp"
+#include "base/parse_units.hpp"
+#include "base/yaml_node.hpp"
+
+namespace lockstep {
+
+/// A value as the YAML from which the reader makes the same bits again.
+template <class T>
+YamlNode yaml_of(const T& value);
+
+/// The visitor that writes one mapping.
+class MappingWriter {
+ public:
+  template <class Field>
+  void required(const char* key, const Field& field, const char* /*meaning*/) {
+    mapping_.entries.push_back({key, {}, yaml_of(field)});
+  }
+
+  template <class Field>
+  void optional(const char* key, const Field& field, const std::type_identity_t<Field>& /*fallback*/,
+                const char* meaning) {
+    required(key, field, meaning);
+  }
+
+  YamlNode mapping_ = yaml_node(YamlNode::Kind::Mapping, {});
+};
+
+template <class T>
+YamlNode yaml_of(const T& value) {
+  const auto scalar = [](std::string text) { return yaml_node(YamlNode::Kind::Scalar, {}, std::move(text)); };
+  if constexpr (Described<T>) {
+    MappingWriter writer;
+    T copy = value;  // describe() takes what it visits by reference, to read into it
+    T::describe(writer, copy);
+    return std::move(writer.mapping_);
+  } else if constexpr (is_named<T>) {
+    return yaml_of(value.value);
+  } else if constexpr (is_optional<T>) {
+    return value ? yaml_of(*value) : YamlNode{};
+  } else if constexpr (is_vector<T>) {
+    YamlNode list = yaml_node(YamlNode::Kind::Sequence, {});
+    for (const typename T::value_type item : value) {
+      list.items.push_back(yaml_of(item));
+    }
+    return list;
+  } else if constexpr (is_map<T>) {
+    YamlNode mapping = yaml_node(YamlNode::Kind::Mapping, {});
+    for (const auto& [key, item] : value) {
+      mapping.entries.push_back({yaml_of(key).scalar, {}, yaml_of(item)});
+    }
+    return mapping;
+  } else if constexpr (NamedEnum<T>) {
+    return scalar(name_of(value));
+  } else if constexpr (is_quantity<T>) {
+    return scalar(write_exactly(value));
+  } else {
+    return scalar(fmt::format("{}", value));  // text, true or false, shortest exact number
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,67 @@
+#include "ops/workload/dlrm_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
+  if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
+    throw FieldError{key, fmt::format("'{}' needs at least {} widths, all of them positive", key, least)};
+  }
+}
+
+}  // namespace
+
+void DlrmSpec::check() const {
+  check_widths("bottom_mlp", bottom_mlp, 2);
+  check_widths("top_mlp", top_mlp, 1);
+  const std::vector<EmbeddingTable> all = all_tables();
+  if (all.empty()) {
+    throw FieldError{"tables", "a DLRM has at least one embedding table"};
+  }
+  for (const EmbeddingTable& table : all) {
+    if (table.rows < 1 || table.dimension < 1 || table.pooling_factor <= 0 || table.reuse_factor < 0) {
+      throw FieldError{"tables",
+                       "rows, dimension and pooling_factor are positive, reuse_factor is not negative"};
+    }
+    if (interaction == Interaction::Dot && table.dimension != bottom_mlp.back()) {
+      throw FieldError{
+          "tables", fmt::format("the dot interaction needs tables as wide as the bottom MLP's output ({}), "
+                                "not {}; 'interaction: cat' takes any",
+                                bottom_mlp.back(), table.dimension)};
+    }
+  }
+}
+
+std::vector<EmbeddingTable> DlrmSpec::all_tables() const {
+  std::vector<EmbeddingTable> all;
+  for (const TableGroupSpec& group : tables) {
+    for (const std::int64_t rows : group.rows) {
+      for (int i = 0; i < group.count; ++i) {
+        all.push_back({.rows = max_rows ? std::min(rows, *max_rows) : rows,
+                       .dimension = group.dimension,
+                       .pooling_factor = group.pooling_factor,
+                       .reuse_factor = group.reuse_factor});
+      }
+    }
+  }
+  return all;
+}
+
+std::int64_t DlrmSpec::interaction_width() const {
+  const std::vector<EmbeddingTable> all = all_tables();
+  std::int64_t width = bottom_mlp.back();
+  if (interaction == Interaction::Dot) {
+    const auto features = static_cast<std::int64_t>(all.size()) + 1;
+    return width + features * (features - 1) / 2;
+  }
+  for (const EmbeddingTable& table : all) {
+    width += table.dimension;
+  }
+  return width;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "ops/kernel.hpp"
+
+namespace lockstep {
+
+enum class Interaction : std::uint8_t { Dot, Concatenate };
+constexpr auto names_of(Interaction) {
+  return std::to_array<EnumName<Interaction>>({{Interaction::Dot, "dot"}, {Interaction::Concatenate, "cat"}});
+}
+
+enum class DlrmLoss : std::uint8_t { MeanSquaredError, BinaryCrossEntropy };
+constexpr auto names_of(DlrmLoss) {
+  return std::to_array<EnumName<DlrmLoss>>(
+      {{DlrmLoss::MeanSquaredError, "mse"}, {DlrmLoss::BinaryCrossEntropy, "bce"}});
+}
+
+enum class EmbeddingKernels : std::uint8_t {
+  Batched,  ///< one kernel each way: the table-batched operator of 2020-2021, atomics in backward
+  Fbgemm,   ///< FBGEMM: backward sorts the indices first
+};
+constexpr auto names_of(EmbeddingKernels) {
+  return std::to_array<EnumName<EmbeddingKernels>>(
+      {{EmbeddingKernels::Batched, "batched"}, {EmbeddingKernels::Fbgemm, "fbgemm"}});
+}
+
+enum class DlrmOptimizer : std::uint8_t { Sgd, Adagrad };
+constexpr auto names_of(DlrmOptimizer) {
+  return std::to_array<EnumName<DlrmOptimizer>>(
+      {{DlrmOptimizer::Sgd, "sgd"}, {DlrmOptimizer::Adagrad, "adagrad"}});
+}
+
+enum class IndexType : std::uint8_t { Int32, Int64 };
+constexpr auto names_of(IndexType) {
+  return std::to_array<EnumName<IndexType>>({{IndexType::Int32, "int32"}, {IndexType::Int64, "int64"}});
+}
+
+/// Embedding tables that differ in their rows only.
+struct TableGroupSpec {
+  std::vector<std::int64_t> rows;
+  int count = 1;
+  std::int64_t dimension = 0;
+  double pooling_factor = 1;
+  double reuse_factor = 0;
+
+  template <class Visitor>
+  static void describe(Visitor& key, TableGroupSpec& group) {
+    key.required("rows", group.rows, "rows of each table, e.g. [1000000]");
+    key.optional("count", group.count, 1, "how many of each");
+    key.required("dimension", group.dimension, "elements of a row");
+    key.optional("pooling_factor", group.pooling_factor, 1, "mean look-ups per bag");
+    key.optional("reuse_factor", group.reuse_factor, 0,
+                 "look-ups per distinct row in one batch; 0: uniform random indices");
+  }
+};
+
+/// A DLRM (Naumov et al., arXiv 1906.00091) and the training loop around it (facebookresearch/dlrm,
+/// dlrm_s_pytorch.py).
+struct DlrmSpec {
+  std::vector<std::int64_t> bottom_mlp;
+  std::vector<std::int64_t> top_mlp;
+  std::vector<TableGroupSpec> tables;
+  std::optional<std::int64_t> max_rows;
+  Interaction interaction = Interaction::Dot;
+  bool interaction_indices_on_host = true;
+  DlrmLoss loss = DlrmLoss::BinaryCrossEntropy;
+  DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
+  EmbeddingKernels embedding_kernels = EmbeddingKernels::Fbgemm;
+  IndexType index_type = IndexType::Int64;
+  bool loss_readback = true;
+  bool synchronize_each_step = false;
+
+  template <class Visitor>
+  static void describe(Visitor& key, DlrmSpec& dlrm) {
+    key.required("bottom_mlp", dlrm.bottom_mlp,
+                 "widths from the dense features on, e.g. [13, 512, 256, 128]");
+    key.required("top_mlp", dlrm.top_mlp, "widths after the interaction, e.g. [1024, 512, 1]");
+    key.required("tables", dlrm.tables, "groups of embedding tables");
+    key.optional("max_rows", dlrm.max_rows, std::nullopt, "tables are hashed to at most so many rows");
+    key.optional("interaction", dlrm.interaction, Interaction::Dot, "of dense and sparse features");
+    key.optional(
+        "interaction_indices_on_host", dlrm.interaction_indices_on_host, true,
+        "indices of the triangle are CPU tensors: copied with a synchronisation in every step, forward and "
+        "backward");
+    key.optional("loss", dlrm.loss, DlrmLoss::BinaryCrossEntropy, "loss function");
+    key.optional("optimizer", dlrm.optimizer, DlrmOptimizer::Sgd, "of dense parameters and tables");
+    key.optional("embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
+                 "implementation of the table-batched embedding");
+    key.optional("index_type", dlrm.index_type, IndexType::Int64, "type of indices and offsets");
+    key.optional("loss_readback", dlrm.loss_readback, true,
+                 "the loop reads the loss before backward (blocks)");
+    key.optional("synchronize_each_step", dlrm.synchronize_each_step, false,
+                 "the loop's timer synchronises the device at the end of each step");
+  }
+
+  /// @throws FieldError for widths or tables that do not fit together
+  void check() const;
+
+  /// All tables in order, rows capped.
+  [[nodiscard]] std::vector<EmbeddingTable> all_tables() const;
+
+  /// Width of the top MLP's input.
+  [[nodiscard]] std::int64_t interaction_width() const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+/// How torch.optim writes a step.
+enum class OptimizerStyle : std::uint8_t {
+  PerTensor,    ///< every arithmetic operation for every parameter: the only one before PyTorch 1.9
+  MultiTensor,  ///< `foreach`: every operation for many parameters at once; the default since PyTorch 2.0
+  Fused,        ///< `fused=True`: all operations for many parameters at once
+};
+
+constexpr auto names_of(OptimizerStyle) {
+  return std::to_array<EnumName<OptimizerStyle>>({{OptimizerStyle::PerTensor, "per_tensor"},
+                                                  {OptimizerStyle::MultiTensor, "multi_tensor"},
+                                                  {OptimizerStyle::Fused, "fused"}});
+}
+
+/// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
+struct FrameworkSpec {
+  bool bias_in_gemm = true;
+  bool zero_gradients = false;
+  bool gradient_as_bucket_view = false;
+  OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
+
+  template <class Visitor>
+  static void describe(Visitor& key, FrameworkSpec& framework) {
+    key.optional(
+        "bias_in_gemm", framework.bias_in_gemm, true,
+        "addmm adds the bias in the product's epilogue (cublasLt, since PyTorch 1.12); else a copy kernel "
+        "of the bias precedes the product");
+    key.optional(
+        "zero_gradients", framework.zero_gradients, false,
+        "zero_grad fills gradients and backward adds to them (before PyTorch 2.0); else they are dropped");
+    key.optional("gradient_as_bucket_view", framework.gradient_as_bucket_view, false,
+                 "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
+    key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
+                 "how torch.optim launches a step");
+  }
+};
+
+}  // namespace lockstep

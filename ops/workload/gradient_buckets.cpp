@@ -1,0 +1,49 @@
+#include "ops/workload/gradient_buckets.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+
+void GradientBuckets::ready(std::int64_t elements) {
+  if (step_.ranks() == 1) {
+    return;
+  }
+  // mul_out(bucket view, gradient, 1 / ranks): the average before the sum.
+  step_.op("aten::mul", {kernels::scale(elements, DataType::FP32)});
+  gradients_.push_back(elements);
+  open_elements_ += elements;
+  const Bytes limit = sizes_.empty() ? limits_.first : limits_.others;
+  if (static_cast<double>(open_elements_) * size_of(DataType::FP32) >= limit) {
+    reduce();
+  }
+}
+
+void GradientBuckets::reduce() {
+  step_.program().begin("c10d::allreduce_");
+  ends_.push_back(step_.communicate({.kind = CollectiveKind::AllReduce,
+                                     .type = DataType::FP32,
+                                     .size = static_cast<double>(open_elements_) * size_of(DataType::FP32),
+                                     .send_bytes = {}}));
+  step_.program().end();
+  sizes_.push_back(open_elements_);
+  open_elements_ = 0;
+}
+
+void GradientBuckets::finish() {
+  if (open_elements_ > 0) {
+    reduce();
+  }
+  for (const EventId end : ends_) {
+    step_.wait_for(end);
+  }
+  if (!step_.framework().gradient_as_bucket_view) {
+    for (const std::int64_t elements : gradients_) {
+      step_.op("torch.distributed.ddp.reducer::copy_bucket_to_grad",
+               {kernels::copy_on_device(static_cast<double>(elements) * size_of(DataType::FP32))});
+    }
+  }
+  gradients_.clear();
+  ends_.clear();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,124 @@
+#include "ops/workload/layers/embedding_bag.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Direction direction,
+                       const char* name) {
+  return {name, DataType::FP32,
+          EmbeddingBags{.batch = bags.batch,
+                        .tables = bags.tables[rank],
+                        .direction = direction,
+                        .optimizer = bags.optimizer}};
+}
+
+/// A pass over the rank's look-ups.
+void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const char* name, DataType type,
+                  double reads, double writes) {
+  step.launch_by_rank([&](std::size_t rank) {
+    return KernelCall{
+        name, type, Pointwise{.elements = bags.lookups(rank), .reads = reads, .writes = writes, .flops = 1}};
+  });
+}
+
+/// Sorts the look-ups by row. One tile: one kernel; else a histogram and one kernel for each 8 bits of the
+/// row number (cub::DeviceRadixSort, Merrill's onesweep).
+void write_sort(StepWriter& step, const EmbeddingBagShape& bags) {
+  constexpr std::int64_t kSingleTile = 4096;  // 256 threads x 16 items (CUB's tuning for 8-byte keys)
+  std::int64_t most_lookups = 0;
+  double most_rows = 1;
+  for (std::size_t rank = 0; rank < bags.tables.size(); ++rank) {
+    most_lookups = std::max(most_lookups, bags.lookups(rank));
+    double rows = 0;
+    for (const EmbeddingTable& table : bags.tables[rank]) {
+      rows += static_cast<double>(table.rows);
+    }
+    most_rows = std::max(most_rows, rows);
+  }
+  if (most_lookups <= kSingleTile) {
+    over_lookups(step, bags, "DeviceRadixSortSingleTileKernel", DataType::INT64, 1.5, 1.5);
+    return;
+  }
+  over_lookups(step, bags, "DeviceRadixSortHistogramKernel", DataType::INT64, 1, 0);
+  const int passes = std::max(1, static_cast<int>(std::ceil(std::log2(most_rows) / 8)));
+  for (int pass = 0; pass < passes; ++pass) {
+    // 8 bytes of key and 4 of value read and written.
+    over_lookups(step, bags, "DeviceRadixSortOnesweepKernel", DataType::INT64, 1.5, 1.5);
+  }
+}
+
+void fbgemm_backward(StepWriter& step, const EmbeddingBagShape& bags) {
+  over_lookups(step, bags, "linearize_index_kernel", DataType::INT64, 1, 1.5);
+  write_sort(step, bags);
+  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  step.launch(kernels::fill(1, DataType::INT32));
+  step.launch({"DeviceCompactInitKernel", DataType::INT32, Pointwise{.elements = 1, .reads = 0}});
+  over_lookups(step, bags, "DeviceReduceByKeyKernel", DataType::INT64, 1, 1.5);
+  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  step.launch({"DeviceScanInitKernel", DataType::INT32, Pointwise{.elements = 1, .reads = 0}});
+  over_lookups(step, bags, "DeviceScanKernel", DataType::INT32, 1, 1);
+  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  step.launch(kernels::fill(1, DataType::INT32));
+  over_lookups(step, bags, "split_embedding_backward_find_long_segments", DataType::INT32, 1, 0);
+  // Rows with many look-ups have a kernel of their own; it holds no work when the reuse is low, and the
+  // whole update is charged to the other one.
+  step.launch(
+      {"split_embedding_backward_codegen_cta_per_row_kernel", DataType::INT32, Pointwise{.elements = 1}});
+  step.launch_by_rank([&](std::size_t rank) {
+    return bags_kernel(bags, rank, Direction::Backward,
+                       "split_embedding_backward_codegen_warp_per_row_kernel");
+  });
+}
+
+}  // namespace
+
+std::int64_t EmbeddingBagShape::width(std::size_t rank) const {
+  std::int64_t sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.dimension;
+  }
+  return sum;
+}
+
+std::int64_t EmbeddingBagShape::lookups(std::size_t rank) const {
+  double sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.pooling_factor * static_cast<double>(batch);
+  }
+  return std::llround(sum);
+}
+
+std::int64_t EmbeddingBagShape::offsets(std::size_t rank) const {
+  return batch * static_cast<std::int64_t>(tables[rank].size()) + 1;
+}
+
+void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
+  const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
+  step.program().begin("LookupFunction");
+  if (fbgemm) {
+    over_lookups(step, bags, "bounds_check_indices_kernel", DataType::INT64, 1, 0);
+  }
+  const char* const name =
+      fbgemm ? "split_embedding_codegen_forward_unweighted_kernel" : "batched_embedding_forward_kernel";
+  step.launch_by_rank([&](std::size_t rank) { return bags_kernel(bags, rank, Direction::Forward, name); });
+  step.program().end();
+}
+
+void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags) {
+  step.program().begin("LookupFunctionBackward");
+  if (bags.kernels == EmbeddingKernels::Fbgemm) {
+    fbgemm_backward(step, bags);
+  } else {
+    step.launch_by_rank([&](std::size_t rank) {
+      return bags_kernel(bags, rank, Direction::Backward, "batched_embedding_backward_sgd_kernel");
+    });
+  }
+  step.program().end();
+}
+
+}  // namespace lockstep

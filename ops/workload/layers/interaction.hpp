@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// The interaction of a DLRM: every pair of features (dense and sparse) multiplied, or all concatenated.
+struct InteractionShape {
+  std::int64_t rows = 0;         ///< samples of this rank
+  std::int64_t features = 0;     ///< tables + 1
+  std::int64_t dense_width = 0;  ///< of the bottom MLP's output; dot: of every feature
+  std::int64_t input_width = 0;  ///< of all features together
+  std::int64_t pieces = 2;       ///< tensors that are concatenated
+  Interaction kind = Interaction::Dot;
+  bool indices_on_host = true;
+
+  [[nodiscard]] std::int64_t pairs() const { return features * (features - 1) / 2; }
+};
+
+void interaction_forward(StepWriter& step, const InteractionShape& shape);
+
+/// From the gradient of the top MLP's input to those of the dense and sparse features.
+void interaction_backward(StepWriter& step, const InteractionShape& shape);
+
+}  // namespace lockstep

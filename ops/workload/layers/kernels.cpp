@@ -1,0 +1,85 @@
+#include "ops/workload/layers/kernels.hpp"
+
+#include <fmt/format.h>
+
+namespace lockstep::kernels {
+namespace {
+
+std::string_view name_of_product(DataType type) {
+  switch (type) {
+    case DataType::TF32:
+      return "tf32_gemm";
+    case DataType::FP16:
+      return "hgemm";
+    case DataType::BF16:
+      return "bf16_gemm";
+    case DataType::FP8:
+      return "fp8_gemm";
+    default:
+      return "sgemm";
+  }
+}
+
+}  // namespace
+
+KernelCall elementwise(std::string_view what, std::int64_t elements, DataType type, Passes passes) {
+  return {
+      fmt::format("vectorized_elementwise_kernel<{}>", what), type,
+      Pointwise{.elements = elements, .reads = passes.reads, .writes = passes.writes, .flops = passes.flops}};
+}
+
+KernelCall fill(std::int64_t elements, DataType type) {
+  return elementwise("fill", elements, type, {.reads = 0, .writes = 1, .flops = 0});
+}
+
+KernelCall add(std::int64_t elements, DataType type) {
+  return elementwise("add", elements, type, {.reads = 2});
+}
+
+KernelCall mul(std::int64_t elements, DataType type) {
+  return elementwise("mul", elements, type, {.reads = 2});
+}
+
+KernelCall scale(std::int64_t elements, DataType type) {
+  return elementwise("scale", elements, type, {});
+}
+
+KernelCall strided_copy(std::int64_t elements, DataType type) {
+  return {"elementwise_kernel<copy>", type,
+          Pointwise{.elements = elements, .reads = 1, .writes = 1, .flops = 0}};
+}
+
+KernelCall cast(std::int64_t elements, DataType from, DataType to) {
+  return {"unrolled_elementwise_kernel<cast>", from,
+          Pointwise{.elements = elements, .reads = 1, .writes = size_of(to) / size_of(from), .flops = 0}};
+}
+
+KernelCall product(const Gemm& gemm, DataType type) {
+  const bool is_vector = gemm.batch == 1 && (gemm.m == 1 || gemm.n == 1);
+  return {is_vector ? "gemv" : std::string{name_of_product(type)}, type, gemm};
+}
+
+KernelCall reduce(std::string_view what, const Reduction& reduction, DataType type) {
+  return {fmt::format("reduce_kernel<{}>", what), type, reduction};
+}
+
+KernelCall concat(std::int64_t elements, std::int64_t pieces, DataType type) {
+  return {"CatArrayBatchedCopy", type, Concat{.elements = elements, .pieces = pieces}};
+}
+
+KernelCall copy_to_device(Bytes size, bool pinned) {
+  return {pinned ? "Memcpy HtoD (Pinned -> Device)" : "Memcpy HtoD (Pageable -> Device)", DataType::FP32,
+          Memcpy{.size = size, .path = Memcpy::Path::HostToDevice, .pinned = pinned}};
+}
+
+KernelCall copy_to_host(Bytes size, bool pinned) {
+  return {pinned ? "Memcpy DtoH (Device -> Pinned)" : "Memcpy DtoH (Device -> Pageable)", DataType::FP32,
+          Memcpy{.size = size, .path = Memcpy::Path::DeviceToHost, .pinned = pinned}};
+}
+
+KernelCall copy_on_device(Bytes size) {
+  return {"Memcpy DtoD (Device -> Device)", DataType::FP32,
+          Memcpy{.size = size, .path = Memcpy::Path::DeviceToDevice, .pinned = true}};
+}
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/parameters.hpp"
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/framework_spec.hpp"
+#include "ops/workload/transformer_spec.hpp"
+
+namespace lockstep {
+
+/// A model as configs/models/<name>.yaml describes it: exactly one of the kinds.
+struct ModelSpec {
+  static constexpr const char* kConfigKind = "models";
+
+  std::string name;
+  std::string source;
+  FrameworkSpec framework;
+  std::optional<DlrmSpec> dlrm;
+  std::optional<TransformerSpec> transformer;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ModelSpec& model) {
+    key.required("name", model.name, "identifier used by scenarios");
+    key.required("source", model.source, "where the figures come from");
+    key.optional("framework", model.framework, FrameworkSpec{}, "the PyTorch version's ways");
+    key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
+    key.optional("transformer", model.transformer, std::nullopt, "a GPT or BERT");
+  }
+
+  void check() const {
+    if (dlrm.has_value() == transformer.has_value()) {
+      throw FieldError{"name", "a model is described by either 'dlrm:' or 'transformer:'"};
+    }
+  }
+};
+
+}  // namespace lockstep

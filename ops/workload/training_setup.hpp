@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/host_overhead.hpp"
+#include "ops/workload/framework_spec.hpp"
+#include "ops/workload/parallelism_spec.hpp"
+#include "ops/workload/precision.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What a training step of any model needs besides the model.
+struct TrainingSetup {
+  std::int64_t global_batch = 0;
+  Precision precision = Precision::FP32;
+  FrameworkSpec framework;
+  ParallelismSpec parallelism;
+  HostOverheads host;
+  Seconds data_loading;           ///< host time at the start of each step
+  int gradient_accumulation = 1;  ///< micro-batches per step
+  bool clip_gradients = false;
+  std::span<const VertexId> gpus;     ///< one rank each
+  std::span<const Bytes> gpu_memory;  ///< of each
+};
+
+}  // namespace lockstep

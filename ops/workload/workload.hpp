@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/named.hpp"
+#include "base/parameters.hpp"
+#include "ops/host_overhead.hpp"
+#include "ops/job.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "ops/workload/parallelism_spec.hpp"
+#include "ops/workload/precision.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// What is trained: `workload: { model: dlrm_mlperf, global_batch: 65536, precision: fp32 }`.
+struct WorkloadSpec {
+  Named<ModelSpec> model;
+  std::int64_t global_batch = 0;
+  Precision precision = Precision::FP32;
+  int gradient_accumulation = 1;
+  bool clip_gradients = false;
+  std::optional<std::int64_t> sequence;
+  Seconds data_loading;
+
+  template <class Visitor>
+  static void describe(Visitor& key, WorkloadSpec& workload) {
+    key.required("model", workload.model, "a configuration of configs/models/, or one given in place");
+    key.required("global_batch", workload.global_batch, "samples per step over all GPUs");
+    key.optional("precision", workload.precision, Precision::FP32, "fp32, tf32, or autocast to fp16 or bf16");
+    key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
+                 "micro-batches per step; transformers only");
+    key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
+    key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
+    key.optional("data_loading", workload.data_loading, Seconds{0},
+                 "host time at the start of each step, not hidden by loader processes");
+  }
+
+  void check() const {
+    if (global_batch < 1) {
+      throw FieldError{"global_batch", "'global_batch' is at least 1"};
+    }
+    if (gradient_accumulation < 1) {
+      throw FieldError{"gradient_accumulation", "'gradient_accumulation' is at least 1"};
+    }
+    if (model->dlrm && (gradient_accumulation > 1 || clip_gradients || sequence)) {
+      throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};
+    }
+    if (sequence) {
+      TransformerSpec cut = model->transformer.value();
+      cut.sequence = *sequence;
+      cut.check();
+    }
+  }
+};
+
+/// Programs for all ranks: one per GPU of @p fabric, in its order.
+/// @param gpu_memory by GPU of the fabric: for the placement of embedding tables
+/// @throws std::invalid_argument with a sentence about what does not fit together (batch and ranks, tables
+/// and
+///   memory, precision and kernels); the caller knows the file
+[[nodiscard]] Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism,
+                           const Fabric& fabric, const HostOverheads& host,
+                           std::span<const Bytes> gpu_memory);
+
+}  // namespace lockstep

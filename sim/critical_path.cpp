@@ -1,0 +1,209 @@
+#include "sim/critical_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sim/executor.hpp"
+
+namespace lockstep {
+namespace {
+
+/// A point of the path: something that ended, and whose reason to have begun is looked for next.
+struct Place {
+  std::uint32_t rank = 0;
+  bool on_host = false;
+  std::uint8_t lane = 0;
+  std::uint32_t entry = 0;
+};
+
+/// The name of the innermost range around each instruction of a thread.
+std::vector<std::uint32_t> enclosing_ranges(const Program::Thread& thread) {
+  constexpr std::uint32_t kNone = 0xffffffff;
+  std::vector<std::uint32_t> names;
+  std::vector<std::uint32_t> open;
+  for (const Instruction& instruction : thread.instructions) {
+    if (instruction.op == Opcode::RangeBegin) {
+      open.push_back(instruction.operand);
+    }
+    names.push_back(open.empty() ? kNone : open.back());
+    if (instruction.op == Opcode::RangeEnd) {
+      open.pop_back();
+    }
+  }
+  return names;
+}
+
+class Walk {
+ public:
+  explicit Walk(const Executor& executor) : executor_{executor} {}
+
+  std::vector<CriticalShare> from_the_end() {
+    for (std::optional<Place> at = latest(); at;) {
+      at = at->on_host ? host(*at) : stream(*at);
+    }
+    std::vector<CriticalShare> shares;
+    for (auto& [what, share] : shares_) {
+      shares.push_back(std::move(share));
+    }
+    std::stable_sort(shares.begin(), shares.end(), [](auto& a, auto& b) { return a.seconds > b.seconds; });
+    return shares;
+  }
+
+ private:
+  const Rank& rank(std::uint32_t number) const { return executor_.ranks()[number]; }
+
+  std::optional<Place> latest() const {
+    std::optional<Place> last;
+    double end = -1;
+    for (const Rank& rank : executor_.ranks()) {
+      const RankLog& log = *rank.log;
+      for (std::size_t lane = 0; lane < log.streams.size(); ++lane) {
+        const auto& entries = log.streams[lane];
+        if (!entries.empty() && entries.back().end > end) {
+          end = entries.back().end;
+          last = Place{rank.number(), false, static_cast<std::uint8_t>(lane),
+                       static_cast<std::uint32_t>(entries.size() - 1)};
+        }
+      }
+      for (std::size_t lane = 0; lane < log.instruction_ends.size(); ++lane) {
+        const auto& ends = log.instruction_ends[lane];
+        if (!ends.empty() && ends.back() > end) {
+          end = ends.back();
+          last = Place{rank.number(), true, static_cast<std::uint8_t>(lane),
+                       static_cast<std::uint32_t>(ends.size() - 1)};
+        }
+      }
+    }
+    return last;
+  }
+
+  void charge(const std::string& what, double seconds) {
+    if (seconds > 0) {
+      CriticalShare& share = shares_[what];
+      share.what = what;
+      share.seconds += seconds;
+      ++share.pieces;
+    }
+  }
+
+  std::optional<Place> stream(const Place& place) {
+    const Rank& owner = rank(place.rank);
+    const LogEntry* entry = &owner.log->streams[place.lane][place.entry];
+    const Instruction& instruction = owner.instruction_of({0, entry->where, 0});
+    if (instruction.op != Opcode::Collective) {
+      charge(owner.program().kernels[owner.kernel_of(instruction)].name, entry->end - entry->start);
+      return cause_of(place.rank, *entry);
+    }
+    const CollectiveCall& call = owner.call_of(instruction);
+    charge(to_string(call.kind), entry->end - entry->met);
+    shares_[to_string(call.kind)].bottleneck = bottleneck(owner, call);
+    const auto& theirs = rank(entry->last_rank).log->streams[entry->last_stream];
+    return entry->last_entry < theirs.size() ? cause_of(entry->last_rank, theirs[entry->last_entry])
+                                             : std::nullopt;
+  }
+
+  std::optional<Place> cause_of(std::uint32_t number, const LogEntry& entry) {
+    const RankLog& log = *rank(number).log;
+    const Cause& cause = entry.cause;
+    switch (cause.kind) {
+      case Cause::Kind::Host:
+        charge("launch latency", entry.start - log.instruction_ends[cause.lane][cause.entry]);
+        return Place{number, true, cause.lane, cause.entry};
+      case Cause::Kind::Previous:
+      case Cause::Kind::Stream:
+        if (cause.entry == RankLog::kNoEntry) {
+          return std::nullopt;
+        }
+        charge("gap between kernels", entry.start - log.streams[cause.lane][cause.entry].end);
+        return Place{number, false, cause.lane, cause.entry};
+      case Cause::Kind::None:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Place> host(const Place& place) {
+    const Rank& owner = rank(place.rank);
+    const RankLog& log = *owner.log;
+    const auto& ends = log.instruction_ends[place.lane];
+    const auto& waits = log.waits[place.lane];
+    const auto wait =
+        std::lower_bound(waits.begin(), waits.end(), place.entry,
+                         [](const HostWaitEntry& w, std::uint32_t i) { return w.instruction < i; });
+    if (wait != waits.end() && wait->instruction == place.entry) {
+      charge("host: return from a wait", ends[place.entry] - wait->until);
+      return waited_for(place, *wait);
+    }
+    const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
+    charge(host_name(owner.program(), place), ends[place.entry] - begin);
+    return place.entry == 0 ? std::nullopt
+                            : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
+  }
+
+  std::optional<Place> waited_for(const Place& place, const HostWaitEntry& wait) const {
+    const Cause& cause = wait.cause;
+    if (cause.kind == Cause::Kind::Host) {
+      return Place{place.rank, true, cause.lane, cause.entry};
+    }
+    const auto& entries = rank(place.rank).log->streams[cause.lane];
+    if (cause.entry != RankLog::kNoEntry) {
+      return Place{place.rank, false, cause.lane, cause.entry};
+    }
+    // A full launch queue: the launch that began at that moment made room.
+    const auto began = std::lower_bound(entries.begin(), entries.end(), wait.until,
+                                        [](const LogEntry& e, double date) { return e.start < date; });
+    if (began == entries.end() || began->start != wait.until || began == entries.begin()) {
+      return std::nullopt;
+    }
+    return Place{place.rank, false, cause.lane, static_cast<std::uint32_t>(began - entries.begin() - 1)};
+  }
+
+  std::string host_name(const Program& program, const Place& place) {
+    const Program::Thread& thread = program.threads[place.lane];
+    auto& names = ranges_[&thread];
+    if (names.empty()) {
+      names = enclosing_ranges(thread);
+    }
+    const Instruction& instruction = thread.instructions[place.entry];
+    const std::uint32_t name = instruction.op == Opcode::HostWork ? instruction.operand : names[place.entry];
+    return name < program.names.size() ? "host: " + program.names[name] : std::string{"host"};
+  }
+
+  std::string bottleneck(const Rank& owner, const CollectiveCall& call) const {
+    const Membership member = const_cast<Rank&>(owner).membership(call);
+    const CollectivePlan* plan = member.group->find_plan(call);
+    const LinkLoad* worst = nullptr;
+    double longest = 0;
+    const auto links = executor_.spec().fabric->links();
+    if (plan == nullptr) {
+      return {};
+    }
+    for (const LinkLoad& load : plan->loads) {
+      const double time = load.share / links[load.link].bandwidth.in_base_units();
+      if (time > longest * (1 + 1e-9)) {
+        longest = time;
+        worst = &load;
+      }
+    }
+    if (worst == nullptr) {
+      return {};
+    }
+    const bool by_cap = longest * plan->rate_cap.in_base_units() < 1;
+    return by_cap ? plan->protocol + " protocol" : links[worst->link].name;
+  }
+
+  const Executor& executor_;
+  std::map<std::string, CriticalShare> shares_;
+  std::map<const Program::Thread*, std::vector<std::uint32_t>> ranges_;
+};
+
+}  // namespace
+
+std::vector<CriticalShare> critical_path(const Executor& executor) {
+  return Walk{executor}.from_the_end();
+}
+
+}  // namespace lockstep

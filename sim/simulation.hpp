@@ -1,0 +1,88 @@
+#pragma once
+
+/// @file
+/// The executor's front door: a Job on a machine in, what happened out.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "ops/job.hpp"
+#include "sim/activity_meter.hpp"
+#include "sim/communicator.hpp"
+#include "sim/critical_path.hpp"
+#include "sim/stream.hpp"
+#include "sim/timeline.hpp"
+#include "sim/variation.hpp"
+#include "topology/fabric.hpp"
+#include "topology/gpu_spec.hpp"
+
+namespace lockstep {
+
+enum class EngineMode : std::uint8_t {
+  RunAhead,  ///< actor objects inside SimGrid's event loop
+  S4u,       ///< every actor a real s4u::Actor; same dates
+  Bare,      ///< without SimGrid, for measuring its cost; no `flows`
+};
+enum class NetworkMode : std::uint8_t { Shared, Flows, Alone };
+
+struct SimulationInput {
+  const Job* job = nullptr;
+  const Fabric* fabric = nullptr;
+  std::vector<GpuSpec> gpu_models;
+  std::vector<std::uint32_t> gpu_model_of_rank;  ///< by rank: index into gpu_models
+  std::vector<double> host_factor;               ///< by rank; empty: 1
+  std::vector<double> gpu_factor;                ///< by rank; empty: 1
+  PlanCollective plan_collective;
+  Variation variation;
+};
+
+struct SimulationOptions {
+  EngineMode engine = EngineMode::RunAhead;
+  NetworkMode network = NetworkMode::Shared;
+  bool stepped = false;              ///< compute kernels start and end in global time
+  bool interference = false;         ///< stepped, and slowed down by communication on the same GPU
+  std::uint32_t launch_queue = 0;    ///< launches a stream holds; 0: as the GpuSpec says
+  std::uint32_t metered_ranks = 32;  ///< most ranks whose Activity is metered, evenly chosen
+  std::uint64_t critical_path_limit = 8'000'000;  ///< most instructions of a step for which one is recorded
+};
+
+/// What one rank's streams did, by Program::streams.
+struct RankResult {
+  std::vector<StreamTotals> streams;
+  double host_blocked = 0;  ///< main thread, s
+};
+
+struct MeteredRank {
+  std::uint32_t rank = 0;
+  Activity activity;
+};
+
+struct LinkUse {
+  LinkId link = 0;
+  double bytes = 0;
+};
+
+struct SimulationResult {
+  std::vector<double> step_ends;  ///< s; a step ends when all its work on all ranks has
+  std::uint64_t operations = 0;   ///< instructions executed
+  std::uint64_t launches = 0;
+  double wall_seconds = 0;        ///< real time of the event loop, without building the machine
+  std::uint64_t fingerprint = 0;  ///< of every start and end on every stream, to the last bit
+  std::vector<RankResult> ranks;
+  std::vector<MeteredRank> metered;
+  std::vector<LinkUse> links;                ///< links that carried anything
+  std::vector<CriticalShare> critical_path;  ///< of the last step, largest first; empty: not recorded
+
+  [[nodiscard]] Seconds makespan() const { return Seconds{step_ends.back()}; }
+  /// Mean over the steps after the first (which fills pipelines); the first if it is the only one.
+  [[nodiscard]] Seconds mean_step() const;
+};
+
+/// Runs the job to its end. At most once per process with EngineMode::RunAhead or S4u, because SimGrid's
+/// clock does not restart.
+/// @throws StallError when the job cannot go on, std::invalid_argument for `flows` without SimGrid
+SimulationResult simulate(const SimulationInput& input, const SimulationOptions& options,
+                          TimelineSink* timeline);
+
+}  // namespace lockstep

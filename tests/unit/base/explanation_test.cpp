@@ -1,0 +1,71 @@
+#include "base/explanation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/base/machine_fixture.hpp"
+
+namespace lockstep {
+namespace {
+
+const ParameterType& machine() {
+  static const ParameterType type = type_of<test::MachineSpec>();
+  return type;
+}
+
+TEST(Explanation, TellsTypeUnitDefaultAndMeaning) {
+  EXPECT_EQ(explain(machine(), "latency"),
+            "links[].latency\n"
+            "  of the first byte\n"
+            "  type: a time (s, ms, us, ns)\n"
+            "  default 1 us\n");
+  EXPECT_EQ(explain(machine(), "links.latency"), explain(machine(), "latency"));
+  EXPECT_EQ(explain(machine(), "precision"),
+            "precision\n"
+            "  of the dense part\n"
+            "  type: one of: fp32, bf16\n"
+            "  default fp32\n");
+}
+
+TEST(Explanation, ShowsWhatIsInsideAMapping) {
+  EXPECT_EQ(explain(machine(), "gpu"),
+            "gpu\n"
+            "  in every slot\n"
+            "  type: a name of configs/gpus, a file or a mapping\n"
+            "  default {name: T4, memory: 16 GB}\n"
+            "  gpu.name                                 required                 identifier\n"
+            "  gpu.memory                               required                 on the device\n");
+}
+
+TEST(Explanation, ShowsAllThatShareAName) {
+  const std::string text = explain(machine(), "name");
+  EXPECT_NE(text.find("name\n  identifier"), std::string::npos);
+  EXPECT_NE(text.find("\ngpu.name\n"), std::string::npos);
+}
+
+TEST(Explanation, RefusesAnUnknownKey) {
+  const auto refusal = [](const std::string& key) -> std::string {
+    try {
+      return explain(machine(), key);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refusal("latncy"), "explain: there is no parameter 'latncy' - did you mean 'latency'?");
+  EXPECT_EQ(refusal("colour"), "explain: there is no parameter 'colour'; 'lockstep explain' lists all");
+}
+
+TEST(Explanation, ListsEveryParameterOnce) {
+  std::vector<std::string> paths;
+  for (const PlacedParameter& placed : all_parameters(machine())) {
+    paths.push_back(placed.path);
+  }
+  EXPECT_EQ(paths, (std::vector<std::string>{"name", "nvlink", "batch", "efficiency", "precision", "links",
+                                             "links[].bandwidth", "links[].latency", "peak", "overheads",
+                                             "cache", "nodes", "nodes.preset", "nodes.count", "gpu",
+                                             "gpu.name", "gpu.memory"}));
+  const std::string text = explain_all(machine());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 17);
+}
+
+}  // namespace
+}  // namespace lockstep

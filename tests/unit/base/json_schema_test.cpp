@@ -1,0 +1,71 @@
+#include "base/json_schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/support/scratch_folder.hpp"
+#include "tests/unit/base/machine_fixture.hpp"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+
+class Schema : public testing::Test {
+ protected:
+  Schema() {
+    folder_.write("configs/gpus/a100.yaml", "");
+    schema_ = json::parse(json_schema<test::MachineSpec>("a machine", ConfigPath{{folder_.path()}}));
+  }
+
+  /// The schema of a property without the wrapping that carries its description.
+  json of(const std::string& key) { return schema_["properties"][key]["allOf"][0]; }
+
+  test::ScratchFolder folder_;
+  json schema_;
+};
+
+TEST_F(Schema, IsAnObjectThatAllowsNothingElse) {
+  EXPECT_EQ(schema_["$schema"], "http://json-schema.org/draft-07/schema#");
+  EXPECT_EQ(schema_["additionalProperties"], false);
+  EXPECT_EQ(schema_["anyOf"], json::parse(R"([{"required": ["include"]}, {"required": ["name"]}])"));
+}
+
+TEST_F(Schema, DescribesAndGivesTypedDefaults) {
+  const json& properties = schema_["properties"];
+  EXPECT_EQ(properties["batch"]["description"], "samples - a whole number");
+  EXPECT_EQ(properties["batch"]["default"], 65536);
+  EXPECT_EQ(properties["nvlink"]["default"], true);
+  EXPECT_EQ(properties["cache"]["default"], nullptr);
+  EXPECT_EQ(properties["nodes"]["default"], json::parse(R"({"preset": "pcie", "count": 1})"));
+  EXPECT_FALSE(properties["name"].contains("default"));
+}
+
+TEST_F(Schema, TypesTheFields) {
+  EXPECT_EQ(of("batch"), json::parse(R"({"type": "integer"})"));
+  EXPECT_EQ(of("precision"), json::parse(R"({"enum": ["fp32", "bf16"]})"));
+  EXPECT_EQ(of("peak")["propertyNames"], json::parse(R"({"enum": ["fp32", "bf16"]})"));
+  EXPECT_EQ(of("links")["items"]["required"], json::parse(R"(["bandwidth"])"));
+  EXPECT_EQ(of("cache")["anyOf"][0], json::parse(R"({"type": "null"})"));
+  EXPECT_EQ(of("nodes")["anyOf"][0], json::parse(R"({"type": "string"})"));
+}
+
+TEST_F(Schema, OffersTheNamesThatExist) {
+  EXPECT_EQ(of("gpu")["anyOf"][0], json::parse(R"({"enum": ["a100"]})"));
+}
+
+TEST_F(Schema, ItsUnitPatternAcceptsWhatTheReaderAccepts) {
+  const json bandwidth = of("links")["items"]["properties"]["bandwidth"]["allOf"][0];
+  const std::regex pattern{bandwidth["anyOf"][1]["pattern"].get<std::string>(), std::regex::ECMAScript};
+  for (const char* good : {"25 GB/s", "400Gbps", "1.5e3 MiB/s", ".5 TB/s", "-1 B/s"}) {
+    EXPECT_TRUE(std::regex_match(good, pattern)) << good;
+  }
+  for (const char* bad : {"25", "25 GB", "GB/s", "25 gb/s", "25 GB/s x"}) {
+    EXPECT_FALSE(std::regex_match(bad, pattern)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,94 @@
+#include "ops/collectives/group_layout.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "tests/support/small_machines.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::all_gpus;
+using ::testing::ElementsAre;
+
+TEST(LayOut, OneRingBehindAnNvSwitch) {
+  const Fabric fabric = testing::switched_node(4);
+  const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, all_gpus(fabric));
+  EXPECT_THAT(layout.rings, ElementsAre(ElementsAre(0, 1, 2, 3)));
+  EXPECT_THAT(layout.nodes, ElementsAre(ElementsAre(0, 1, 2, 3)));
+}
+
+TEST(LayOut, DividesTheCubeMeshIntoRingsHoweverItsPairsAreDrawn) {
+  for (const bool wide : {false, true}) {
+    const Fabric fabric = testing::hybrid_cube_mesh(wide);
+    const auto gpus = all_gpus(fabric);
+    EXPECT_EQ(lay_out(fabric, NvLinks{fabric}, gpus).channels(), 6) << wide;
+    EXPECT_EQ(lay_out(fabric, NvLinks{fabric}, std::span{gpus}.first(4)).channels(), 4) << wide;
+    EXPECT_EQ(lay_out(fabric, NvLinks{fabric}, std::span{gpus}.first(5)).channels(), 1)
+        << wide;  // no cycle: nearest neighbours
+  }
+}
+
+TEST(LayOut, HalvesTheLinksOfACliqueToUseThemAll) {
+  // Three links of 100 GB/s a GPU (4 x A100 without switches): one cycle would leave a third of them idle,
+  // six rings of 50 GB/s use all.
+  testing::Sketch sketch;
+  std::vector<VertexId> gpus;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    gpus.push_back(sketch.add(VertexKind::Gpu, 0, gpu, fmt::format("gpu{}", gpu)));
+    for (int other = 0; other < gpu; ++other) {
+      sketch.connect(gpus[static_cast<std::size_t>(other)], gpus.back(), LinkKind::NvLink,
+                     100 * BytesPerSecond{1e9}, Seconds{1e-6});
+    }
+  }
+  const Fabric fabric = sketch.fabric();
+  EXPECT_EQ(lay_out(fabric, NvLinks{fabric}, gpus).channels(), 6);
+}
+
+TEST(LayOut, RingsCrossNodesOnTheirRail) {
+  const Fabric fabric = testing::rail_cluster(4, 4);
+  const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, all_gpus(fabric));
+  ASSERT_EQ(layout.channels(), 4);
+  std::vector<int> left(4, 0);     // how many rings leave a node at this place
+  std::vector<int> entered(4, 0);  // and enter it
+  for (const auto& ring : layout.rings) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const int from = ring[i];
+      const int to = ring[(i + 1) % ring.size()];
+      if (from / 4 == to / 4) {
+        continue;
+      }
+      EXPECT_EQ(from % 4, to % 4) << "a message between nodes changes its rail";
+      ++left[static_cast<std::size_t>(from % 4)];
+      ++entered[static_cast<std::size_t>(to % 4)];
+    }
+  }
+  // 4 rings of 4 crossings over 4 rails.
+  EXPECT_THAT(left, ElementsAre(4, 4, 4, 4));
+  EXPECT_THAT(entered, ElementsAre(4, 4, 4, 4));
+}
+
+TEST(LayOut, KeepsTheMembersOfANodeTogetherWhateverTheGroupsOrder) {
+  const Fabric fabric = testing::rail_cluster(2, 2);
+  const auto gpus = all_gpus(fabric);
+  const std::vector<VertexId> members{gpus[0], gpus[2], gpus[1], gpus[3]};
+  const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, members);
+  EXPECT_THAT(layout.nodes, ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3)));
+  for (const auto& ring : layout.rings) {
+    EXPECT_EQ(layout.node_of[static_cast<std::size_t>(ring[0])],
+              layout.node_of[static_cast<std::size_t>(ring[1])]);
+  }
+}
+
+TEST(LayOut, RefusesWhatIsNoGroup) {
+  const Fabric fabric = testing::switched_node(2);
+  const auto gpus = all_gpus(fabric);
+  EXPECT_THROW((void)lay_out(fabric, NvLinks{fabric}, {}), std::invalid_argument);
+  EXPECT_THROW((void)lay_out(fabric, NvLinks{fabric}, std::vector{gpus[0], gpus[0]}), std::invalid_argument);
+  EXPECT_THROW((void)lay_out(fabric, NvLinks{fabric}, std::vector<VertexId>{0}),
+               std::invalid_argument);  // the switch
+}
+
+}  // namespace
+}  // namespace lockstep

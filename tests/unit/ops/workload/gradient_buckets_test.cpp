@@ -1,0 +1,71 @@
+#include "ops/workload/gradient_buckets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/program_listing.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+using testing::ElementsAre;
+
+// The gradients of ../shared/data/traces/dlrm_8xv100 in their order: bias and weight of the top MLP
+// 367-512-512-256-1 from its last layer on, then of the bottom MLP 13-256-128-16.
+const std::vector<std::int64_t> kDlrm8Gradients{1,  256,      256, 256 * 512, 512, 512 * 512, 512, 512 * 367,
+                                                16, 16 * 128, 128, 128 * 256, 256, 256 * 13};
+
+TEST(GradientBuckets, AreThoseOfTheEightV100Trace) {
+  StepWriter step{plain_host(), 8, {.gradient_as_bucket_view = true}, Precision::FP32};
+  GradientBuckets buckets{step, {}};
+  for (const std::int64_t elements : kDlrm8Gradients) {
+    buckets.ready(elements);
+  }
+  buckets.finish();
+  // nccl:all_reduce [[394241]] and [[226960]] in worker0_step_12.
+  EXPECT_THAT(buckets.sizes(), ElementsAre(394241, 226960));
+  const std::vector<VertexId> gpus(8, 0);
+  const Job job = std::move(step).finish(gpus);
+  EXPECT_NO_THROW(check(job));
+  EXPECT_EQ(job.programs[0]->collectives.size(), 2U);
+  EXPECT_EQ(job.programs[0]->collectives[0].size, 4.0 * 394241 * 1_B);
+}
+
+TEST(GradientBuckets, TheLimitAfterTheFirstIsTheLargerOne) {
+  StepWriter step{plain_host(), 2, {}, Precision::FP32};
+  GradientBuckets buckets{step, {.first = 8_B, .others = 16_B}};
+  for (int gradient = 0; gradient < 7; ++gradient) {
+    buckets.ready(1);
+  }
+  buckets.finish();
+  EXPECT_THAT(buckets.sizes(), ElementsAre(2, 4, 1));
+}
+
+TEST(GradientBuckets, GradientsAreCopiedBackUnlessTheyAreViews) {
+  const auto copies = [](bool view) {
+    StepWriter step{plain_host(), 2, {.gradient_as_bucket_view = view}, Precision::FP32};
+    GradientBuckets buckets{step, {}};
+    buckets.ready(1);
+    buckets.ready(2);
+    buckets.finish();
+    const std::vector<VertexId> gpus(2, 0);
+    return operators_of(std::move(step).finish(gpus)).size();
+  };
+  EXPECT_EQ(copies(true), 2U);   // the scaling of each
+  EXPECT_EQ(copies(false), 4U);  // and the copy back
+}
+
+TEST(GradientBuckets, OneRankCommunicatesNothing) {
+  StepWriter step{plain_host(), 1, {}, Precision::FP32};
+  GradientBuckets buckets{step, {}};
+  buckets.ready(1);
+  buckets.finish();
+  const std::vector<VertexId> gpus(1, 0);
+  const Job job = std::move(step).finish(gpus);
+  EXPECT_TRUE(job.groups.empty());
+  EXPECT_TRUE(job.programs[0]->threads[0].instructions.empty());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "topology/cluster_spec.hpp"
+#include "topology/network.hpp"
+
+namespace lockstep {
+namespace {
+
+/// One node, its names without the node's number.
+Drawing draw_node(const NodeSpec& spec) {
+  Drawing drawing;
+  draw_vertices(spec.vertices, drawing);
+  draw_links(spec.links, drawing);
+  for (Vertex& vertex : drawing.vertices) {
+    if (vertex.kind == VertexKind::Gpu && vertex.model.empty()) {
+      vertex.model = spec.gpu;
+    }
+  }
+  return drawing;
+}
+
+/// Copies @p node into @p cluster as node number @p number. Returns where its vertices begin.
+VertexId place_node(const Drawing& node, int number, Drawing& cluster) {
+  const auto first = static_cast<VertexId>(cluster.vertices.size());
+  for (Vertex vertex : node.vertices) {
+    vertex.node = number;
+    vertex.name = fmt::format("node{}.{}", number, vertex.name);
+    cluster.add(std::move(vertex));
+  }
+  for (Link link : node.links) {
+    link.from += first;
+    link.to += first;
+    cluster.links.push_back(std::move(link));
+  }
+  return first;
+}
+
+std::vector<Port> ports_of(const ClusterSpec& spec, const NodeGroup& group, const Drawing& node) {
+  const auto& link = spec.network.link ? spec.network.link : group.node->network;
+  std::vector<Port> ports;
+  for (VertexId id = 0; id < node.vertices.size(); ++id) {
+    const int plugged = spec.network.nics_per_node;
+    const Vertex& vertex = node.vertices[id];
+    if (vertex.kind == VertexKind::Nic && (plugged == 0 || vertex.index < plugged)) {
+      ports.push_back({id, 0, vertex.index, link ? (*link)->wire() : Wire{}});
+    }
+  }
+  if (ports.empty()) {
+    throw FieldError{"nodes", fmt::format("'{}' has no NIC for the network between nodes", group.node->name)};
+  }
+  if (!link) {
+    throw FieldError{"network",
+                     fmt::format("say the 'link' between NICs and leaves: '{}' has no 'network' of its own",
+                                 group.node->name)};
+  }
+  return ports;
+}
+
+}  // namespace
+
+Fabric build_cluster(const ClusterSpec& spec) {
+  Drawing cluster;
+  std::vector<Port> plugged;
+  int nodes = 0;
+  for (const NodeGroup& group : spec.nodes) {
+    nodes += group.count;
+  }
+  const bool networked = nodes > 1 && spec.network.shape != NetworkShape::None;
+  int number = 0;
+  for (const NodeGroup& group : spec.nodes) {
+    const Drawing node = draw_node(*group.node);
+    const std::vector<Port> ports = networked ? ports_of(spec, group, node) : std::vector<Port>{};
+    for (int i = 0; i < group.count; ++i, ++number) {
+      const VertexId first = place_node(node, number, cluster);
+      for (const Port& port : ports) {
+        plugged.push_back({first + port.nic, number, port.rail, port.wire});
+      }
+    }
+  }
+  if (networked) {
+    draw_network(spec.network, plugged, cluster);
+  }
+  draw_vertices(spec.vertices, cluster);
+  draw_links(spec.links, cluster);
+  for (std::size_t item = 0; item < spec.vertices.size(); ++item) {
+    if (spec.vertices[item].kind == VertexKind::Gpu && spec.vertices[item].model.empty()) {
+      throw FieldError{fmt::format("vertices.{}", item), "a GPU needs a 'model' (a name of configs/gpus)"};
+    }
+  }
+  if (std::ranges::none_of(cluster.vertices, [](const Vertex& v) { return v.kind == VertexKind::Gpu; })) {
+    throw std::invalid_argument{"a cluster needs a GPU: give it 'nodes', e.g. [dgx_a100 x 2], or 'vertices'"};
+  }
+  return {std::move(cluster.vertices), std::move(cluster.links)};
+}
+
+}  // namespace lockstep

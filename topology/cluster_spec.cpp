@@ -1,0 +1,97 @@
+#include "topology/cluster_spec.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+struct Times {
+  std::string word;
+  std::string count;  // empty where there is none
+};
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// `dgx_a100 x 4` taken apart.
+Times times(const std::string& text) {
+  const auto cross = text.rfind(" x ");
+  if (cross == std::string::npos) {
+    return {trimmed(text), ""};
+  }
+  Times parts{trimmed(text.substr(0, cross)), trimmed(text.substr(cross + 3))};
+  const bool is_number = !parts.count.empty() && std::ranges::all_of(parts.count, [](unsigned char c) {
+    return std::isdigit(c) != 0;
+  });
+  if (parts.word.empty() || !is_number) {
+    throw std::invalid_argument{"expected a kind of node and a number, e.g. dgx_a100 x 4, not '" + text +
+                                "'"};
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::optional<YamlNode> NodeGroup::long_form(const YamlNode& scalar) {
+  const Times parts = times(scalar.scalar);
+  YamlNode group = yaml_node(YamlNode::Kind::Mapping, scalar.at);
+  group.entries.push_back({"node", scalar.at, yaml_node(YamlNode::Kind::Scalar, scalar.at, parts.word)});
+  if (!parts.count.empty()) {
+    group.entries.push_back({"count", scalar.at, yaml_node(YamlNode::Kind::Scalar, scalar.at, parts.count)});
+  }
+  return group;
+}
+
+void NodeGroup::check() const {
+  if (count < 1) {
+    throw FieldError{"count", "must be at least 1"};
+  }
+}
+
+std::optional<YamlNode> ClusterSpec::long_form(const YamlNode& scalar) {
+  if (times(scalar.scalar).count.empty()) {
+    return std::nullopt;
+  }
+  YamlNode nodes = yaml_node(YamlNode::Kind::Sequence, scalar.at);
+  nodes.items.push_back(scalar);
+  YamlNode cluster = yaml_node(YamlNode::Kind::Mapping, scalar.at);
+  cluster.entries.push_back({"nodes", scalar.at, std::move(nodes)});
+  return cluster;
+}
+
+void NodeSpec::check() const {
+  Drawing drawing;
+  draw_vertices(vertices, drawing);
+  draw_links(links, drawing);
+  for (std::size_t item = 0; item < vertices.size(); ++item) {
+    if (vertices[item].kind == VertexKind::Gpu && vertices[item].model.empty() && gpu.empty()) {
+      throw FieldError{"vertices." + std::to_string(item),
+                       "a GPU needs a 'model', or the node a 'gpu' (a name of configs/gpus)"};
+    }
+  }
+}
+
+void NetworkSpec::check() const {
+  if (nics_per_node < 0) {
+    throw FieldError{"nics_per_node", "must not be negative"};
+  }
+  if (nodes_per_leaf < 0) {
+    throw FieldError{"nodes_per_leaf", "must not be negative"};
+  }
+  if (spines < 0) {
+    throw FieldError{"spines", "must not be negative"};
+  }
+  if (!(oversubscription > 0)) {
+    throw FieldError{"oversubscription", "must be greater than 0, e.g. 2 for 2:1"};
+  }
+}
+
+void ClusterSpec::check() const {
+  static_cast<void>(build_cluster(*this));
+}
+
+}  // namespace lockstep

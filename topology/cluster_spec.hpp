@@ -1,0 +1,133 @@
+#pragma once
+
+/// @file
+/// A cluster as the user writes it (docs/topology.md): nodes from presets, a network between them, and
+/// whatever is drawn by hand.
+///
+///   cluster: dgx_a100 x 4                       # 4 nodes of configs/nodes/dgx_a100.yaml, rail-optimised
+///   cluster: two_dgx_h100                       # configs/clusters/two_dgx_h100.yaml
+///   cluster:
+///     nodes: [dgx_a100 x 2, dgx1v x 1]
+///     network: { shape: leaf_spine, nodes_per_leaf: 1, oversubscription: 4 }
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/named.hpp"
+#include "base/parameters.hpp"
+#include "base/yaml_node.hpp"
+#include "topology/drawn.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// A machine with GPUs (configs/nodes/).
+struct NodeSpec {
+  static constexpr const char* kConfigKind = "nodes";
+
+  std::string name;
+  std::string source;
+  std::string gpu;
+  std::optional<Named<LinkSpec>> network;
+  std::vector<DrawnVertices> vertices;
+  std::vector<DrawnLinks> links;
+
+  template <class Visitor>
+  static void describe(Visitor& key, NodeSpec& node) {
+    key.required("name", node.name, "identifier");
+    key.required("source", node.source, "where the wiring comes from");
+    key.optional("gpu", node.gpu, "", "a name of configs/gpus: the model of GPUs that say none");
+    key.optional("network", node.network, std::nullopt, "a name of configs/links: the ports of its NICs");
+    key.required("vertices", node.vertices, "devices");
+    key.optional("links", node.links, {}, "between them");
+  }
+
+  void check() const;
+};
+
+/// So many nodes of one kind; `dgx_a100 x 4`, or `dgx_a100` for one.
+struct NodeGroup {
+  Named<NodeSpec> node;
+  int count = 1;
+
+  template <class Visitor>
+  static void describe(Visitor& key, NodeGroup& group) {
+    key.required("node", group.node, "a name of configs/nodes, or a node in place");
+    key.optional("count", group.count, 1, "how many");
+  }
+
+  static std::optional<YamlNode> long_form(const YamlNode& scalar);
+  void check() const;
+};
+
+enum class NetworkShape : std::uint8_t {
+  RailOptimised,  ///< NICs of one index share leaves; spines join all leaves
+  LeafSpine,      ///< all NICs of a node share a leaf; spines join all leaves
+  None,           ///< what is drawn by hand
+};
+
+constexpr auto names_of(NetworkShape /*unused*/) {
+  return std::to_array<EnumName<NetworkShape>>({{NetworkShape::RailOptimised, "rail_optimised"},
+                                                {NetworkShape::LeafSpine, "leaf_spine"},
+                                                {NetworkShape::None, "none"}});
+}
+
+/// Switches between nodes. Built only when there are several nodes.
+struct NetworkSpec {
+  NetworkShape shape = NetworkShape::RailOptimised;
+  std::optional<Named<LinkSpec>> link;
+  int nics_per_node = 0;
+  int nodes_per_leaf = 0;
+  int spines = 1;
+  double oversubscription = 1;
+  Seconds uplink_latency{150e-9};  ///< 130 ns of a QM8700 (data sheet) and 4 m of fibre at 5 ns/m
+
+  template <class Visitor>
+  static void describe(Visitor& key, NetworkSpec& network) {
+    const NetworkSpec usual;
+    key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine or none");
+    key.optional("link", network.link, std::nullopt, "NIC to leaf; default: the ports of each node's NICs");
+    key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node, "plugged in; 0: all");
+    key.optional("nodes_per_leaf", network.nodes_per_leaf, usual.nodes_per_leaf, "0: all nodes");
+    key.optional("spines", network.spines, usual.spines,
+                 "1 stands for perfectly balanced uplinks; more: ECMP by hash; 0: none (rail-only)");
+    key.optional("oversubscription", network.oversubscription, usual.oversubscription,
+                 "bandwidth of the NICs below a leaf over that of its uplinks together");
+    key.optional("uplink_latency", network.uplink_latency, usual.uplink_latency, "leaf to spine and back");
+  }
+
+  void check() const;
+};
+
+struct ClusterSpec {
+  static constexpr const char* kConfigKind = "clusters";
+
+  std::string name;
+  std::string source;
+  std::vector<NodeGroup> nodes;
+  NetworkSpec network;
+  std::vector<DrawnVertices> vertices;
+  std::vector<DrawnLinks> links;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ClusterSpec& cluster) {
+    key.optional("name", cluster.name, "", "identifier");
+    key.optional("source", cluster.source, "", "where the wiring comes from");
+    key.optional("nodes", cluster.nodes, {}, "e.g. [dgx_a100 x 4]; numbered from 0 in this order");
+    key.optional("network", cluster.network, NetworkSpec{}, "between the nodes");
+    key.optional("vertices", cluster.vertices, {}, "devices outside nodes");
+    key.optional("links", cluster.links, {}, "between any two devices; those of nodes are called node0.gpu0");
+  }
+
+  /// `dgx_a100 x 4`; a single word is left to configs/clusters.
+  static std::optional<YamlNode> long_form(const YamlNode& scalar);
+
+  /// That it can be built. @throws as build_cluster()
+  void check() const;
+};
+
+/// @throws FieldError with the key that is wrong; std::invalid_argument as Fabric does
+[[nodiscard]] Fabric build_cluster(const ClusterSpec& spec);
+
+}  // namespace lockstep

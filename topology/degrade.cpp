@@ -1,0 +1,27 @@
+#include "topology/degrade.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "topology/name_pattern.hpp"
+
+namespace lockstep {
+
+Fabric with_faults(const Fabric& fabric, std::span<const LinkFault> faults) {
+  std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
+  std::vector<std::string> names;
+  names.reserve(links.size());
+  for (const Link& link : links) {
+    names.push_back(link.name);
+  }
+  for (const LinkFault& fault : faults) {
+    fault.check();
+    for (const std::size_t place : places_of(fault.links, names)) {
+      links[place].bandwidth = links[place].bandwidth * fault.bandwidth;
+      links[place].latency += fault.extra_latency;
+    }
+  }
+  return {{fabric.vertices().begin(), fabric.vertices().end()}, std::move(links)};
+}
+
+}  // namespace lockstep

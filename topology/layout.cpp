@@ -1,0 +1,241 @@
+#include "topology/layout.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+constexpr double kPitch = 58;   // between neighbours of a row
+constexpr double kRow = 84;     // between rows
+constexpr double kMargin = 34;  // of the drawing and between nodes
+constexpr double kTitle = 26;   // above the first row of a node
+constexpr int kGpuRow = 100;    // rows are numbered downwards; PCIe switches are between sockets and GPUs
+constexpr int kNvSwitchRow = 101;
+constexpr int kSocketRow = 1;
+constexpr int kNicRow = 0;
+
+/// Neighbours of every vertex, each once per link.
+std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
+  std::vector<std::vector<VertexId>> neighbours(fabric.vertices().size());
+  for (const Link& link : fabric.links()) {
+    neighbours[link.from].push_back(link.to);
+  }
+  return neighbours;
+}
+
+class Drafting {
+ public:
+  Drafting(const Fabric& fabric, int most_nodes)
+      : fabric_{fabric}, neighbours_{neighbours_of(fabric)}, layout_{.centres = {}, .frames = {}} {
+    layout_.centres.resize(fabric.vertices().size());
+    choose_nodes(most_nodes);
+    find_pcie_levels();
+  }
+
+  Layout draw() && {
+    const bool spines = !network_[VertexKind::SpineSwitch].empty();
+    const bool leaves = !network_[VertexKind::LeafSwitch].empty();
+    double top = kMargin + kRow * ((spines ? 1 : 0) + (leaves ? 1.2 : 0));
+    double left = kMargin;
+    for (const auto& [node, members] : members_) {
+      left += draw_node(node, members, {left, top}) + kMargin;
+    }
+    layout_.width = std::max({left, widest_network_row() + 2 * kMargin, 420.0});
+    draw_network_row(VertexKind::SpineSwitch, kMargin + kRow / 4);
+    draw_network_row(VertexKind::LeafSwitch, kMargin + kRow / 4 + (spines ? kRow : 0));
+    layout_.height += kMargin;
+    return std::move(layout_);
+  }
+
+ private:
+  using Row = std::vector<VertexId>;
+
+  void choose_nodes(int most_nodes) {
+    std::set<int> all;
+    for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
+      const Vertex& vertex = fabric_.vertices()[id];
+      if (vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch) {
+        network_[vertex.kind].push_back(id);
+        continue;
+      }
+      all.insert(vertex.node);
+      if (static_cast<int>(members_.size()) < most_nodes || members_.contains(vertex.node)) {
+        members_[vertex.node].push_back(id);
+      }
+    }
+    layout_.nodes_left_out = static_cast<int>(all.size() - members_.size());
+    if (layout_.nodes_left_out > 0) {  // only switches that something drawn hangs on
+      for (const VertexKind kind : {VertexKind::LeafSwitch, VertexKind::SpineSwitch}) {
+        std::erase_if(network_[kind], [&](VertexId id) { return !touches_drawing(id, kind); });
+      }
+    }
+  }
+
+  [[nodiscard]] bool touches_drawing(VertexId id, VertexKind kind) {
+    return std::ranges::any_of(neighbours_[id], [&](VertexId other) {
+      if (kind == VertexKind::SpineSwitch) {
+        return std::ranges::find(network_[VertexKind::LeafSwitch], other) !=
+               network_[VertexKind::LeafSwitch].end();
+      }
+      return members_.contains(fabric_.vertices()[other].node) && fabric_.vertices()[other].node >= 0;
+    });
+  }
+
+  /// 1 next to something that is no PCIe switch or socket, 2 next to a switch of level 1, ...
+  void find_pcie_levels() {
+    levels_.assign(fabric_.vertices().size(), 0);
+    std::vector<VertexId> ring;
+    const auto is_switch = [&](VertexId id) { return fabric_.vertices()[id].kind == VertexKind::PcieSwitch; };
+    for (VertexId id = 0; id < levels_.size(); ++id) {
+      if (is_switch(id) && std::ranges::any_of(neighbours_[id], [&](VertexId other) {
+            return fabric_.vertices()[other].kind == VertexKind::Gpu;
+          })) {
+        levels_[id] = 1;
+        ring.push_back(id);
+      }
+    }
+    for (int level = 2; !ring.empty(); ++level) {
+      std::vector<VertexId> next;
+      for (const VertexId id : ring) {
+        for (const VertexId other : neighbours_[id]) {
+          if (is_switch(other) && levels_[other] == 0) {
+            levels_[other] = level;
+            next.push_back(other);
+          }
+        }
+      }
+      ring = std::move(next);
+    }
+  }
+
+  [[nodiscard]] int row_of(VertexId id) const {
+    switch (fabric_.vertices()[id].kind) {
+      case VertexKind::Nic:
+        return kNicRow;
+      case VertexKind::CpuSocket:
+        return kSocketRow;
+      case VertexKind::PcieSwitch:
+        return kGpuRow - std::clamp(levels_[id], 1, kGpuRow - kSocketRow - 1);
+      case VertexKind::NvSwitch:
+        return kNvSwitchRow;
+      default:
+        return kGpuRow;
+    }
+  }
+
+  /// Returns the width of the node's frame.
+  double draw_node(int node, const Row& members, Point corner) {
+    std::map<int, Row> rows;
+    std::size_t widest = 2;
+    for (const VertexId id : members) {
+      Row& row = rows[row_of(id)];
+      row.push_back(id);
+      widest = std::max(widest, row.size());
+    }
+    const double width = kPitch * static_cast<double>(widest) + kPitch / 2;
+    const double first = corner.y + kRow / 2;
+    std::map<int, double> y_of;
+    for (const auto& [row, ids] : rows) {
+      y_of[row] = first + kRow * static_cast<double>(y_of.size());
+    }
+    const int start = rows.contains(kGpuRow) ? kGpuRow : rows.rbegin()->first;
+    spread(rows[start], corner.x, width, y_of[start]);
+    // Up from the GPUs, then the NVSwitches, then the NICs, each under or over the mean of what it hangs on.
+    for (auto row = std::make_reverse_iterator(rows.find(start)); row != rows.rend(); ++row) {
+      hang(row->second, corner.x, width, y_of[row->first]);
+    }
+    for (auto row = rows.upper_bound(start); row != rows.end(); ++row) {
+      hang(row->second, corner.x, width, y_of[row->first]);
+    }
+    const double arcs =
+        y_of.rbegin()->first == kGpuRow ? kRow * 0.45 : 0;  // links between GPUs hang below them
+    const double height = y_of.rbegin()->second + kRow / 2 + arcs + (node < 0 ? 0 : kTitle) - corner.y;
+    if (node >= 0) {
+      layout_.frames.push_back({corner, width, height, "node " + std::to_string(node)});
+    }
+    layout_.height = std::max(layout_.height, corner.y + height);
+    return width;
+  }
+
+  void spread(const Row& row, double left, double width, double y) {
+    const double pitch = width / static_cast<double>(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      layout_.centres[row[i]] = {left + pitch * (static_cast<double>(i) + 0.5), y};
+    }
+  }
+
+  /// The mean place of the neighbours that have one and lie in another row.
+  [[nodiscard]] double wished_x(VertexId id, double otherwise) const {
+    double sum = 0;
+    int count = 0;
+    for (const VertexId other : neighbours_[id]) {
+      if (layout_.centres[other] && fabric_.vertices()[other].node == fabric_.vertices()[id].node &&
+          row_of(other) != row_of(id)) {
+        sum += layout_.centres[other]->x;
+        ++count;
+      }
+    }
+    return count == 0 ? otherwise : sum / count;
+  }
+
+  /// Puts a row where its neighbours wish it, at least a pitch apart.
+  void hang(Row row, double left, double width, double y) {
+    std::map<VertexId, double> wish;
+    for (const VertexId id : row) {
+      wish[id] = wished_x(id, left + width / 2);
+    }
+    std::ranges::stable_sort(row, {}, [&](VertexId id) { return wish[id]; });
+    const std::size_t n = row.size();
+    const double pitch = std::min(kPitch, width / static_cast<double>(n));
+    std::vector<double> from_left(n);
+    std::vector<double> from_right(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double least = i == 0 ? left + pitch / 2 : from_left[i - 1] + pitch;
+      from_left[i] = std::max(wish[row[i]], least);
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      const double most = i + 1 == n ? left + width - pitch / 2 : from_right[i + 1] - pitch;
+      from_right[i] = std::min(wish[row[i]], most);
+    }
+    // Both keep their distance, so their mean does; then all is moved into the frame if it sticks out.
+    std::vector<double> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = (from_left[i] + from_right[i]) / 2;
+    }
+    const double too_far = std::max(0.0, x.back() - (left + width - pitch / 2));
+    const double too_near = std::max(0.0, left + pitch / 2 - x.front());
+    for (std::size_t i = 0; i < n; ++i) {
+      layout_.centres[row[i]] = {x[i] - too_far + too_near, y};
+    }
+  }
+
+  [[nodiscard]] double widest_network_row() {
+    return kPitch * 1.3 *
+           static_cast<double>(
+               std::max(network_[VertexKind::LeafSwitch].size(), network_[VertexKind::SpineSwitch].size()));
+  }
+
+  void draw_network_row(VertexKind kind, double y) {
+    if (!network_[kind].empty()) {
+      spread(network_[kind], kMargin, layout_.width - 2 * kMargin, y);
+    }
+  }
+
+  const Fabric& fabric_;
+  std::vector<std::vector<VertexId>> neighbours_;
+  std::map<int, Row> members_;         // by node, -1 first
+  std::map<VertexKind, Row> network_;  // leaves and spines
+  std::vector<int> levels_;            // of PCIe switches
+  Layout layout_;
+};
+
+}  // namespace
+
+Layout lay_out(const Fabric& fabric, int most_nodes) {
+  return Drafting{fabric, most_nodes}.draw();
+}
+
+}  // namespace lockstep

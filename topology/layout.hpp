@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+/// A node of the cluster.
+struct Frame {
+  Point corner;  ///< top left
+  double width = 0;
+  double height = 0;
+  std::string title;
+};
+
+/// Where a drawing puts things, in pixels. Rows from the top: spines, leaves; in each node NICs, sockets,
+/// PCIe switches from the socket down, GPUs, NVSwitches.
+struct Layout {
+  double width = 0;
+  double height = 0;
+  std::vector<std::optional<Point>> centres;  ///< by vertex; none for what is left out
+  std::vector<Frame> frames;
+  int nodes_left_out = 0;
+};
+
+/// @param most_nodes how many nodes are drawn; the others are left out
+[[nodiscard]] Layout lay_out(const Fabric& fabric, int most_nodes = 8);
+
+}  // namespace lockstep

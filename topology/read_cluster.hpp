@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "base/config_path.hpp"
+#include "topology/cluster_spec.hpp"
+
+namespace lockstep {
+
+/// The cluster that a text stands for: `dgx_a100 x 4`, a name of configs/clusters, a file, or (for one node)
+/// a name of configs/nodes.
+/// @throws InputError with everything that is wrong
+[[nodiscard]] ClusterSpec read_cluster(const std::string& text,
+                                       const ConfigPath& configs = ConfigPath::standard());
+
+}  // namespace lockstep

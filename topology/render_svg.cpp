@@ -1,0 +1,222 @@
+#include "topology/render_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "topology/cables.hpp"
+#include "topology/layout.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace literals;
+
+const char* colour_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::NvLink:
+      return "#4f8a10";
+    case LinkKind::Pcie:
+      return "#777777";
+    case LinkKind::Socket:
+      return "#3182bd";
+    case LinkKind::Network:
+      break;
+  }
+  return "#e6550d";
+}
+
+struct Look {
+  const char* fill;
+  const char* stroke;
+  double width;
+  double corner;
+};
+
+Look look_of(VertexKind kind) {
+  switch (kind) {
+    case VertexKind::Gpu:
+      return {"#76b900", "#3d6000", 44, 4};
+    case VertexKind::NvSwitch:
+      return {"#dcefb4", "#4f8a10", 92, 13};
+    case VertexKind::PcieSwitch:
+      return {"#eeeeee", "#777777", 52, 13};
+    case VertexKind::CpuSocket:
+      return {"#c6dbef", "#3182bd", 64, 2};
+    case VertexKind::Nic:
+      return {"#fdd0a2", "#e6550d", 40, 8};
+    case VertexKind::LeafSwitch:
+    case VertexKind::SpineSwitch:
+      break;
+  }
+  return {"#fff5eb", "#e6550d", 60, 13};
+}
+
+/// 1 px for 10 GB/s, 6 for a terabyte a second.
+double thickness(BytesPerSecond bandwidth) {
+  return std::clamp(1 + 2.5 * std::log10(bandwidth / 10_GBps), 0.8, 8.0);
+}
+
+/// How far an arc between neighbours of a row hangs down; negative: rises. It stays short of the next row.
+double arc_depth(VertexKind row, double distance) {
+  const double depth = 12 + 0.26 * distance;
+  switch (row) {
+    case VertexKind::Gpu:
+      return std::min(depth, 70.0);
+    case VertexKind::NvSwitch:
+      return std::min(depth, 34.0);
+    default:
+      return -std::min(depth, 30.0);
+  }
+}
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+/// `node3.gpu0` is drawn inside the box of node 3.
+std::string short_name(const Vertex& vertex) {
+  const auto prefix = fmt::format("node{}.", vertex.node);
+  return vertex.node >= 0 && vertex.name.starts_with(prefix) ? vertex.name.substr(prefix.size())
+                                                             : vertex.name;
+}
+
+class Picture {
+ public:
+  explicit Picture(const Fabric& fabric) : fabric_{fabric}, layout_{lay_out(fabric)} {}
+
+  std::string draw() && {
+    const auto legend = lines_of_legend();
+    const double height = layout_.height + 22 * static_cast<double>(legend.size()) + 16;
+    add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
+        R"(font-family="Helvetica, Arial, sans-serif" font-size="11">)",
+        layout_.width, height);
+    add(R"(<rect width="100%" height="100%" fill="white"/>)");
+    for (const Frame& frame : layout_.frames) {
+      add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="8" fill="#fafafa" stroke="#bbbbbb"/>)",
+          frame.corner.x, frame.corner.y, frame.width, frame.height);
+      add(R"(<text x="{:.1f}" y="{:.1f}" font-size="13" fill="#444444">{}</text>)", frame.corner.x + 10,
+          frame.corner.y + frame.height - 10, frame.title);
+    }
+    for (const Cable& cable : cables_of(fabric_)) {
+      draw_cable(cable);
+    }
+    for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
+      if (layout_.centres[id]) {
+        draw_vertex(fabric_.vertices()[id], *layout_.centres[id]);
+      }
+    }
+    draw_legend(legend);
+    add("</svg>");
+    return std::move(svg_);
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
+    svg_ += '\n';
+  }
+
+  void draw_cable(const Cable& cable) {
+    const Link& link = fabric_.links()[cable.link];
+    if (!layout_.centres[link.from] || !layout_.centres[link.to]) {
+      return;
+    }
+    const Point a = *layout_.centres[link.from];
+    const Point b = *layout_.centres[link.to];
+    std::string path = fmt::format("M{:.1f} {:.1f} L{:.1f} {:.1f}", a.x, a.y, b.x, b.y);
+    if (std::abs(a.y - b.y) < 1) {  // neighbours of a row: an arc, so that what lies between is not crossed
+      const double depth = arc_depth(fabric_.vertices()[link.from].kind, std::abs(a.x - b.x));
+      path = fmt::format("M{:.1f} {:.1f} Q{:.1f} {:.1f} {:.1f} {:.1f}", a.x, a.y, (a.x + b.x) / 2,
+                         a.y + 2 * depth, b.x, b.y);
+    }
+    add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}</title></path>)",
+        path, colour_of(link.kind), thickness(link.bandwidth),
+        cable.both_ways ? "" : R"( stroke-dasharray="5 3")", escaped(link.name),
+        cable.both_ways ? " and back" : "", link.bandwidth, link.latency);
+  }
+
+  void draw_vertex(const Vertex& vertex, Point centre) {
+    const Look look = look_of(vertex.kind);
+    add(R"(<g><title>{}{}</title>)", escaped(vertex.name),
+        vertex.model.empty() ? "" : ": " + escaped(vertex.model));
+    add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="26" rx="{}" fill="{}" stroke="{}"/>)",
+        centre.x - look.width / 2, centre.y - 13, look.width, look.corner, look.fill, look.stroke);
+    add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text></g>)", centre.x, centre.y + 4,
+        vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : "",
+        escaped(short_name(vertex)));
+  }
+
+  struct LegendLine {
+    std::string text;
+    const char* colour;
+    double width;
+  };
+
+  /// One line for each kind of link in the picture, found while the cables of the drawing are gone through.
+  [[nodiscard]] std::vector<LegendLine> lines_of_legend() const {
+    std::set<std::tuple<LinkKind, BytesPerSecond, Seconds>> kinds;
+    for (const Link& link : fabric_.links()) {
+      if (layout_.centres[link.from] && layout_.centres[link.to]) {
+        kinds.insert({link.kind, link.bandwidth, link.latency});
+      }
+    }
+    std::vector<LegendLine> lines;
+    for (const auto& [kind, bandwidth, latency] : kinds) {
+      if (lines.size() == 14) {
+        lines.push_back({fmt::format("and {} more kinds of link", kinds.size() - 14), "#ffffff", 1});
+        break;
+      }
+      lines.push_back({fmt::format("{}: {} each way, {}", to_string(kind), bandwidth, latency),
+                       colour_of(kind), thickness(bandwidth)});
+    }
+    if (layout_.nodes_left_out > 0) {
+      lines.push_back({fmt::format("and {} more nodes", layout_.nodes_left_out), "#ffffff", 1});
+    }
+    return lines;
+  }
+
+  void draw_legend(const std::vector<LegendLine>& lines) {
+    double y = layout_.height + 8;
+    for (const LegendLine& line : lines) {
+      add(R"(<path d="M34 {0:.1f} L84 {0:.1f}" stroke="{1}" stroke-width="{2:.1f}"/>)", y, line.colour,
+          line.width);
+      add(R"(<text x="94" y="{:.1f}">{}</text>)", y + 4, line.text);
+      y += 22;
+    }
+  }
+
+  const Fabric& fabric_;
+  Layout layout_;
+  std::string svg_;
+};
+
+}  // namespace
+
+std::string to_svg(const Fabric& fabric) {
+  return Picture{fabric}.draw();
+}
+
+}  // namespace lockstep
