@@ -66,7 +66,7 @@ std::string usual_host(const GpuSpec& gpu) {
   const bool is_recent = gpu.name.find("a100") != std::string::npos ||
                          gpu.name.find("h100") != std::string::npos ||
                          gpu.name.find("h200") != std::string::npos;
-  return is_recent ? "a100_host" : "v100_host";
+  return is_recent ? "a100_server" : "dgx1v_torchrec";
 }
 
 struct Gpus {

@@ -50,16 +50,16 @@ class ParameterLister {
  public:
   template <class Field>
   void required(const char* key, const Field& /*field*/, const char* meaning) {
-    parameters_.push_back({key, type_of<Field>(), true, {}, meaning});
+    parameters.push_back({key, type_of<Field>(), true, {}, meaning});
   }
 
   template <class Field>
   void optional(const char* key, const Field& /*field*/, const std::type_identity_t<Field>& fallback,
                 const char* meaning) {
-    parameters_.push_back({key, type_of<Field>(), false, yaml_of(fallback), meaning});
+    parameters.push_back({key, type_of<Field>(), false, yaml_of(fallback), meaning});
   }
 
-  std::vector<Parameter> parameters_;
+  std::vector<Parameter> parameters;
 };
 
 template <class T>
@@ -71,7 +71,7 @@ ParameterType type_of() {
     T spec{};
     T::describe(lister, spec);
     type.kind = Kind::Mapping;
-    type.parameters = std::move(lister.parameters_);
+    type.parameters = std::move(lister.parameters);
     type.has_shorthand = HasShorthand<T> || HasLongForm<T>;
     if constexpr (HasLongForm<T>) {
       type.long_form = &T::long_form;

@@ -1,5 +1,6 @@
 #include "base/yaml_tree.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <sstream>
@@ -98,6 +99,40 @@ class Copy {
   int nodes_ = 0;
 };
 
+/// Hears a document and keeps the place where it begins.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+  [[nodiscard]] const YAML::Mark& mark() const { return mark_; }
+
+ private:
+  YAML::Mark mark_;
+};
+
+/// Not YAML::LoadAll(): on some malformed texts (`,: &a`) yaml-cpp 0.7 takes the same place for the beginning
+/// of ever more documents.
+void refuse_a_second_document(const std::string& text, const std::string& file) {
+  std::istringstream stream{text};
+  YAML::Parser parser{stream};
+  DocumentStart start;
+  if (parser.HandleNextDocument(start) && parser.HandleNextDocument(start)) {
+    throw InputError{{file, start.mark().line + 1, start.mark().column + 1},
+                     "not one YAML document: a second one (or text that is no YAML) begins here"};
+  }
+}
+
 bool is_indented_by_tab(const std::string& text, int line) {
   std::istringstream lines{text};
   std::string content;
@@ -110,16 +145,10 @@ bool is_indented_by_tab(const std::string& text, int line) {
 
 YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      throw InputError{
-          {file},
-          "holds " + std::to_string(documents.size()) + " YAML documents (separated by '---'); expected one"};
-    }
-    if (documents.empty()) {
-      return yaml_node(YamlNode::Kind::Null, {file, 1, 1});
-    }
-    return Copy{file, problems}.node(documents.front());
+    refuse_a_second_document(text, file);
+    const YAML::Node document = YAML::Load(text);
+    return document.IsNull() ? yaml_node(YamlNode::Kind::Null, {file, 1, 1})
+                             : Copy{file, problems}.node(document);
   } catch (const YAML::Exception& error) {
     throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
                      "not YAML: " + error.msg +

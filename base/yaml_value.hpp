@@ -19,7 +19,7 @@ class MappingWriter {
  public:
   template <class Field>
   void required(const char* key, const Field& field, const char* /*meaning*/) {
-    mapping_.entries.push_back({key, {}, yaml_of(field)});
+    mapping.entries.push_back({key, {}, yaml_of(field)});
   }
 
   template <class Field>
@@ -28,7 +28,7 @@ class MappingWriter {
     required(key, field, meaning);
   }
 
-  YamlNode mapping_ = yaml_node(YamlNode::Kind::Mapping, {});
+  YamlNode mapping = yaml_node(YamlNode::Kind::Mapping, {});
 };
 
 template <class T>
@@ -38,7 +38,7 @@ YamlNode yaml_of(const T& value) {
     MappingWriter writer;
     T copy = value;  // describe() takes what it visits by reference, to read into it
     T::describe(writer, copy);
-    return std::move(writer.mapping_);
+    return std::move(writer.mapping);
   } else if constexpr (is_named<T>) {
     return yaml_of(value.value);
   } else if constexpr (is_optional<T>) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -15,7 +16,7 @@ constexpr std::size_t kRoom = 1024;
 
 /// Nearest nanosecond. Monotone, so slices that nest or follow each other still do.
 std::int64_t nanoseconds(double seconds) {
-  return static_cast<std::int64_t>(seconds * 1e9 + 0.5);
+  return std::llround(seconds * 1e9);
 }
 
 /// `DIR/timeline.json.gz` -> `DIR/timeline.rank07.json.gz`, digits as the largest rank needs.

@@ -114,7 +114,12 @@ TEST(YamlDocument, RefusesAnAliasThatContainsItself) {
 
 TEST(YamlDocument, RefusesTwoDocuments) {
   EXPECT_EQ(complaint_of([] { YamlDocument::from_text("a: 1\n---\nb: 2\n", "a.yaml"); }),
-            "a.yaml: holds 2 YAML documents (separated by '---'); expected one");
+            "a.yaml:2:1: not one YAML document: a second one (or text that is no YAML) begins here");
+}
+
+TEST(YamlDocument, RefusesATextOnWhichYamlCppGoesRoundInCircles) {
+  EXPECT_EQ(complaint_of([] { YamlDocument::from_text(",: &a: '3'd:ze.\n", "a.yaml"); }),
+            "a.yaml:1:1: not one YAML document: a second one (or text that is no YAML) begins here");
 }
 
 TEST(YamlDocument, SetReplacesAndMakesValues) {
