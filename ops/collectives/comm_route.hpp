@@ -12,7 +12,7 @@ namespace lockstep {
 ///
 /// Source: NCCL src/graph/paths.cc, ncclTopoSetPaths (PATH_NVB, "connection through an intermediate GPU"),
 /// since 2.11; NCCL_NVB_DISABLE in the user guide. Check: all-to-all on 8 V100 reaches 45.8 GB/s of bus
-/// bandwidth (collective_fit_params_v100.csv), over PCIe it would be 12 at most.
+/// bandwidth (collective_fit_params_v100.csv), over PCIe it would be 11.
 [[nodiscard]] Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to,
                                std::uint64_t flow);
 
