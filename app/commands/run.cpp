@@ -50,6 +50,29 @@ std::filesystem::path folder_of(const RunOptions& options, const std::filesystem
   return std::filesystem::path{"lockstep-out"} / name;
 }
 
+/// The folder of the results: made at once, and gone again if it is still empty when the run has failed.
+class ResultFolder {
+ public:
+  explicit ResultFolder(std::filesystem::path path) : path_{std::move(path)} {
+    std::error_code failure;
+    std::filesystem::create_directories(path_, failure);
+    if (failure) {
+      throw InputError{{path_.string()}, fmt::format("cannot be made: {}", failure.message())};
+    }
+  }
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+  ~ResultFolder() {
+    std::error_code not_empty;
+    std::filesystem::remove(path_, not_empty);
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 YamlDocument document_of(const RunOptions& options, const std::filesystem::path& path) {
   YamlDocument document = YamlDocument::from_file(path);
   for (const auto& [key, value] : options.overrides) {
@@ -81,7 +104,8 @@ int run_command(const RunOptions& options) {
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
   const Setting setting = build(document, configs);
-  const auto folder = folder_of(options, path);
+  const ResultFolder results{folder_of(options, path)};
+  const auto& folder = results.path();
   std::optional<ChromeTraceWriter> timeline;
   if (!options.no_timeline) {
     ChromeTraceOptions trace;
