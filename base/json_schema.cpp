@@ -28,8 +28,13 @@ std::string quantity(const UnitFamily& family) {
     symbols.push_back(unit.symbol);
   }
   const std::string pattern = fmt::format("^{} *({})$", kNumber, fmt::join(symbols, "|"));
-  return any_of({json::object({{"const", "0"}}),
-                 json::object({{"type", json::text("string")}, {"pattern", json::text(pattern)}})});
+  std::vector<std::string> choices{
+      json::object({{"const", "0"}}),
+      json::object({{"type", json::text("string")}, {"pattern", json::text(pattern)}})};
+  if (family.may_be_unlimited) {
+    choices.push_back(json::object({{"const", json::text("unlimited")}}));
+  }
+  return any_of(choices);
 }
 
 /// A default as JSON, typed as the parameter is.

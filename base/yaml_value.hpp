@@ -45,8 +45,8 @@ YamlNode yaml_of(const T& value) {
     return value ? yaml_of(*value) : YamlNode{};
   } else if constexpr (is_vector<T>) {
     YamlNode list = yaml_node(YamlNode::Kind::Sequence, {});
-    for (const typename T::value_type item : value) {
-      list.items.push_back(yaml_of(item));
+    for (const auto& item : value) {
+      list.items.push_back(yaml_of<typename T::value_type>(item));
     }
     return list;
   } else if constexpr (is_map<T>) {
