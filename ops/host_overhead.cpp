@@ -2,6 +2,25 @@
 
 namespace lockstep {
 
+void OperatorOverhead::check() const {
+  const Seconds none{0};
+  if (before_first_launch < none) throw FieldError("before_first_launch", "must not be negative");
+  if (after_last_launch < none) throw FieldError("after_last_launch", "must not be negative");
+  if (between_launches < none) throw FieldError("between_launches", "must not be negative");
+  if (without_launch < none) throw FieldError("without_launch", "must not be negative");
+}
+
+void HostOverheads::check() const {
+  if (between_operators < Seconds{0}) throw FieldError("between_operators", "must not be negative");
+  if (synchronize_return < Seconds{0}) throw FieldError("synchronize_return", "must not be negative");
+  if (!runtime_calls.contains(RuntimeCall::LaunchKernel)) {
+    throw FieldError("runtime_calls", "launch_kernel is missing: calls not listed cost as much as it");
+  }
+  for (const auto& [call, duration] : runtime_calls) {
+    if (duration < Seconds{0}) throw FieldError("runtime_calls", name_of(call) + " must not be negative");
+  }
+}
+
 const OperatorOverhead& HostOverheads::of(std::string_view operator_name) const {
   const auto found = operators.find(operator_name);
   return found == operators.end() ? fallback : found->second;

@@ -3,10 +3,13 @@
 /// @file
 /// What the host spends around kernel launches: the T1-T5 of Lin et al. (arXiv 2201.07821, sec. III).
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "base/parameters.hpp"
 #include "base/units.hpp"
 
 namespace lockstep {
@@ -22,16 +25,39 @@ enum class RuntimeCall : std::uint8_t {
   Synchronize,
 };
 
+constexpr auto names_of(RuntimeCall) {
+  return std::to_array<EnumName<RuntimeCall>>({{RuntimeCall::LaunchKernel, "launch_kernel"},
+                                               {RuntimeCall::MemcpyAsync, "memcpy"},
+                                               {RuntimeCall::MemsetAsync, "memset"},
+                                               {RuntimeCall::EventRecord, "event_record"},
+                                               {RuntimeCall::StreamWaitEvent, "stream_wait_event"},
+                                               {RuntimeCall::LaunchCollective, "launch_collective"},
+                                               {RuntimeCall::Synchronize, "synchronize"}});
+}
+
 /// Overheads of one operator.
 struct OperatorOverhead {
   Seconds before_first_launch;  ///< T2
   Seconds after_last_launch;    ///< T3
   Seconds between_launches;     ///< T5
   Seconds without_launch;       ///< whole duration of the operator when it launches nothing
+
+  template <class Visitor>
+  static void describe(Visitor& key, OperatorOverhead& of) {
+    key.required("before_first_launch", of.before_first_launch,
+                 "T2: from its start to its first launch call");
+    key.required("after_last_launch", of.after_last_launch, "T3: from its last launch call to its end");
+    key.required("between_launches", of.between_launches, "T5: between two launch calls");
+    key.required("without_launch", of.without_launch, "T5: its whole duration where it launches nothing");
+  }
+  /// @throws FieldError for a negative duration
+  void check() const;
 };
 
 /// One host (CPU, Python and framework version) as measured.
 struct HostOverheads {
+  static constexpr const char* kConfigKind = "hosts";
+
   std::string name;
   std::string source;
   Seconds between_operators;                                       ///< T1
@@ -40,8 +66,27 @@ struct HostOverheads {
   std::map<RuntimeCall, Seconds> runtime_calls;                    ///< T4
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
 
+  /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
+
+  /// T4 of a call; of one that is not listed, that of a kernel launch.
+  /// @throws std::out_of_range when not even that is listed
   [[nodiscard]] Seconds duration_of(RuntimeCall call) const;
+
+  template <class Visitor>
+  static void describe(Visitor& key, HostOverheads& host) {
+    key.required("name", host.name, "identifier used by cluster files");
+    key.required("source", host.source,
+                 "where the figures come from and how the profiler's cost was removed");
+    key.required("between_operators", host.between_operators, "T1: between two outermost operators");
+    key.required("runtime_calls", host.runtime_calls, "T4: duration of a runtime call, by kind");
+    key.required("synchronize_return", host.synchronize_return,
+                 "from the awaited moment until the host goes on");
+    key.required("fallback", host.fallback, "operators that are not listed");
+    key.optional("operators", host.operators, {}, "by PyTorch's name, e.g. aten::linear");
+  }
+  /// @throws FieldError for a negative duration or a missing launch_kernel
+  void check() const;
 };
 
 }  // namespace lockstep

@@ -45,4 +45,4 @@ fi
 echo "packages: installing ${missing[*]}"
 as_root+=(env DEBIAN_FRONTEND=noninteractive)
 "${as_root[@]}" apt-get update --quiet=2 </dev/null
-"${as_root[@]}" apt-get install --yes --quiet=2 --no-install-recommends "${missing[@]}" </dev/null
+"${as_root[@]}" apt-get install --yes --quiet=2 --no-install-recommends "${missing[@]}" </dev/null >/dev/null

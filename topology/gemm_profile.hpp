@@ -30,11 +30,11 @@ struct GemmProfile {
   std::string source;
   bool calibrated = false;  ///< fitted to measurements on this GPU model, not taken from a relative
   std::vector<GemmTile> tiles;
-  double fixed_depth = 12;   ///< prologue and epilogue of a tile, in columns of A
-  double half_warps = 1;     ///< resident warps at which an SM reaches half its rate
-  double memory = 0.8;       ///< of the DRAM bandwidth that operands and result stream at
-  Seconds fixed{3e-6};       ///< launch to first tile and last tile to end
-  int largest_split = 1;     ///< parts into which k may be split
+  double fixed_depth = 12;  ///< prologue and epilogue of a tile, in columns of A
+  double half_warps = 1;    ///< resident warps at which an SM reaches half its rate
+  double memory = 0.8;      ///< of the DRAM bandwidth that operands and result stream at
+  Seconds fixed{3e-6};      ///< launch to first tile and last tile to end
+  int largest_split = 1;    ///< parts into which k may be split
 
   template <class Visitor>
   static void describe(Visitor& key, GemmProfile& gemm) {

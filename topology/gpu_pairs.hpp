@@ -25,6 +25,6 @@ struct PairSummary {
 
 /// Classes of the routes (flow 0) from at most @p most_sources GPUs - the first eight and others evenly
 /// spread - to all.
-[[nodiscard]] PairSummary gpu_pair_classes(const Fabric& fabric, std::size_t most_sources = 64);
+[[nodiscard]] PairSummary gpu_pair_classes(const Fabric& fabric, std::size_t most_sources = 16);
 
 }  // namespace lockstep

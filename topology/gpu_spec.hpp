@@ -66,11 +66,11 @@ struct GpuSpec {
   Bytes l2_size;
   BytesPerSecond l2_bandwidth;  ///< of reads that hit
   Bytes shared_memory_per_sm;
-  int copy_engines = 2;         ///< copies in flight at a time beside kernels
-  Seconds launch_to_start{};    ///< from the end of the launch call until an idle stream starts the kernel
-  Seconds kernel_gap{};         ///< between two kernels queued on one stream
-  Seconds kernel_minimum{};     ///< duration of a kernel that does next to nothing
-  int launch_queue = 1024;      ///< launches in flight before the launch call blocks
+  int copy_engines = 2;       ///< copies in flight at a time beside kernels
+  Seconds launch_to_start{};  ///< from the end of the launch call until an idle stream starts the kernel
+  Seconds kernel_gap{};       ///< between two kernels queued on one stream
+  Seconds kernel_minimum{};   ///< duration of a kernel that does next to nothing
+  int launch_queue = 1024;    ///< launches in flight before the launch call blocks
   HostCopyRates host_copy;
   CommunicationShare communication;
   Named<KernelEfficiency> efficiency;

@@ -13,22 +13,22 @@ struct KernelEfficiency {
 
   std::string name;
   std::string source;
-  bool calibrated = false;         ///< memory fractions measured on this GPU model, not on a relative
-  double memory = 0.85;            ///< of the DRAM bandwidth: kernels that stream
-  double writes = 0.65;            ///< of streaming: kernels that only write
-  double softmax = 0.75;           ///< of streaming
-  double layer_norm = 0.65;        ///< of streaming
-  double concatenation = 0.79;     ///< of streaming
-  double transposition = 0.6;      ///< of streaming
-  double random_rows = 0.95;       ///< of streaming: embedding rows read
-  double scattered_update = 0.79;  ///< of streaming: embedding rows read, changed and written
-  Seconds row_latency{0.6e-6};     ///< between dependent rows of one bag
-  Seconds gather_latency{6e-6};    ///< of a kernel that gathers by index, however small
+  bool calibrated = false;          ///< memory fractions measured on this GPU model, not on a relative
+  double memory = 0.85;             ///< of the DRAM bandwidth: kernels that stream
+  double writes = 0.65;             ///< of streaming: kernels that only write
+  double softmax = 0.75;            ///< of streaming
+  double layer_norm = 0.65;         ///< of streaming
+  double concatenation = 0.79;      ///< of streaming
+  double transposition = 0.6;       ///< of streaming
+  double random_rows = 0.95;        ///< of streaming: embedding rows read
+  double scattered_update = 0.79;   ///< of streaming: embedding rows read, changed and written
+  Seconds row_latency{0.6e-6};      ///< between dependent rows of one bag
+  Seconds gather_latency{6e-6};     ///< of a kernel that gathers by index, however small
   Seconds reduction_latency{5e-6};  ///< of the smallest reduction
-  double attention = 0.55;         ///< of the tensor peak: flash attention, forward, long sequences
-  GemmProfile fp32;                ///< single products on CUDA cores
+  double attention = 0.55;          ///< of the tensor peak: flash attention, forward, long sequences
+  GemmProfile fp32;                 ///< single products on CUDA cores
   GemmProfile fp32_batched;
-  GemmProfile tensor;              ///< products on tensor cores, single or batched
+  GemmProfile tensor;  ///< products on tensor cores, single or batched
 
   template <class Visitor>
   static void describe(Visitor& key, KernelEfficiency& of) {

@@ -1,14 +1,26 @@
 #include "topology/read_cluster.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
+#include "base/suggest.hpp"
 #include "base/yaml_reader.hpp"
 
 namespace lockstep {
 
 ClusterSpec read_cluster(const std::string& text, const ConfigPath& configs) {
   const auto has = [&](const char* kind) { return std::ranges::count(configs.names(kind), text) > 0; };
-  const bool one_node = !is_path(text) && !has(ClusterSpec::kConfigKind) && has(NodeSpec::kConfigKind);
+  const bool is_cluster =
+      is_path(text) || has(ClusterSpec::kConfigKind) || text.find(' ') != std::string::npos;
+  const bool one_node = !is_cluster && has(NodeSpec::kConfigKind);
+  if (!is_cluster && !one_node) {
+    std::vector<std::string> known = configs.names(ClusterSpec::kConfigKind);
+    std::ranges::copy(configs.names(NodeSpec::kConfigKind), std::back_inserter(known));
+    throw InputError{
+        {"command line", 0, 0},
+        "there is no '" + text + "' in configs/clusters or configs/nodes" + did_you_mean(text, known)};
+  }
   Reading reading{configs};
   Named<ClusterSpec> cluster;
   const YamlNode scalar =

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+// GCC 12 sees uninitialised members in Boost.Optional at -O3 that are never read.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphviz.hpp>
 #include <sstream>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -15,16 +16,7 @@ constexpr std::size_t kRoom = 1024;
 
 /// Nearest nanosecond. Monotone, so slices that nest or follow each other still do.
 std::int64_t nanoseconds(double seconds) {
-  return static_cast<std::int64_t>(seconds * 1e9 + 0.5);
-}
-
-/// `pid`s of hosts start here, above all GPUs' (which are ranks or device ordinals).
-std::uint64_t first_host_pid(std::size_t ranks) {
-  std::uint64_t first = 1000;
-  while (first < ranks) {
-    first *= 10;
-  }
-  return first;
+  return std::llround(seconds * 1e9);
 }
 
 /// `DIR/timeline.json.gz` -> `DIR/timeline.rank07.json.gz`, digits as the largest rank needs.
@@ -87,12 +79,9 @@ void ChromeTraceWriter::open_files(std::span<const Vertex> vertices) {
   constexpr std::size_t kMostBlock = std::size_t{1} << 20;
   constexpr std::size_t kLeastBlock = std::size_t{8} << 10;
   constexpr std::size_t kAllBlocks = std::size_t{128} << 20;
-  const std::uint64_t first_pid = first_host_pid(job_.ranks.size());
-  std::vector<RankLanes> all;
-  for (const std::uint32_t rank : options_.ranks) {
-    const auto device = static_cast<std::uint32_t>(vertices[job_.ranks[rank].gpu].index);
-    all.push_back({rank, first_pid + rank, options_.file_per_rank ? device : rank, device});
-    lanes_[rank].ids = all.back();
+  const std::vector<RankLanes> all = lanes_of(job_, vertices, options_.ranks, options_.file_per_rank);
+  for (const RankLanes& lanes : all) {
+    lanes_[lanes.rank].ids = lanes;
   }
   if (!options_.file_per_rank) {
     open_file(options_.path, vertices, all, kMostBlock);
@@ -170,8 +159,8 @@ void ChromeTraceWriter::write_runtime(const TimelineSpan& span, Lane& lane) {
   const std::string* head = &runtime_head(instruction.op);
   if (instruction.op == Opcode::Launch) {
     const RankAssignment& rank = job_.ranks[span.rank];
-    head = lane.text->launch_heads[instruction.per_rank ? rank.kernel_slots[instruction.operand]
-                                                        : instruction.operand];
+    head = &lane.text->launch_heads[instruction.per_rank ? rank.kernel_slots[instruction.operand]
+                                                         : instruction.operand];
   }
   const std::int64_t start = nanoseconds(span.start);
   JsonCursor json{lane.file->reserve(head->size() + kRoom)};

@@ -56,7 +56,27 @@ void add_lanes(Metadata& metadata, const RankLanes& lanes, const Program& progra
   }
 }
 
+/// `pid`s of hosts start here, above all GPUs' (which are ranks or device ordinals).
+std::uint64_t first_host_pid(std::size_t ranks) {
+  std::uint64_t first = 1000;
+  while (first < ranks) {
+    first *= 10;
+  }
+  return first;
+}
+
 }  // namespace
+
+std::vector<RankLanes> lanes_of(const Job& job, std::span<const Vertex> vertices,
+                                std::span<const std::uint32_t> ranks, bool file_per_rank) {
+  const std::uint64_t first_pid = first_host_pid(job.ranks.size());
+  std::vector<RankLanes> lanes;
+  for (const std::uint32_t rank : ranks) {
+    const auto device = static_cast<std::uint32_t>(vertices[job.ranks[rank].gpu].index);
+    lanes.push_back({rank, first_pid + rank, file_per_rank ? device : rank, device});
+  }
+  return lanes;
+}
 
 std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread) {
   constexpr std::uint64_t kThreadsOfAProcess = 1000;  // a program has at most 256

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ops/job.hpp"
 #include "topology/fabric.hpp"
@@ -19,6 +20,11 @@ struct RankLanes {
   std::uint64_t gpu_pid = 0;
   std::uint32_t device = 0;  ///< GPU ordinal in its node
 };
+
+/// Lanes of @p ranks. Hosts have pids from 1000 on (10,000, ... where there are more ranks than that); GPUs
+/// that of their rank, or their ordinal where each rank has a file of its own.
+[[nodiscard]] std::vector<RankLanes> lanes_of(const Job& job, std::span<const Vertex> vertices,
+                                              std::span<const std::uint32_t> ranks, bool file_per_rank);
 
 /// The tid of a host thread: the main thread's is its pid, as on Linux.
 [[nodiscard]] std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <variant>
 #include <vector>
@@ -11,33 +12,32 @@
 namespace lockstep {
 namespace {
 
-/// Names of element types: c10::ScalarType's, NCCL's in kernel names, and ours.
+/// Names of element types: c10::ScalarType's, and NCCL's in kernel names.
 struct TypeName {
   std::string_view scalar;
   std::string_view nccl;
-  std::string_view ours;
 };
 
 TypeName type_name(DataType type) {
   switch (type) {
     case DataType::FP32:
-      return {"Float", "f32", "fp32"};
+      return {"Float", "f32"};
     case DataType::TF32:
-      return {"Float", "f32", "tf32"};
+      return {"Float", "f32"};
     case DataType::FP16:
-      return {"Half", "f16", "fp16"};
+      return {"Half", "f16"};
     case DataType::BF16:
-      return {"BFloat16", "bf16", "bf16"};
+      return {"BFloat16", "bf16"};
     case DataType::FP8:
-      return {"Float8_e4m3fn", "f8e4m3", "fp8"};
+      return {"Float8_e4m3fn", "f8e4m3"};
     case DataType::INT32:
-      return {"Int", "i32", "int32"};
+      return {"Int", "i32"};
     case DataType::INT64:
-      return {"Long", "i64", "int64"};
+      return {"Long", "i64"};
     case DataType::BOOL:
-      return {"Bool", "u8", "bool"};
+      return {"Bool", "u8"};
   }
-  return {"Byte", "u8", "byte"};
+  return {"Byte", "u8"};
 }
 
 /// Names of a collective: torch.distributed's in `args`, NCCL's in kernel names. A barrier is an all-reduce
@@ -72,77 +72,8 @@ CollectiveName collective_name(const CollectiveCall& call) {
   return {"unknown", "Unknown", false};
 }
 
-std::string_view direction_name(Direction direction) {
-  return direction == Direction::Forward ? "forward" : "backward";
-}
-
 std::uint64_t whole(double value) {
   return static_cast<std::uint64_t>(std::llround(value));
-}
-
-template <class... Alternatives>
-struct Match : Alternatives... {
-  using Alternatives::operator()...;
-};
-template <class... Alternatives>
-Match(Alternatives...) -> Match<Alternatives...>;
-
-std::string table_members(const EmbeddingBags& bags) {
-  std::int64_t rows = 0;
-  double lookups = 0;
-  for (const EmbeddingTable& table : bags.tables) {
-    rows += table.rows;
-    lookups += table.pooling_factor * static_cast<double>(bags.batch);
-  }
-  return fmt::format(R"("tables":{},"batch":{},"rows":{},"lookups":{},"direction":"{}",)", bags.tables.size(),
-                     bags.batch, rows, whole(lookups), direction_name(bags.direction));
-}
-
-std::string work_members(const KernelWork& work) {
-  return std::visit(
-      Match{
-          [](const Gemm& g) {
-            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",)", g.batch, g.m, g.n,
-                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N');
-          },
-          [](const Pointwise& p) {
-            return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);
-          },
-          [](const Reduction& r) {
-            return fmt::format(R"("rows":{},"columns":{},"across rows":{},)", r.rows, r.columns,
-                               r.across_rows);
-          },
-          [](const Concat& c) { return fmt::format(R"("elements":{},"pieces":{},)", c.elements, c.pieces); },
-          [](const Transpose& t) {
-            return fmt::format(R"("batch":{},"rows":{},"columns":{},)", t.batch, t.rows, t.columns);
-          },
-          [](const TriangularIndex& t) {
-            return fmt::format(R"("batch":{},"n":{},"direction":"{}",)", t.batch, t.n,
-                               direction_name(t.direction));
-          },
-          [](const Softmax& s) {
-            return fmt::format(R"("rows":{},"columns":{},"direction":"{}",)", s.rows, s.columns,
-                               direction_name(s.direction));
-          },
-          [](const LayerNorm& n) { return fmt::format(R"("rows":{},"columns":{},)", n.rows, n.columns); },
-          [](const FlashAttention& a) {
-            return fmt::format(
-                R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"direction":"{}",)", a.batch,
-                a.heads, a.queries, a.keys, a.head_size, direction_name(a.direction));
-          },
-          [](const EmbeddingBags& b) { return table_members(b); },
-          [](const IndexSelect& i) {
-            return fmt::format(R"("rows":{},"picks":{},"columns":{},"direction":"{}",)", i.table_rows,
-                               i.picks, i.columns, direction_name(i.direction));
-          },
-          [](const OptimizerUpdate& o) {
-            return fmt::format(R"("parameters":{},"tensors":{},)", o.parameters, o.tensors);
-          },
-          [](const Memcpy& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
-          [](const Memset& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
-          [](const Timed&) { return std::string{}; },
-      },
-      work);
 }
 
 std::string copy_name(const Memcpy& copy) {
@@ -161,14 +92,17 @@ std::string copy_name(const Memcpy& copy) {
 }  // namespace
 
 bool names_operator(std::string_view range_name) {
-  if (range_name.starts_with("##") || range_name.find('#') != std::string_view::npos) {
+  if (range_name.find('#') != std::string_view::npos) {
     return false;
   }
-  const std::size_t stem = range_name.find_last_not_of("0123456789");
-  const bool autograd_node =
-      stem != std::string_view::npos && range_name.substr(0, stem + 1).ends_with("Backward");
-  return autograd_node || range_name.find("::") != std::string_view::npos ||
-         range_name == "record_param_comms";
+  if (range_name.find("::") != std::string_view::npos || range_name == "record_param_comms") {
+    return true;
+  }
+  const auto is_letter_or_digit = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !range_name.empty() && std::isupper(static_cast<unsigned char>(range_name.front())) != 0 &&
+         std::all_of(range_name.begin(), range_name.end(), is_letter_or_digit);
 }
 
 RuntimeName runtime_name(Opcode op, const KernelCall* kernel) {
@@ -216,10 +150,6 @@ std::string slice_name(const CollectiveCall& call, NcclNames names) {
   // generate.py).
   return name.reduces ? fmt::format("{}_{}_Sum_{}", prefix, name.nccl, type_name(call.type).nccl)
                       : fmt::format("{}_{}", prefix, name.nccl);
-}
-
-std::string shape_members(const KernelCall& kernel) {
-  return work_members(kernel.work) + fmt::format(R"("type":"{}",)", type_name(kernel.type).ours);
 }
 
 std::string collective_members(const CollectiveCall& call) {

@@ -20,9 +20,9 @@ enum class NcclNames : std::uint8_t {
   Kernel,     ///< `ncclKernel_AllReduce_Sum_f32`: NCCL < 2.19, and what HTA's straggler analysis looks for
 };
 
-/// A host range is a `cpu_op` when its name is that of an operator or autograd node (`aten::mm`,
-/// `AddmmBackward0`), else a `user_annotation` (`## forward ##`, `Optimizer.step#SGD.step`,
-/// `nccl:all_reduce`).
+/// A host range is a `cpu_op` when its name is that of an operator (`aten::mm`) or of an autograd node or
+/// function, a class (`AddmmBackward0`, `LookupFunction`); else a `user_annotation` (`## forward ##`,
+/// `Optimizer.step#SGD.step`, `nccl:all_reduce`, `DistributedDataParallel.forward`).
 [[nodiscard]] bool names_operator(std::string_view range_name);
 
 /// What the profiler shows of a CUDA runtime call. `cbid` is CUPTI's number of it (cupti_runtime_cbid.h, as
@@ -42,11 +42,8 @@ struct RuntimeName {
 [[nodiscard]] std::string slice_name(const KernelCall& kernel);
 [[nodiscard]] std::string slice_name(const CollectiveCall& call, NcclNames names);
 
-/// `"m":128,"n":64,...,` : shapes and sizes as members of `args`, each followed by a comma.
-[[nodiscard]] std::string shape_members(const KernelCall& kernel);
-
-/// "Collective name", "dtype" and split sizes likewise. Element counts follow from the group
-/// (message_elements).
+/// "Collective name", "dtype" and split sizes as members of `args`, each followed by a comma. Element counts
+/// follow from the group (message_elements).
 [[nodiscard]] std::string collective_members(const CollectiveCall& call);
 
 /// "In msg nelems" and "Out msg nelems": elements of the tensors that a rank passes to the collective.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "traces/json_text.hpp"
+#include "traces/kernel_shapes.hpp"
 
 namespace lockstep {
 namespace {
@@ -33,16 +34,6 @@ RuntimeHeads make_runtime_heads() {
   heads[static_cast<std::size_t>(Opcode::Await)] =
       slice_head("user_annotation", "wait for another thread", R"("External id":)");
   return heads;
-}
-
-const std::string& launch_head(const KernelCall& kernel) {
-  static const std::string copy = runtime_slice({"cudaMemcpyAsync", 41});
-  static const std::string set = runtime_slice({"cudaMemsetAsync", 51});
-  const std::string_view category = category_of(kernel);
-  if (category == "kernel") {
-    return runtime_head(Opcode::Launch);
-  }
-  return category == "gpu_memcpy" ? copy : set;
 }
 
 }  // namespace
@@ -77,7 +68,7 @@ ProgramText::ProgramText(const Program& program, const RankAssignment& rank, Ncc
   for (const KernelCall& kernel : program.kernels) {
     kernels.push_back(
         slice_head(category_of(kernel), slice_name(kernel), shape_members(kernel) + R"("context":1,)"));
-    launch_heads.push_back(&launch_head(kernel));
+    launch_heads.push_back(runtime_slice(runtime_name(Opcode::Launch, &kernel)));
   }
   for (const CollectiveCall& call : program.collectives) {
     collectives.push_back(

@@ -37,10 +37,10 @@ class ProgramText {
     return places_[thread][instruction];
   }
 
-  std::vector<std::string> kernels;              ///< heads by kernel, ready for more `args`
-  std::vector<std::string> collectives;          ///< likewise by collective
-  std::vector<std::string> ranges;               ///< heads by name, up to the external id
-  std::vector<const std::string*> launch_heads;  ///< by kernel: the runtime call that launches it
+  std::vector<std::string> kernels;       ///< heads by kernel, ready for more `args`
+  std::vector<std::string> collectives;   ///< likewise by collective
+  std::vector<std::string> ranges;        ///< heads by name, up to the external id
+  std::vector<std::string> launch_heads;  ///< by kernel: the runtime call that launches it
   std::vector<StreamText> streams;
   std::vector<std::uint32_t> collectives_per_step;  ///< by group
   std::uint32_t scopes_per_step = 0;                ///< external ids of a step: 1 ... scopes_per_step

@@ -28,9 +28,10 @@ std::span<const LinkId> NvLinks::bundle_of(const LinkId& link) const {
   if (links_[link].kind != LinkKind::NvLink) {
     return {&link, 1};
   }
-  const auto found = std::ranges::equal_range(leaving(links_[link].from), links_[link].to, {},
-                                              [this](LinkId other) { return links_[other].to; });
-  return {found.begin(), found.end()};
+  const auto neighbours = leaving(links_[link].from);
+  const auto end_of = [this](LinkId other) { return links_[other].to; };
+  return {std::ranges::lower_bound(neighbours, links_[link].to, {}, end_of),
+          std::ranges::upper_bound(neighbours, links_[link].to, {}, end_of)};
 }
 
 }  // namespace lockstep

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/collectives/comm_route.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -70,7 +72,7 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
   for (const ChannelEdge& edge : traffic) {
     const auto src = static_cast<std::size_t>(edge.src);
     const auto dst = static_cast<std::size_t>(edge.dst);
-    const Route route = fabric.route(members[src], members[dst], edge.channel);
+    const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
     hop.latency = std::max(hop.latency, route.latency);

@@ -27,7 +27,7 @@ struct RoutedTraffic {
   double busiest_member = 0;  ///< most that leaves or enters one member
 };
 
-/// Routes every edge by Fabric::route(src, dst, channel); parallel NVLinks share what crosses one of them.
+/// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them.
 [[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
                                           std::span<const VertexId> members, const GroupLayout& layout,
                                           std::vector<ChannelEdge> traffic);

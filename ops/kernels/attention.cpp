@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kRowsPerTile = 128;  // FlashAttention-2's block of queries (arXiv 2307.08691, section 3.3)
-constexpr double kBackwardFlops = 2.5;       // five products against two (same, section 4.1)
+constexpr double kRowsPerTile = 128;    // FlashAttention-2's block of queries (arXiv 2307.08691, section 3.3)
+constexpr double kBackwardFlops = 2.5;  // five products against two (same, section 4.1)
 constexpr double kBackwardEfficiency = 0.8;  // A100: 170 to 190 TFLOPS against 200 to 230 (same, section 4.1)
 
 /// Tensors of queries or keys that one pass reads and writes.
@@ -22,7 +22,9 @@ constexpr Passes kBackward{3, 2, 1, 2};  // Q, O, dO; K, V; dQ; dK, dV
 
 }  // namespace
 
-std::string FlashAttentionModel::name() const { return "flash attention: tiles over the SMs, roofline"; }
+std::string FlashAttentionModel::name() const {
+  return "flash attention: tiles over the SMs, roofline";
+}
 
 Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<FlashAttention>(call.work);

@@ -32,14 +32,17 @@ Prediction copied(const Memcpy& work, const GpuSpec& gpu) {
 
 }  // namespace
 
-std::string CopyModel::name() const { return "copy: streaming bandwidth"; }
+std::string CopyModel::name() const {
+  return "copy: streaming bandwidth";
+}
 
 Prediction CopyModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   if (const auto* concat = std::get_if<Concat>(&call.work)) {
     const Bytes pieces = size_of(call.type) * static_cast<double>(concat->elements);
     return moved(pieces, pieces, gpu.efficiency->concatenation, 0.2, gpu);
   }
-  if (const auto* transpose = std::get_if<Transpose>(&call.work)) return transposed(*transpose, call.type, gpu);
+  if (const auto* transpose = std::get_if<Transpose>(&call.work))
+    return transposed(*transpose, call.type, gpu);
   if (const auto* copy = std::get_if<Memcpy>(&call.work)) return copied(*copy, gpu);
   return moved(Bytes{0}, std::get<Memset>(call.work).size, 1, 0.15, gpu);
 }

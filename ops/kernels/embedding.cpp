@@ -15,7 +15,9 @@ constexpr double kBagBytes = 96;    // table offset (32) and bag offsets (64), L
 constexpr double kUsable = 0.9;     // of the level-2 cache, Lin et al.
 constexpr double kWarpsPerSm = 45;  // 64 at 71 % occupancy, Lin et al.
 
-double sectors(double bytes) { return std::ceil(bytes / kSector) * kSector; }
+double sectors(double bytes) {
+  return std::ceil(bytes / kSector) * kSector;
+}
 
 /// What all tables of a call move, in bytes, and how long the longest bag makes its warp wait.
 struct Load {
@@ -68,15 +70,17 @@ void add(const EmbeddingTable& table, const EmbeddingBags& work, double element,
 
 }  // namespace
 
-std::string EmbeddingBagsModel::name() const { return "embedding bags: level-2 hit rate, roofline"; }
+std::string EmbeddingBagsModel::name() const {
+  return "embedding bags: level-2 hit rate, roofline";
+}
 
 Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<EmbeddingBags>(call.work);
   const KernelEfficiency& reached = *gpu.efficiency;
   const double warps = kWarpsPerSm * gpu.sm_count;
   const double bags = static_cast<double>(work.batch) * static_cast<double>(work.tables.size());
-  const double at_a_time = std::clamp(std::ceil(warps / std::max<double>(1, static_cast<double>(work.batch))), 1.0,
-                                      std::max<double>(1, static_cast<double>(work.tables.size())));
+  const double at_a_time = std::clamp(std::ceil(warps / std::max<double>(1, static_cast<double>(work.batch))),
+                                      1.0, std::max<double>(1, static_cast<double>(work.tables.size())));
   Load load;
   bool in_range = true;
   for (const EmbeddingTable& table : work.tables) {

@@ -17,15 +17,17 @@ namespace lockstep {
 ///   backward    DRAM: 2 d (row + optimizer state) + batch * (row + 96 + sectors of indices);
 ///               level 2: N gradient rows
 ///   latency     longest pooling factor * row_latency * max(1, bags / (45 warps * SMs))
-///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update), level 2 / L2 bandwidth, latency)
+///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update), level 2 / L2 bandwidth,
+///   latency)
 ///
 /// *Assumes* uniform indices unless a reuse factor is given; one warp per bag that waits for every row; the
 /// kernels that sort the indices before backward are separate calls.
 /// *Valid for* dimension 16 to 512.
-/// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code, with
-/// these repairs: the level-2 bandwidth is the GPU's measured one instead of a function whose constants are lost;
-/// reuse comes from the data where it is known; backward updates each distinct row once (FBGEMM sorts) instead of
-/// a falling product over look-ups. Latency of a bag: ../shared/data/embedding/v100_dlrm8_embedding_costs.csv.
+/// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code,
+/// with these repairs: the level-2 bandwidth is the GPU's measured one instead of a function whose constants
+/// are lost; reuse comes from the data where it is known; backward updates each distinct row once (FBGEMM
+/// sorts) instead of a falling product over look-ups. Latency of a bag:
+/// ../shared/data/embedding/v100_dlrm8_embedding_costs.csv.
 class EmbeddingBagsModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -54,8 +54,7 @@ Seconds best_time(const Shape& product, const GemmProfile& profile, const GpuSpe
     const Seconds memory =
         size_of(type) * (product.batch * ((product.m + product.n) * product.k + results)) / dram;
     for (const GemmTile& tile : profile.tiles) {
-      const Seconds compute =
-          compute_time(part, tile, split, profile.half_warps, gpu.sm_count, sm_peak);
+      const Seconds compute = compute_time(part, tile, split, profile.half_warps, gpu.sm_count, sm_peak);
       best = std::min(best, std::max(compute, memory) + profile.fixed * (split == 1 ? 1 : kSplitLaunch));
     }
   }
@@ -64,7 +63,9 @@ Seconds best_time(const Shape& product, const GemmProfile& profile, const GpuSpe
 
 }  // namespace
 
-std::string GemmModel::name() const { return "gemm: tiles in waves over the SMs, roofline"; }
+std::string GemmModel::name() const {
+  return "gemm: tiles in waves over the SMs, roofline";
+}
 
 Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& gemm = std::get<Gemm>(call.work);

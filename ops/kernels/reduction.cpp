@@ -10,7 +10,9 @@ constexpr double kTreesAcrossRows = 1.6;  // 10.2 us of the smallest sum across 
 
 }  // namespace
 
-std::string ReductionModel::name() const { return "reduction: roofline"; }
+std::string ReductionModel::name() const {
+  return "reduction: roofline";
+}
 
 Prediction ReductionModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<Reduction>(call.work);

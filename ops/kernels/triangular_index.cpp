@@ -7,11 +7,13 @@ namespace lockstep {
 namespace {
 
 constexpr Seconds kScatterLatency{2.3e-6};  // see the class
-constexpr double kResidentWarps = 64;       // of an SM, compute capability 6.0 to 9.0 (CUDA Programming Guide)
+constexpr double kResidentWarps = 64;  // of an SM, compute capability 6.0 to 9.0 (CUDA Programming Guide)
 
 }  // namespace
 
-std::string TriangularIndexModel::name() const { return "triangular index: gathered roofline"; }
+std::string TriangularIndexModel::name() const {
+  return "triangular index: gathered roofline";
+}
 
 Prediction TriangularIndexModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<TriangularIndex>(call.work);

@@ -6,6 +6,7 @@
 #include "base/parameters.hpp"
 #include "ops/workload/dlrm_spec.hpp"
 #include "ops/workload/framework_spec.hpp"
+#include "ops/workload/transformer_spec.hpp"
 
 namespace lockstep {
 
@@ -17,6 +18,7 @@ struct ModelSpec {
   std::string source;
   FrameworkSpec framework;
   std::optional<DlrmSpec> dlrm;
+  std::optional<TransformerSpec> transformer;
 
   template <class Visitor>
   static void describe(Visitor& key, ModelSpec& model) {
@@ -24,11 +26,12 @@ struct ModelSpec {
     key.required("source", model.source, "where the figures come from");
     key.optional("framework", model.framework, FrameworkSpec{}, "the PyTorch version's ways");
     key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
+    key.optional("transformer", model.transformer, std::nullopt, "a GPT or BERT");
   }
 
   void check() const {
-    if (!dlrm) {
-      throw FieldError{"name", "a model is described by 'dlrm:'"};
+    if (dlrm.has_value() == transformer.has_value()) {
+      throw FieldError{"name", "a model is described by either 'dlrm:' or 'transformer:'"};
     }
   }
 };

@@ -18,7 +18,9 @@ struct TrainingSetup {
   FrameworkSpec framework;
   ParallelismSpec parallelism;
   HostOverheads host;
-  Seconds data_loading;               ///< host time at the start of each step
+  Seconds data_loading;           ///< host time at the start of each step
+  int gradient_accumulation = 1;  ///< micro-batches per step
+  bool clip_gradients = false;
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
 };

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "ops/workload/dlrm.hpp"
+#include "ops/workload/transformer.hpp"
 
 namespace lockstep {
 
@@ -26,9 +27,16 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .parallelism = parallelism,
                             .host = host,
                             .data_loading = workload.data_loading,
+                            .gradient_accumulation = workload.gradient_accumulation,
+                            .clip_gradients = workload.clip_gradients,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks)};
-  return dlrm_job(model.dlrm.value(), setup);
+  if (model.dlrm) {
+    return dlrm_job(*model.dlrm, setup);
+  }
+  TransformerSpec transformer = model.transformer.value();
+  transformer.sequence = workload.sequence.value_or(transformer.sequence);
+  return transformer_job(transformer, setup);
 }
 
 }  // namespace lockstep

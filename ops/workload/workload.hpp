@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/named.hpp"
@@ -19,6 +20,9 @@ struct WorkloadSpec {
   Named<ModelSpec> model;
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
+  int gradient_accumulation = 1;
+  bool clip_gradients = false;
+  std::optional<std::int64_t> sequence;
   Seconds data_loading;
 
   template <class Visitor>
@@ -26,6 +30,10 @@ struct WorkloadSpec {
     key.required("model", workload.model, "a configuration of configs/models/, or one given in place");
     key.required("global_batch", workload.global_batch, "samples per step over all GPUs");
     key.optional("precision", workload.precision, Precision::FP32, "fp32, tf32, or autocast to fp16 or bf16");
+    key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
+                 "micro-batches per step; transformers only");
+    key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
+    key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("data_loading", workload.data_loading, Seconds{0},
                  "host time at the start of each step, not hidden by loader processes");
   }
@@ -33,6 +41,17 @@ struct WorkloadSpec {
   void check() const {
     if (global_batch < 1) {
       throw FieldError{"global_batch", "'global_batch' is at least 1"};
+    }
+    if (gradient_accumulation < 1) {
+      throw FieldError{"gradient_accumulation", "'gradient_accumulation' is at least 1"};
+    }
+    if (model->dlrm && (gradient_accumulation > 1 || clip_gradients || sequence)) {
+      throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};
+    }
+    if (sequence) {
+      TransformerSpec cut = model->transformer.value();
+      cut.sequence = *sequence;
+      cut.check();
     }
   }
 };

@@ -14,12 +14,40 @@ void cast_back(StepWriter& step, std::int64_t elements) {
   step.op("ToCopyBackward0", {kernels::cast(elements, product_type(step.precision()), DataType::FP32)});
 }
 
+/// Products of the gradients of the input (when asked for) and of the weight.
+void write_products(StepWriter& step, const LinearShape& shape, bool input_gradient, bool weight_first) {
+  const DataType type = product_type(step.precision());
+  const KernelCall weight = kernels::product(
+      {.batch = 1, .m = shape.out, .n = shape.in, .k = shape.rows, .transpose_a = true}, type);
+  step.program().begin(shape.bias ? "AddmmBackward0" : "MmBackward0");
+  if (weight_first) {
+    step.launch(weight);
+  }
+  if (input_gradient) {
+    step.launch(kernels::product({.batch = 1, .m = shape.rows, .n = shape.in, .k = shape.out}, type));
+  }
+  if (!weight_first) {
+    step.launch(weight);
+  }
+  step.program().end();
+}
+
+void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
+  step.op("aten::sum",
+          {kernels::reduce("sum", {.rows = shape.rows, .columns = shape.out, .across_rows = true},
+                           storage_type(step.precision()))});
+  if (is_mixed(step.precision())) {
+    cast_back(step, shape.out);
+  }
+  gradients.accumulate(shape.out);
+}
+
 }  // namespace
 
 void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input) {
   const DataType product = product_type(step.precision());
   ProgramBuilder& program = step.program();
-  program.begin("aten::linear");
+  program.begin(shape.weight_is_transposed ? "aten::linear" : "aten::addmm");
   if (is_mixed(step.precision())) {
     if (cast_input) {
       write_cast(step, shape.rows * shape.in);
@@ -34,37 +62,38 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
                                      {.reads = 0, .writes = 1, .flops = 0}));  // the bias, broadcast
   }
   step.launch(kernels::product(
-      {.batch = 1, .m = shape.rows, .n = shape.out, .k = shape.in, .transpose_b = true}, product));
+      {.batch = 1, .m = shape.rows, .n = shape.out, .k = shape.in, .transpose_b = shape.weight_is_transposed},
+      product));
   program.end();
 }
 
 void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
                      bool cast_input) {
-  const DataType product = product_type(step.precision());
   const bool mixed = is_mixed(step.precision());
-  ProgramBuilder& program = step.program();
-  program.begin(shape.bias ? "AddmmBackward0" : "MmBackward0");
-  if (input_gradient) {
-    step.launch(kernels::product({.batch = 1, .m = shape.rows, .n = shape.in, .k = shape.out}, product));
-  }
-  step.launch(kernels::product(
-      {.batch = 1, .m = shape.out, .n = shape.in, .k = shape.rows, .transpose_a = true}, product));
-  program.end();
+  write_products(step, shape, input_gradient, false);
   if (shape.bias) {
-    step.op("aten::sum",
-            {kernels::reduce("sum", {.rows = shape.rows, .columns = shape.out, .across_rows = true},
-                             storage_type(step.precision()))});
-    if (mixed) {
-      cast_back(step, shape.out);
-    }
-    gradients.accumulate(shape.out);
+    bias_backward(step, shape, gradients);
   }
-  step.op("TBackward0");
+  if (shape.weight_is_transposed) {
+    step.op("TBackward0");
+  }
   if (mixed) {
     cast_back(step, shape.in * shape.out);
   }
   gradients.accumulate(shape.in * shape.out);
   if (mixed && cast_input && input_gradient) {
+    cast_back(step, shape.rows * shape.in);
+  }
+}
+
+void tied_output_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
+  write_products(step, shape, true, true);
+  if (shape.bias) {
+    bias_backward(step, shape, gradients);
+  }
+  step.op("TBackward0");
+  if (is_mixed(step.precision())) {
+    cast_back(step, shape.in * shape.out);
     cast_back(step, shape.rows * shape.in);
   }
 }

@@ -11,9 +11,11 @@ namespace lockstep {
 struct LinearShape {
   std::int64_t rows = 0, in = 0, out = 0;
   bool bias = true;
+  bool weight_is_transposed = true;  ///< nn.Linear keeps [out, in]; Hugging Face's Conv1D [in, out]
 };
 
-/// aten::linear. In mixed precision the weight (and bias) are cast first, and the input when it is FP32.
+/// aten::linear (Conv1D: aten::addmm). In mixed precision the weight (and bias) are cast first, and the input
+/// when it is FP32.
 /// @param cast_input the input is FP32 in mixed precision
 void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input = false);
 
@@ -22,5 +24,9 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input 
 /// orders it.
 void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
                      bool cast_input = false);
+
+/// Backward of an output projection whose weight is also an embedding table: the weight's gradient waits for
+/// the embedding's and is accumulated with it.
+void tied_output_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients);
 
 }  // namespace lockstep

@@ -39,6 +39,16 @@ TEST(Presets, EveryNodeAndClusterCanBeBuilt) {
   EXPECT_GE(configs.names("nodes").size(), 13U);
 }
 
+TEST(Presets, HaveGpusThatAreDescribed) {
+  const ConfigPath configs = ConfigPath::standard();
+  for (const std::string& name : configs.names("nodes")) {
+    const Fabric fabric = machine(name + " x 1");
+    for (const VertexId id : fabric.gpus()) {
+      EXPECT_NO_THROW(static_cast<void>(configs.find("gpus", fabric.vertices()[id].model))) << name;
+    }
+  }
+}
+
 // nvidia-smi topo -m of a DGX-1V: NVLinks between pairs; every GPU has six.
 TEST(Presets, Dgx1vIsTheHybridCubeMesh) {
   constexpr int kLinks[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
@@ -87,7 +97,7 @@ TEST(Presets, Dgx2HasFullBisection) {
 TEST(Presets, NvSwitchNodesGiveEachGpuAllItsLinks) {
   EXPECT_NEAR(gigabytes(machine("dgx_a100 x 1"), "node0.gpu0", "node0.gpu7"), 12 * 25 * 0.9412, 0.01);
   EXPECT_NEAR(gigabytes(machine("dgx_h100 x 1"), "node0.gpu0", "node0.gpu7"), 18 * 26.5625 * 0.9412, 0.01);
-  EXPECT_EQ(machine("dgx_h200 x 1").vertices()[0].model, "h200");
+  EXPECT_EQ(machine("dgx_h200 x 1").vertices()[0].model, "h200_141gb");
 }
 
 TEST(Presets, TwoNodesOverOneNicOrEight) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -228,6 +229,43 @@ TEST_F(ChromeTrace, NamesEveryLane) {
     used.emplace(event["pid"], event["tid"]);
   }
   EXPECT_EQ(named, used);
+}
+
+TEST_F(ChromeTrace, RanksOfOneProgramMayDiffer) {
+  // Both ranks run one program; rank 1's kernel and collective are others, in a group of another name.
+  Program program;
+  program.streams = {"compute"};
+  program.groups = {"tensor"};
+  program.kernels = {{"small", DataType::FP32, Timed{}}, {"large", DataType::FP32, Timed{}}};
+  program.collectives = {{CollectiveKind::AllGather, DataType::FP16, 0, Bytes{1024}, {}, 0},
+                         {CollectiveKind::AllGather, DataType::FP16, 0, Bytes{4096}, {}, 0}};
+  Instruction launch, collective;
+  launch.op = Opcode::Launch;
+  collective.op = Opcode::Collective;
+  launch.per_rank = collective.per_rank = true;
+  program.threads = {{"main", {launch, collective}}};
+  Job job;
+  job.programs = {std::make_shared<const Program>(program)};
+  job.groups = {{"tensor0", {0}}, {"tensor1", {1}}};
+  job.ranks = {{0, 0, {0}, {0}, {0}}, {1, 0, {1}, {1}, {1}}};
+
+  ChromeTraceWriter writer{job, two_gpus(), options()};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    TimelineSpan kernel{1e-6, 2e-6, 1e-6, rank, 0, 1, 0, SpanKind::Kernel, 0, 0, 0};
+    TimelineSpan gather{2e-6, 3e-6, 2e-6, rank, 1, 2, 0, SpanKind::Collective, 0, 0, 0};
+    writer.write({&kernel, 1});
+    writer.write({&gather, 1});
+  }
+  writer.finish();
+
+  const json trace = json::parse(gunzip(options().path));
+  EXPECT_EQ(events_with(trace, "name", "small").at(0)["pid"], 0);
+  EXPECT_EQ(events_with(trace, "name", "large").at(0)["pid"], 1);
+  const std::vector<json> gathers = events_with(trace, "name", "ncclDevKernel_AllGather");
+  EXPECT_EQ(gathers.at(0)["args"]["Process Group Name"], "tensor0");
+  EXPECT_EQ(gathers.at(1)["args"]["Process Group Name"], "tensor1");
+  EXPECT_EQ(gathers.at(0)["args"]["Out msg nelems"], 1024 / 2);
+  EXPECT_EQ(gathers.at(1)["args"]["Out msg nelems"], 4096 / 2);
 }
 
 TEST_F(ChromeTrace, SameSpansGiveTheSameBytesWithAnyNumberOfThreads) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "traces/kernel_shapes.hpp"
 #include "traces/timeline_text.hpp"
 
 namespace lockstep {
@@ -18,7 +19,8 @@ json members(const std::string& text) {
 // Names as they stand in the traces of ../shared/data/traces.
 TEST(KinetoNames, TellsOperatorsFromAnnotations) {
   for (const char* name : {"aten::addmm", "AddmmBackward0", "BinaryCrossEntropyWithLogitsBackward0",
-                           "autograd::engine::evaluate_function: SumBackward1", "record_param_comms"}) {
+                           "autograd::engine::evaluate_function: SumBackward1", "record_param_comms",
+                           "LookupFunction", "All2All_ReqBackward"}) {
     EXPECT_TRUE(names_operator(name)) << name;
   }
   for (const char* name : {"## forward ##", "Optimizer.step#Adagrad.step", "DistributedDataParallel.forward",

@@ -88,6 +88,58 @@ TEST(CollectivePlanner, HierarchicalAllReduceKeepsTrafficOffTheNetwork) {
   EXPECT_NEAR(load_of(plan, fabric, "node1.gpu2", "node1.nvswitch0"), 1.5, 1e-12);
 }
 
+TEST(CollectivePlanner, TheSwitchAddsWhereTheProfileSaysSo) {
+  // Out of and into each of n members: 1 + 1/n of the buffer. At 8 members and 300 GB/s the ring's bus
+  // bandwidth is 300, the switch's 300 * 1.75 / 1.125.
+  const Fabric fabric = testing::switched_node(8);
+  CollectiveOptions options;
+  options.profile.nvls.simple = ProtocolCosts{};
+  const CollectivePlan plan = plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = 1_GB}, options);
+  EXPECT_EQ(plan.algorithm, "nvls");
+  EXPECT_NEAR(load_of(plan, fabric, "node0.gpu3", "node0.nvswitch0"), 1.125, 1e-12);
+  EXPECT_NEAR(load_of(plan, fabric, "node0.nvswitch0", "node0.gpu3"), 1.125, 1e-12);
+  EXPECT_EQ(plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = 1_GB}).algorithm, "ring");
+  const Fabric mesh = testing::hybrid_cube_mesh();
+  EXPECT_EQ(plan_all(mesh, {.kind = CollectiveKind::AllReduce, .size = 1_GB}, options).algorithm, "ring");
+}
+
+/// What leaves or enters every GPU over its links is what its edges say, whatever the algorithm.
+TEST(CollectivePlanner, BytesAreConservedAtEveryGpu) {
+  const Fabric fabric = testing::rail_cluster(3, 4);
+  const auto gpus = all_gpus(fabric);
+  for (const CommAlgorithm algorithm :
+       {CommAlgorithm::Ring, CommAlgorithm::Tree, CommAlgorithm::Direct, CommAlgorithm::Hierarchical}) {
+    const CollectivePlan plan = plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = 1_GB},
+                                         fixed(CollectiveKind::AllReduce, algorithm));
+    for (std::size_t position = 0; position < gpus.size(); ++position) {
+      double on_links = 0;
+      double on_edges = 0;
+      for (const LinkLoad& load : plan.loads) {
+        on_links += fabric.links()[load.link].from == gpus[position] ? load.share : 0;
+      }
+      for (const CommEdge& edge : plan.edges) {
+        on_edges += edge.src == static_cast<int>(position) ? edge.share : 0;
+      }
+      EXPECT_NEAR(on_links, on_edges, 1e-12) << plan.algorithm << ", member " << position;
+      EXPECT_GT(on_links, 0);
+    }
+  }
+}
+
+TEST(CollectivePlanner, TwiceTheBandwidthIsNeverSlower) {
+  const Fabric narrow = testing::switched_node(8, 150_GBps);
+  const Fabric wide = testing::switched_node(8, 300_GBps);
+  for (const CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::AllToAll,
+        CollectiveKind::Broadcast, CollectiveKind::Barrier}) {
+    for (const Bytes size : {1_KiB, 1_MiB, 1_GiB}) {
+      EXPECT_LE(time_alone(plan_all(wide, {.kind = kind, .size = size}), wide),
+                time_alone(plan_all(narrow, {.kind = kind, .size = size}), narrow))
+          << to_string(kind);
+    }
+  }
+}
+
 TEST(CollectivePlanner, UnevenAllToAllLoadsLinksByTheMatrix) {
   const Fabric fabric = testing::switched_node(3);
   CollectiveRequest request{.kind = CollectiveKind::AllToAll};
@@ -216,6 +268,17 @@ TEST(CollectivePlanner, SaysWhyItRefuses) {
   ll.protocol = CommProtocol::LL;
   EXPECT_EQ(message({.kind = CollectiveKind::AllReduce, .size = 1_MB}, ll),
             "all_reduce: profile 'ideal' has no costs for the algorithm and protocol asked for");
+}
+
+TEST(CollectivePlanner, RefusesToWriteOutAMillionPairs) {
+  const Fabric fabric = testing::rail_cluster(129, 8);  // 1032 GPUs
+  EXPECT_THROW((void)plan_all(fabric, {.kind = CollectiveKind::AllToAll, .size = 1_MB}),
+               std::invalid_argument);
+  const CollectivePlan plan = plan_all(fabric, {.kind = CollectiveKind::AllToAll, .size = 1_MB},
+                                       fixed(CollectiveKind::AllToAll, CommAlgorithm::Hierarchical));
+  // Each rail carries (k-1)/k of what a member sends, and nothing crosses the spine.
+  EXPECT_NEAR(load_of(plan, fabric, "node7.nic3", "leaf3"), 128.0 / 129, 1e-9);
+  EXPECT_EQ(load_of(plan, fabric, "leaf3", "spine0"), 0);
 }
 
 TEST(CollectivePlanner, PlansAreTheSameHoweverOftenAsked) {

@@ -30,6 +30,22 @@ TEST(LayOut, DividesTheCubeMeshIntoRingsHoweverItsPairsAreDrawn) {
   }
 }
 
+TEST(LayOut, HalvesTheLinksOfACliqueToUseThemAll) {
+  // Three links of 100 GB/s a GPU (4 x A100 without switches): one cycle would leave a third of them idle,
+  // six rings of 50 GB/s use all.
+  testing::Sketch sketch;
+  std::vector<VertexId> gpus;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    gpus.push_back(sketch.add(VertexKind::Gpu, 0, gpu, fmt::format("gpu{}", gpu)));
+    for (int other = 0; other < gpu; ++other) {
+      sketch.connect(gpus[static_cast<std::size_t>(other)], gpus.back(), LinkKind::NvLink,
+                     100 * BytesPerSecond{1e9}, Seconds{1e-6});
+    }
+  }
+  const Fabric fabric = sketch.fabric();
+  EXPECT_EQ(lay_out(fabric, NvLinks{fabric}, gpus).channels(), 6);
+}
+
 TEST(LayOut, RingsCrossNodesOnTheirRail) {
   const Fabric fabric = testing::rail_cluster(4, 4);
   const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, all_gpus(fabric));

@@ -157,6 +157,23 @@ TEST_F(MeasuredCollectives, FourV100) {
   }
 }
 
+TEST_F(MeasuredCollectives, PeaksOfEightAndFourV100) {
+  // The best bus bandwidths that Lin et al. fitted: what is left of a curve that is not public.
+  const Bench bench{"dgx1v x 1", "dgx1v"};
+  for (const Row& row : read_table(measured("collectives/collective_fit_params_v100.csv"))) {
+    const int n = std::stoi(row.at("n_gpus"));
+    const bool all_reduce = row.at("collective") == "all_reduce";
+    const double measured_bus = std::stod(row.at("max_bus_bw_GBps"));
+    const double passes = (all_reduce ? 2.0 : 1.0) * (n - 1) / n;
+    const Seconds time =
+        bench.time(all_reduce ? CollectiveKind::AllReduce : CollectiveKind::AllToAll, 2_GiB, n);
+    const double bus = passes * 2_GiB / time / 1_GBps;
+    std::printf("%d x V100, %-16s bus bandwidth of 2 GiB: measured %6.1f, predicted %6.1f GB/s (%+.1f %%)\n",
+                n, row.at("collective").c_str(), measured_bus, bus, 100 * (bus / measured_bus - 1));
+    EXPECT_NEAR(bus / measured_bus, 1, 0.25);
+  }
+}
+
 /// Rows of nccl_tests_up_to_32_gpus.csv that belong to one machine, by collective and shape.
 void nccl_tests(const std::string& title, const Bench& bench, const std::string& system, double bound) {
   std::map<std::string, Score> scores;

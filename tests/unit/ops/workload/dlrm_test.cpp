@@ -35,6 +35,8 @@ TrainingSetup setup_of(const ModelSpec& model, const Cluster& cluster, std::int6
           .parallelism = {},
           .host = plain_host(),
           .data_loading = 0_s,
+          .gradient_accumulation = 1,
+          .clip_gradients = false,
           .gpus = cluster.gpus,
           .gpu_memory = cluster.memory_of_each};
 }

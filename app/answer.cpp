@@ -1,0 +1,168 @@
+#include "app/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/collectives/collective.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kLines = 6;  // of each list: the answer fits one screen
+
+double total_seconds(const SimulationResult& result) {
+  return result.step_ends.back();
+}
+
+std::string bar(double share) {
+  return std::string(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 30)), '#');
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+std::string list_head(const std::string& title) {
+  return fmt::format("\n{}\n", title);
+}
+
+std::string time_lines(const Setting& setting, const SimulationResult& result) {
+  std::string text = list_head(result.metered.size() == setting.job.ranks.size()
+                                   ? fmt::format("where the time went (GPU, mean of {} rank{})",
+                                                 result.metered.size(), result.metered.size() == 1 ? "" : "s")
+                                   : fmt::format("where the time went (GPU, mean of {} of {} ranks)",
+                                                 result.metered.size(), setting.job.ranks.size()));
+  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  for (const TimeShare& share : time_shares(setting, result)) {
+    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %  {}\n", share.what, to_string(Seconds{share.seconds}),
+                        100 * share.seconds / whole, bar(share.seconds / whole));
+  }
+  return text;
+}
+
+std::string path_lines(const SimulationResult& result) {
+  if (result.critical_path.empty()) {
+    return list_head("critical path: not recorded for a job of this size");
+  }
+  std::string text = list_head("critical path of the last step");
+  double length = 0;
+  for (const CriticalShare& share : result.critical_path) {
+    length += share.seconds;
+  }
+  double rest = length;
+  for (std::size_t i = 0; i < std::min(kLines, result.critical_path.size()); ++i) {
+    const CriticalShare& share = result.critical_path[i];
+    rest -= share.seconds;
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {} piece{}{}\n", shortened(share.what, 39),
+                        to_string(Seconds{share.seconds}), 100 * share.seconds / length, share.pieces,
+                        share.pieces == 1 ? "" : "s",
+                        share.bottleneck.empty() ? "" : fmt::format(", bound by {}", share.bottleneck));
+  }
+  if (result.critical_path.size() > kLines) {
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {} more kinds\n", "the rest", to_string(Seconds{rest}),
+                        100 * rest / length, result.critical_path.size() - kLines);
+  }
+  return text;
+}
+
+std::string link_lines(const Setting& setting, const SimulationResult& result) {
+  const auto links = link_utilisation(setting, result);
+  if (links.empty()) {
+    return {};
+  }
+  std::string text = list_head("busiest links");
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, links.size()); ++i) {
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n", shortened(links[i].name, 39),
+                        to_string(Bytes{links[i].bytes_per_step}) + "/step", 100 * links[i].utilisation);
+  }
+  return text;
+}
+
+std::string gpu_names(const Setting& setting) {
+  std::string names;
+  for (const GpuSpec& gpu : setting.gpu_models) {
+    names += (names.empty() ? "" : ", ") + gpu.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResult& result) {
+  const double scale =
+      1 / (static_cast<double>(result.metered.size()) * static_cast<double>(setting.job.steps));
+  Activity sum;
+  for (const MeteredRank& rank : result.metered) {
+    sum.compute += rank.activity.compute * scale;
+    sum.copy += rank.activity.copy * scale;
+    for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
+      sum.exposed_transfer[kind] += rank.activity.exposed_transfer[kind] * scale;
+      sum.exposed_waiting[kind] += rank.activity.exposed_waiting[kind] * scale;
+    }
+  }
+  std::vector<TimeShare> shares{{"compute", sum.compute}};
+  for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
+    const std::string name = to_string(static_cast<CollectiveKind>(kind));
+    shares.push_back({"exposed " + name, sum.exposed_transfer[kind]});
+    shares.push_back({"waiting in " + name, sum.exposed_waiting[kind]});
+  }
+  shares.push_back({"copies", sum.copy});
+  shares.push_back(
+      {"host-bound idle",
+       std::max(0.0, total_seconds(result) / static_cast<double>(setting.job.steps) - sum.busy())});
+  std::erase_if(shares, [](const TimeShare& share) { return share.seconds <= 0; });
+  return shares;
+}
+
+std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const SimulationResult& result) {
+  std::vector<LinkUtilisation> links;
+  for (const LinkUse& use : result.links) {
+    const Link& link = setting.fabric.links()[use.link];
+    links.push_back({link.name, use.bytes / static_cast<double>(setting.job.steps),
+                     use.bytes / (link.bandwidth.in_base_units() * total_seconds(result))});
+  }
+  std::stable_sort(links.begin(), links.end(),
+                   [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
+  return links;
+}
+
+std::string bottleneck(const Setting& setting, const SimulationResult& result) {
+  const auto shares = time_shares(setting, result);
+  const auto largest = std::ranges::max_element(shares, {}, &TimeShare::seconds);
+  const double percent =
+      100 * largest->seconds * static_cast<double>(setting.job.steps) / total_seconds(result);
+  if (largest->what == "compute") {
+    return fmt::format("compute-bound: kernels keep the GPU busy for {:.0f} % of the step", percent);
+  }
+  if (largest->what == "host-bound idle") {
+    return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
+                       percent);
+  }
+  if (largest->what.starts_with("waiting")) {
+    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent,
+                       largest->what);
+  }
+  if (largest->what == "copies") {
+    return fmt::format("input-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
+  }
+  return fmt::format("communication-bound: {} takes {:.0f} % of the step", largest->what, percent);
+}
+
+std::string answer(const Setting& setting, const SimulationResult& result) {
+  const std::size_t ranks = setting.job.ranks.size();
+  const Seconds step = result.mean_step();
+  std::string text = fmt::format("{}\n  {} rank{} on {}, {} steps of {} samples\n\n", setting.scenario.name,
+                                 ranks, ranks == 1 ? "" : "s", gpu_names(setting), setting.job.steps,
+                                 setting.scenario.workload.global_batch);
+  const double compute = time_shares(setting, result).front().seconds;
+  const double band = kernel_band(setting) * compute / step.in_base_units();
+  text += fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n",
+                      step, 100 * band,
+                      static_cast<double>(setting.scenario.workload.global_batch) / step.in_base_units());
+  text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
+  return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "app/commands/run.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "app/answer.hpp"
+#include "app/metrics_json.hpp"
+#include "app/prediction.hpp"
+#include "base/effective.hpp"
+#include "base/file.hpp"
+#include "traces/chrome_trace.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Messages about progress go to stderr, when a person is looking.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : shown_{!quiet && isatty(STDERR_FILENO) == 1} {}
+
+  void say(const std::string& what) const {
+    if (shown_) {
+      fmt::print(stderr, "\r\x1b[K{} ...", what);
+      std::fflush(stderr);
+    }
+  }
+  void done() const {
+    if (shown_) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+  }
+
+ private:
+  bool shown_;
+};
+
+std::filesystem::path folder_of(const RunOptions& options, const std::filesystem::path& scenario) {
+  if (!options.folder.empty()) {
+    return options.folder;
+  }
+  const auto name =
+      scenario.filename() == "scenario.yaml" ? scenario.parent_path().filename() : scenario.stem();
+  return std::filesystem::path{"lockstep-out"} / name;
+}
+
+YamlDocument document_of(const RunOptions& options, const std::filesystem::path& path) {
+  YamlDocument document = YamlDocument::from_file(path);
+  for (const auto& [key, value] : options.overrides) {
+    document.set(key, value);
+  }
+  return document;
+}
+
+std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
+  std::vector<std::pair<std::string, std::string>> overrides;
+  for (const std::string& assignment : assignments) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw std::invalid_argument{
+          fmt::format("--set {}: expected KEY=VALUE, e.g. --set steps=5", assignment)};
+    }
+    overrides.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return overrides;
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  const Progress progress{options.quiet};
+  const auto standard = ConfigPath::standard();
+  const auto path = standard.find_scenario(options.scenario);
+  const ConfigPath configs = standard.beside(path.parent_path());
+  const YamlDocument document = document_of(options, path);
+  progress.say("building " + path.string());
+  const Setting setting = build(document, configs);
+  const auto folder = folder_of(options, path);
+  std::optional<ChromeTraceWriter> timeline;
+  if (!options.no_timeline) {
+    ChromeTraceOptions trace;
+    trace.path = folder / "timeline.json.gz";
+    trace.file_per_rank = options.timeline_per_rank;
+    trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
+    timeline.emplace(setting.job, setting.fabric.vertices(), trace);
+  }
+  progress.say("simulating");
+  const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
+  progress.say("writing results");
+  const std::string metrics = metrics_json(setting, result);
+  write_whole_file(folder / "effective.yaml", effective_text<ScenarioSpec>(document, configs));
+  write_whole_file(folder / "metrics.json", metrics);
+  if (timeline) {
+    timeline->finish();
+  }
+  progress.done();
+  if (options.json == "-") {
+    fmt::print("{}", metrics);
+  } else {
+    fmt::print("{}", answer(setting, result));
+  }
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, metrics);
+  }
+  if (!options.quiet) {
+    fmt::print(stderr, "\nsimulated {:.3g} million operations in {:.3f} s\nresults in {}\n",
+               1e-6 * static_cast<double>(result.operations), result.wall_seconds, folder.string());
+    for (const auto& file : timeline ? timeline->paths() : std::vector<std::filesystem::path>{}) {
+      fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
+                 file.string());
+      break;
+    }
+  }
+  return 0;
+}
+
+void add_run_command(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<RunOptions>();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("run", "predict one scenario: step time, why, and a timeline");
+  command->footer(
+      "examples:\n"
+      "  lockstep run dlrm_mlperf_a100\n"
+      "  lockstep run my/scenario.yaml -o results --set workload.global_batch=4096\n"
+      "  lockstep run gpt2_8xa100 --no-timeline --json -");
+  command
+      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->required();
+  command->add_option("-o,--output", options->folder, "folder for the results (default: lockstep-out/NAME)");
+  command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
+      ->allow_extra_args(false);
+  command->add_option("--json", options->json, "metrics as JSON; - for stdout instead of the answer");
+  command->add_flag("--no-timeline", options->no_timeline, "write no timeline");
+  command->add_flag("--timeline-per-rank", options->timeline_per_rank,
+                    "a timeline file per rank, as HTA reads them");
+  command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
+  command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
+  command->callback([options, assignments, &action] {
+    action = [options, assignments] {
+      options->overrides = split(*assignments);
+      return run_command(*options);
+    };
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+struct RunOptions {
+  std::string scenario;                                        ///< name of a shipped one, file or folder
+  std::string folder;                                          ///< where results go; empty: lockstep-out/NAME
+  std::vector<std::pair<std::string, std::string>> overrides;  ///< key path, value
+  std::string json;  ///< `-`: metrics to stdout instead of the answer
+  bool no_timeline = false;
+  bool timeline_per_rank = false;
+  bool hta_names = false;
+  bool quiet = false;
+};
+
+/// Predicts one scenario: prints the answer, writes timeline.json.gz, metrics.json and effective.yaml.
+/// @throws InputError, StallError
+int run_command(const RunOptions& options);
+
+/// Registers `lockstep run`; when it was called, @p action runs it.
+void add_run_command(CLI::App& app, std::function<int()>& action);
+
+}  // namespace lockstep

@@ -1,0 +1,114 @@
+#include "app/metrics_json.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/answer.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json steps_of(const SimulationResult& result) {
+  Json steps = Json::array();
+  double before = 0;
+  for (const double end : result.step_ends) {
+    steps.push_back(end - before);
+    before = end;
+  }
+  return steps;
+}
+
+Json activity_of(const Activity& activity, int steps) {
+  Json of_rank;
+  const double scale = 1.0 / steps;
+  of_rank["gpu_busy_s"] = activity.busy() * scale;
+  of_rank["compute_s"] = activity.compute * scale;
+  of_rank["copy_s"] = activity.copy * scale;
+  for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
+    if (activity.exposed_transfer[kind] + activity.exposed_waiting[kind] > 0) {
+      Json& exposed = of_rank["exposed"][to_string(static_cast<CollectiveKind>(kind))];
+      exposed["transfer_s"] = activity.exposed_transfer[kind] * scale;
+      exposed["waiting_s"] = activity.exposed_waiting[kind] * scale;
+    }
+  }
+  return of_rank;
+}
+
+Json ranks_of(const Setting& setting, const SimulationResult& result) {
+  Json ranks = Json::array();
+  for (const MeteredRank& metered : result.metered) {
+    Json of_rank{{"rank", metered.rank}};
+    of_rank.update(activity_of(metered.activity, setting.job.steps));
+    const RankResult& totals = result.ranks[metered.rank];
+    const auto& names = setting.job.programs[setting.job.ranks[metered.rank].program]->streams;
+    for (std::size_t stream = 0; stream < totals.streams.size(); ++stream) {
+      const StreamTotals& of_stream = totals.streams[stream];
+      of_rank["streams"][names[stream]] = {{"compute_s", of_stream.compute / setting.job.steps},
+                                           {"copy_s", of_stream.copy / setting.job.steps},
+                                           {"waiting_s", of_stream.waiting / setting.job.steps},
+                                           {"transfer_s", of_stream.transfer / setting.job.steps}};
+    }
+    of_rank["host_blocked_s"] = totals.host_blocked / setting.job.steps;
+    ranks.push_back(std::move(of_rank));
+  }
+  return ranks;
+}
+
+/// Communication that no kernel hides, transfer and waiting, mean of the metered ranks.
+double exposed_communication(const SimulationResult& result, int steps) {
+  double sum = 0;
+  for (const MeteredRank& rank : result.metered) {
+    sum += rank.activity.busy() - rank.activity.compute - rank.activity.copy;
+  }
+  return sum / (static_cast<double>(result.metered.size()) * steps);
+}
+
+double busy(const SimulationResult& result, int steps) {
+  double sum = 0;
+  for (const MeteredRank& rank : result.metered) {
+    sum += rank.activity.busy();
+  }
+  return sum / (static_cast<double>(result.metered.size()) * steps);
+}
+
+}  // namespace
+
+std::string metrics_json(const Setting& setting, const SimulationResult& result) {
+  Json json;
+  json["name"] = setting.scenario.name;
+  json["step_time_s"] = result.mean_step().in_base_units();
+  json["step_time_band"] = kernel_band(setting) * time_shares(setting, result).front().seconds /
+                           result.mean_step().in_base_units();
+  json["steps"] = setting.job.steps;
+  json["step_times_s"] = steps_of(result);
+  json["ranks"] = setting.job.ranks.size();
+  json["samples_per_s"] =
+      static_cast<double>(setting.scenario.workload.global_batch) / result.mean_step().in_base_units();
+  json["operations"] = result.operations;
+  json["launches"] = result.launches;
+  json["wall_s"] = result.wall_seconds;
+  json["gpu_busy_s"] = busy(result, setting.job.steps);
+  json["exposed_communication_s"] = exposed_communication(result, setting.job.steps);
+  json["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
+  json["bottleneck"] = bottleneck(setting, result);
+  for (const TimeShare& share : time_shares(setting, result)) {
+    json["time_s"][share.what] = share.seconds;
+  }
+  for (const CriticalShare& share : result.critical_path) {
+    json["critical_path"].push_back({{"what", share.what},
+                                     {"seconds", share.seconds},
+                                     {"pieces", share.pieces},
+                                     {"bottleneck", share.bottleneck}});
+  }
+  for (const LinkUtilisation& link : link_utilisation(setting, result)) {
+    json["links"].push_back(
+        {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
+  }
+  json["metered_ranks"] = ranks_of(setting, result);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,216 @@
+#include "app/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "base/yaml_node.hpp"
+#include "base/yaml_reader.hpp"
+#include "ops/collectives/collective_planner.hpp"
+#include "sim/compiled_program.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Where a key of the scenario stands, or the nearest mapping around it that the file has.
+SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
+  const YamlNode* node = &document.root();
+  std::stringstream keys{key_path};
+  for (std::string key; std::getline(keys, key, '.');) {
+    const auto entry = std::ranges::find(node->entries, key, &YamlEntry::key);
+    if (entry == node->entries.end()) {
+      break;
+    }
+    node = &entry->value;
+  }
+  return node->at;
+}
+
+/// A message of a layer that knows no files, at the key of the scenario that it is about.
+template <class Build>
+auto at_key(const YamlDocument& document, const std::string& key, Build build) {
+  try {
+    return build();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{location_of(document, key), fmt::format("{}: {}", key, problem.what())};
+  }
+}
+
+bool has_links(const Fabric& fabric, LinkKind kind) {
+  return std::ranges::any_of(fabric.links(), [kind](const Link& link) { return link.kind == kind; });
+}
+
+/// The class of machines that was measured with this GPU, NVLink or not.
+std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
+  if (!has_links(fabric, LinkKind::NvLink)) {
+    return "pcie";
+  }
+  const std::map<std::string, std::string> by_generation{
+      {"v100", "dgx1v"}, {"p100", "dgx1v"}, {"a100", "dgx_a100"}, {"h100", "dgx_h100"}, {"h200", "dgx_h100"}};
+  for (const auto& [generation, profile] : by_generation) {
+    if (gpu.name.find(generation) != std::string::npos) {
+      return profile;
+    }
+  }
+  throw std::invalid_argument{
+      fmt::format("no collective profile belongs to GPU '{}': say collectives: {{ profile: NAME }} (lockstep "
+                  "list profiles)",
+                  gpu.name)};
+}
+
+std::string usual_host(const GpuSpec& gpu) {
+  const bool is_recent = gpu.name.find("a100") != std::string::npos ||
+                         gpu.name.find("h100") != std::string::npos ||
+                         gpu.name.find("h200") != std::string::npos;
+  return is_recent ? "a100_server" : "dgx1v_torchrec";
+}
+
+struct Gpus {
+  std::vector<GpuSpec> models;
+  std::vector<std::uint32_t> of_rank;
+};
+
+Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPath& configs) {
+  Gpus gpus;
+  std::map<std::string, std::uint32_t> known;
+  for (const VertexId vertex : fabric.gpus()) {
+    const std::string model = scenario.gpu ? std::string{} : fabric.vertices()[vertex].model;
+    const auto [entry, fresh] = known.try_emplace(model, static_cast<std::uint32_t>(gpus.models.size()));
+    if (fresh) {
+      gpus.models.push_back(scenario.gpu ? **scenario.gpu
+                                         : read_file<GpuSpec>(configs.find("gpus", model), configs));
+    }
+    gpus.of_rank.push_back(entry->second);
+  }
+  return gpus;
+}
+
+template <class Spec>
+Spec named_or(const std::optional<Named<Spec>>& given, const std::string& usual, const ConfigPath& configs) {
+  return given ? **given : read_file<Spec>(configs.find(Spec::kConfigKind, usual), configs);
+}
+
+void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
+  for (const SlowRank& slow : scenario.vary.slow_ranks) {
+    if (static_cast<std::size_t>(slow.rank) >= ranks) {
+      throw std::invalid_argument{
+          fmt::format("there is no rank {}: the job has ranks 0 to {}", slow.rank, ranks - 1)};
+    }
+  }
+}
+
+}  // namespace
+
+Setting build(const YamlDocument& document, const ConfigPath& configs) {
+  auto scenario = read_document<ScenarioSpec>(document, configs);
+  Fabric fabric = at_key(document, "cluster", [&] { return build_cluster(*scenario.cluster); });
+  if (!scenario.vary.links.empty()) {
+    fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
+  }
+  Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
+  const GpuSpec& first = gpus.models.front();
+  auto host = at_key(document, "host", [&] { return named_or(scenario.host, usual_host(first), configs); });
+  auto profile = at_key(document, "collectives", [&] {
+    return scenario.collectives.profile
+               ? **scenario.collectives.profile
+               : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, first)),
+                                              configs);
+  });
+  std::vector<Bytes> memory;
+  for (const std::uint32_t model : gpus.of_rank) {
+    memory.push_back(gpus.models[model].memory);
+  }
+  Job job = at_key(document, "workload",
+                   [&] { return make_job(scenario.workload, scenario.parallelism, fabric, host, memory); });
+  job.steps = scenario.steps;
+  check(job);
+  at_key(document, "vary.slow_ranks", [&] {
+    check_slow_ranks(scenario, job.ranks.size());
+    return 0;
+  });
+  gpus.of_rank.resize(job.ranks.size());
+  return {std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
+          std::move(host),     std::move(profile), std::move(job)};
+}
+
+namespace {
+
+CollectiveOptions collective_options(const Setting& setting) {
+  const CollectiveSettings& settings = setting.scenario.collectives;
+  CollectiveOptions options;
+  options.profile = setting.profile;
+  if (settings.all_reduce) {
+    options.algorithm[CollectiveKind::AllReduce] = *settings.all_reduce;
+  }
+  if (settings.all_to_all) {
+    options.algorithm[CollectiveKind::AllToAll] = *settings.all_to_all;
+  }
+  options.protocol = settings.protocol;
+  return options;
+}
+
+Variation variation_of(const VariationSpec& vary) {
+  const auto jitter = [&](const JitterSpec& spec, const char* name) {
+    return spec.distribution == Distribution::None ? std::nullopt
+                                                   : std::optional{Jitter{spec, Random{vary.seed, name}}};
+  };
+  return {jitter(vary.kernels, "kernels"), jitter(vary.host, "host")};
+}
+
+SimulationOptions options_of(const ScenarioSpec& scenario) {
+  SimulationOptions options;
+  options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
+  options.stepped = scenario.engine == ScenarioEngine::Stepped;
+  options.interference = scenario.interference;
+  options.network = scenario.network == ScenarioNetwork::Flows   ? NetworkMode::Flows
+                    : scenario.network == ScenarioNetwork::Alone ? NetworkMode::Alone
+                                                                 : NetworkMode::Shared;
+  return options;
+}
+
+}  // namespace
+
+SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
+  const CollectivePlanner planner{setting.fabric, collective_options(setting)};
+  SimulationInput input;
+  input.job = &setting.job;
+  input.fabric = &setting.fabric;
+  input.gpu_models = setting.gpu_models;
+  input.gpu_model_of_rank = setting.gpu_model_of_rank;
+  input.variation = variation_of(setting.scenario.vary);
+  input.plan_collective = [&planner](const CollectiveRequest& request, std::span<const VertexId> members) {
+    return planner.plan(request, members);
+  };
+  input.gpu_factor.assign(setting.job.ranks.size(), 1.0);
+  input.host_factor.assign(setting.job.ranks.size(), 1.0);
+  for (const SlowRank& slow : setting.scenario.vary.slow_ranks) {
+    input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
+    input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host;
+  }
+  return simulate(input, options_of(setting.scenario), timeline);
+}
+
+double kernel_band(const Setting& setting) {
+  const RankAssignment& rank = setting.job.ranks.front();
+  const Program& program = *setting.job.programs[rank.program];
+  const CompiledProgram compiled = compile(program, setting.gpu_models[setting.gpu_model_of_rank.front()]);
+  double seconds = 0;
+  double uncertain = 0;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Launch) {
+        const auto kernel =
+            instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
+        seconds += compiled.kernels[kernel].seconds;
+        uncertain += compiled.kernels[kernel].seconds * compiled.kernels[kernel].band;
+      }
+    }
+  }
+  return seconds > 0 ? uncertain / seconds : 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#include "app/scenario.hpp"
+
+#include <fmt/format.h>
+
+namespace lockstep {
+
+void SlowRank::check() const {
+  if (rank < 0) {
+    throw FieldError{"rank", "ranks are counted from 0"};
+  }
+  if (!(gpu > 0) || !(host > 0)) {
+    throw FieldError{gpu > 0 ? "host" : "gpu", "a factor on durations must be greater than 0"};
+  }
+}
+
+void ScenarioSpec::check() const {
+  if (steps < 1) {
+    throw FieldError{"steps", fmt::format("at least one step must be simulated, not {}", steps)};
+  }
+  if (interference && engine == ScenarioEngine::S4u) {
+    throw FieldError{"engine",
+                     "interference needs the stepped engine: leave 'engine' out, or say engine: stepped"};
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,124 @@
+#pragma once
+
+/// @file
+/// A scenario as the user writes it (docs/scenario.md).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/jitter.hpp"
+#include "base/named.hpp"
+#include "base/parameters.hpp"
+#include "ops/collectives/collective_profile.hpp"
+#include "ops/collectives/comm_choice.hpp"
+#include "ops/host_overhead.hpp"
+#include "ops/workload/workload.hpp"
+#include "topology/cluster_spec.hpp"
+#include "topology/degrade.hpp"
+#include "topology/gpu_spec.hpp"
+
+namespace lockstep {
+
+/// How collectives are run: chosen as NCCL chooses where nothing is said.
+struct CollectiveSettings {
+  std::optional<Named<CollectiveProfile>> profile;
+  std::optional<CommAlgorithm> all_reduce;
+  std::optional<CommAlgorithm> all_to_all;
+  std::optional<CommProtocol> protocol;
+
+  template <class Visitor>
+  static void describe(Visitor& key, CollectiveSettings& settings) {
+    key.optional(
+        "profile", settings.profile, std::nullopt,
+        "measured class of machines (configs/profiles); left out: after the GPU model and its links");
+    key.optional("all_reduce", settings.all_reduce, std::nullopt, "algorithm; left out: as NCCL chooses");
+    key.optional("all_to_all", settings.all_to_all, std::nullopt, "algorithm; left out: as NCCL chooses");
+    key.optional("protocol", settings.protocol, std::nullopt,
+                 "of all collectives; left out: as NCCL chooses");
+  }
+};
+
+/// A rank that is slower (or faster) than its kind.
+struct SlowRank {
+  int rank = 0;
+  double gpu = 1;
+  double host = 1;
+
+  template <class Visitor>
+  static void describe(Visitor& key, SlowRank& slow) {
+    key.required("rank", slow.rank, "counted from 0");
+    key.optional("gpu", slow.gpu, 1, "factor on its kernels' durations, e.g. 1.2");
+    key.optional("host", slow.host, 1, "factor on its host times");
+  }
+  void check() const;
+};
+
+/// What makes equal ranks unequal.
+struct VariationSpec {
+  std::uint64_t seed = 1;
+  JitterSpec kernels;
+  JitterSpec host;
+  std::vector<SlowRank> slow_ranks;
+  std::vector<LinkFault> links;
+
+  template <class Visitor>
+  static void describe(Visitor& key, VariationSpec& vary) {
+    key.optional("seed", vary.seed, 1, "of all random draws");
+    key.optional("kernels", vary.kernels, JitterSpec{}, "of kernel durations, e.g. lognormal 0.05");
+    key.optional("host", vary.host, JitterSpec{}, "of host times, e.g. lognormal 0.3");
+    key.optional("slow_ranks", vary.slow_ranks, {}, "stragglers");
+    key.optional("links", vary.links, {}, "degraded links");
+  }
+};
+
+enum class ScenarioEngine : std::uint8_t { RunAhead, S4u, Stepped };
+constexpr auto names_of(ScenarioEngine /*unused*/) {
+  return std::to_array<EnumName<ScenarioEngine>>({{ScenarioEngine::RunAhead, "run_ahead"},
+                                                  {ScenarioEngine::S4u, "s4u"},
+                                                  {ScenarioEngine::Stepped, "stepped"}});
+}
+enum class ScenarioNetwork : std::uint8_t { Shared, Flows, Alone };
+constexpr auto names_of(ScenarioNetwork /*unused*/) {
+  return std::to_array<EnumName<ScenarioNetwork>>({{ScenarioNetwork::Shared, "shared"},
+                                                   {ScenarioNetwork::Flows, "flows"},
+                                                   {ScenarioNetwork::Alone, "alone"}});
+}
+
+struct ScenarioSpec {
+  std::string name;
+  Named<ClusterSpec> cluster;
+  std::optional<Named<GpuSpec>> gpu;
+  std::optional<Named<HostOverheads>> host;
+  WorkloadSpec workload;
+  ParallelismSpec parallelism;
+  CollectiveSettings collectives;
+  int steps = 3;
+  VariationSpec vary;
+  bool interference = false;
+  ScenarioEngine engine = ScenarioEngine::RunAhead;
+  ScenarioNetwork network = ScenarioNetwork::Shared;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ScenarioSpec& scenario) {
+    key.required("name", scenario.name, "one line, printed with the result");
+    key.required("cluster", scenario.cluster, "the machine, e.g. dgx_a100 x 2, or drawn in place");
+    key.optional("gpu", scenario.gpu, std::nullopt, "one GPU model for all, in place of the cluster's");
+    key.optional("host", scenario.host, std::nullopt,
+                 "host overheads (configs/hosts); left out: those measured with the GPU's generation");
+    key.required("workload", scenario.workload, "what is trained");
+    key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
+    key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
+    key.optional("steps", scenario.steps, 3, "training steps to simulate");
+    key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded links");
+    key.optional("interference", scenario.interference, false,
+                 "collectives slow down kernels on the same GPU; implies the stepped engine");
+    key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");
+    key.optional("network", scenario.network, ScenarioNetwork::Shared,
+                 "how transfers share links: max-min per collective, a flow per edge, or not at all");
+  }
+  void check() const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/collectives/nvlinks.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// The links a collective's message takes from GPU to GPU: Fabric::route, but for two GPUs of a node that
+/// would have to leave NVLink for PCIe while a third GPU has NVLinks to both. Then NCCL's kernels pass the
+/// message through that GPU's memory (the widest such way, of equally wide ones over the GPU of the lowest
+/// number): on a DGX-1V 12 of the 28 pairs.
+///
+/// Source: NCCL src/graph/paths.cc, ncclTopoSetPaths (PATH_NVB, "connection through an intermediate GPU"),
+/// since 2.11; NCCL_NVB_DISABLE in the user guide. Check: all-to-all on 8 V100 reaches 45.8 GB/s of bus
+/// bandwidth (collective_fit_params_v100.csv), over PCIe it would be 12 at most.
+[[nodiscard]] Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to,
+                               std::uint64_t flow);
+
+}  // namespace lockstep

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ops/collectives/nvlinks.hpp"
+#include "ops/collectives/ring_search.hpp"
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+using Order = std::vector<int>;  ///< positions in a group
+
+/// What the fabric says about the members, looked up once.
+class GroupSite {
+ public:
+  GroupSite(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
+      : fabric_{fabric}, members_{members} {
+    for (std::size_t position = 0; position < members.size(); ++position) {
+      position_of_[members[position]] = static_cast<int>(position);
+    }
+    for (const VertexId member : members) {
+      for (const LinkId link : nvlinks.leaving(member)) {
+        read_nvlink(fabric.links()[link]);
+      }
+    }
+  }
+
+  [[nodiscard]] bool all_switched(const Order& node) const {
+    return std::ranges::all_of(node, [this](int member) { return switched_.contains(member); });
+  }
+  [[nodiscard]] bool all_switched(const std::vector<Order>& nodes) const {
+    return std::ranges::all_of(nodes, [this](const Order& node) { return all_switched(node); });
+  }
+
+  /// Bandwidth of direct NVLinks from a to b.
+  [[nodiscard]] BytesPerSecond direct(int a, int b) const {
+    const auto found = direct_.find({a, b});
+    return found == direct_.end() ? BytesPerSecond{0} : found->second;
+  }
+
+  [[nodiscard]] Route route(int a, int b) const { return fabric_.route(vertex(a), vertex(b)); }
+
+  /// The NIC by which @p member reaches @p other of another node: its vertex, or the GPU itself without one.
+  [[nodiscard]] VertexId nic(int member, int other) const {
+    for (const LinkId link : route(member, other).links) {
+      const VertexId to = fabric_.links()[link].to;
+      if (fabric_.vertices()[to].kind == VertexKind::Nic) {
+        return to;
+      }
+    }
+    return vertex(member);
+  }
+
+ private:
+  [[nodiscard]] VertexId vertex(int position) const { return members_[static_cast<std::size_t>(position)]; }
+
+  void read_nvlink(const Link& link) {
+    const int from = position_of_.at(link.from);
+    if (fabric_.vertices()[link.to].kind == VertexKind::NvSwitch) {
+      switched_.insert(from);
+    } else if (const auto to = position_of_.find(link.to); to != position_of_.end()) {
+      direct_[{from, to->second}] += link.bandwidth;
+    }
+  }
+
+  const Fabric& fabric_;
+  std::span<const VertexId> members_;
+  std::unordered_map<VertexId, int> position_of_;
+  std::set<int> switched_;
+  std::map<std::pair<int, int>, BytesPerSecond> direct_;
+};
+
+/// The rings through the members of one node, each an order of positions in the group; see lay_out().
+/// @param known rings found before, by the links between the members
+[[nodiscard]] std::vector<Order> rings_of_node(const GroupSite& site, const Order& node,
+                                               std::map<LinkCounts, std::vector<Order>>& known);
+
+}  // namespace lockstep

@@ -1,0 +1,212 @@
+#include "ops/workload/layers/attention.hpp"
+
+#include "ops/workload/layers/dropout.hpp"
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+void views(StepWriter& step, std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    step.op(name);
+  }
+}
+
+/// bmm's operands and results have this type, and so has the context.
+DataType product_storage(const StepWriter& step) {
+  return storage_type(step.precision());
+}
+
+/// Autocast computes softmax in FP32; GPT's code casts the result back before dropout, BERT's after it.
+DataType dropout_type(const StepWriter& step, const AttentionShape& shape) {
+  return shape.causal ? product_storage(step) : DataType::FP32;
+}
+
+Gemm head_product(const AttentionShape& shape, std::int64_t n, std::int64_t k) {
+  return {.batch = shape.batch * shape.heads, .m = shape.sequence, .n = n, .k = k};
+}
+
+void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gemm, int copied_operands) {
+  step.program().begin("aten::matmul");
+  for (int copy = 0; shape.batch > 1 && copy < copied_operands; ++copy) {
+    step.launch(kernels::strided_copy(shape.tokens(), product_storage(step)));
+  }
+  step.launch(kernels::product(gemm, product_type(step.precision())));
+  step.program().end();
+}
+
+void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
+  const DataType type = product_storage(step);
+  const std::int64_t scores = shape.scores();
+  if (shape.causal) {
+    step.op("aten::full", {kernels::fill(1, type)});  // the root of the head size
+    step.op("aten::div", {kernels::scale(scores, type)});
+    views(step, {"aten::slice", "aten::slice", "aten::slice", "aten::slice"});
+    step.op("aten::full", {kernels::fill(1, type)});  // the least number
+    step.op("aten::where", {kernels::elementwise("where", scores, type, {})});
+  } else {
+    step.op("aten::div", {kernels::scale(scores, type)});
+    step.op("aten::add",
+            {kernels::elementwise("add", scores, type, {})});  // the mask is one row for all heads
+  }
+}
+
+void softmax_forward(StepWriter& step, const AttentionShape& shape) {
+  const DataType half = product_storage(step);
+  const std::int64_t scores = shape.scores();
+  const bool mixed = is_mixed(step.precision());
+  step.program().begin("aten::softmax");
+  if (mixed) {
+    step.launch(kernels::cast(scores, half, DataType::FP32));
+  }
+  step.launch({"softmax_warp_forward", DataType::FP32,
+               Softmax{.rows = scores / shape.sequence, .columns = shape.sequence}});
+  step.program().end();
+  if (mixed && shape.causal) {
+    step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
+  }
+  if (shape.dropout) {
+    dropout_forward(step, scores, dropout_type(step, shape));
+  }
+  if (mixed && !shape.causal) {
+    step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
+  }
+}
+
+void softmax_backward(StepWriter& step, const AttentionShape& shape) {
+  const DataType half = product_storage(step);
+  const std::int64_t scores = shape.scores();
+  const bool mixed = is_mixed(step.precision());
+  if (mixed && !shape.causal) {
+    step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
+  }
+  if (shape.dropout) {
+    dropout_backward(step, scores, dropout_type(step, shape));
+  }
+  if (mixed && shape.causal) {
+    step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
+  }
+  step.op("SoftmaxBackward0", {kernels::mul(scores, DataType::FP32),
+                               {"softmax_warp_backward", DataType::FP32,
+                                Softmax{.rows = scores / shape.sequence,
+                                        .columns = shape.sequence,
+                                        .direction = Direction::Backward}}});
+  if (mixed) {
+    step.op("ToCopyBackward0", {kernels::cast(scores, DataType::FP32, half)});
+  }
+  if (shape.causal) {
+    step.op("WhereBackward0", {kernels::fill(1, half), kernels::elementwise("where", scores, half, {})});
+  }
+  step.op("DivBackward0", {kernels::scale(scores, half)});
+}
+
+void unfused_forward(StepWriter& step, const AttentionShape& shape) {
+  Gemm query_key = head_product(shape, shape.sequence, shape.head_size);
+  query_key.transpose_b = true;
+  write_matmul(step, shape, query_key, 2);
+  scale_and_mask(step, shape);
+  softmax_forward(step, shape);
+  write_matmul(step, shape, head_product(shape, shape.head_size, shape.sequence), 1);
+  step.op("aten::permute");
+  step.op("aten::contiguous", {kernels::strided_copy(shape.tokens(), product_storage(step))});
+  views(step, {"aten::view"});
+}
+
+/// The two gradients of a product, the left operand's first or second as autograd writes them.
+void bmm_backward(StepWriter& step, const Gemm& first, const Gemm& second) {
+  const DataType type = product_type(step.precision());
+  step.op("BmmBackward0", {kernels::product(first, type), kernels::product(second, type)});
+}
+
+void unfused_backward(StepWriter& step, const AttentionShape& shape) {
+  const std::int64_t s = shape.sequence, d = shape.head_size, many = shape.batch * shape.heads;
+  const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
+  views(step, {"CloneBackward0", "PermuteBackward0"});
+  if (shape.batch > 1) {
+    step.op("UnsafeViewBackward0", {copy});
+  } else {
+    step.op("UnsafeViewBackward0");
+  }
+  bmm_backward(step, {.batch = many, .m = s, .n = d, .k = s, .transpose_a = true},  // values
+               {.batch = many, .m = s, .n = s, .k = d, .transpose_b = true});       // probabilities
+  views(step, {"ReshapeAliasBackward0", "ExpandBackward0", "ViewBackward0", "ExpandBackward0"});
+  softmax_backward(step, shape);
+  step.op("UnsafeViewBackward0");
+  bmm_backward(step, {.batch = many, .m = d, .n = s, .k = s, .transpose_a = true},  // keys, transposed
+               {.batch = many, .m = s, .n = d, .k = s});                            // queries
+  views(step, {"ReshapeAliasBackward0", "ExpandBackward0", "ReshapeAliasBackward0", "ExpandBackward0",
+               "TransposeBackward0"});
+}
+
+/// Gradients of queries, keys and values back in the layout of the projections. That of the keys is a view
+/// already, which only a product of several samples cannot read.
+void projection_layout_backward(StepWriter& step, const AttentionShape& shape) {
+  const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
+  for (const bool is_view : {false, true, false}) {
+    step.op("PermuteBackward0");
+    if (is_view && (shape.joint_projection || shape.batch == 1)) {
+      step.op("ViewBackward0");
+    } else {
+      step.op("ViewBackward0", {copy});
+    }
+  }
+}
+
+FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
+  return {.batch = shape.batch,
+          .heads = shape.heads,
+          .queries = shape.sequence,
+          .keys = shape.sequence,
+          .head_size = shape.head_size,
+          .causal = shape.causal,
+          .direction = direction};
+}
+
+void flash_forward(StepWriter& step, const AttentionShape& shape) {
+  step.op("aten::scaled_dot_product_attention",
+          {{"flash_fwd_kernel", product_type(step.precision()), flash_work(shape, Direction::Forward)}});
+  views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
+}
+
+void flash_backward(StepWriter& step, const AttentionShape& shape) {
+  const DataType type = product_type(step.precision());
+  views(step, {"ViewBackward0", "TransposeBackward0"});
+  // Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
+  step.op("ScaledDotProductFlashAttentionBackward0",
+          {{"flash_bwd_dot_do_o_kernel", type,
+            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 0, .flops = 2}},
+           {"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", type, flash_work(shape, Direction::Backward)},
+           {"flash_bwd_convert_dq_kernel", type,
+            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}});
+  views(step, {"TransposeBackward0", "ViewBackward0", "TransposeBackward0", "ViewBackward0",
+               "TransposeBackward0", "ViewBackward0"});
+}
+
+}  // namespace
+
+void attention_forward(StepWriter& step, const AttentionShape& shape) {
+  if (shape.joint_projection) {
+    step.op("aten::split");
+  }
+  views(step, {"aten::view", "aten::permute", "aten::view", "aten::permute", "aten::view", "aten::permute"});
+  if (shape.kernels == AttentionKernels::Flash) {
+    flash_forward(step, shape);
+  } else {
+    step.op("aten::transpose");
+    unfused_forward(step, shape);
+  }
+}
+
+void attention_backward(StepWriter& step, const AttentionShape& shape) {
+  if (shape.kernels == AttentionKernels::Flash) {
+    flash_backward(step, shape);
+  } else {
+    unfused_backward(step, shape);
+    projection_layout_backward(step, shape);
+  }
+  if (shape.joint_projection) {
+    step.op("SplitBackward0", {kernels::concat(3 * shape.tokens(), 3, product_storage(step))});
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/parameters.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+enum class AttentionKernels : std::uint8_t {
+  Unfused,  ///< products, mask, softmax and dropout as operators of their own
+  Flash,    ///< scaled_dot_product_attention with FlashAttention-2
+};
+constexpr auto names_of(AttentionKernels) {
+  return std::to_array<EnumName<AttentionKernels>>(
+      {{AttentionKernels::Unfused, "unfused"}, {AttentionKernels::Flash, "flash"}});
+}
+
+/// Multi-head self-attention between the input and the output projection.
+struct AttentionShape {
+  std::int64_t batch = 0, sequence = 0, heads = 0, head_size = 0;
+  bool causal = true;            ///< GPT: masked with where(); BERT adds its mask
+  bool joint_projection = true;  ///< GPT: queries, keys and values are split from one product
+  bool dropout = true;
+  AttentionKernels kernels = AttentionKernels::Unfused;
+
+  [[nodiscard]] std::int64_t tokens() const { return batch * sequence * heads * head_size; }  ///< elements
+  [[nodiscard]] std::int64_t scores() const { return batch * heads * sequence * sequence; }
+};
+
+/// From queries, keys and values [batch, sequence, heads, head_size] to the context of the same shape. A
+/// batch of more than one makes bmm's operands contiguous first, because heads and samples are not adjacent.
+void attention_forward(StepWriter& step, const AttentionShape& shape);
+void attention_backward(StepWriter& step, const AttentionShape& shape);
+
+}  // namespace lockstep

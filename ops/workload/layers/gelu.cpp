@@ -1,0 +1,77 @@
+#include "ops/workload/layers/gelu.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+// Arithmetic per element as Lin et al. (arXiv 2201.07821) counted it in the SASS of these kernels.
+constexpr double kGeluForward = 175, kGeluBackward = 255, kPowTanhForward = 180, kTanhBackward = 260;
+
+KernelCall power(std::int64_t elements, DataType type) {
+  return kernels::elementwise("pow", elements, type, {.flops = kPowTanhForward});
+}
+
+/// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+void composed_forward(StepWriter& step, std::int64_t elements) {
+  const DataType input = storage_type(step.precision());
+  const DataType wide = DataType::FP32;
+  step.op("aten::mul", {kernels::scale(elements, input)});
+  if (is_mixed(step.precision())) {
+    step.op("aten::pow", {kernels::cast(elements, input, wide), power(elements, wide)});
+  } else {
+    step.op("aten::pow", {power(elements, wide)});
+  }
+  step.op("aten::mul", {kernels::scale(elements, wide)});
+  step.op("aten::add", {kernels::add(elements, wide)});
+  step.op("aten::mul", {kernels::scale(elements, wide)});
+  step.op("aten::tanh", {kernels::elementwise("tanh", elements, wide, {.flops = kPowTanhForward})});
+  step.op("aten::add", {kernels::scale(elements, wide)});
+  step.op("aten::mul", {kernels::mul(elements, wide)});
+}
+
+void composed_backward(StepWriter& step, std::int64_t elements) {
+  const DataType input = storage_type(step.precision());
+  const DataType wide = DataType::FP32;
+  step.op("MulBackward0", {kernels::mul(elements, wide), kernels::mul(elements, wide)});
+  step.op("AddBackward0");
+  step.op("TanhBackward0",
+          {kernels::elementwise("tanh_backward", elements, wide, {.reads = 2, .flops = kTanhBackward})});
+  step.op("MulBackward0", {kernels::scale(elements, wide)});
+  step.op("AddBackward0");
+  step.op("MulBackward0", {kernels::scale(elements, wide)});
+  step.op("PowBackward0",
+          {power(elements, wide), kernels::scale(elements, wide), kernels::mul(elements, wide)});
+  if (is_mixed(step.precision())) {
+    step.op("ToCopyBackward0", {kernels::cast(elements, wide, input)});
+  }
+  step.op("aten::add_", {kernels::add(elements, input)});
+  step.op("MulBackward0", {kernels::scale(elements, input)});
+  step.op("aten::add_", {kernels::add(elements, input)});
+}
+
+}  // namespace
+
+DataType gelu_result_type(Gelu gelu, Precision precision) {
+  return gelu == Gelu::Composed ? DataType::FP32 : storage_type(precision);
+}
+
+void gelu_forward(StepWriter& step, Gelu gelu, std::int64_t elements) {
+  if (gelu == Gelu::Composed) {
+    composed_forward(step, elements);
+  } else {
+    step.op("aten::gelu", {kernels::elementwise("gelu", elements, storage_type(step.precision()),
+                                                {.flops = kGeluForward})});
+  }
+}
+
+void gelu_backward(StepWriter& step, Gelu gelu, std::int64_t elements) {
+  if (gelu == Gelu::Composed) {
+    composed_backward(step, elements);
+  } else {
+    step.op("GeluBackward0", {kernels::elementwise("gelu_backward", elements, storage_type(step.precision()),
+                                                   {.reads = 2, .flops = kGeluBackward})});
+  }
+}
+
+}  // namespace lockstep

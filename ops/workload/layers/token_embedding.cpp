@@ -1,0 +1,65 @@
+#include "ops/workload/layers/token_embedding.hpp"
+
+#include <cmath>
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kMostUnsorted = 3072;
+
+KernelCall over_picks(const char* name, std::int64_t picks, double reads, double writes) {
+  return {name, DataType::INT64, Pointwise{.elements = picks, .reads = reads, .writes = writes, .flops = 1}};
+}
+
+KernelCall add_rows(const char* name, const TokenEmbeddingShape& shape) {
+  return {name, DataType::FP32,
+          IndexSelect{.table_rows = shape.rows,
+                      .picks = shape.picks,
+                      .columns = shape.columns,
+                      .direction = Direction::Backward}};
+}
+
+/// Sort by row (8 bits a pass), find where rows begin, sum partial segments, add them up.
+void write_sorted(StepWriter& step, const TokenEmbeddingShape& shape) {
+  step.launch(over_picks("elementwise_kernel_with_index<arange>", shape.picks, 0, 1));
+  step.launch(over_picks("DeviceRadixSortHistogramKernel", shape.picks, 1, 0));
+  const int passes = std::max(1, static_cast<int>(std::ceil(std::log2(static_cast<double>(shape.rows)) / 8)));
+  for (int pass = 0; pass < passes; ++pass) {
+    step.launch(over_picks("DeviceRadixSortOnesweepKernel", shape.picks, 2, 2));
+  }
+  step.launch(over_picks("DeviceUniqueByKeyKernel", shape.picks, 1, 1));
+  step.launch(over_picks("krn_partials_per_segment", shape.picks, 1, 1));
+  step.launch(over_picks("DeviceScanKernel", shape.picks, 1, 1));
+  step.launch(over_picks("krn_partial_segment_offset", shape.picks, 1, 1));
+  step.launch(add_rows("compute_grad_weight", shape));
+  step.launch(over_picks("sum_and_scatter", shape.picks, 1, 1));
+}
+
+}  // namespace
+
+void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape) {
+  step.op("aten::embedding",
+          {{"indexSelectLargeIndex", DataType::FP32,
+            IndexSelect{.table_rows = shape.rows, .picks = shape.picks, .columns = shape.columns}}});
+}
+
+void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
+                              bool tied) {
+  const std::int64_t elements = shape.rows * shape.columns;
+  step.program().begin("EmbeddingBackward0");
+  step.launch(kernels::fill(elements, DataType::FP32));
+  if (shape.picks <= kMostUnsorted) {
+    step.launch(add_rows("embedding_backward_feature_kernel", shape));
+  } else {
+    write_sorted(step, shape);
+  }
+  step.program().end();
+  if (tied) {
+    step.op("aten::add", {kernels::add(elements, DataType::FP32)});
+  }
+  gradients.accumulate(elements);
+}
+
+}  // namespace lockstep

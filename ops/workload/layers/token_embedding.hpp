@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// nn.Embedding: @p picks rows of a table of @p rows rows, FP32.
+struct TokenEmbeddingShape {
+  std::int64_t rows = 0, columns = 0, picks = 0;
+};
+
+void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape);
+
+/// The dense gradient: zeros, then gradients added row by row; more than 3,072 picks are sorted first.
+/// @param tied the table is also the output projection's weight, whose gradient is added
+/// *Source*: PyTorch aten/src/ATen/native/cuda/Embedding.cu and EmbeddingBackwardKernel.cu.
+void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
+                              bool tied);
+
+}  // namespace lockstep

@@ -1,0 +1,156 @@
+#include "ops/workload/layers/transformer_block.hpp"
+
+#include "ops/workload/layers/dropout.hpp"
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/layer_norm.hpp"
+#include "ops/workload/layers/linear.hpp"
+
+namespace lockstep {
+namespace {
+
+LinearShape linear(const BlockShape& shape, std::int64_t in, std::int64_t out) {
+  return {.rows = shape.rows(),
+          .in = in,
+          .out = out,
+          .bias = true,
+          .weight_is_transposed = shape.kind == BlockKind::Bert};
+}
+
+AttentionShape attention_of(const BlockShape& shape) {
+  return {.batch = shape.batch,
+          .sequence = shape.sequence,
+          .heads = shape.heads,
+          .head_size = shape.hidden / shape.heads,
+          .causal = shape.kind == BlockKind::Gpt,
+          .joint_projection = shape.kind == BlockKind::Gpt,
+          .dropout = shape.dropout,
+          .kernels = shape.attention};
+}
+
+bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {
+  return gelu_result_type(shape.gelu, step.precision()) == DataType::FP32;
+}
+
+/// A projection back to the residual stream: product, dropout, sum.
+void output_forward(StepWriter& step, const BlockShape& shape, std::int64_t in, bool cast_input) {
+  linear_forward(step, linear(shape, in, shape.hidden), cast_input);
+  if (shape.dropout) {
+    dropout_forward(step, shape.elements(), storage_type(step.precision()));
+  }
+  residual_add_forward(step, shape.elements());
+}
+
+void output_backward(StepWriter& step, const BlockShape& shape, std::int64_t in, bool cast_input,
+                     GradientSink& gradients) {
+  residual_add_backward(step, shape.elements());
+  if (shape.dropout) {
+    dropout_backward(step, shape.elements(), storage_type(step.precision()));
+  }
+  linear_backward(step, linear(shape, in, shape.hidden), gradients, true, cast_input);
+}
+
+void projections_forward(StepWriter& step, const BlockShape& shape) {
+  if (shape.kind == BlockKind::Gpt) {
+    linear_forward(step, linear(shape, shape.hidden, 3 * shape.hidden), true);
+    return;
+  }
+  for (int projection = 0; projection < 3; ++projection) {
+    linear_forward(step, linear(shape, shape.hidden, shape.hidden), true);
+  }
+}
+
+void projections_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
+  if (shape.kind == BlockKind::Gpt) {
+    linear_backward(step, linear(shape, shape.hidden, 3 * shape.hidden), gradients, true, true);
+    return;
+  }
+  for (int projection = 0; projection < 3; ++projection) {  // each adds to the residual stream's gradient
+    linear_backward(step, linear(shape, shape.hidden, shape.hidden), gradients, true, true);
+    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});
+  }
+}
+
+void feed_forward_forward(StepWriter& step, const BlockShape& shape) {
+  linear_forward(step, linear(shape, shape.hidden, shape.feed_forward), true);
+  gelu_forward(step, shape.gelu, shape.rows() * shape.feed_forward);
+  output_forward(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape));
+}
+
+void feed_forward_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
+  output_backward(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape), gradients);
+  gelu_backward(step, shape.gelu, shape.rows() * shape.feed_forward);
+  linear_backward(step, linear(shape, shape.hidden, shape.feed_forward), gradients, true, true);
+}
+
+}  // namespace
+
+void residual_add_forward(StepWriter& step, std::int64_t elements) {
+  const double other = size_of(storage_type(step.precision())) / size_of(DataType::FP32);
+  step.op("aten::add", {kernels::elementwise("add", elements, DataType::FP32, {.reads = 1 + other})});
+}
+
+void residual_add_backward(StepWriter& step, std::int64_t elements) {
+  if (is_mixed(step.precision())) {
+    step.op("AddBackward0", {kernels::cast(elements, DataType::FP32, storage_type(step.precision()))});
+  } else {
+    step.op("AddBackward0");
+  }
+}
+
+void block_forward(StepWriter& step, const BlockShape& shape) {
+  const bool first = shape.kind == BlockKind::Gpt;
+  const auto normalise = [&] { layer_norm_forward(step, shape.rows(), shape.hidden); };
+  {
+    const ModuleRange module{step, "attention"};
+    if (first) {
+      normalise();
+    }
+    projections_forward(step, shape);
+    attention_forward(step, attention_of(shape));
+    output_forward(step, shape, shape.hidden, false);
+    if (!first) {
+      normalise();
+    }
+  }
+  const ModuleRange module{step, "mlp"};
+  if (first) {
+    normalise();
+  }
+  feed_forward_forward(step, shape);
+  if (!first) {
+    normalise();
+  }
+}
+
+void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
+  const bool first = shape.kind == BlockKind::Gpt;
+  const auto normalise = [&](int others) {
+    layer_norm_backward(step, shape.rows(), shape.hidden, gradients, others);
+  };
+  if (!first) {
+    normalise(0);
+  }
+  feed_forward_backward(step, shape, gradients);
+  if (first) {
+    normalise(1);
+  } else {
+    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});  // the residual's gradient
+    normalise(0);
+  }
+  output_backward(step, shape, shape.hidden, false, gradients);
+  attention_backward(step, attention_of(shape));
+  projections_backward(step, shape, gradients);
+  if (first) {
+    normalise(1);
+  }
+}
+
+std::vector<std::int64_t> parameters_of(const BlockShape& shape) {
+  const std::int64_t h = shape.hidden, f = shape.feed_forward;
+  if (shape.kind == BlockKind::Gpt) {
+    return {h, h, h * 3 * h, 3 * h, h * h, h, h, h, h * f, f, f * h, h};
+  }
+  return {h * h, h, h * h, h, h * h, h, h * h, h, h, h, h * f, f, f * h, h, h, h};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/attention.hpp"
+#include "ops/workload/layers/gelu.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+enum class BlockKind : std::uint8_t {
+  Gpt,   ///< normalisation first, one product for queries, keys and values (Hugging Face GPT2Block)
+  Bert,  ///< normalisation last, three products (Hugging Face BertLayer)
+};
+
+struct BlockShape {
+  BlockKind kind = BlockKind::Gpt;
+  std::int64_t batch = 0, sequence = 0, hidden = 0, heads = 0, feed_forward = 0;
+  bool dropout = true;
+  Gelu gelu = Gelu::Composed;
+  AttentionKernels attention = AttentionKernels::Unfused;
+
+  [[nodiscard]] std::int64_t rows() const { return batch * sequence; }
+  [[nodiscard]] std::int64_t elements() const { return rows() * hidden; }
+};
+
+void block_forward(StepWriter& step, const BlockShape& shape);
+void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients);
+
+/// Elements of the parameters in their order.
+[[nodiscard]] std::vector<std::int64_t> parameters_of(const BlockShape& shape);
+
+/// The sum of a layer's output and the residual stream, which mixed precision keeps in FP32; and what its
+/// backward does: a cast of the gradient in mixed precision, else nothing.
+void residual_add_forward(StepWriter& step, std::int64_t elements);
+void residual_add_backward(StepWriter& step, std::int64_t elements);
+
+}  // namespace lockstep

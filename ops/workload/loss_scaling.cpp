@@ -1,0 +1,63 @@
+#include "ops/workload/loss_scaling.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/multi_tensor.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr DataType kType = DataType::FP32;
+
+/// An operation in place over all gradients, many at once.
+void for_all(StepWriter& step, const char* name, std::span<const std::int64_t> gradients, double writes) {
+  for (const MultiTensorLaunch& launch : multi_tensor_launches(gradients, 1)) {
+    step.launch(
+        {name, kType, Pointwise{.elements = launch.elements, .reads = 1, .writes = writes, .flops = 2}});
+  }
+}
+
+}  // namespace
+
+void scale_loss_forward(StepWriter& step) {
+  step.op("aten::mul", {kernels::scale(1, kType)});
+}
+
+void scale_loss_backward(StepWriter& step) {
+  step.op("MulBackward0", {kernels::scale(1, kType)});
+}
+
+void unscale_gradients(StepWriter& step, std::span<const std::int64_t> parameters) {
+  // The inverse in double precision: two casts around a reciprocal; then the flag to be set.
+  step.op("aten::double", {kernels::cast(1, kType, DataType::INT64)});
+  step.op("aten::reciprocal", {kernels::scale(1, DataType::INT64)});
+  step.op("aten::float", {kernels::cast(1, DataType::INT64, kType)});
+  step.op("aten::full", {kernels::fill(1, kType)});
+  step.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
+  for_all(step, "multi_tensor_apply_kernel<non_finite_check_and_unscale>", parameters, 1);
+  step.program().end();
+  step.blocking_copy("aten::item", kernels::copy_to_host(size_of(kType), false));
+}
+
+void update_scale(StepWriter& step) {
+  step.op("aten::_amp_update_scale_",
+          {{"amp_update_scale_cuda_kernel", kType, Pointwise{.elements = 1, .reads = 3, .writes = 2}}});
+}
+
+void clip_gradients(StepWriter& step, std::span<const std::int64_t> parameters) {
+  const auto count = static_cast<std::int64_t>(parameters.size());
+  step.program().begin("aten::_foreach_norm");
+  for_all(step, "multi_tensor_apply_kernel<lpnorm>", parameters, 0);
+  step.launch({"lpnorm_cleanup", kType, Pointwise{.elements = count, .reads = 1, .writes = 1}});
+  step.program().end();
+  step.op("aten::stack", {kernels::concat(count, count, kType)});
+  step.op("aten::linalg_vector_norm", {kernels::reduce("norm", {.rows = 1, .columns = count}, kType)});
+  step.op("aten::add", {kernels::scale(1, kType)});
+  step.op("aten::reciprocal", {kernels::scale(1, kType)});
+  step.op("aten::mul", {kernels::scale(1, kType)});
+  step.op("aten::clamp", {kernels::scale(1, kType)});
+  step.program().begin("aten::_foreach_mul_");
+  for_all(step, "multi_tensor_apply_kernel<mul>", parameters, 1);
+  step.program().end();
+}
+
+}  // namespace lockstep

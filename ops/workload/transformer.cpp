@@ -1,0 +1,29 @@
+#include "ops/workload/transformer.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "ops/workload/transformer_step.hpp"
+
+namespace lockstep {
+
+Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
+  const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
+  const std::int64_t shares = ranks * setup.gradient_accumulation;
+  if (setup.global_batch < shares || setup.global_batch % shares != 0) {
+    throw std::invalid_argument{
+        fmt::format("global_batch {} cannot be divided evenly among {} GPUs x {} micro-batches",
+                    setup.global_batch, ranks, setup.gradient_accumulation)};
+  }
+  if (spec.attention == AttentionKernels::Flash && !is_mixed(setup.precision)) {
+    throw std::invalid_argument{
+        "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: "
+        "unfused'"};
+  }
+  StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
+  TransformerStep{step, spec, setup}.write();
+  return std::move(step).finish(setup.gpus);
+}
+
+}  // namespace lockstep

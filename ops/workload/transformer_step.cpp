@@ -1,0 +1,199 @@
+#include "ops/workload/transformer_step.hpp"
+
+#include <fmt/format.h>
+
+#include "ops/workload/layers/dropout.hpp"
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/layer_norm.hpp"
+#include "ops/workload/layers/linear.hpp"
+#include "ops/workload/layers/token_embedding.hpp"
+#include "ops/workload/loss_scaling.hpp"
+#include "ops/workload/optimizer_step.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr DataType kWide = DataType::FP32;  // of the residual stream, the loss and the parameters
+
+}  // namespace
+
+TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup)
+    : step_{step},
+      spec_{spec},
+      setup_{setup},
+      block_{spec.block(setup.global_batch / static_cast<std::int64_t>(step.ranks()) /
+                        setup.gradient_accumulation)},
+      loss_{.batch = block_.batch,
+            .sequence = spec.sequence,
+            .classes = spec.vocabulary,
+            .shifted = !is_bert()},
+      parameters_{spec.parameters()} {}
+
+void TransformerStep::write() {
+  if (setup_.data_loading > Seconds{0}) {
+    step_.program().host_work("data loading", setup_.data_loading);
+  }
+  zero_gradients(step_, Optimizer::AdamW, parameters_);
+  GradientBuckets buckets{step_, setup_.parallelism.buckets()};
+  for (int micro_batch = 0; micro_batch < setup_.gradient_accumulation; ++micro_batch) {
+    const bool is_last = micro_batch + 1 == setup_.gradient_accumulation;
+    {
+      const ModuleRange phase{step_, "forward"};
+      copy_inputs();
+      forward();
+      loss();
+    }
+    const ModuleRange phase{step_, "backward"};
+    GradientSink gradients{step_, is_last ? &buckets : nullptr,
+                           step_.framework().zero_gradients || micro_batch > 0};
+    step_.op("aten::ones_like", {kernels::fill(1, kWide)});
+    step_.on_autograd_thread([&] {
+      const ModuleRange range{step_, "backward"};
+      backward(gradients);
+      if (is_last) {
+        buckets.finish();
+      }
+    });
+  }
+  update();
+}
+
+void TransformerStep::copy_inputs() {
+  const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
+  const int tensors = is_bert() ? 4 : 2;  // tokens and labels; BERT: segments and mask too
+  for (int tensor = 0; tensor < tensors; ++tensor) {
+    if (spec_.blocking_input_copies) {
+      step_.blocking_copy("aten::to", kernels::copy_to_device(tokens, true));
+    } else {
+      step_.op("aten::to", {kernels::copy_to_device(tokens, true)});
+    }
+  }
+}
+
+void TransformerStep::forward() {
+  embeddings_forward();
+  for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
+    const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    block_forward(step_, block_);
+  }
+  head_forward();
+}
+
+void TransformerStep::embeddings_forward() {
+  const ModuleRange module{step_, "embeddings"};
+  const std::int64_t h = spec_.hidden;
+  step_.op("aten::view");
+  if (!is_bert()) {
+    step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
+                               Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
+    step_.op("aten::unsqueeze");
+  }
+  token_embedding_forward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()});
+  if (spec_.token_types > 0) {
+    token_embedding_forward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()});
+    step_.op("aten::add", {kernels::add(block_.elements(), kWide)});
+  }
+  token_embedding_forward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence});
+  step_.op("aten::add", {kernels::elementwise("add", block_.elements(), kWide,
+                                              {.reads = 1 + 1.0 / static_cast<double>(block_.batch)})});
+  if (is_bert()) {
+    layer_norm_forward(step_, block_.rows(), h);
+  }
+  if (spec_.dropout) {
+    dropout_forward(step_, block_.elements(), kWide);
+  }
+}
+
+void TransformerStep::head_forward() {
+  const ModuleRange module{step_, "head"};
+  const std::int64_t h = spec_.hidden;
+  if (is_bert()) {
+    linear_forward(step_, {.rows = block_.rows(), .in = h, .out = h}, true);
+    gelu_forward(step_, spec_.gelu, block_.elements());
+  }
+  layer_norm_forward(step_, block_.rows(), h);
+  linear_forward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()}, true);
+}
+
+void TransformerStep::loss() {
+  const ModuleRange module{step_, "loss"};
+  cross_entropy_forward(step_, loss_);
+  if (setup_.gradient_accumulation > 1) {
+    step_.op("aten::div", {kernels::scale(1, kWide)});
+  }
+  if (scales_loss()) {
+    scale_loss_forward(step_);
+  }
+  if (spec_.loss_readback) {
+    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(kWide), false));
+  }
+}
+
+void TransformerStep::backward(GradientSink& gradients) {
+  if (scales_loss()) {
+    scale_loss_backward(step_);
+  }
+  if (setup_.gradient_accumulation > 1) {
+    step_.op("DivBackward0", {kernels::scale(1, kWide)});
+  }
+  cross_entropy_backward(step_, loss_);
+  head_backward(gradients);
+  for (std::int64_t layer = spec_.layers; layer-- > 0;) {
+    const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    block_backward(step_, block_, gradients);
+  }
+  embeddings_backward(gradients);
+}
+
+void TransformerStep::head_backward(GradientSink& gradients) {
+  const ModuleRange module{step_, "head"};
+  const std::int64_t h = spec_.hidden;
+  tied_output_backward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()},
+                       gradients);
+  layer_norm_backward(step_, block_.rows(), h, gradients, 0);
+  if (is_bert()) {
+    gelu_backward(step_, spec_.gelu, block_.elements());
+    linear_backward(step_, {.rows = block_.rows(), .in = h, .out = h}, gradients, true, true);
+  }
+}
+
+void TransformerStep::embeddings_backward(GradientSink& gradients) {
+  const ModuleRange module{step_, "embeddings"};
+  const std::int64_t h = spec_.hidden;
+  if (spec_.dropout) {
+    dropout_backward(step_, block_.elements(), kWide);
+  }
+  if (is_bert()) {
+    layer_norm_backward(step_, block_.rows(), h, gradients, 0);
+  }
+  step_.op("AddBackward0");
+  if (block_.batch > 1) {  // all samples share the position embeddings
+    step_.op("aten::sum",
+             {kernels::reduce(
+                 "sum", {.rows = block_.batch, .columns = spec_.sequence * h, .across_rows = true}, kWide)});
+  }
+  token_embedding_backward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence}, gradients,
+                           false);
+  if (spec_.token_types > 0) {
+    token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()},
+                             gradients, false);
+  }
+  token_embedding_backward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()}, gradients,
+                           true);
+}
+
+void TransformerStep::update() {
+  const ModuleRange phase{step_, "optimizer"};
+  if (scales_loss()) {
+    unscale_gradients(step_, parameters_);
+  }
+  if (setup_.clip_gradients) {
+    clip_gradients(step_, parameters_);
+  }
+  optimizer_step(step_, Optimizer::AdamW, parameters_);
+  if (scales_loss()) {
+    update_scale(step_);
+  }
+}
+
+}  // namespace lockstep

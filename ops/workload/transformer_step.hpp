@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/cross_entropy.hpp"
+#include "ops/workload/step_writer.hpp"
+#include "ops/workload/training_setup.hpp"
+#include "ops/workload/transformer_spec.hpp"
+
+namespace lockstep {
+
+/// The phases of one transformer training step, in the order of the training loop.
+class TransformerStep {
+ public:
+  TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup);
+
+  void write();
+
+ private:
+  void copy_inputs();
+  void forward();
+  void embeddings_forward();
+  void head_forward();
+  void loss();
+  void backward(GradientSink& gradients);
+  void head_backward(GradientSink& gradients);
+  void embeddings_backward(GradientSink& gradients);
+  void update();
+
+  [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
+  [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
+
+  StepWriter& step_;
+  const TransformerSpec& spec_;
+  const TrainingSetup& setup_;
+  BlockShape block_;
+  CrossEntropyShape loss_;
+  std::vector<std::int64_t> parameters_;
+};
+
+}  // namespace lockstep

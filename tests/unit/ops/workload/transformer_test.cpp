@@ -1,0 +1,180 @@
+#include "ops/workload/transformer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/yaml_reader.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "tests/support/program_listing.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+using testing::HasSubstr;
+
+ModelSpec shipped(const std::string& name) {
+  return read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml");
+}
+
+std::int64_t parameters_of_model(const std::string& name) {
+  const std::vector<std::int64_t> all = shipped(name).transformer->parameters();
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
+}
+
+struct Run {
+  std::size_t ranks = 1;
+  std::int64_t batch = 8;
+  Precision precision = Precision::FP32;
+  int micro_batches = 1;
+  bool clips = false;
+  OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
+};
+
+Job job_of(TransformerSpec spec, const Run& run) {
+  std::vector<VertexId> gpus(run.ranks);
+  std::iota(gpus.begin(), gpus.end(), 0U);
+  const std::vector<Bytes> memory(run.ranks, 80_GB);
+  FrameworkSpec framework;
+  framework.optimizer = run.optimizer;
+  return transformer_job(spec, {.global_batch = run.batch,
+                                .precision = run.precision,
+                                .framework = framework,
+                                .parallelism = {},
+                                .host = plain_host(),
+                                .data_loading = 0_s,
+                                .gradient_accumulation = run.micro_batches,
+                                .clip_gradients = run.clips,
+                                .gpus = gpus,
+                                .gpu_memory = memory});
+}
+
+Job job_of(const std::string& name, const Run& run) {
+  return job_of(shipped(name).transformer.value(), run);
+}
+
+std::int64_t count(const Job& job, const std::string& op_or_kernel) {
+  std::int64_t found = 0;
+  for (const ListedOperator& op : operators_of(job)) {
+    found += op.name == op_or_kernel ? 1 : 0;
+    found += std::count(op.kernels.begin(), op.kernels.end(), op_or_kernel);
+  }
+  return found;
+}
+
+double gemm_flops(const Job& job) {
+  double flops = 0;
+  for (const Program::Thread& thread : job.programs[0]->threads) {
+    for (const Instruction& i : thread.instructions) {
+      if (i.op == Opcode::Launch) {
+        if (const auto* gemm = std::get_if<Gemm>(&job.programs[0]->kernels[i.operand].work)) {
+          flops += 2.0 * static_cast<double>(gemm->batch * gemm->m * gemm->n * gemm->k);
+        }
+      }
+    }
+  }
+  return flops;
+}
+
+TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
+  // As Hugging Face counts them: GPT2LMHeadModel and BertForMaskedLM with tied weights.
+  EXPECT_EQ(parameters_of_model("gpt2"), 124439808);
+  EXPECT_EQ(parameters_of_model("gpt2_medium"), 354823168);
+  EXPECT_EQ(parameters_of_model("gpt2_xl"), 1557611200);
+  EXPECT_EQ(parameters_of_model("bert_base"), 109514298);
+  EXPECT_EQ(parameters_of_model("bert_large"), 335174458);
+}
+
+TEST(Transformer, ArithmeticIsSixTimesParametersTimesTokens) {
+  // Kaplan et al., arXiv 2001.08361, table 1: 6 N per token for the weights of products (2 forward, 4
+  // backward), and for each layer 3 x (2 x 2 S H) per token for the two products of attention.
+  const Job job = job_of("gpt2", {.batch = 2});
+  const double tokens = 2.0 * 1024, weights = 12.0 * 12 * 768 * 768 + 50257.0 * 768;
+  const double expected = tokens * (6 * weights + 12.0 * 3 * 4 * 1024 * 768);
+  EXPECT_NEAR(gemm_flops(job) / expected, 1, 1e-9);
+}
+
+TEST(Transformer, JobsOfAllKindsAreValid) {
+  for (const char* name : {"gpt2", "bert_base"}) {
+    for (const Precision precision : {Precision::FP32, Precision::TF32, Precision::FP16, Precision::BF16}) {
+      for (const std::size_t ranks : {1U, 8U}) {
+        EXPECT_NO_THROW(check(job_of(
+            name, {.ranks = ranks, .batch = 16, .precision = precision, .micro_batches = 2, .clips = true})));
+      }
+    }
+  }
+  EXPECT_NO_THROW(check(job_of("gpt2_xl", {.ranks = 8})));
+}
+
+TEST(Transformer, EveryGradientIsReducedOnce) {
+  const Job job = job_of("gpt2", {.ranks = 8, .batch = 32, .micro_batches = 2});
+  double reduced = 0;
+  int reductions = 0;
+  for (const Instruction& i : job.programs[0]->threads[1].instructions) {
+    if (i.op == Opcode::Collective) {
+      reduced += job.programs[0]->collectives[i.operand].size / 1_B;
+      ++reductions;
+    }
+  }
+  EXPECT_EQ(reduced, 4.0 * 124439808);
+  // The first bucket closes at 1 MiB, others at 25 MiB or with the parameter that passes it, the last one
+  // with the 154 MB of the token embedding: 498 MB give at least 8 buckets and at most 20.
+  EXPECT_GE(reductions, 8);
+  EXPECT_LE(reductions, 20);
+}
+
+TEST(Transformer, LaterMicroBatchesAddToGradients) {
+  const std::int64_t parameters = static_cast<std::int64_t>(shipped("gpt2").transformer->parameters().size());
+  EXPECT_EQ(count(job_of("gpt2", {.batch = 8}), "torch::autograd::AccumulateGrad"), 0);
+  EXPECT_EQ(count(job_of("gpt2", {.batch = 9, .micro_batches = 3}), "torch::autograd::AccumulateGrad"),
+            2 * parameters);
+}
+
+TEST(Transformer, MixedPrecisionCastsEveryWeightBothWays) {
+  const Job job = job_of("gpt2", {.batch = 4, .precision = Precision::BF16});
+  EXPECT_EQ(count(job, "sgemm"), 0);
+  // A layer: 4 products; forward and two gradients each; and 2 + 4 products of attention. The head: 3.
+  EXPECT_EQ(count(job, "bf16_gemm"), 12 * (4 * 3 + 6) + 3);
+  // Backward, a layer: 8 parameters, the inputs of QKV, of the first and (gelu_new is FP32) of the second
+  // layer of the MLP, softmax's two, and pow's. Head: weight and input. Loss: logits.
+  EXPECT_EQ(count(job, "ToCopyBackward0"), 12 * (8 + 3 + 2 + 1) + 2 + 1);
+}
+
+TEST(Transformer, OnlyFp16ScalesItsLoss) {
+  const std::string check_name = "multi_tensor_apply_kernel<non_finite_check_and_unscale>";
+  EXPECT_GT(count(job_of("gpt2", {.precision = Precision::FP16}), check_name), 0);
+  EXPECT_EQ(count(job_of("gpt2", {.precision = Precision::BF16}), check_name), 0);
+}
+
+TEST(Transformer, OptimizersLaunchAsTheirStyleSays) {
+  // 148 parameters, 8 operations each.
+  EXPECT_EQ(
+      count(job_of("gpt2", {.optimizer = OptimizerStyle::PerTensor}), "vectorized_elementwise_kernel<lerp>"),
+      148);
+  // Fused: 36 tensors or 320 chunks of 65,536: the token embedding alone has 589 chunks.
+  const std::int64_t fused =
+      count(job_of("gpt2", {.optimizer = OptimizerStyle::Fused}), "multi_tensor_apply_kernel<fused_adamw>");
+  EXPECT_GE(fused, 124439808 / 65536 / 320 + 1);
+  EXPECT_LE(fused, 148 / 36 + 124439808 / 65536 / 320 + 2);
+}
+
+TEST(Transformer, FlashAttentionReplacesTheScores) {
+  TransformerSpec spec = shipped("gpt2").transformer.value();
+  spec.attention = AttentionKernels::Flash;
+  const Job job = job_of(spec, {.precision = Precision::BF16});
+  EXPECT_EQ(count(job, "flash_fwd_kernel"), 12);
+  EXPECT_EQ(count(job, "softmax_warp_forward"), 0);
+  EXPECT_THROW((void)job_of(spec, {.precision = Precision::FP32}), std::invalid_argument);
+}
+
+TEST(Transformer, ABatchMustDivide) {
+  EXPECT_THAT([] { (void)job_of("gpt2", {.ranks = 8, .batch = 24, .micro_batches = 2}); },
+              testing::ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("24 cannot be divided evenly among 8 GPUs x 2 micro-batches")));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,114 @@
+#include "traces/kernel_shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+namespace lockstep {
+namespace {
+
+std::string_view direction_name(Direction direction) {
+  return direction == Direction::Forward ? "forward" : "backward";
+}
+
+std::uint64_t whole(double value) {
+  return static_cast<std::uint64_t>(std::llround(value));
+}
+
+std::string_view type_name(DataType type) {
+  switch (type) {
+    case DataType::FP32:
+      return "fp32";
+    case DataType::TF32:
+      return "tf32";
+    case DataType::FP16:
+      return "fp16";
+    case DataType::BF16:
+      return "bf16";
+    case DataType::FP8:
+      return "fp8";
+    case DataType::INT32:
+      return "int32";
+    case DataType::INT64:
+      return "int64";
+    case DataType::BOOL:
+      return "bool";
+  }
+  return "unknown";
+}
+
+template <class... Alternatives>
+struct Match : Alternatives... {
+  using Alternatives::operator()...;
+};
+template <class... Alternatives>
+Match(Alternatives...) -> Match<Alternatives...>;
+
+std::string table_members(const EmbeddingBags& bags) {
+  std::int64_t rows = 0;
+  double lookups = 0;
+  for (const EmbeddingTable& table : bags.tables) {
+    rows += table.rows;
+    lookups += table.pooling_factor * static_cast<double>(bags.batch);
+  }
+  return fmt::format(R"("tables":{},"batch":{},"rows":{},"lookups":{},"direction":"{}",)", bags.tables.size(),
+                     bags.batch, rows, whole(lookups), direction_name(bags.direction));
+}
+
+std::string work_members(const KernelWork& work) {
+  return std::visit(
+      Match{
+          [](const Gemm& g) {
+            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",)", g.batch, g.m, g.n,
+                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N');
+          },
+          [](const Pointwise& p) {
+            return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);
+          },
+          [](const Reduction& r) {
+            return fmt::format(R"("rows":{},"columns":{},"across rows":{},)", r.rows, r.columns,
+                               r.across_rows);
+          },
+          [](const Concat& c) { return fmt::format(R"("elements":{},"pieces":{},)", c.elements, c.pieces); },
+          [](const Transpose& t) {
+            return fmt::format(R"("batch":{},"rows":{},"columns":{},)", t.batch, t.rows, t.columns);
+          },
+          [](const TriangularIndex& t) {
+            return fmt::format(R"("batch":{},"n":{},"direction":"{}",)", t.batch, t.n,
+                               direction_name(t.direction));
+          },
+          [](const Softmax& s) {
+            return fmt::format(R"("rows":{},"columns":{},"direction":"{}",)", s.rows, s.columns,
+                               direction_name(s.direction));
+          },
+          [](const LayerNorm& n) { return fmt::format(R"("rows":{},"columns":{},)", n.rows, n.columns); },
+          [](const FlashAttention& a) {
+            return fmt::format(
+                R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"direction":"{}",)", a.batch,
+                a.heads, a.queries, a.keys, a.head_size, direction_name(a.direction));
+          },
+          [](const EmbeddingBags& b) { return table_members(b); },
+          [](const IndexSelect& i) {
+            return fmt::format(R"("rows":{},"picks":{},"columns":{},"direction":"{}",)", i.table_rows,
+                               i.picks, i.columns, direction_name(i.direction));
+          },
+          [](const OptimizerUpdate& o) {
+            return fmt::format(R"("parameters":{},"tensors":{},)", o.parameters, o.tensors);
+          },
+          [](const Memcpy& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
+          [](const Memset& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
+          [](const Timed&) { return std::string{}; },
+      },
+      work);
+}
+
+}  // namespace
+
+std::string shape_members(const KernelCall& kernel) {
+  return work_members(kernel.work) + fmt::format(R"("type":"{}",)", type_name(kernel.type));
+}
+
+}  // namespace lockstep
