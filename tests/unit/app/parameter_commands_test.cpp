@@ -60,7 +60,7 @@ TEST_P(EveryKind, HasASchemaWithAllItsKeys) {
   const ParameterType type = GetParam().type();
   ASSERT_FALSE(type.parameters.empty());
   for (const Parameter& parameter : type.parameters) {
-    EXPECT_TRUE(schema["properties"].contains(parameter.key)) << parameter.key;
+    EXPECT_TRUE(schema["else"]["properties"].contains(parameter.key)) << parameter.key;
   }
 }
 
