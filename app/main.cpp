@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "app/commands/explain.hpp"
+#include "app/commands/list.hpp"
 #include "app/commands/run.hpp"
+#include "app/commands/schema.hpp"
 #include "app/commands/topology.hpp"
 #include "app/version.hpp"
 #include "base/error.hpp"
@@ -77,6 +80,9 @@ int main(int count, char** arguments) {
   std::function<int()> action;
   add_run_command(app, action);
   add_topology_command(app, action);
+  add_list_command(app, action);
+  add_explain_command(app, action);
+  add_schema_command(app, action);
   if (const int failed = parse(app, count, arguments); failed != kOk || !action) {
     return failed;
   }

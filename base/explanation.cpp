@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/suggest.hpp"
 #include "base/yaml_text.hpp"
 
 namespace lockstep {
@@ -62,14 +61,11 @@ std::vector<PlacedParameter> all_parameters(const ParameterType& type) {
   return found;
 }
 
-std::string explain(const ParameterType& type, const std::string& key) {
+std::optional<std::string> explain(const ParameterType& type, const std::string& key) {
   const std::vector<PlacedParameter> all = all_parameters(type);
   const std::string asked = without_brackets(key);
   std::string text;
-  std::set<std::string> known;
   for (const PlacedParameter& placed : all) {
-    known.insert(without_brackets(placed.path));
-    known.insert(placed.parameter->key);
     if (!is_named_by(placed, asked)) {
       continue;
     }
@@ -80,14 +76,16 @@ std::string explain(const ParameterType& type, const std::string& key) {
       text += is_inside(inner, placed.path) ? line(inner) : "";
     }
   }
-  if (text.empty()) {
-    const std::string closest = closest_word(asked, {known.begin(), known.end()});
-    throw InputError{
-        {"explain"},
-        "there is no parameter '" + key + "'" +
-            (closest.empty() ? "; 'lockstep explain' lists all" : " - did you mean '" + closest + "'?")};
+  return text.empty() ? std::nullopt : std::optional{text};
+}
+
+std::vector<std::string> known_keys(const ParameterType& type) {
+  std::set<std::string> known;
+  for (const PlacedParameter& placed : all_parameters(type)) {
+    known.insert(placed.parameter->key);
+    known.insert(without_brackets(placed.path));
   }
-  return text;
+  return {known.begin(), known.end()};
 }
 
 std::string explain_all(const ParameterType& type) {

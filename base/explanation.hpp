@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,12 @@ struct PlacedParameter {
 std::vector<PlacedParameter> all_parameters(const ParameterType& type);
 
 /// Key, type, unit, default and meaning of the parameters that @p key names: a whole path
-/// (`cluster.gpu.memory`) or its end (`memory`); for a mapping also what is in it.
-/// @throws InputError for a key that does not exist, with the one that was probably meant
-std::string explain(const ParameterType& type, const std::string& key);
+/// (`cluster.gpu.memory`) or its end (`memory`); for a mapping also what is in it. std::nullopt when there is
+/// no such key.
+std::optional<std::string> explain(const ParameterType& type, const std::string& key);
+
+/// Every key and every path that explain() knows.
+std::vector<std::string> known_keys(const ParameterType& type);
 
 /// One line a parameter: path, type, default, meaning.
 std::string explain_all(const ParameterType& type);

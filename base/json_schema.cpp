@@ -28,8 +28,13 @@ std::string quantity(const UnitFamily& family) {
     symbols.push_back(unit.symbol);
   }
   const std::string pattern = fmt::format("^{} *({})$", kNumber, fmt::join(symbols, "|"));
-  return any_of({json::object({{"const", "0"}}),
-                 json::object({{"type", json::text("string")}, {"pattern", json::text(pattern)}})});
+  std::vector<std::string> choices{
+      json::object({{"const", "0"}}),
+      json::object({{"type", json::text("string")}, {"pattern", json::text(pattern)}})};
+  if (family.may_be_unlimited) {
+    choices.push_back(json::object({{"const", json::text("unlimited")}}));
+  }
+  return any_of(choices);
 }
 
 /// A default as JSON, typed as the parameter is.
@@ -61,11 +66,11 @@ class SchemaWriter {
   explicit SchemaWriter(const ConfigPath& configs) : configs_{configs} {}
 
   std::string file(const ParameterType& type, const std::string& title) {
-    Members members{{"$schema", json::text("http://json-schema.org/draft-07/schema#")},
-                    {"title", json::text(title)}};
     const std::string names = any_of(
         {of_type("string"), json::object({{"type", json::text("array")}, {"items", of_type("string")}})});
-    for (auto& member : mapping(type, "include", names)) {
+    Members members{{"$schema", json::text("http://json-schema.org/draft-07/schema#")},
+                    {"title", json::text(title)}};
+    for (auto& member : in_part_or_whole(type, "include", names)) {
       members.push_back(std::move(member));
     }
     return json::indented(json::object(members));
@@ -87,12 +92,12 @@ class SchemaWriter {
       if (type.has_shorthand) {
         choices.push_back(of_type("string"));
       }
-      choices.push_back(json::object(mapping(type, "from", of_type("string"))));
+      choices.push_back(json::object(in_part_or_whole(type, "from", of_type("string"))));
     } else if (type.kind == Kind::Mapping) {
       if (type.has_shorthand) {
         choices.push_back(of_type("string"));
       }
-      choices.push_back(json::object(mapping(type, "", "")));
+      choices.push_back(json::object(mapping(type, {})));
     } else {
       choices.push_back(plain(type));
     }
@@ -132,11 +137,20 @@ class SchemaWriter {
     return json::object(members);
   }
 
-  /// @param elsewhere a key under which required ones may come from another file, with its schema; "" for
-  /// none
-  Members mapping(const ParameterType& type, const std::string& elsewhere,
-                  const std::string& elsewhere_schema) {
-    Members properties;
+  /// A mapping that is whole, or that has the key @p elsewhere, which names a file: then any key, at every
+  /// depth, may be left to that file.
+  Members in_part_or_whole(const ParameterType& type, const std::string& elsewhere,
+                           const std::string& value_schema) {
+    const Members whole = mapping(type, {});
+    const bool outer = std::exchange(in_part_, true);
+    const Members part = mapping(type, {{elsewhere, value_schema}});
+    in_part_ = outer;
+    return {{"if", json::object({{"required", json::texts({elsewhere})}})},
+            {"then", json::object(part)},
+            {"else", json::object(in_part_ ? part : whole)}};
+  }
+
+  Members mapping(const ParameterType& type, Members properties) {
     std::vector<std::string> required;
     for (const Parameter& parameter : type.parameters) {
       properties.emplace_back(parameter.key, described(parameter));
@@ -145,13 +159,8 @@ class SchemaWriter {
       }
     }
     Members members{{"type", json::text("object")}};
-    const std::string all_required = json::texts(required);
-    if (elsewhere.empty()) {
-      members.emplace_back("required", all_required);
-    } else {
-      properties.emplace_back(elsewhere, elsewhere_schema);
-      members.emplace_back("anyOf", json::list({json::object({{"required", json::texts({elsewhere})}}),
-                                                json::object({{"required", all_required}})}));
+    if (!in_part_) {
+      members.emplace_back("required", json::texts(required));
     }
     members.emplace_back("properties", json::object(properties));
     members.emplace_back("additionalProperties", "false");
@@ -168,6 +177,7 @@ class SchemaWriter {
   }
 
   const ConfigPath& configs_;
+  bool in_part_ = false;  ///< below a mapping of which a file gives the rest
 };
 
 }  // namespace

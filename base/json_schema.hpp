@@ -10,7 +10,7 @@ namespace lockstep {
 /// The JSON Schema (draft-07, which editors' YAML servers understand) of a configuration file: keys, types,
 /// units as patterns, choices, defaults, meanings, and the names of @p configs for what can be named.
 ///
-/// A file that includes another may leave required keys to it, at the top level; the strict reader
+/// Keys are required only where no `include:` or `from:` may give them; the strict reader
 /// (base/yaml_reader.hpp) has the last word.
 std::string json_schema(const ParameterType& type, const std::string& title, const ConfigPath& configs);
 

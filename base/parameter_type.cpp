@@ -30,7 +30,8 @@ std::string without_nothing(const ParameterType& type) {
     case Kind::Number:
       return "a number";
     case Kind::Quantity:
-      return type.units.what + " (" + type.units.examples + ")";
+      return type.units.what + " (" + type.units.examples + ")" +
+             (type.units.may_be_unlimited ? ", or unlimited" : "");
     case Kind::Choice:
       return "one of: " + joined(type.choices);
     case Kind::Mapping:

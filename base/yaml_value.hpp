@@ -46,7 +46,7 @@ YamlNode yaml_of(const T& value) {
   } else if constexpr (is_vector<T>) {
     YamlNode list = yaml_node(YamlNode::Kind::Sequence, {});
     for (const auto& item : value) {
-      list.items.push_back(yaml_of(item));
+      list.items.push_back(yaml_of<typename T::value_type>(item));
     }
     return list;
   } else if constexpr (is_map<T>) {

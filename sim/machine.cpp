@@ -5,6 +5,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "ops/collectives/comm_route.hpp"
+#include "ops/collectives/nvlinks.hpp"
 #include "sim/simgrid_compat.hpp"
 
 namespace lockstep {
@@ -31,7 +33,7 @@ class FabricZone final : public NetZoneImpl {
 
   void get_local_route(const NetPoint* from, const NetPoint* to, SimgridRoute* route,
                        double* latency) override {
-    const lockstep::Route path = fabric_.route(vertices_[from->id()], vertices_[to->id()]);
+    const lockstep::Route path = route(vertices_[from->id()], vertices_[to->id()]);
     for (const LinkId link : path.links) {
       route->link_list_.push_back(links_[link]->get_impl());
     }
@@ -41,7 +43,14 @@ class FabricZone final : public NetZoneImpl {
   }
 
  private:
+  /// Messages between GPUs go where a collective's would, so that `flows` loads the links that `shared` does.
+  [[nodiscard]] lockstep::Route route(VertexId from, VertexId to) const {
+    const auto is_gpu = [this](VertexId v) { return fabric_.vertices()[v].kind == VertexKind::Gpu; };
+    return is_gpu(from) && is_gpu(to) ? comm_route(fabric_, nvlinks_, from, to, 0) : fabric_.route(from, to);
+  }
+
   const Fabric& fabric_;
+  NvLinks nvlinks_{fabric_};
   std::vector<VertexId> vertices_;  // by NetPoint
   std::vector<s4u::Link*> links_;
 };

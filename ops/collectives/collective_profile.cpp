@@ -24,7 +24,7 @@ void ProtocolCosts::check() const {
     throw FieldError{"wire_bytes", "must be at least 1: the payload itself"};
   }
   check_fraction("line_fraction", line_fraction);
-  if (!(max_bus_bandwidth > BytesPerSecond{0})) {
+  if (max_bus_bandwidth && !(*max_bus_bandwidth > BytesPerSecond{0})) {
     throw FieldError{"max_bus_bandwidth", "must be greater than 0"};
   }
 }

@@ -4,7 +4,6 @@
 /// What a collective costs besides the links: latencies, protocol overheads and what the copying SMs can do.
 /// In YAML: configs/profiles/*.yaml.
 
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,7 +20,7 @@ struct ProtocolCosts {
   Seconds network;           ///< each step between nodes
   double wire_bytes = 1;     ///< bytes on the links for each byte of payload
   double line_fraction = 1;  ///< of the rate the links would allow (the copy loop waits on flags)
-  BytesPerSecond max_bus_bandwidth{std::numeric_limits<double>::infinity()};  ///< out of or into one GPU
+  std::optional<BytesPerSecond> max_bus_bandwidth;  ///< out of or into one GPU; none: what the links allow
 
   template <class Visitor>
   static void describe(Visitor& key, ProtocolCosts& costs) {
@@ -33,9 +32,8 @@ struct ProtocolCosts {
                  "bytes on the links per byte of payload, flags included");
     key.optional("line_fraction", costs.line_fraction, 1.0,
                  "most of the links' rate that the protocol reaches");
-    key.optional("max_bus_bandwidth", costs.max_bus_bandwidth,
-                 BytesPerSecond{std::numeric_limits<double>::infinity()},
-                 "most payload that leaves or enters a GPU, e.g. 235 GB/s");
+    key.optional("max_bus_bandwidth", costs.max_bus_bandwidth, std::nullopt,
+                 "most payload that leaves or enters a GPU, e.g. 235 GB/s; left out: what the links allow");
   }
   /// @throws FieldError
   void check() const;

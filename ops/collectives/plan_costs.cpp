@@ -47,8 +47,8 @@ CollectivePlan price(const Fabric& fabric, const RoutedTraffic& traffic, StepCou
   for (LinkLoad& load : plan.loads) {
     load.share *= costs.wire_bytes / efficiency_of(fabric.links()[load.link].kind, efficiency);
   }
-  if (traffic.busiest_member > 0) {
-    plan.rate_cap = costs.max_bus_bandwidth / traffic.busiest_member;
+  if (costs.max_bus_bandwidth && traffic.busiest_member > 0) {
+    plan.rate_cap = *costs.max_bus_bandwidth / traffic.busiest_member;
   }
   if (costs.line_fraction < 1) {
     plan.rate_cap = std::min(plan.rate_cap, costs.line_fraction * rate_of_links(plan, fabric));

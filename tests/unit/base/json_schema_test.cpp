@@ -21,7 +21,7 @@ class Schema : public testing::Test {
   }
 
   /// The schema of a property without the wrapping that carries its description.
-  json of(const std::string& key) { return schema_["properties"][key]["allOf"][0]; }
+  json of(const std::string& key) { return schema_["else"]["properties"][key]["allOf"][0]; }
 
   test::ScratchFolder folder_;
   json schema_;
@@ -29,12 +29,19 @@ class Schema : public testing::Test {
 
 TEST_F(Schema, IsAnObjectThatAllowsNothingElse) {
   EXPECT_EQ(schema_["$schema"], "http://json-schema.org/draft-07/schema#");
-  EXPECT_EQ(schema_["additionalProperties"], false);
-  EXPECT_EQ(schema_["anyOf"], json::parse(R"([{"required": ["include"]}, {"required": ["name"]}])"));
+  EXPECT_EQ(schema_["else"]["additionalProperties"], false);
+  EXPECT_EQ(schema_["else"]["required"], json::parse(R"(["name"])"));
+}
+
+TEST_F(Schema, LeavesKeysOfEveryDepthToAnIncludedFile) {
+  EXPECT_EQ(schema_["if"], json::parse(R"({"required": ["include"]})"));
+  EXPECT_TRUE(schema_["then"]["properties"].contains("include"));
+  EXPECT_EQ(schema_["then"].dump().find(R"("required":["bandwidth"])"), std::string::npos);
+  EXPECT_NE(schema_["else"].dump().find(R"("required":["bandwidth"])"), std::string::npos);
 }
 
 TEST_F(Schema, DescribesAndGivesTypedDefaults) {
-  const json& properties = schema_["properties"];
+  const json& properties = schema_["else"]["properties"];
   EXPECT_EQ(properties["batch"]["description"], "samples - a whole number");
   EXPECT_EQ(properties["batch"]["default"], 65536);
   EXPECT_EQ(properties["nvlink"]["default"], true);

@@ -67,6 +67,14 @@ TEST(ParseUnits, CaseMattersAndMillibytesDoNotExist) {
             "'inf s' is not a time: expected a number and one of its units (s, ms, us, ns)");
 }
 
+TEST(ParseUnits, OnlyRatesMayBeUnlimited) {
+  const BytesPerSecond rate = parsed<BytesPerSecond>("unlimited");
+  EXPECT_EQ(10_GB / rate, 0_s);
+  EXPECT_EQ(write_exactly(rate), "unlimited");
+  EXPECT_EQ(refusal<Seconds>("unlimited"),
+            "'unlimited' is not a time: expected a number and one of its units (s, ms, us, ns)");
+}
+
 TEST(WriteExactly, ChoosesTheUnitThatReadsWell) {
   EXPECT_EQ(write_exactly(40_MiB), "40 MiB");
   EXPECT_EQ(write_exactly(80_GB), "80 GB");

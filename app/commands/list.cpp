@@ -1,0 +1,79 @@
+#include "app/commands/list.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/suggest.hpp"
+#include "base/yaml_document.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kScenarios = "scenarios";
+
+/// What a file calls itself in `name:`, "" where that is its own name or cannot be read: a list is no place
+/// to complain of a broken file.
+std::string own_name(const std::filesystem::path& file, const std::string& name) {
+  try {
+    const YamlDocument document = YamlDocument::from_file(file);
+    const YamlEntry* entry = document.root().find("name");
+    return entry == nullptr || entry->value.scalar == name ? "" : entry->value.scalar;
+  } catch (const InputError&) {
+    return "(cannot be read)";
+  }
+}
+
+std::string line(const std::string& name, const std::string& title) {
+  return title.empty() ? fmt::format("  {}\n", name) : fmt::format("  {:<36} {}\n", name, title);
+}
+
+std::string section(const ConfigPath& configs, const std::string& kind) {
+  std::string text = kind + ":\n";
+  if (kind == kScenarios) {
+    for (const std::string& name : configs.scenarios()) {
+      text += line(name, own_name(configs.find_scenario(name), name));
+    }
+  } else {
+    for (const std::string& name : configs.names(kind)) {
+      text += line(name, own_name(configs.find(kind, name), name));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string list_text(const ConfigPath& configs, const std::string& kind) {
+  std::vector<std::string> kinds = configs.kinds();
+  kinds.insert(kinds.begin(), kScenarios);
+  if (!kind.empty()) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      throw InputError{{"list"}, "there is no kind '" + kind + "'" + did_you_mean(kind, kinds)};
+    }
+    return section(configs, kind);
+  }
+  std::string text;
+  for (const std::string& each : kinds) {
+    text += (text.empty() ? "" : "\n") + section(configs, each);
+  }
+  return text;
+}
+
+void add_list_command(CLI::App& app, std::function<int()>& action) {
+  const auto kind = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("list", "name the shipped scenarios and configurations");
+  command->add_option("KIND", *kind, "only these: scenarios, gpus, clusters, ...");
+  command->callback([kind, &action] {
+    action = [kind] {
+      fmt::print("{}", list_text(ConfigPath::standard(), *kind));
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep

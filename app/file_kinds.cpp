@@ -1,0 +1,42 @@
+#include "app/file_kinds.hpp"
+
+#include "app/scenario.hpp"
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "ops/collectives/collective_profile.hpp"
+#include "ops/host_overhead.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "topology/cluster_spec.hpp"
+#include "topology/gpu_spec.hpp"
+#include "topology/kernel_efficiency.hpp"
+#include "topology/link_spec.hpp"
+
+namespace lockstep {
+
+const std::vector<FileKind>& file_kinds() {
+  static const std::vector<FileKind> kinds{
+      {"scenario", "a scenario", type_of<ScenarioSpec>},
+      {"clusters", "a cluster of machines", type_of<ClusterSpec>},
+      {"nodes", "a machine with GPUs", type_of<NodeSpec>},
+      {"links", "a kind of link", type_of<LinkSpec>},
+      {"gpus", "a GPU model", type_of<GpuSpec>},
+      {"kernel_efficiency", "how close kernels come to a GPU's peaks", type_of<KernelEfficiency>},
+      {"hosts", "what the host spends around kernel launches", type_of<HostOverheads>},
+      {"models", "a model to be trained", type_of<ModelSpec>},
+      {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
+  };
+  return kinds;
+}
+
+const FileKind& file_kind(const std::string& command, const std::string& kind) {
+  std::vector<std::string> known;
+  for (const FileKind& row : file_kinds()) {
+    if (row.kind == kind) {
+      return row;
+    }
+    known.push_back(row.kind);
+  }
+  throw InputError{{command}, "there is no kind of file '" + kind + "'" + did_you_mean(kind, known)};
+}
+
+}  // namespace lockstep
