@@ -33,7 +33,7 @@ class FabricZone final : public NetZoneImpl {
 
   void get_local_route(const NetPoint* from, const NetPoint* to, SimgridRoute* route,
                        double* latency) override {
-    const lockstep::Route path = route(vertices_[from->id()], vertices_[to->id()]);
+    const lockstep::Route path = path_between(vertices_[from->id()], vertices_[to->id()]);
     for (const LinkId link : path.links) {
       route->link_list_.push_back(links_[link]->get_impl());
     }
@@ -44,7 +44,7 @@ class FabricZone final : public NetZoneImpl {
 
  private:
   /// Messages between GPUs go where a collective's would, so that `flows` loads the links that `shared` does.
-  [[nodiscard]] lockstep::Route route(VertexId from, VertexId to) const {
+  [[nodiscard]] lockstep::Route path_between(VertexId from, VertexId to) const {
     const auto is_gpu = [this](VertexId v) { return fabric_.vertices()[v].kind == VertexKind::Gpu; };
     return is_gpu(from) && is_gpu(to) ? comm_route(fabric_, nvlinks_, from, to, 0) : fabric_.route(from, to);
   }

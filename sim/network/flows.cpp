@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ops/collectives/comm_route.hpp"
+#include "ops/collectives/nvlinks.hpp"
 #include "sim/simgrid_compat.hpp"
 
 namespace lockstep {
@@ -20,6 +22,7 @@ struct FlowsNetwork::Flows {
   };
   Machine& machine;
   const Fabric& fabric;
+  NvLinks nvlinks;
   Ended ended;
   std::vector<Flow> flows;
   std::vector<std::size_t> free;
@@ -38,7 +41,7 @@ struct FlowsNetwork::Flows {
 };
 
 FlowsNetwork::FlowsNetwork(Machine& machine, const Fabric& fabric)
-    : flows_{std::make_unique<Flows>(Flows{machine, fabric, {}, {}, {}, {}, {}, {}})} {
+    : flows_{std::make_unique<Flows>(Flows{machine, fabric, NvLinks{fabric}, {}, {}, {}, {}, {}, {}})} {
   simgrid_compat::on_comm_completion(
       [flows = flows_.get()](const s4u::Comm& comm) { flows->completed(comm); });
 }
@@ -61,7 +64,7 @@ double FlowsNetwork::Flows::overhead(const CollectivePlan& plan, std::span<const
   for (const CommEdge& edge : plan.edges) {
     const auto from = members[static_cast<std::size_t>(edge.src)];
     const auto to = members[static_cast<std::size_t>(edge.dst)];
-    payload += edge.share * static_cast<double>(fabric.route(from, to).links.size());
+    payload += edge.share * static_cast<double>(comm_route(fabric, nvlinks, from, to, 0).links.size());
   }
   double wire = 0;
   for (const LinkLoad& load : plan.loads) {
