@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "base/json_text.hpp"
@@ -73,6 +74,7 @@ class SchemaWriter {
     for (auto& member : in_part_or_whole(type, "include", names)) {
       members.push_back(std::move(member));
     }
+    members.emplace_back("definitions", json::object({definitions_.begin(), definitions_.end()}));
     return json::indented(json::object(members));
   }
 
@@ -83,16 +85,7 @@ class SchemaWriter {
       choices.push_back(of_type("null"));
     }
     if (type.kind == Kind::Mapping && !type.config_kind.empty()) {
-      const std::vector<std::string> names = configs_.names(type.config_kind);
-      if (!names.empty()) {
-        choices.push_back(json::object({{"enum", json::texts(names)}}));
-      }
-      choices.push_back(
-          json::object({{"type", json::text("string")}, {"pattern", json::text("/|[.]ya?ml$")}}));
-      if (type.has_shorthand) {
-        choices.push_back(of_type("string"));
-      }
-      choices.push_back(json::object(in_part_or_whole(type, "from", of_type("string"))));
+      choices.push_back(json::object({{"$ref", json::text("#/definitions/" + named(type))}}));
     } else if (type.kind == Kind::Mapping) {
       if (type.has_shorthand) {
         choices.push_back(of_type("string"));
@@ -102,6 +95,26 @@ class SchemaWriter {
       choices.push_back(plain(type));
     }
     return any_of(choices);
+  }
+
+  /// What can be named is defined once. Returns the name of the definition.
+  std::string named(const ParameterType& type) {
+    const std::string definition = type.config_kind + (in_part_ ? "_in_part" : "");
+    if (definitions_.contains(definition)) {
+      return definition;
+    }
+    std::vector<std::string> choices;
+    const std::vector<std::string> names = configs_.names(type.config_kind);
+    if (!names.empty()) {
+      choices.push_back(json::object({{"enum", json::texts(names)}}));
+    }
+    choices.push_back(json::object({{"type", json::text("string")}, {"pattern", json::text("/|[.]ya?ml$")}}));
+    if (type.has_shorthand) {
+      choices.push_back(of_type("string"));
+    }
+    choices.push_back(json::object(in_part_or_whole(type, "from", of_type("string"))));
+    definitions_[definition] = any_of(choices);
+    return definition;
   }
 
   std::string plain(const ParameterType& type) {
@@ -177,7 +190,8 @@ class SchemaWriter {
   }
 
   const ConfigPath& configs_;
-  bool in_part_ = false;  ///< below a mapping of which a file gives the rest
+  std::map<std::string, std::string> definitions_;  ///< by name
+  bool in_part_ = false;                            ///< below a mapping of which a file gives the rest
 };
 
 }  // namespace

@@ -60,7 +60,8 @@ TEST_F(Schema, TypesTheFields) {
 }
 
 TEST_F(Schema, OffersTheNamesThatExist) {
-  EXPECT_EQ(of("gpu")["anyOf"][0], json::parse(R"({"enum": ["a100"]})"));
+  EXPECT_EQ(of("gpu"), json::parse(R"({"$ref": "#/definitions/gpus"})"));
+  EXPECT_EQ(schema_["definitions"]["gpus"]["anyOf"][0], json::parse(R"({"enum": ["a100"]})"));
 }
 
 TEST_F(Schema, ItsUnitPatternAcceptsWhatTheReaderAccepts) {
