@@ -176,7 +176,7 @@ void DlrmStep::backward() {
   const ModuleRange phase{step_, "backward"};
   zero_gradients(step_, optimizer(), parameters_);
   step_.op("aten::ones_like", {kernels::fill(1, DataType::FP32)});
-  GradientBuckets buckets{step_, setup_.parallelism.buckets()};
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
   step_.on_autograd_thread([&] {
     const ModuleRange range{step_, "backward"};

@@ -1,5 +1,9 @@
 #include "ops/workload/gradient_buckets.hpp"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -13,7 +17,8 @@ void GradientBuckets::ready(std::int64_t elements) {
   gradients_.push_back(elements);
   open_elements_ += elements;
   const Bytes limit = sizes_.empty() ? limits_.first : limits_.others;
-  if (static_cast<double>(open_elements_) * size_of(DataType::FP32) >= limit) {
+  if (static_cast<double>(open_elements_) * size_of(DataType::FP32) >= limit ||
+      gradients_.size() == expected_) {
     reduce();
   }
 }
@@ -30,8 +35,8 @@ void GradientBuckets::reduce() {
 }
 
 void GradientBuckets::finish() {
-  if (open_elements_ > 0) {
-    reduce();
+  if (step_.ranks() > 1 && gradients_.size() != expected_) {
+    throw std::logic_error{fmt::format("{} gradients came, {} were expected", gradients_.size(), expected_)};
   }
   for (const EventId end : ends_) {
     step_.wait_for(end);

@@ -25,14 +25,16 @@ struct BucketLimits {
 class GradientBuckets {
  public:
   /// One rank: no DistributedDataParallel, nothing is written.
-  GradientBuckets(StepWriter& step, BucketLimits limits) : step_{step}, limits_{limits} {}
+  /// @param expected how many gradients there are: the last one starts the last all-reduce
+  GradientBuckets(StepWriter& step, BucketLimits limits, std::size_t expected)
+      : step_{step}, limits_{limits}, expected_{expected} {}
 
   /// A gradient of FP32 elements has been accumulated: scales it into its bucket and starts the bucket's
   /// all-reduce when it is full. In gradient accumulation called in the last micro-batch only (no_sync).
   void ready(std::int64_t elements);
 
-  /// After the last gradient: reduces the rest, lets the compute stream wait for all buckets and copies
-  /// gradients back unless they are views of the buckets.
+  /// At the end of backward: lets the compute stream wait for all buckets and copies gradients back unless
+  /// they are views of the buckets. @throws std::logic_error when other than the expected gradients came
   void finish();
 
   [[nodiscard]] const std::vector<std::int64_t>& sizes() const { return sizes_; }  ///< elements, in order
@@ -42,6 +44,7 @@ class GradientBuckets {
 
   StepWriter& step_;
   BucketLimits limits_;
+  std::size_t expected_;
   std::int64_t open_elements_ = 0;
   std::vector<std::int64_t> gradients_;  // elements
   std::vector<std::int64_t> sizes_;      // of reduced buckets

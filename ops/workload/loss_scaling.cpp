@@ -27,7 +27,8 @@ void scale_loss_backward(StepWriter& step) {
 }
 
 void unscale_gradients(StepWriter& step, std::span<const std::int64_t> parameters) {
-  // The inverse in double precision: two casts around a reciprocal; then the flag to be set.
+  // The inverse in double precision (8 bytes, as INT64): two casts around a reciprocal; then the flag to be
+  // set.
   step.op("aten::double", {kernels::cast(1, kType, DataType::INT64)});
   step.op("aten::reciprocal", {kernels::scale(1, DataType::INT64)});
   step.op("aten::float", {kernels::cast(1, DataType::INT64, kType)});

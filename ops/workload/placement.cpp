@@ -35,15 +35,20 @@ struct Load {
 };
 
 [[noreturn]] void reject(std::size_t table, const EmbeddingTable& shape, Bytes size,
-                         std::span<const Bytes> capacity, const std::vector<Load>& loads) {
+                         std::span<const Bytes> capacity, const std::vector<Load>& loads,
+                         EmbeddingPlanner planner) {
+  const std::string where =
+      planner == EmbeddingPlanner::RoundRobin
+          ? fmt::format("does not fit on GPU {}, to which round_robin gives it", table % loads.size())
+          : "fits on no GPU";
   std::string left;
   for (std::size_t gpu = 0; gpu < loads.size() && gpu < 16; ++gpu) {
     left += fmt::format("{}GPU {}: {} of {}", gpu == 0 ? "" : ", ", gpu, capacity[gpu] - loads[gpu].used,
                         capacity[gpu]);
   }
-  throw std::invalid_argument{fmt::format(
-      "embedding table {} ({} rows of {} elements, {}) fits on no GPU; memory left for tables: {}{}", table,
-      shape.rows, shape.dimension, size, left, loads.size() > 16 ? ", ..." : "")};
+  throw std::invalid_argument{
+      fmt::format("embedding table {} ({} rows of {} elements, {}) {}; memory left for tables: {}{}", table,
+                  shape.rows, shape.dimension, size, where, left, loads.size() > 16 ? ", ..." : "")};
 }
 
 std::optional<std::size_t> least_loaded(const std::vector<Load>& loads, std::span<const Bytes> capacity,
@@ -86,7 +91,7 @@ TablePlacement place_tables(std::span<const EmbeddingTable> tables, std::span<co
       gpu = least_loaded(loads, capacity, size);
     }
     if (!gpu) {
-      reject(table, shape, size, capacity, loads);
+      reject(table, shape, size, capacity, loads, planner);
     }
     loads[*gpu].cost += cost_of(shape, planner);
     loads[*gpu].used += size;

@@ -72,7 +72,10 @@ void StepWriter::blocking_copy(std::string_view name,
 }
 
 void StepWriter::blocking_copy(std::string_view name, const KernelCall& copy) {
-  blocking_copy(name, [&](std::size_t) { return copy; });
+  program_.begin(name);
+  launch(copy);
+  program_.wait_stream(compute_);
+  program_.end();
 }
 
 EventId StepWriter::communicate_with(const std::function<void(StreamId stream)>& issue) {

@@ -34,7 +34,7 @@ void TransformerStep::write() {
     step_.program().host_work("data loading", setup_.data_loading);
   }
   zero_gradients(step_, Optimizer::AdamW, parameters_);
-  GradientBuckets buckets{step_, setup_.parallelism.buckets()};
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   for (int micro_batch = 0; micro_batch < setup_.gradient_accumulation; ++micro_batch) {
     const bool is_last = micro_batch + 1 == setup_.gradient_accumulation;
     {

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// A top-level operator and the kernels it launches, by name, in order.
+/// An operator and the kernels it launches itself, by name, in order; collectives by their kind.
 struct ListedOperator {
   std::string name;
   std::vector<std::string> kernels;
@@ -22,29 +22,36 @@ inline HostOverheads plain_host() {
   return host;
 }
 
-/// Operators of @p rank that launch something on the compute stream, in host order: main thread up to the
+/// Operators of @p rank that launch something, in host order: main thread up to the
 /// start of backward, the autograd thread, the rest of the main thread.
 inline std::vector<ListedOperator> operators_of(const Job& job, std::size_t rank = 0) {
   const RankAssignment& assignment = job.ranks.at(rank);
   const Program& program = *job.programs.at(assignment.program);
   std::vector<ListedOperator> listed;
-  const auto kernel_of = [&](const Instruction& i) -> const KernelCall& {
-    return program.kernels.at(i.per_rank ? assignment.kernel_slots.at(i.operand) : i.operand);
+  const auto name_of_launch = [&](const Instruction& i) {
+    if (i.op == Opcode::Launch) {
+      return program.kernels.at(i.per_rank ? assignment.kernel_slots.at(i.operand) : i.operand).name;
+    }
+    return to_string(
+        program.collectives.at(i.per_rank ? assignment.collective_slots.at(i.operand) : i.operand).kind);
   };
   std::vector<std::string> open;
+  bool continues = false;  // the last launch belongs to the operator that is open now
   const auto list = [&](const std::vector<Instruction>& instructions, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       const Instruction& instruction = instructions[i];
       if (instruction.op == Opcode::RangeBegin) {
         open.push_back(program.names.at(instruction.operand));
+        continues = false;
       } else if (instruction.op == Opcode::RangeEnd) {
         open.pop_back();
-      } else if (instruction.op == Opcode::Launch) {
-        const bool same = i > 0 && !listed.empty() && instructions[i - 1].op != Opcode::RangeBegin;
-        if (!same) {
+        continues = false;
+      } else if (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) {
+        if (!continues) {
           listed.push_back({open.back(), {}});
         }
-        listed.back().kernels.push_back(kernel_of(instruction).name);
+        continues = true;
+        listed.back().kernels.push_back(name_of_launch(instruction));
       }
     }
   };

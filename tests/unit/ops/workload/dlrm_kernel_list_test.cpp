@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -174,6 +177,48 @@ TEST(DlrmKernelList, MlperfDiffersWhereThatVersionDid) {
   ASSERT_NE(loss, expected.end());
   *loss = "aten::binary_cross_entropy: elementwise reduce";
   EXPECT_EQ(as_lines(ours("dlrm_mlperf", false)), expected);
+}
+
+/// What each operator launches by the second list: kinds by operator, of the last segment of its path.
+/// Columns: run,stream,path,name,time_us,pct,count,input_shapes.
+std::map<std::string, std::multiset<std::string>> kinds_by_operator(const std::string& file) {
+  std::map<std::string, std::multiset<std::string>> kinds;
+  std::ifstream lines{file};
+  std::string line, run;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() < 8 || line.front() == '#' || fields[2].find('/') == std::string::npos) {
+      continue;
+    }
+    if (run.empty()) {
+      run = fields[0];  // the others repeat it
+    }
+    if (fields[0] == run && !is_library_choice(fields[3])) {
+      kinds[fields[2].substr(fields[2].rfind('/') + 1)].insert(kind_of(fields[3]));
+    }
+  }
+  return kinds;
+}
+
+TEST(DlrmKernelList, OperatorsOfAnotherDlrmAreMadeOfTheSameKernels) {
+  const std::string file = LOCKSTEP_SOURCE_DIR "/../shared/data/kernels/fb_dlrm_trace_kernels_v100.csv";
+  const auto real = kinds_by_operator(file);
+  if (real.empty()) {
+    GTEST_SKIP() << "needs " << file;
+  }
+  std::map<std::string, std::multiset<std::string>> mine;
+  for (const ListedOperator& op : ours("dlrm_default", true)) {
+    if (!mine.contains(op.name)) {
+      std::transform(op.kernels.begin(), op.kernels.end(), std::inserter(mine[op.name], mine[op.name].end()),
+                     kind_of);
+    }
+  }
+  EXPECT_EQ(real.at("BmmBackward0"), mine.at("BmmBackward0"));
+  EXPECT_EQ(real.at("LookupFunction"), mine.at("LookupFunction"));
+  EXPECT_EQ(real.at("LookupFunctionBackward"), mine.at("LookupFunctionBackward"));
+  // The list joins all products of a module: each has its bias copy.
+  EXPECT_EQ(real.at("aten::addmm").count("gemm"), real.at("aten::addmm").count("elementwise"));
+  EXPECT_EQ(mine.at("aten::linear"), (std::multiset<std::string>{"elementwise", "gemm"}));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ const std::vector<std::int64_t> kDlrm8Gradients{1,  256,      256, 256 * 512, 51
 
 TEST(GradientBuckets, AreThoseOfTheEightV100Trace) {
   StepWriter step{plain_host(), 8, {.gradient_as_bucket_view = true}, Precision::FP32};
-  GradientBuckets buckets{step, {}};
+  GradientBuckets buckets{step, {}, kDlrm8Gradients.size()};
   for (const std::int64_t elements : kDlrm8Gradients) {
     buckets.ready(elements);
   }
@@ -34,7 +34,7 @@ TEST(GradientBuckets, AreThoseOfTheEightV100Trace) {
 
 TEST(GradientBuckets, TheLimitAfterTheFirstIsTheLargerOne) {
   StepWriter step{plain_host(), 2, {}, Precision::FP32};
-  GradientBuckets buckets{step, {.first = 8_B, .others = 16_B}};
+  GradientBuckets buckets{step, {.first = 8_B, .others = 16_B}, 7};
   for (int gradient = 0; gradient < 7; ++gradient) {
     buckets.ready(1);
   }
@@ -45,20 +45,27 @@ TEST(GradientBuckets, TheLimitAfterTheFirstIsTheLargerOne) {
 TEST(GradientBuckets, GradientsAreCopiedBackUnlessTheyAreViews) {
   const auto copies = [](bool view) {
     StepWriter step{plain_host(), 2, {.gradient_as_bucket_view = view}, Precision::FP32};
-    GradientBuckets buckets{step, {}};
+    GradientBuckets buckets{step, {}, 2};
     buckets.ready(1);
     buckets.ready(2);
     buckets.finish();
     const std::vector<VertexId> gpus(2, 0);
     return operators_of(std::move(step).finish(gpus)).size();
   };
-  EXPECT_EQ(copies(true), 2U);   // the scaling of each
-  EXPECT_EQ(copies(false), 4U);  // and the copy back
+  EXPECT_EQ(copies(true), 3U);   // the scaling of each, the all-reduce
+  EXPECT_EQ(copies(false), 5U);  // and the copy back
+}
+
+TEST(GradientBuckets, AMissingGradientIsAMistake) {
+  StepWriter step{plain_host(), 2, {}, Precision::FP32};
+  GradientBuckets buckets{step, {}, 2};
+  buckets.ready(1);
+  EXPECT_THROW(buckets.finish(), std::logic_error);
 }
 
 TEST(GradientBuckets, OneRankCommunicatesNothing) {
   StepWriter step{plain_host(), 1, {}, Precision::FP32};
-  GradientBuckets buckets{step, {}};
+  GradientBuckets buckets{step, {}, 1};
   buckets.ready(1);
   buckets.finish();
   const std::vector<VertexId> gpus(1, 0);

@@ -58,5 +58,15 @@ TEST(Placement, ATableThatFitsNowhereIsNamed) {
           "GPU 0: 1 MB of 1 MB, GPU 1: 2 MB of 2 MB")));
 }
 
+TEST(Placement, RoundRobinNamesTheGpuItHadToUse) {
+  const std::vector<EmbeddingTable> tables{table(10, 10, 1), table(1000000, 100, 1)};
+  EXPECT_THAT(
+      [&] {
+        (void)place_tables(tables, std::vector<Bytes>{1_GB, 2_MB}, EmbeddingPlanner::RoundRobin, 4_B);
+      },
+      testing::ThrowsMessage<std::invalid_argument>(
+          HasSubstr("does not fit on GPU 1, to which round_robin gives it; memory left")));
+}
+
 }  // namespace
 }  // namespace lockstep
