@@ -31,7 +31,9 @@ Prediction over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec
 
 }  // namespace
 
-std::string NormalisationModel::name() const { return "normalisation: streamed rows"; }
+std::string NormalisationModel::name() const {
+  return "normalisation: streamed rows";
+}
 
 Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {

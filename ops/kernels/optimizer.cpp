@@ -7,7 +7,9 @@
 
 namespace lockstep {
 
-std::string OptimizerModel::name() const { return "optimizer: streamed passes"; }
+std::string OptimizerModel::name() const {
+  return "optimizer: streamed passes";
+}
 
 Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<OptimizerUpdate>(call.work);

@@ -7,7 +7,9 @@
 
 namespace lockstep {
 
-std::string PointwiseModel::name() const { return "pointwise: roofline"; }
+std::string PointwiseModel::name() const {
+  return "pointwise: roofline";
+}
 
 Prediction PointwiseModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<Pointwise>(call.work);
