@@ -104,6 +104,7 @@ class Executor final : public Surroundings {
     Rank* rank = nullptr;
     CopyUse* copy = nullptr;
     std::uint64_t engine = 0;
+    double begun = 0;  // copies: when an engine took it
     std::uint8_t stream = 0;
   };
   struct CopyEngines {

@@ -224,6 +224,9 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
   assert(state_ == State::InCollective || state_ == State::InCopy);
   const StreamItem& item = queue_.front();
   const bool is_collective = state_ == State::InCollective;
+  if (!is_collective) {
+    start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
+  }
   stamp(start_, date);
   if (is_collective) {
     totals_.waiting += encounter.met - start_;

@@ -31,7 +31,7 @@ struct StreamTotals {
   double transfer = 0;  ///< communication kernels from then on
 };
 
-/// How the members of a collective came together.
+/// How the members of a collective came together, or a copy and its engine.
 struct Encounter {
   double met = 0;  ///< when the last one arrived, s
   std::uint32_t last_rank = 0;

@@ -125,18 +125,18 @@ inline Job job_of(const Fabric& fabric, const std::vector<Script>& scripts,
   return job;
 }
 
-/// GPUs on one NVSwitch, and on one PCIe switch below the only CPU socket; every link 1024 bytes a tick,
-/// those of NVLink with a latency of @p ticks.
-inline Fabric tick_machine(int gpus, double ticks = 0) {
+/// GPUs on one NVSwitch, and on one PCIe switch below the only CPU socket; every link 1024 bytes a tick. Only
+/// PCIe has a latency, so that GPUs talk to each other over NVLink; copies do not pay it.
+inline Fabric tick_machine(int gpus) {
   Sketch sketch;
   const VertexId cpu = sketch.add(VertexKind::CpuSocket, 0, 0, "cpu");
   const VertexId pcie = sketch.add(VertexKind::PcieSwitch, 0, 0, "pcie");
   const VertexId hub = sketch.add(VertexKind::NvSwitch, 0, 0, "nvswitch");
-  sketch.connect(pcie, cpu, LinkKind::Pcie, kTickBandwidth, Seconds{0});
+  sketch.connect(pcie, cpu, LinkKind::Pcie, kTickBandwidth, Seconds{kTick});
   for (int i = 0; i < gpus; ++i) {
     const VertexId gpu = sketch.add(VertexKind::Gpu, 0, i, "gpu" + std::to_string(i));
-    sketch.connect(gpu, hub, LinkKind::NvLink, kTickBandwidth, Seconds{ticks * kTick});
-    sketch.connect(gpu, pcie, LinkKind::Pcie, kTickBandwidth, Seconds{0});
+    sketch.connect(gpu, hub, LinkKind::NvLink, kTickBandwidth, Seconds{0});
+    sketch.connect(gpu, pcie, LinkKind::Pcie, kTickBandwidth, Seconds{kTick});
   }
   return sketch.fabric();
 }

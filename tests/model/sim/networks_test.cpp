@@ -51,7 +51,7 @@ class RailsRingsAndAllToAll : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRanks = 64;
   Fabric fabric_ = rail_fabric(kRanks / 8);
-  CollectivePlanner planner_{fabric_};
+  CollectivePlanner planner_{fabric_, rings()};
 
   static std::vector<std::uint32_t> every(std::uint32_t first, std::uint32_t stride, std::uint32_t count) {
     std::vector<std::uint32_t> ranks;

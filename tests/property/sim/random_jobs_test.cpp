@@ -205,6 +205,26 @@ TEST(RandomJobs, ConserveBytesOnEveryLink) {
   });
 }
 
+/// The path of a single step goes from its end back to 0 without a hole.
+TEST(RandomJobs, HaveACriticalPathAsLongAsTheStep) {
+  const Fabric fabric = machine();
+  const CollectivePlanner planner{fabric};
+  holds("critical path", 200, [&] {
+    RandomJob random = *random_job();
+    random.steps = 1;
+    const Job job = made(random, spread(fabric));
+    const auto result =
+        simulate(random_input(job, fabric, planner, random, 0.1), options_for(EngineMode::Bare), nullptr);
+    double path = 0;
+    for (const CriticalShare& share : result.critical_path) {
+      RC_LOG() << share.what << " " << share.seconds / kTick << " ticks in " << share.pieces << std::endl;
+      path += share.seconds;
+    }
+    RC_LOG() << "makespan " << result.makespan() / Seconds{kTick} << std::endl;
+    RC_ASSERT(std::abs(path / result.makespan().in_base_units() - 1) < 1e-9);
+  });
+}
+
 /// Each member of a ring all-reduce of n sends 2 (n-1)/n of the buffer, whatever its neighbours are.
 TEST(RingAllReduce, SendsTwoTimesNMinusOneOverNOfTheBuffer) {
   const Fabric fabric = rail_fabric(1);
