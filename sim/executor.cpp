@@ -323,6 +323,9 @@ void Executor::finish() {
     if (rank.activity) {
       rank.activity->sweep(Network::kNever);
     }
+    for (const Stream& stream : rank.streams()) {  // other threads may launch after the main thread's end
+      context_.step_ends.back() = std::max(context_.step_ends.back(), stream.clock());
+    }
   }
   if (timeline_) {
     timeline_->flush();
