@@ -234,7 +234,9 @@ void HostThread::post(Rank& rank, const Instruction& instruction) {
   spend(instruction.lead);
   spend(instruction.cost);
   Rank::Flag& flag = rank.flag(instruction.operand);
-  flag.posts.push({clock_, self_, next_});
+  for (Rank::Flag::Inbox& inbox : flag.inboxes) {
+    inbox.posts.push({clock_, self_, next_});
+  }
   rank.wake_all(std::exchange(flag.waiters, 0));
 }
 
@@ -245,12 +247,13 @@ HostThread::Outcome HostThread::await(Rank& rank, const Instruction& instruction
     wait_start_ = clock_;
   }
   Rank::Flag& flag = rank.flag(instruction.operand);
-  if (flag.posts.empty()) {
+  Ring<Rank::Flag::Post>& posts = flag.posts_for(self_);
+  if (posts.empty()) {
     flag.waiters |= 1ULL << rank.actor_of_thread(self_);
     return Outcome::Stop;
   }
-  const Rank::Flag::Post post = flag.posts.front();
-  flag.posts.pop();
+  const Rank::Flag::Post post = posts.front();
+  posts.pop();
   if (post.date > clock_) {
     held_up(rank, post.date, {Cause::Kind::Host, post.thread, post.instruction});
   }
