@@ -212,7 +212,7 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
       return Outcome::Stop;
     }
     if (events.date(slot) > clock_) {
-      held_up(rank, events.date(slot), {Cause::Kind::Stream, events.stream(slot), events.entry(slot)});
+      held_up(rank, events.date(slot), events.cause(slot));
     }
     events.release(slot);
     awaited_.pop_back();
@@ -224,7 +224,11 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
 
 void HostThread::held_up(Rank& rank, double until, const Cause& cause) {
   if (rank.log && step_ == rank.log->step) {
-    rank.log->waits[self_].push_back({next_, cause, until});
+    auto& waits = rank.log->waits[self_];
+    if (!waits.empty() && waits.back().instruction == next_) {
+      waits.pop_back();  // a wait for several streams: the last that ends counts
+    }
+    waits.push_back({next_, cause, until});
   }
   blocked_ += until - clock_;
   clock_ = until;

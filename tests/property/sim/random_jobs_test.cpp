@@ -128,27 +128,28 @@ TEST(RandomJobs, AreNeverSlowerWithTwiceTheBandwidth) {
         gained = std::max(gained, 1 - ratio);
       });
       if (kind == LinkKind::Network) {
-        EXPECT_GT(gained, 0.3) << "some job should be bound by the network";
+        EXPECT_GT(gained, 0.1) << "some job should be bound by the network";  // at most from 50 to PCIe's 63
       }
     }
   }
 }
 
-/// Nodes may be swapped and GPUs of a node rotated: the machine looks the same, so makespans are the same.
-/// Without jitter, which belongs to ranks, everybody's number may change as well.
+/// Nodes may be swapped, and GPUs of a node shifted along its NICs: the machine looks the same, so makespans
+/// are the same. The order of the GPUs within their node stays, because ties between equally good rings are
+/// broken by it (as NCCL does), and a broadcast along another ring takes another time.
 TEST(RandomJobs, DoNotDependOnWhichGpuIsCalledWhat) {
   const Fabric fabric = rail_fabric(2);
   const CollectivePlanner planner{fabric};
   holds("an automorphism of the machine", 200, [&] {
     const RandomJob random = *random_job();
-    const int turn = *rc::gen::inRange(0, 8);
+    const int shift = *among(0, 6);
     std::vector<VertexId> here;
     std::vector<VertexId> there;
     for (std::size_t rank = 0; rank < 8; ++rank) {
       const std::size_t node = rank % 2;
       const std::size_t place = rank / 2;
       here.push_back(fabric.gpus()[node * 8 + place]);
-      there.push_back(fabric.gpus()[(1 - node) * 8 + (place + static_cast<std::size_t>(turn)) % 8]);
+      there.push_back(fabric.gpus()[(1 - node) * 8 + place + static_cast<std::size_t>(shift)]);
     }
     const auto makespan = [&](const Job& job) {
       return simulate(random_input(job, fabric, planner, random, 0.1), options_for(EngineMode::Bare), nullptr)
@@ -163,6 +164,7 @@ TEST(RandomJobs, DoNotDependOnWhichGpuIsCalledWhat) {
 TEST(RandomJobs, ConserveBytesOnEveryLink) {
   const Fabric fabric = rail_fabric(2);
   const CollectivePlanner planner{fabric};
+  double moved = 0;
   holds("bytes", 100, [&] {
     const RandomJob random = *random_job();
     const auto gpus = spread(fabric);
@@ -202,7 +204,9 @@ TEST(RandomJobs, ConserveBytesOnEveryLink) {
         RC_ASSERT(std::abs(balance[vertex]) <= 1e-9 * total);  // switches and NICs pass on what they get
       }
     }
+    moved += total;
   });
+  EXPECT_GT(moved, 1e9);
 }
 
 /// The path of a single step goes from its end back to 0 without a hole.

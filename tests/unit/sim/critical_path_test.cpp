@@ -8,12 +8,16 @@
 #include "tests/support/engines.hpp"
 #include "tests/support/script.hpp"
 
-namespace lockstep::testing {
+namespace lockstep {
 
 void PrintTo(const CriticalShare& share, std::ostream* out) {
-  *out << share.what << ": " << share.seconds / kTick << " ticks in " << share.pieces << ", bound by '"
-       << share.bottleneck << "'";
+  *out << share.what << ": " << share.seconds / testing::kTick << " ticks in " << share.pieces
+       << ", bound by '" << share.bottleneck << "'";
 }
+
+}  // namespace lockstep
+
+namespace lockstep::testing {
 
 namespace {
 
