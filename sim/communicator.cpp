@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "sim/rank.hpp"
 #include "sim/stall.hpp"
@@ -19,8 +21,22 @@ bool same(const CollectiveRequest& a, const CollectiveRequest& b) {
          a.source == b.source && a.bytes == b.bytes;
 }
 
-std::string described(const CollectiveCall& call) {
-  return fmt::format("{} of {}", to_string(call.kind), to_string(call.size));
+std::string_view name_of(DataType type) {
+  constexpr std::array<std::string_view, 8> kNames{"FP32", "TF32",  "FP16",  "BF16",
+                                                   "FP8",  "INT32", "INT64", "BOOL"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+/// Kind and size, and what else tells @p call from @p other.
+std::string described(const CollectiveCall& call, const CollectiveCall& other) {
+  std::string text = fmt::format("{} of {}", to_string(call.kind), to_string(call.size));
+  if (call.type != other.type) {
+    text += fmt::format(" {}", name_of(call.type));
+  }
+  if (call.peer != other.peer && !is_pair(call.kind)) {
+    text += fmt::format(" with root {}", call.peer);
+  }
+  return text;
 }
 
 }  // namespace
@@ -74,7 +90,8 @@ void Communicator::check_match(const Meeting& meeting, std::uint32_t position, c
       "collective {} of group '{}' does not match: rank {} calls {}, rank {} calls {}; the members of a "
       "group must call "
       "the same collectives in the same order, with the same type, size and root",
-      meeting.number, name_, ranks_[meeting.last], described(theirs), ranks_[position], described(mine))};
+      meeting.number, name_, ranks_[meeting.last], described(theirs, mine), ranks_[position],
+      described(mine, theirs))};
 }
 
 CollectiveRequest Communicator::request_of(const Meeting& meeting) const {

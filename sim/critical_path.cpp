@@ -143,7 +143,7 @@ class Walk {
                             : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
   }
 
-  std::optional<Place> waited_for(const Place& place, const HostWaitEntry& wait) const {
+  std::optional<Place> waited_for(const Place& place, const HostWaitEntry& wait) {
     const Cause& cause = wait.cause;
     if (cause.kind == Cause::Kind::Host) {
       return Place{place.rank, true, cause.lane, cause.entry};
@@ -152,13 +152,10 @@ class Walk {
     if (cause.entry != RankLog::kNoEntry) {
       return Place{place.rank, false, cause.lane, cause.entry};
     }
-    // A full launch queue: the launch that began at that moment made room.
+    // A full launch queue: the kernel that began at that moment made room.
     const auto began = std::lower_bound(entries.begin(), entries.end(), wait.until,
                                         [](const LogEntry& e, double date) { return e.start < date; });
-    if (began == entries.end() || began->start != wait.until || began == entries.begin()) {
-      return std::nullopt;
-    }
-    return Place{place.rank, false, cause.lane, static_cast<std::uint32_t>(began - entries.begin() - 1)};
+    return began != entries.end() && began->start == wait.until ? cause_of(place.rank, *began) : std::nullopt;
   }
 
   std::string host_name(const Program& program, const Place& place) {

@@ -26,6 +26,9 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
     if (std::isfinite(date)) {
       return std::max(0.0, date - now);
     }
+    if (executor_.is_transferring()) {
+      return -1.0;  // flows: SimGrid's network knows when
+    }
     if (executor_.has_paused()) {
       return 0.0;  // update_actions_state() relieves them
     }
@@ -35,7 +38,7 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
 
   void update_actions_state(double now, double /*delta*/) override {
     executor_.advance_to(now);
-    if (!std::isfinite(executor_.next_date())) {
+    if (!std::isfinite(executor_.next_date()) && !executor_.is_transferring()) {
       executor_.relieve();
     }
   }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/rank_log.hpp"
+
 namespace lockstep {
 
 using EventSlot = std::uint32_t;
@@ -40,14 +42,12 @@ class EventPool {
   [[nodiscard]] bool happened(EventSlot slot) const { return slots_[slot].happened; }
   [[nodiscard]] double date(EventSlot slot) const { return slots_[slot].date; }
 
-  /// The event happens at @p date on @p stream, behind entry @p entry of its log. Returns the actors (a bit
-  /// each) that waited.
-  std::uint64_t happen(EventSlot slot, double date, std::uint8_t stream, std::uint32_t entry) {
+  /// The event happens at @p date because of @p cause. Returns the actors (a bit each) that waited.
+  std::uint64_t happen(EventSlot slot, double date, const Cause& cause) {
     Slot& event = slots_[slot];
     event.date = date;
     event.happened = true;
-    event.stream = stream;
-    event.entry = entry;
+    event.cause = cause;
     return event.waiters;
   }
 
@@ -55,14 +55,14 @@ class EventPool {
 
   void expect_on(EventSlot slot, std::uint8_t stream) { slots_[slot].stream = stream; }
   [[nodiscard]] std::uint8_t stream(EventSlot slot) const { return slots_[slot].stream; }
-  [[nodiscard]] std::uint32_t entry(EventSlot slot) const { return slots_[slot].entry; }
+  [[nodiscard]] const Cause& cause(EventSlot slot) const { return slots_[slot].cause; }
 
  private:
   struct Slot {
     double date = 0;
     std::uint64_t waiters = 0;
     std::uint32_t holders = 0;
-    std::uint32_t entry = 0;
+    Cause cause;
     std::uint8_t stream = 0;
     bool happened = false;
   };

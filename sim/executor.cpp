@@ -251,6 +251,7 @@ Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
 
 void Executor::begin_copy(TransferId transfer, double date) {
   ++transfers_[transfer].copy->uses;
+  transfers_[transfer].begun = date;
   const CopyUse& copy = *transfers_[transfer].copy;
   network_.start(transfer, copy.plan, copy.ends, date);
 }
@@ -278,7 +279,7 @@ void Executor::end_copy(const Transfer& transfer, double date) {
     engines.queue.pop_front();
     begin_copy(next, date);
   }
-  transfer.rank->streams()[transfer.stream].complete(*transfer.rank, transfer.stream, date, {});
+  transfer.rank->streams()[transfer.stream].complete(*transfer.rank, transfer.stream, date, {transfer.begun});
   transfer.rank->run();
 }
 
@@ -321,6 +322,9 @@ void Executor::finish() {
   for (Rank& rank : ranks_) {
     if (rank.activity) {
       rank.activity->sweep(Network::kNever);
+    }
+    for (const Stream& stream : rank.streams()) {  // other threads may launch after the main thread's end
+      context_.step_ends.back() = std::max(context_.step_ends.back(), stream.clock());
     }
   }
   if (timeline_) {

@@ -50,6 +50,9 @@ class Executor final : public Surroundings {
   /// A transfer has ended, for networks whose completions SimGrid announces.
   void transfer_ended(TransferId transfer, double date);
 
+  /// A transfer is under way or about to be: with `flows` only SimGrid knows when it ends.
+  [[nodiscard]] bool is_transferring() const { return transfers_.size() > free_transfers_.size(); }
+
   /// Nothing is scheduled: lets threads that paused for memory's sake go on. @return whether there were any
   bool relieve();
   [[nodiscard]] bool has_paused() const;
@@ -101,6 +104,7 @@ class Executor final : public Surroundings {
     Rank* rank = nullptr;
     CopyUse* copy = nullptr;
     std::uint64_t engine = 0;
+    double begun = 0;  // copies: when an engine took it
     std::uint8_t stream = 0;
   };
   struct CopyEngines {

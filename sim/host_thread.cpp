@@ -212,7 +212,7 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
       return Outcome::Stop;
     }
     if (events.date(slot) > clock_) {
-      held_up(rank, events.date(slot), {Cause::Kind::Stream, events.stream(slot), events.entry(slot)});
+      held_up(rank, events.date(slot), events.cause(slot));
     }
     events.release(slot);
     awaited_.pop_back();
@@ -224,7 +224,11 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
 
 void HostThread::held_up(Rank& rank, double until, const Cause& cause) {
   if (rank.log && step_ == rank.log->step) {
-    rank.log->waits[self_].push_back({next_, cause, until});
+    auto& waits = rank.log->waits[self_];
+    if (!waits.empty() && waits.back().instruction == next_) {
+      waits.pop_back();  // a wait for several streams: the last that ends counts
+    }
+    waits.push_back({next_, cause, until});
   }
   blocked_ += until - clock_;
   clock_ = until;
@@ -234,7 +238,9 @@ void HostThread::post(Rank& rank, const Instruction& instruction) {
   spend(instruction.lead);
   spend(instruction.cost);
   Rank::Flag& flag = rank.flag(instruction.operand);
-  flag.posts.push({clock_, self_, next_});
+  for (Rank::Flag::Inbox& inbox : flag.inboxes) {
+    inbox.posts.push({clock_, self_, next_});
+  }
   rank.wake_all(std::exchange(flag.waiters, 0));
 }
 
@@ -245,12 +251,13 @@ HostThread::Outcome HostThread::await(Rank& rank, const Instruction& instruction
     wait_start_ = clock_;
   }
   Rank::Flag& flag = rank.flag(instruction.operand);
-  if (flag.posts.empty()) {
+  Ring<Rank::Flag::Post>& posts = flag.posts_for(self_);
+  if (posts.empty()) {
     flag.waiters |= 1ULL << rank.actor_of_thread(self_);
     return Outcome::Stop;
   }
-  const Rank::Flag::Post post = flag.posts.front();
-  flag.posts.pop();
+  const Rank::Flag::Post post = posts.front();
+  posts.pop();
   if (post.date > clock_) {
     held_up(rank, post.date, {Cause::Kind::Host, post.thread, post.instruction});
   }

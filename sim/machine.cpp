@@ -4,6 +4,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "ops/collectives/comm_route.hpp"
 #include "ops/collectives/nvlinks.hpp"
@@ -72,7 +73,8 @@ bool is_endpoint(VertexKind kind) {
 }  // namespace
 
 Machine::Machine(const Fabric& fabric) : hosts_(fabric.vertices().size(), nullptr) {
-  if (s4u::Engine::is_initialized()) {
+  static bool started = false;  // Engine::is_initialized() forgets an engine that has been destroyed
+  if (std::exchange(started, true)) {
     throw std::logic_error("one simulation per process: SimGrid's clock does not restart");
   }
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);  // actor stacks stay untouched mappings: glibc would raise the

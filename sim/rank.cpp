@@ -24,6 +24,25 @@ Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const Compile
     threads_.emplace_back(static_cast<std::uint8_t>(thread));
     runnable_ |= 1ULL << (streams_.size() + thread);
   }
+  if (!flags_.empty()) {
+    give_inboxes();
+  }
+}
+
+void Rank::give_inboxes() {
+  for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+    for (const Instruction& instruction : program().threads[thread].instructions) {
+      if (instruction.op == Opcode::Await) {
+        (void)flags_[instruction.operand].posts_for(static_cast<std::uint8_t>(thread));
+      }
+    }
+  }
+}
+
+Ring<Rank::Flag::Post>& Rank::Flag::posts_for(std::uint8_t thread) {
+  const auto known = std::find_if(inboxes.begin(), inboxes.end(),
+                                  [&](const Inbox& inbox) { return inbox.thread == thread; });
+  return known != inboxes.end() ? known->posts : inboxes.emplace_back(Inbox{thread, {}}).posts;
 }
 
 /// Streams come first: they drain what threads have queued before the threads queue more.

@@ -90,15 +90,21 @@ class Rank {
   /// The slot of the latest record of @p event; EventPool::kNone before the first.
   [[nodiscard]] EventSlot& latest(std::uint32_t event) { return latest_[event]; }
 
-  /// A host flag: posts that nobody has taken yet, and who waits for one.
+  /// A host flag. Each thread that ever awaits it has all posts to itself, those that it has not taken yet.
   struct Flag {
     struct Post {
       double date = 0;
       std::uint8_t thread = 0;
       std::uint32_t instruction = 0;
     };
-    Ring<Post> posts;
+    struct Inbox {
+      std::uint8_t thread = 0;
+      Ring<Post> posts;
+    };
+    std::vector<Inbox> inboxes;
     std::uint64_t waiters = 0;
+
+    [[nodiscard]] Ring<Post>& posts_for(std::uint8_t thread);  ///< a new inbox when it has none yet
   };
   [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
 
@@ -136,6 +142,7 @@ class Rank {
 
  private:
   void set_slowdown(double now);
+  void give_inboxes();
 
   std::uint32_t number_;
   const RankAssignment* assignment_;

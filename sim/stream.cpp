@@ -76,9 +76,9 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
         }
         break;
       default: {  // a record, or the record that a host wait makes
+        const bool by_host = item.issue > clock_;
         clock_ = std::max(clock_, item.issue);
-        const auto entry = rank.log && step_ == rank.log->step ? entries_ - 1 : RankLog::kNoEntry;
-        rank.wake_all(rank.events().happen(item.ticket, clock_, self, entry));
+        rank.wake_all(rank.events().happen(item.ticket, clock_, cause_of_record(rank, self, item, by_host)));
         rank.events().release(item.ticket);
         queue_.pop();
       }
@@ -89,6 +89,18 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
   }
 }
 
+/// Why a record happens now: the host came to it only now, or the work before it has ended.
+Cause Stream::cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
+                              bool by_host) const {
+  if (!rank.log || step_ != rank.log->step) {
+    return {Cause::Kind::Stream, self, RankLog::kNoEntry};
+  }
+  if (by_host) {
+    return {Cause::Kind::Host, item.thread(), item.instruction()};
+  }
+  return raised_by_.kind != Cause::Kind::None ? raised_by_ : Cause{Cause::Kind::Stream, self, entries_ - 1};
+}
+
 bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
   EventPool& events = rank.events();
   if (!events.happened(slot)) {
@@ -97,7 +109,7 @@ bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
     return false;
   }
   if (rank.log && events.date(slot) > clock_) {
-    raised_by_ = {Cause::Kind::Stream, events.stream(slot), events.entry(slot)};
+    raised_by_ = events.cause(slot);
   }
   clock_ = std::max(clock_, events.date(slot));
   events.release(slot);
@@ -125,7 +137,7 @@ void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item) {
     return;
   }
   if (rank.log && step_ == rank.log->step) {
-    log_start(rank, self, item, start, issued > free);
+    log_start(rank, self, item, start, issued >= free);
   }
   started(start);
   const Instruction& instruction = rank.instruction_of(item);
@@ -224,6 +236,9 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
   assert(state_ == State::InCollective || state_ == State::InCopy);
   const StreamItem& item = queue_.front();
   const bool is_collective = state_ == State::InCollective;
+  if (!is_collective) {
+    start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
+  }
   stamp(start_, date);
   if (is_collective) {
     totals_.waiting += encounter.met - start_;

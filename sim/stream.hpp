@@ -31,7 +31,7 @@ struct StreamTotals {
   double transfer = 0;  ///< communication kernels from then on
 };
 
-/// How the members of a collective came together.
+/// How the members of a collective came together, or a copy and its engine.
 struct Encounter {
   double met = 0;  ///< when the last one arrived, s
   std::uint32_t last_rank = 0;
@@ -84,6 +84,8 @@ class Stream {
   void begin_compute(Rank& rank, std::uint8_t self, double start, double seconds);
   void end_compute(Rank& rank, std::uint8_t self, double end);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
+  [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
+                                      bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
   void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host);
   void finish_head(Rank& rank, std::uint8_t self, double end);

@@ -8,7 +8,8 @@ namespace lockstep::testing {
 
 /// Nodes of 8 GPUs (450 GB/s to their NVSwitch), a NIC per GPU (50 GB/s, PCIe 63 GB/s), one leaf switch per
 /// rail and 32 nodes, 8 spines (200 GB/s per leaf): the machine of the design's measurements.
-inline Fabric rail_fabric(int nodes) {
+/// @param nics of a node; fewer than 8 are shared by GPUs of equal index modulo their number
+inline Fabric rail_fabric(int nodes, int nics = 8) {
   constexpr int kGpus = 8;
   constexpr int kNodesPerLeaf = 32;
   constexpr int kSpines = 8;
@@ -41,15 +42,21 @@ inline Fabric rail_fabric(int nodes) {
     };
     const VertexId cpu = vertex(VertexKind::CpuSocket, node, 0, named("cpu", 0));
     const VertexId nvswitch = vertex(VertexKind::NvSwitch, node, 0, named("nvswitch", 0));
+    std::vector<VertexId> nic_of(static_cast<std::size_t>(nics));
     for (int i = 0; i < kGpus; ++i) {
       const VertexId gpu = vertex(VertexKind::Gpu, node, i, named("gpu", i));
       const VertexId pcie = vertex(VertexKind::PcieSwitch, node, i, named("pcie", i));
-      const VertexId nic = vertex(VertexKind::Nic, node, i, named("nic", i));
+      VertexId& nic = nic_of[static_cast<std::size_t>(i % nics)];
       join(gpu, nvswitch, LinkKind::NvLink, 450);
       join(gpu, pcie, LinkKind::Pcie, 63);
+      if (i < nics) {
+        nic = vertex(VertexKind::Nic, node, i, named("nic", i));
+      }
       join(pcie, nic, LinkKind::Pcie, 63);
       join(pcie, cpu, LinkKind::Pcie, 63);
-      join(nic, leaves[static_cast<std::size_t>(node / kNodesPerLeaf * kGpus + i)], LinkKind::Network, 50);
+      if (i < nics) {
+        join(nic, leaves[static_cast<std::size_t>(node / kNodesPerLeaf * kGpus + i)], LinkKind::Network, 50);
+      }
     }
   }
   return Fabric{std::move(vertices), std::move(links)};
