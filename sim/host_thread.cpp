@@ -6,16 +6,9 @@
 
 #include "sim/communicator.hpp"
 #include "sim/rank.hpp"
+#include "sim/stream_run.hpp"
 
 namespace lockstep {
-namespace {
-
-// Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
-// to stay in the first-level cache.
-constexpr std::size_t kBatch = 32;
-
-}  // namespace
-
 inline std::uint32_t HostThread::where() const {
   return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
 }
@@ -33,7 +26,7 @@ inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint3
 
 /// Whether the stream's backlog is too long to add to.
 inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
+  return rank.streams()[stream].backlog() >= Rank::kLookahead && pauses(rank, stream);
 }
 
 /// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
@@ -54,10 +47,25 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
   return true;
 }
 
+/// A stream that waits for nothing takes it at once; that saves a change of actors.
 inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
-  if (rank.streams()[stream].push({clock_, where(), ticket})) {
-    rank.wake_stream(stream);
+  Stream& target = rank.streams()[stream];
+  if (target.push({clock_, where(), ticket})) {
+    rank.runs_at_once() ? target.advance(rank, stream) : rank.wake_stream(stream);
   }
+}
+
+/// The same for a launch; a compute kernel does not even touch the queue.
+inline void HostThread::put_launch(Rank& rank, Stream& stream, const Instruction& instruction,
+                                   std::uint32_t correlation) {
+  if (instruction.op == Opcode::Launch && stream.idle() && rank.runs_at_once()) {
+    const KernelTiming& timing = rank.timing_of(rank.kernel_of(instruction));
+    if (timing.kind == KernelTiming::Kind::Compute) {
+      stream.run(rank, instruction.stream, {clock_, where(), correlation}, timing);
+      return;
+    }
+  }
+  put(rank, instruction.stream, correlation);
 }
 
 void HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
@@ -88,8 +96,8 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
     issue_collective(rank, instruction);
   }
   const std::uint32_t correlation = rank.next_correlation();
-  put(rank, instruction.stream, correlation);
   show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
+  put_launch(rank, stream, instruction, correlation);
   return Outcome::Done;
 }
 
@@ -341,9 +349,8 @@ void HostThread::begin_step(Rank& rank) {
 void HostThread::end_step(Rank& rank) {
   if (self_ == 0) {
     for (std::uint8_t stream = 0; stream < rank.streams().size(); ++stream) {
-      if (rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_})) {
-        rank.wake_stream(stream);
-      }
+      rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
+      rank.wake_stream(stream);
     }
   }
   double& end = rank.context().step_ends[step_];

@@ -11,6 +11,7 @@
 namespace lockstep {
 
 class Rank;
+class Stream;
 
 /// A CPU thread of a rank as an actor with a local clock: executes its instructions, step after step, and
 /// stops only where a real one would block (or where it is so far ahead that more would only cost memory).
@@ -47,6 +48,7 @@ class HostThread {
   bool pauses(Rank& rank, std::uint8_t stream);
   void issue_collective(Rank& rank, const Instruction& instruction);
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
+  void put_launch(Rank& rank, Stream& stream, const Instruction& instruction, std::uint32_t correlation);
   void spend(float seconds);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);

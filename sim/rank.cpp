@@ -75,6 +75,7 @@ void Rank::meter_activity() {
 
 void Rank::advance(unsigned actor) {
   runnable_ &= ~(1ULL << actor);
+  paused_ &= ~(1ULL << actor);
   if (actor < streams_.size()) {
     streams_[actor].advance(*this, static_cast<std::uint8_t>(actor));
   } else {

@@ -34,6 +34,10 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
+  /// Items that a thread may put on a blocked stream before it pauses, at first. Few, so that the queues of
+  /// all ranks stay in the caches; enough that a thread seldom pauses while others could go on because of it.
+  static constexpr std::size_t kLookahead = 32;
+
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
 
@@ -144,6 +148,8 @@ class Rank {
   /// case that nobody does.
   [[nodiscard]] bool is_observed() const { return observed_; }
   [[nodiscard]] bool is_stepped() const { return context_->stepped; }
+  /// Whether a host thread may do a stream's work when the stream waits for nothing.
+  [[nodiscard]] bool runs_at_once() const { return !context_->stepped && !context_->actors_in_simgrid; }
   void record_step(std::uint32_t step);
   void meter_activity();
   std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
@@ -171,7 +177,7 @@ class Rank {
   std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
   std::uint64_t runnable_ = 0;
   std::uint64_t paused_ = 0;
-  std::size_t lookahead_ = 256;
+  std::size_t lookahead_ = kLookahead;
   bool observed_;
   std::uint32_t correlation_ = 0;
   std::uint32_t waiting_communication_ = 0;

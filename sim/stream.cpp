@@ -1,11 +1,11 @@
 #include "sim/stream.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <utility>
 
 #include "sim/rank.hpp"
+#include "sim/stream_run.hpp"
 
 namespace lockstep {
 namespace {
@@ -45,32 +45,15 @@ void Stream::forget_started(double clock) {
   }
 }
 
-inline void Stream::started(double start) {
-  start_ = start;
-  ++launches_;
-  if (starts_.size() == starts_.capacity()) {
-    forget_started(host_clock_);  // now and then, and before the ring grows
-  }
-  starts_.push(start);
-}
-
-/// Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
-inline void Stream::stamp(double start, double end) {
-  fingerprint_ = (fingerprint_ ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
-                 std::bit_cast<std::uint64_t>(end);
-}
-
 void Stream::advance(Rank& rank, std::uint8_t self) {
   if (state_ != State::Ready && state_ != State::AwaitsEvent) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
-  Factors factors = rank.kernel_factors(step_);
   while (state_ == State::Ready && !queue_.empty()) {
-    const StreamItem item = queue_.front();
+    const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
       end_step(rank, item.ticket);
-      factors = rank.kernel_factors(step_);
       queue_.pop();
       continue;
     }
@@ -78,7 +61,7 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     switch (instruction.op) {
       case Opcode::Launch:
       case Opcode::Collective:
-        launch(rank, self, item, instruction, factors);
+        launch(rank, self, item, instruction);
         break;
       case Opcode::StreamWait:
         if (wait_for_event(rank, self, item.ticket)) {
@@ -142,29 +125,27 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
 }
 
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
-                           const Instruction& instruction, const Factors& factors) {
-  const RankTiming& timing = rank.timing();
-  const double issued = item.issue + timing.launch_to_start;
-  const double free = launches_ == 0 ? clock_ : clock_ + timing.kernel_gap;
-  const double start = std::max(free, issued);
-  if (rank.is_stepped() && must_wait_until(rank, self, start)) {
+                           const Instruction& instruction) {
+  if (rank.is_stepped() && must_wait_until(rank, self, start_of(rank.timing(), item))) {
     return;
   }
-  if (rank.is_observed()) {
-    log_start(rank, self, item, start, issued >= free);
-  }
-  started(start);
   if (instruction.op == Opcode::Collective) {
+    begin(rank, self, item);
     begin_collective(rank, self);
     return;
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
-  const KernelTiming& how = rank.timing_of(kernel);
-  if (how.kind == KernelTiming::Kind::Transfer) {
+  const KernelTiming& timing = rank.timing_of(kernel);
+  if (timing.kind == KernelTiming::Kind::Transfer) {
+    begin(rank, self, item);
     begin_copy(rank, self, kernel);
-    return;
+  } else if (rank.is_stepped()) {
+    begin(rank, self, item);
+    begin_compute(rank, self, duration(rank, item, timing));
+  } else {
+    run(rank, self, item, timing);
+    queue_.pop();
   }
-  begin_compute(rank, self, how.seconds * (timing.gpu_factor * factors(item.where)));
 }
 
 void Stream::begin_collective(Rank& rank, std::uint8_t self) {
@@ -181,14 +162,14 @@ void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
-void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host) {
+void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
   LogEntry entry;
   entry.start = start;
   entry.where = item.where;
-  if (by_host) {
+  if (start == item.issue + rank.timing().launch_to_start) {
     entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
   } else if (raised_by_.kind != Cause::Kind::None) {
     entry.cause = raised_by_;
@@ -200,37 +181,19 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, do
   ++entries_;
 }
 
-inline void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
-  if (!rank.is_stepped()) {
-    end_compute(rank, self, start_ + seconds);
-    return;
-  }
+/// Stepped mode: the kernel ends when its time has come.
+void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
   due_ = start_ + seconds * rank.slowdown();
   state_ = State::Running;
   rank.context().surroundings->call_at(rank, self, due_);
 }
 
-inline void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
-  totals_.compute += end - start_;
-  stamp(start_, end);
-  if (rank.is_observed()) {
-    note_compute(rank, self, end);
-  }
-  finish_head(end);
-}
-
-inline void Stream::finish_head(double end) {
-  clock_ = end;
-  state_ = State::Ready;
-  queue_.pop();
-}
-
-void Stream::note_compute(Rank& rank, std::uint8_t self, double end) {
+void Stream::note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
   if (rank.activity) {
     rank.activity->compute(self, start_, end);
   }
   if (TimelineBuffer* timeline = rank.context().timeline) {
-    TimelineSpan span = span_of(rank, self, queue_.front(), step_);
+    TimelineSpan span = span_of(rank, self, item, step_);
     span.start = span.transfer_start = start_;
     span.end = end;
     timeline->add(span);
@@ -245,7 +208,9 @@ void Stream::tick(Rank& rank, std::uint8_t self, double date) {
     return;  // asked for before the kernel was re-timed
   }
   if (state_ == State::Running) {
-    end_compute(rank, self, date);
+    end_compute(rank, self, queue_.front(), date);
+    state_ = State::Ready;
+    queue_.pop();
     rank.wake_stream(self);
   } else if (state_ == State::Timed) {
     state_ = State::Ready;
@@ -273,8 +238,9 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
   if (rank.is_observed()) {
     note_completion(rank, self, date, encounter);
   }
-  finish_head(date);
-  due_ = date;
+  clock_ = due_ = date;
+  state_ = State::Ready;
+  queue_.pop();
   rank.wake_stream(self);
 }
 

@@ -8,9 +8,10 @@
 
 namespace lockstep {
 
-class Factors;
 class Rank;
 struct Instruction;
+struct KernelTiming;
+struct RankTiming;
 
 /// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
 /// number of a launch, the slot of an event, or the number of the step that ends here.
@@ -48,6 +49,9 @@ class Stream {
  public:
   /// Goes on as far as possible.
   void advance(Rank& rank, std::uint8_t self);
+
+  /// A compute kernel from its start to its end, at once: nothing is ahead of it and nobody steps.
+  void run(Rank& rank, std::uint8_t self, const StreamItem& item, const KernelTiming& timing);
 
   /// The collective or copy at the head has ended at @p date.
   void complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter);
@@ -94,22 +98,22 @@ class Stream {
   void let_know(unsigned actor) { listeners_ |= 1ULL << actor; }
 
  private:
-  void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction,
-              const Factors& factors);
+  [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
+  [[nodiscard]] double duration(const Rank& rank, const StreamItem& item, const KernelTiming& timing) const;
+  void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
+  void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_collective(Rank& rank, std::uint8_t self);
   void begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel);
   void begin_compute(Rank& rank, std::uint8_t self, double seconds);
-  void end_compute(Rank& rank, std::uint8_t self, double end);
-  void note_compute(Rank& rank, std::uint8_t self, double end);
+  void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
+  void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
   void record(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
   [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
-  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host);
-  void finish_head(double end);
-  void started(double start);
+  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start);
   bool make_room(double& clock, std::uint32_t depth);
   void forget_started(double clock);
   void stamp(double start, double end);
