@@ -36,7 +36,7 @@ class Rank {
 
   /// Items that a thread may put on a blocked stream before it pauses, at first. Few, so that the queues of
   /// all ranks stay in the caches; enough that a thread seldom pauses while others could go on because of it.
-  static constexpr std::size_t kLookahead = 32;
+  static constexpr std::size_t kLookahead = 8;
 
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
