@@ -188,7 +188,8 @@ class Walk {
     if (worst == nullptr) {
       return {};
     }
-    // A plan's own bound includes what no protocol gets out of a link: only well below it is it the protocol's doing.
+    // A plan's own bound includes what no protocol gets out of a link: only well below it is it the
+    // protocol's doing.
     constexpr double kProtocolBelow = 0.7;
     const bool by_cap = longest * plan->rate_cap.in_base_units() < kProtocolBelow;
     return by_cap ? plan->protocol + " protocol" : links[worst->link].name;
