@@ -68,14 +68,18 @@ class Jitter {
     if (!quantiles_) {
       return 1;
     }
-    const double place = random_.uniform(index) * kSteps;
-    const auto step = static_cast<std::size_t>(place);
+    const std::uint64_t bits = random_.bits(index);
+    const std::size_t step = bits >> (64U - kStepBits);
+    // What the upper bits leave of the 53 that a double holds: Random::uniform() in units of a step.
+    const auto rest = static_cast<std::int64_t>(bits >> 11U & ((1ULL << (53U - kStepBits)) - 1));
     const double low = (*quantiles_)[step];
-    return low + (place - static_cast<double>(step)) * ((*quantiles_)[step + 1] - low);
+    return low + static_cast<double>(rest) * kRestUnit * ((*quantiles_)[step + 1] - low);
   }
 
  private:
-  static constexpr int kSteps = 4096;
+  static constexpr unsigned kStepBits = 12;
+  static constexpr int kSteps = 1 << kStepBits;
+  static constexpr double kRestUnit = 0x1p-41;  // 2^(kStepBits - 53)
   using Quantiles = std::array<double, kSteps + 1>;
 
   static Quantiles table(const JitterSpec& spec);

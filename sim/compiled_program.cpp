@@ -13,7 +13,7 @@ bool crosses_pcie(const KernelCall& call) {
 }  // namespace
 
 CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
-  CompiledProgram compiled{&program, {}};
+  CompiledProgram compiled{&program, {}, {}};
   compiled.kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
@@ -23,6 +23,9 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
          .in_range = prediction.in_range,
          .derived = prediction.provenance == Provenance::Derived,
          .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
+  }
+  for (const Program::Thread& thread : program.threads) {
+    compiled.code.push_back(thread.instructions.data());
   }
   return compiled;
 }

@@ -24,7 +24,8 @@ struct KernelTiming {
 /// A Program with its kernel durations on one GPU model; shared by all ranks that run it there.
 struct CompiledProgram {
   const Program* program = nullptr;
-  std::vector<KernelTiming> kernels;  ///< by index into Program::kernels
+  std::vector<KernelTiming> kernels;     ///< by index into Program::kernels
+  std::vector<const Instruction*> code;  ///< by thread: its first instruction
 };
 
 /// Asks the kernel models once per distinct kernel.

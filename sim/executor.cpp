@@ -76,11 +76,11 @@ void Executor::make_groups() {
 void Executor::make_logs() {
   for (Rank& rank : ranks_) {
     if (spec_.record_last_step) {
-      rank.log = std::make_unique<RankLog>(rank.program(), context_.steps - 1);
+      rank.record_step(context_.steps - 1);
     }
   }
   for (const std::uint32_t rank : spec_.metered_ranks) {
-    ranks_[rank].activity = std::make_unique<ActivityMeter>(ranks_[rank].streams().size());
+    ranks_[rank].meter_activity();
   }
 }
 

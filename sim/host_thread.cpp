@@ -1,6 +1,7 @@
 #include "sim/host_thread.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "sim/communicator.hpp"
@@ -15,35 +16,84 @@ constexpr std::size_t kBatch = 32;
 
 }  // namespace
 
-std::uint32_t HostThread::where() const {
+inline std::uint32_t HostThread::where() const {
   return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
 }
 
-void HostThread::advance(Rank& rank) {
-  const auto& instructions = rank.program().threads[self_].instructions;
-  while (!done_) {
-    if (next_ == instructions.size()) {
-      end_step(rank);
-      continue;
-    }
-    if (!begun_) {
-      if (next_ == 0) {
-        begin_step(rank);
-      }
-      factor_ = rank.timing().host_factor * rank.context().variation->host(rank.number(), step_, where());
-    }
-    if (execute(rank, instructions[next_]) == Outcome::Stop) {
-      return;
-    }
-    if (rank.log && step_ == rank.log->step) {
-      rank.log->instruction_ends[self_][next_] = clock_;
-    }
-    begun_ = false;
-    ++next_;
+inline void HostThread::spend(float seconds) {
+  clock_ += static_cast<double>(seconds) * factor_;
+}
+
+inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation,
+                             std::uint8_t stream) {
+  if (rank.is_observed()) {
+    add_span(rank, kind, start, correlation, stream);
   }
 }
 
-HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& instruction) {
+/// Whether the stream's backlog is too long to add to.
+inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
+  return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
+}
+
+/// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
+/// caught up (or until nothing else can happen: Rank::lift_lookahead).
+bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
+  Stream& target = rank.streams()[stream];
+  const unsigned me = rank.actor_of_thread(self_);
+  if (!target.blocked()) {
+    rank.wake_stream(stream);
+    rank.wake(me);
+    return true;
+  }
+  if (target.backlog() < rank.lookahead()) {
+    return false;
+  }
+  target.let_know(me);
+  rank.pause(me);
+  return true;
+}
+
+inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
+  if (rank.streams()[stream].push({clock_, where(), ticket})) {
+    rank.wake_stream(stream);
+  }
+}
+
+void HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
+  const Membership member = rank.membership(rank.call_of(instruction));
+  rank.collective_numbers(instruction.stream).push(member.group->issue(member.position));
+}
+
+inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& instruction) {
+  if (!begun_) {
+    if (must_pause(rank, instruction.stream)) {
+      return Outcome::Stop;
+    }
+    spend(instruction.lead);
+    wait_start_ = clock_;
+    begun_ = true;
+  }
+  Stream& stream = rank.streams()[instruction.stream];
+  double admitted = clock_;
+  if (!stream.admit(admitted, rank.timing().launch_queue)) {
+    stream.let_know(rank.actor_of_thread(self_));
+    return Outcome::Stop;
+  }
+  if (admitted > clock_) {
+    held_up(rank, admitted, {Cause::Kind::Stream, instruction.stream, RankLog::kNoEntry});
+  }
+  spend(instruction.cost);
+  if (instruction.op == Opcode::Collective) {
+    issue_collective(rank, instruction);
+  }
+  const std::uint32_t correlation = rank.next_correlation();
+  put(rank, instruction.stream, correlation);
+  show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
+  return Outcome::Done;
+}
+
+inline HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& instruction) {
   switch (instruction.op) {
     case Opcode::Launch:
     case Opcode::Collective:
@@ -81,8 +131,32 @@ HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& instructi
   return Outcome::Done;
 }
 
-void HostThread::spend(float seconds) {
-  clock_ += static_cast<double>(seconds) * factor_;
+void HostThread::advance(Rank& rank) {
+  while (!done_ && advance_in_step(rank)) {
+    end_step(rank);
+  }
+}
+
+/// Executes what is left of the step. False: it has to stop before the end.
+bool HostThread::advance_in_step(Rank& rank) {
+  const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
+  const Factors factors = rank.host_factors(step_);
+  if (next_ == 0 && !begun_) {
+    begin_step(rank);
+  }
+  for (; next_ < instructions.size(); ++next_) {
+    if (!begun_) {
+      factor_ = rank.timing().host_factor * factors(where());
+    }
+    if (execute(rank, instructions[next_]) == Outcome::Stop) {
+      return false;
+    }
+    if (rank.is_observed()) {
+      log_end(rank);
+    }
+    begun_ = false;
+  }
+  return true;
 }
 
 void HostThread::work(Rank& rank, const Instruction& instruction) {
@@ -90,62 +164,6 @@ void HostThread::work(Rank& rank, const Instruction& instruction) {
   const double start = clock_;
   spend(instruction.cost);
   show(rank, SpanKind::HostWork, start, 0, 0);
-}
-
-/// Whether the stream's backlog is too long to add to. A stream that can go on gets its turn first; one that
-/// is blocked makes the thread pause until it has caught up (or until nothing else can happen:
-/// Rank::lift_lookahead).
-bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  Stream& target = rank.streams()[stream];
-  if (target.backlog() < kBatch) {
-    return false;
-  }
-  const unsigned me = rank.actor_of_thread(self_);
-  if (!target.blocked()) {
-    rank.wake_stream(stream);
-    rank.wake(me);
-    return true;
-  }
-  if (target.backlog() < rank.lookahead()) {
-    return false;
-  }
-  target.let_know(me);
-  rank.pause(me);
-  return true;
-}
-
-void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
-  rank.streams()[stream].push({clock_, where(), ticket});
-  rank.wake_stream(stream);
-}
-
-HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& instruction) {
-  if (!begun_) {
-    if (must_pause(rank, instruction.stream)) {
-      return Outcome::Stop;
-    }
-    spend(instruction.lead);
-    wait_start_ = clock_;
-    begun_ = true;
-  }
-  Stream& stream = rank.streams()[instruction.stream];
-  double admitted = clock_;
-  if (!stream.admit(admitted, rank.timing().launch_queue)) {
-    stream.let_know(rank.actor_of_thread(self_));
-    return Outcome::Stop;
-  }
-  if (admitted > clock_) {
-    held_up(rank, admitted, {Cause::Kind::Stream, instruction.stream, RankLog::kNoEntry});
-  }
-  spend(instruction.cost);
-  if (instruction.op == Opcode::Collective) {
-    const Membership member = rank.membership(rank.call_of(instruction));
-    rank.collective_numbers(instruction.stream).push(member.group->issue(member.position));
-  }
-  const std::uint32_t correlation = rank.next_correlation();
-  put(rank, instruction.stream, correlation);
-  show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
-  return Outcome::Done;
 }
 
 void HostThread::record(Rank& rank, const Instruction& instruction) {
@@ -287,8 +305,8 @@ void HostThread::close_range(Rank& rank) {
   }
 }
 
-void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation,
-                      std::uint8_t stream) {
+void HostThread::add_span(Rank& rank, SpanKind kind, double start, std::uint32_t correlation,
+                          std::uint8_t stream) {
   TimelineBuffer* timeline = rank.context().timeline;
   if (timeline == nullptr) {
     return;
@@ -307,6 +325,12 @@ void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint32_t cor
   timeline->add(span);
 }
 
+void HostThread::log_end(Rank& rank) const {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->instruction_ends[self_][next_] = clock_;
+  }
+}
+
 void HostThread::begin_step(Rank& rank) {
   if (rank.log && step_ == rank.log->step) {
     rank.log->thread_starts[self_] = clock_;
@@ -317,8 +341,9 @@ void HostThread::begin_step(Rank& rank) {
 void HostThread::end_step(Rank& rank) {
   if (self_ == 0) {
     for (std::uint8_t stream = 0; stream < rank.streams().size(); ++stream) {
-      rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
-      rank.wake_stream(stream);
+      if (rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_})) {
+        rank.wake_stream(stream);
+      }
     }
   }
   double& end = rank.context().step_ends[step_];

@@ -31,6 +31,7 @@ class HostThread {
  private:
   enum class Outcome : std::uint8_t { Done, Stop };
 
+  bool advance_in_step(Rank& rank);
   Outcome execute(Rank& rank, const Instruction& instruction);
   Outcome launch(Rank& rank, const Instruction& instruction);
   Outcome wait(Rank& rank, const Instruction& instruction);
@@ -43,10 +44,14 @@ class HostThread {
   void open_range();
   void close_range(Rank& rank);
   bool must_pause(Rank& rank, std::uint8_t stream);
+  bool pauses(Rank& rank, std::uint8_t stream);
+  void issue_collective(Rank& rank, const Instruction& instruction);
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
   void spend(float seconds);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
+  void add_span(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
+  void log_end(Rank& rank) const;
   void begin_step(Rank& rank);
   void end_step(Rank& rank);
   [[nodiscard]] std::uint32_t where() const;

@@ -19,7 +19,8 @@ Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const Compile
       streams_(program.program->streams.size()),
       latest_(program.program->events, EventPool::kNone),
       flags_(program.program->flags),
-      collective_numbers_(program.program->streams.size()) {
+      collective_numbers_(program.program->streams.size()),
+      observed_{context.timeline != nullptr} {
   for (std::size_t thread = 0; thread < program.program->threads.size(); ++thread) {
     threads_.emplace_back(static_cast<std::uint8_t>(thread));
     runnable_ |= 1ULL << (streams_.size() + thread);
@@ -60,6 +61,16 @@ void Rank::sweep_activity() {
   if (activity && activity->is_full()) {
     activity->sweep(watermark());
   }
+}
+
+void Rank::record_step(std::uint32_t step) {
+  log = std::make_unique<RankLog>(program(), step);
+  observed_ = true;
+}
+
+void Rank::meter_activity() {
+  activity = std::make_unique<ActivityMeter>(streams_.size());
+  observed_ = true;
 }
 
 void Rank::advance(unsigned actor) {

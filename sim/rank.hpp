@@ -71,7 +71,7 @@ class Rank {
   [[nodiscard]] const std::vector<Stream>& streams() const { return streams_; }
   [[nodiscard]] const std::vector<HostThread>& threads() const { return threads_; }
   [[nodiscard]] const Instruction& instruction_of(const StreamItem& item) const {
-    return program_->program->threads[item.thread()].instructions[item.instruction()];
+    return program_->code[item.thread()][item.instruction()];
   }
   [[nodiscard]] std::uint32_t kernel_of(const Instruction& launch) const {
     return launch.per_rank ? assignment_->kernel_slots[launch.operand] : launch.operand;
@@ -84,6 +84,13 @@ class Rank {
   }
   [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
     return program_->kernels[kernel];
+  }
+  /// What varies kernels and host work in one step.
+  [[nodiscard]] Factors kernel_factors(std::uint32_t step) const {
+    return context_->variation->kernels(number_, step);
+  }
+  [[nodiscard]] Factors host_factors(std::uint32_t step) const {
+    return context_->variation->host(number_, step);
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
 
@@ -133,6 +140,12 @@ class Rank {
   /// `rank3.main`, `rank3.compute`
   [[nodiscard]] std::string actor_name(unsigned actor) const;
 
+  /// Whether anyone wants to know more than totals: a timeline, a log or a meter. One test in the common
+  /// case that nobody does.
+  [[nodiscard]] bool is_observed() const { return observed_; }
+  [[nodiscard]] bool is_stepped() const { return context_->stepped; }
+  void record_step(std::uint32_t step);
+  void meter_activity();
   std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
   std::unique_ptr<ActivityMeter> activity;  ///< null: not metered
   /// Adds up what is certain so far.
@@ -159,6 +172,7 @@ class Rank {
   std::uint64_t runnable_ = 0;
   std::uint64_t paused_ = 0;
   std::size_t lookahead_ = 256;
+  bool observed_;
   std::uint32_t correlation_ = 0;
   std::uint32_t waiting_communication_ = 0;
   std::uint32_t transferring_communication_ = 0;

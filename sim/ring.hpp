@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -13,36 +13,39 @@ template <class T>
 class Ring {
  public:
   [[nodiscard]] bool empty() const { return head_ == tail_; }
-  [[nodiscard]] std::size_t size() const { return tail_ - head_; }
+  [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
+  [[nodiscard]] std::uint32_t capacity() const { return mask_ + 1; }
   [[nodiscard]] const T& front() const { return slots_[head_ & mask_]; }
+  [[nodiscard]] const T& back() const { return slots_[(tail_ - 1) & mask_]; }
 
   void push(const T& value) {
-    if (size() > mask_ || slots_ == nullptr) {
+    if (size() == capacity()) {
       grow();
     }
     slots_[tail_++ & mask_] = value;
   }
 
   void pop() { ++head_; }
+  void clear() { head_ = tail_; }
 
  private:
   void grow() {
-    const std::size_t capacity = slots_ == nullptr ? 8 : 2 * (mask_ + 1);
-    auto larger = std::make_unique<T[]>(capacity);
-    const std::size_t count = size();
-    for (std::size_t i = 0; i < count; ++i) {
-      larger[i] = slots_[(head_ + i) & mask_];
+    const std::uint32_t larger = capacity() == 0 ? 8 : 2 * capacity();
+    auto slots = std::make_unique<T[]>(larger);
+    const std::uint32_t count = size();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      slots[i] = slots_[(head_ + i) & mask_];
     }
-    slots_ = std::move(larger);
-    mask_ = capacity - 1;
+    slots_ = std::move(slots);
+    mask_ = larger - 1;
     head_ = 0;
     tail_ = count;
   }
 
   std::unique_ptr<T[]> slots_;
-  std::size_t mask_ = 0;
-  std::size_t head_ = 0;
-  std::size_t tail_ = 0;
+  std::uint32_t mask_ = ~0U;  // capacity - 1: none yet
+  std::uint32_t head_ = 0;    // both run freely and wrap
+  std::uint32_t tail_ = 0;
 };
 
 }  // namespace lockstep

@@ -24,11 +24,9 @@ TimelineSpan span_of(const Rank& rank, std::uint8_t stream, const StreamItem& it
 
 }  // namespace
 
-bool Stream::admit(double& clock, std::uint32_t depth) {
-  while (!starts_.empty() && starts_.front() <= clock) {
-    starts_.pop();
-    --unstarted_;
-  }
+/// The launches that have not started at @p clock hold their places; the oldest gives way first.
+bool Stream::make_room(double& clock, std::uint32_t depth) {
+  forget_started(clock);
   while (unstarted_ >= depth) {
     if (starts_.empty()) {
       return false;
@@ -37,18 +35,27 @@ bool Stream::admit(double& clock, std::uint32_t depth) {
     starts_.pop();
     --unstarted_;
   }
-  ++unstarted_;
   return true;
 }
 
-void Stream::started(double start) {
+void Stream::forget_started(double clock) {
+  while (!starts_.empty() && starts_.front() <= clock) {
+    starts_.pop();
+    --unstarted_;
+  }
+}
+
+inline void Stream::started(double start) {
   start_ = start;
-  starts_.push(start);
   ++launches_;
+  if (starts_.size() == starts_.capacity()) {
+    forget_started(host_clock_);  // now and then, and before the ring grows
+  }
+  starts_.push(start);
 }
 
 /// Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
-void Stream::stamp(double start, double end) {
+inline void Stream::stamp(double start, double end) {
   fingerprint_ = (fingerprint_ ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
                  std::bit_cast<std::uint64_t>(end);
 }
@@ -58,35 +65,41 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
+  Factors factors = rank.kernel_factors(step_);
   while (state_ == State::Ready && !queue_.empty()) {
     const StreamItem item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
       end_step(rank, item.ticket);
+      factors = rank.kernel_factors(step_);
       queue_.pop();
       continue;
     }
-    switch (rank.instruction_of(item).op) {
+    const Instruction& instruction = rank.instruction_of(item);
+    switch (instruction.op) {
       case Opcode::Launch:
       case Opcode::Collective:
-        launch(rank, self, item);
+        launch(rank, self, item, instruction, factors);
         break;
       case Opcode::StreamWait:
         if (wait_for_event(rank, self, item.ticket)) {
           queue_.pop();
         }
         break;
-      default: {  // a record, or the record that a host wait makes
-        const bool by_host = item.issue > clock_;
-        clock_ = std::max(clock_, item.issue);
-        rank.wake_all(rank.events().happen(item.ticket, clock_, cause_of_record(rank, self, item, by_host)));
-        rank.events().release(item.ticket);
+      default:  // a record, or the record that a host wait makes
+        record(rank, self, item);
         queue_.pop();
-      }
     }
   }
   if (listeners_ != 0) {
     rank.wake_all(std::exchange(listeners_, 0));
   }
+}
+
+void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
+  const bool by_host = item.issue > clock_;
+  clock_ = std::max(clock_, item.issue);
+  rank.wake_all(rank.events().happen(item.ticket, clock_, cause_of_record(rank, self, item, by_host)));
+  rank.events().release(item.ticket);
 }
 
 /// Why a record happens now: the host came to it only now, or the work before it has ended.
@@ -119,7 +132,7 @@ bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
 /// Stepped mode: work may only begin when its time has come, because what overlaps with it is not known
 /// earlier.
 bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
-  if (!rank.context().stepped || start <= due_) {
+  if (start <= due_) {
     return false;
   }
   due_ = start;
@@ -128,41 +141,50 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
-void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item) {
+inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
+                           const Instruction& instruction, const Factors& factors) {
   const RankTiming& timing = rank.timing();
   const double issued = item.issue + timing.launch_to_start;
   const double free = launches_ == 0 ? clock_ : clock_ + timing.kernel_gap;
   const double start = std::max(free, issued);
-  if (must_wait_until(rank, self, start)) {
+  if (rank.is_stepped() && must_wait_until(rank, self, start)) {
     return;
   }
-  if (rank.log && step_ == rank.log->step) {
+  if (rank.is_observed()) {
     log_start(rank, self, item, start, issued >= free);
   }
   started(start);
-  const Instruction& instruction = rank.instruction_of(item);
   if (instruction.op == Opcode::Collective) {
-    state_ = State::InCollective;
-    auto& numbers = rank.collective_numbers(self);
-    const std::uint32_t number = numbers.front();
-    numbers.pop();
-    rank.communication_arrives(start);
-    rank.context().surroundings->arrive(rank, self, number, start);
+    begin_collective(rank, self);
     return;
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
   const KernelTiming& how = rank.timing_of(kernel);
-  const double factor =
-      rank.timing().gpu_factor * rank.context().variation->kernel(rank.number(), step_, item.where);
   if (how.kind == KernelTiming::Kind::Transfer) {
-    state_ = State::InCopy;
-    rank.context().surroundings->copy(rank, self, kernel, start);
+    begin_copy(rank, self, kernel);
     return;
   }
-  begin_compute(rank, self, start, how.seconds * factor);
+  begin_compute(rank, self, how.seconds * (timing.gpu_factor * factors(item.where)));
+}
+
+void Stream::begin_collective(Rank& rank, std::uint8_t self) {
+  state_ = State::InCollective;
+  auto& numbers = rank.collective_numbers(self);
+  const std::uint32_t number = numbers.front();
+  numbers.pop();
+  rank.communication_arrives(start_);
+  rank.context().surroundings->arrive(rank, self, number, start_);
+}
+
+void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
+  state_ = State::InCopy;
+  rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
 void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host) {
+  if (!rank.log || step_ != rank.log->step) {
+    return;
+  }
   LogEntry entry;
   entry.start = start;
   entry.where = item.where;
@@ -178,19 +200,32 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, do
   ++entries_;
 }
 
-void Stream::begin_compute(Rank& rank, std::uint8_t self, double start, double seconds) {
-  if (!rank.context().stepped) {
-    end_compute(rank, self, start + seconds);
+inline void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
+  if (!rank.is_stepped()) {
+    end_compute(rank, self, start_ + seconds);
     return;
   }
-  due_ = start + seconds * rank.slowdown();
+  due_ = start_ + seconds * rank.slowdown();
   state_ = State::Running;
   rank.context().surroundings->call_at(rank, self, due_);
 }
 
-void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
+inline void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
   totals_.compute += end - start_;
   stamp(start_, end);
+  if (rank.is_observed()) {
+    note_compute(rank, self, end);
+  }
+  finish_head(end);
+}
+
+inline void Stream::finish_head(double end) {
+  clock_ = end;
+  state_ = State::Ready;
+  queue_.pop();
+}
+
+void Stream::note_compute(Rank& rank, std::uint8_t self, double end) {
   if (rank.activity) {
     rank.activity->compute(self, start_, end);
   }
@@ -200,16 +235,9 @@ void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
     span.end = end;
     timeline->add(span);
   }
-  finish_head(rank, self, end);
-}
-
-void Stream::finish_head(Rank& rank, std::uint8_t self, double end) {
   if (rank.log && step_ == rank.log->step) {
     rank.log->streams[self].back().end = end;
   }
-  clock_ = end;
-  state_ = State::Ready;
-  queue_.pop();
 }
 
 void Stream::tick(Rank& rank, std::uint8_t self, double date) {
@@ -234,42 +262,46 @@ void Stream::retime(Rank& rank, std::uint8_t self, double now, double ratio) {
 
 void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter) {
   assert(state_ == State::InCollective || state_ == State::InCopy);
-  const StreamItem& item = queue_.front();
-  const bool is_collective = state_ == State::InCollective;
-  if (!is_collective) {
-    start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
-  }
-  stamp(start_, date);
-  if (is_collective) {
+  if (state_ == State::InCollective) {
     totals_.waiting += encounter.met - start_;
     totals_.transfer += date - encounter.met;
   } else {
+    start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
     totals_.copy += date - start_;
   }
+  stamp(start_, date);
+  if (rank.is_observed()) {
+    note_completion(rank, self, date, encounter);
+  }
+  finish_head(date);
+  due_ = date;
+  rank.wake_stream(self);
+}
+
+void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter) {
+  const StreamItem& item = queue_.front();
+  const bool is_collective = state_ == State::InCollective;
   if (rank.activity && is_collective) {
-    rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, encounter.met,
-                              date);
+    rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, encounter.met, end);
   } else if (rank.activity) {
-    rank.activity->copy(self, start_, date);
+    rank.activity->copy(self, start_, end);
   }
   if (TimelineBuffer* timeline = rank.context().timeline) {
     TimelineSpan span = span_of(rank, self, item, step_);
     span.kind = is_collective ? SpanKind::Collective : SpanKind::Kernel;
     span.start = start_;
     span.transfer_start = is_collective ? encounter.met : start_;
-    span.end = date;
+    span.end = end;
     timeline->add(span);
   }
   if (rank.log && step_ == rank.log->step) {
     LogEntry& entry = rank.log->streams[self].back();
+    entry.end = end;
     entry.met = encounter.met;
     entry.last_rank = encounter.last_rank;
     entry.last_stream = encounter.last_stream;
     entry.last_entry = encounter.last_entry;
   }
-  finish_head(rank, self, date);
-  due_ = date;
-  rank.wake_stream(self);
 }
 
 void Stream::end_step(Rank& rank, std::uint32_t step) {

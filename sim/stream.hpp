@@ -8,7 +8,9 @@
 
 namespace lockstep {
 
+class Factors;
 class Rank;
+struct Instruction;
 
 /// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
 /// number of a launch, the slot of an event, or the number of the step that ends here.
@@ -56,11 +58,23 @@ class Stream {
   /// Stepped mode: kernels now run @p ratio times as long as before from @p now on.
   void retime(Rank& rank, std::uint8_t self, double now, double ratio);
 
-  void push(const StreamItem& item) { queue_.push(item); }
+  /// @return whether the queue was empty: only then the stream has to be woken
+  bool push(const StreamItem& item) {
+    const bool was_empty = queue_.empty();
+    queue_.push(item);
+    return was_empty;
+  }
 
   /// Counts a launch in, advancing @p clock to the moment when the launch queue has room.
   /// False: that moment is not known yet.
-  bool admit(double& clock, std::uint32_t depth);
+  bool admit(double& clock, std::uint32_t depth) {
+    host_clock_ = clock;
+    if (unstarted_ >= depth && !make_room(clock, depth)) {
+      return false;
+    }
+    ++unstarted_;
+    return true;
+  }
 
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
@@ -80,33 +94,43 @@ class Stream {
   void let_know(unsigned actor) { listeners_ |= 1ULL << actor; }
 
  private:
-  void launch(Rank& rank, std::uint8_t self, const StreamItem& item);
-  void begin_compute(Rank& rank, std::uint8_t self, double start, double seconds);
+  void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction,
+              const Factors& factors);
+  void begin_collective(Rank& rank, std::uint8_t self);
+  void begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel);
+  void begin_compute(Rank& rank, std::uint8_t self, double seconds);
   void end_compute(Rank& rank, std::uint8_t self, double end);
+  void note_compute(Rank& rank, std::uint8_t self, double end);
+  void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
+  void record(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
   [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
   void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host);
-  void finish_head(Rank& rank, std::uint8_t self, double end);
+  void finish_head(double end);
   void started(double start);
+  bool make_room(double& clock, std::uint32_t depth);
+  void forget_started(double clock);
   void stamp(double start, double end);
   void end_step(Rank& rank, std::uint32_t step);
 
+  // What every kernel touches comes first: two cache lines.
   Ring<StreamItem> queue_;
-  Ring<double> starts_;  // of launches that had not started when the host last looked
+  Ring<double> starts_;  // of launches that the host may not know to have started
   double clock_ = 0;
-  double start_ = 0;  // of the item at the head, once it has begun
-  double due_ = -1;   // stepped mode: the date of the latest call_at()
-  Cause raised_by_;   // the event that moved the clock last
+  double start_ = 0;       // of the item at the head, once it has begun
+  double host_clock_ = 0;  // when a thread launched last
   std::uint64_t fingerprint_ = 0;
   std::uint64_t launches_ = 0;
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
-  std::uint32_t unstarted_ = 0;
+  std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
   std::uint32_t step_ = 0;
-  std::uint32_t entries_ = 0;  // in the log
   State state_ = State::Ready;
   StreamTotals totals_;
+  std::uint32_t entries_ = 0;  // in the log
+  double due_ = -1;            // stepped mode: the date of the latest call_at()
+  Cause raised_by_;            // the event that moved the clock last
 };
 
 }  // namespace lockstep

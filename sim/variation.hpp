@@ -8,6 +8,21 @@
 
 namespace lockstep {
 
+/// The factors of one rank in one step, by instruction; @p where as in StreamItem.
+class Factors {
+ public:
+  Factors(const Jitter* jitter, std::uint32_t rank, std::uint32_t step)
+      : jitter_{jitter}, first_{(std::uint64_t{rank} << 32U) + step * 0x9e3779b97f4a7c15ULL} {}
+
+  [[nodiscard]] double operator()(std::uint32_t where) const {
+    return jitter_ == nullptr ? 1.0 : jitter_->factor(first_ + where);
+  }
+
+ private:
+  const Jitter* jitter_;  // null: none
+  std::uint64_t first_;
+};
+
 /// What makes equal ranks unequal: seeded jitter of kernels and of host work, drawn per rank, step and
 /// instruction, so that a draw depends on neither the engine nor the order of execution.
 class Variation {
@@ -16,20 +31,17 @@ class Variation {
   Variation(std::optional<Jitter> kernels, std::optional<Jitter> host)
       : kernels_{std::move(kernels)}, host_{std::move(host)} {}
 
-  /// Factor on a kernel's duration; @p where as in StreamItem.
-  [[nodiscard]] double kernel(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
-    return kernels_ ? kernels_->factor(key(rank, step, where)) : 1.0;
+  /// On kernels' durations.
+  [[nodiscard]] Factors kernels(std::uint32_t rank, std::uint32_t step) const {
+    return {kernels_ ? &*kernels_ : nullptr, rank, step};
   }
 
-  /// Factor on an instruction's host time.
-  [[nodiscard]] double host(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
-    return host_ ? host_->factor(key(rank, step, where)) : 1.0;
+  /// On instructions' host times.
+  [[nodiscard]] Factors host(std::uint32_t rank, std::uint32_t step) const {
+    return {host_ ? &*host_ : nullptr, rank, step};
   }
 
  private:
-  static std::uint64_t key(std::uint32_t rank, std::uint32_t step, std::uint32_t where) {
-    return (static_cast<std::uint64_t>(rank) << 32 | where) + step * 0x9e3779b97f4a7c15ULL;
-  }
   std::optional<Jitter> kernels_;
   std::optional<Jitter> host_;
 };
