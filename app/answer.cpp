@@ -157,7 +157,7 @@ std::string answer(const Setting& setting, const SimulationResult& result) {
                                  ranks, ranks == 1 ? "" : "s", gpu_names(setting), setting.job.steps,
                                  setting.scenario.workload.global_batch);
   const double compute = time_shares(setting, result).front().seconds;
-  const double band = kernel_band(setting) * compute / step.in_base_units();
+  const double band = kernel_trust(setting).band * compute / step.in_base_units();
   text += fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n",
                       step, 100 * band,
                       static_cast<double>(setting.scenario.workload.global_batch) / step.in_base_units());

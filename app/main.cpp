@@ -2,6 +2,8 @@
 /// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled, 4 out of GPU memory.
 
 #include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -74,6 +76,8 @@ int parse(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("lockstep"));  // stdout is for results
+  spdlog::set_pattern("%^%l%$: %v");
   CLI::App app{"Predicts the time of a training step on many GPUs, and shows why."};
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);

@@ -194,23 +194,32 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
   return simulate(input, options_of(setting.scenario), timeline);
 }
 
-double kernel_band(const Setting& setting) {
+KernelTrust kernel_trust(const Setting& setting) {
   const RankAssignment& rank = setting.job.ranks.front();
   const Program& program = *setting.job.programs[rank.program];
   const CompiledProgram compiled = compile(program, setting.gpu_models[setting.gpu_model_of_rank.front()]);
-  double seconds = 0;
-  double uncertain = 0;
+  KernelTrust trust;
+  double whole = 0;
   for (const Program::Thread& thread : program.threads) {
     for (const Instruction& instruction : thread.instructions) {
-      if (instruction.op == Opcode::Launch) {
-        const auto kernel =
-            instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
-        seconds += compiled.kernels[kernel].seconds;
-        uncertain += compiled.kernels[kernel].seconds * compiled.kernels[kernel].band;
+      if (instruction.op != Opcode::Launch) {
+        continue;
+      }
+      const auto kernel = instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
+      const KernelTiming& timing = compiled.kernels[kernel];
+      whole += timing.seconds;
+      trust.band += timing.seconds * timing.band;
+      trust.derived += timing.derived ? timing.seconds : 0;
+      if (!timing.in_range) {
+        trust.out_of_range += timing.seconds;
+        trust.out_of_range_kernels.insert(program.kernels[kernel].name);
       }
     }
   }
-  return seconds > 0 ? uncertain / seconds : 0;
+  for (double* share : {&trust.band, &trust.derived, &trust.out_of_range}) {
+    *share = whole > 0 ? *share / whole : 0;
+  }
+  return trust;
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,13 @@ struct Setting {
 /// @throws StallError
 [[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline);
 
-/// Relative half-width of the step time's error from the kernel models' bands: every kernel of rank 0 off in
-/// the same direction, in proportion to the compute time that the step spends.
-[[nodiscard]] double kernel_band(const Setting& setting);
+/// How far the kernel models vouch for the kernels of rank 0, each weighted by its time.
+struct KernelTrust {
+  double band = 0;          ///< relative half-width, every kernel off in the same direction
+  double derived = 0;       ///< share of the time whose models were not calibrated on this GPU
+  double out_of_range = 0;  ///< share of the time asked outside the ranges that models were checked in
+  std::set<std::string> out_of_range_kernels;
+};
+[[nodiscard]] KernelTrust kernel_trust(const Setting& setting);
 
 }  // namespace lockstep

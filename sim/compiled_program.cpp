@@ -18,8 +18,11 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
     compiled.kernels.push_back(
-        {prediction.duration.in_base_units(), prediction.band,
-         crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
+        {.seconds = prediction.duration.in_base_units(),
+         .band = prediction.band,
+         .in_range = prediction.in_range,
+         .derived = prediction.provenance == Provenance::Derived,
+         .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
   }
   for (const Program::Thread& thread : program.threads) {
     compiled.code.push_back(thread.instructions.data());

@@ -15,7 +15,9 @@ struct KernelTiming {
     Transfer,  ///< a copy over PCIe: `seconds` when alone, on a copy engine and the fabric's links
   };
   double seconds = 0;
-  double band = 0;  ///< relative, from the kernel model
+  double band = 0;       ///< relative, from the kernel model
+  bool in_range = true;  ///< asked within the range that the model was checked in
+  bool derived = false;  ///< constants from a data sheet or a relative of this GPU
   Kind kind = Kind::Compute;
 };
 

@@ -1,5 +1,7 @@
 #include "sim/simulation.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -176,6 +178,9 @@ SimulationResult simulate(const SimulationInput& input, const SimulationOptions&
     flows->announce_to(
         [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
   }
+  spdlog::debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
+                input.job->ranks.size(), input.job->programs.size(), input.gpu_models.size(),
+                input.job->steps, instructions_per_step(*input.job));
   const auto began = std::chrono::steady_clock::now();
   run(executor, options.engine, machine.get());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;

@@ -104,8 +104,11 @@ void Partition::find_shapes(std::span<const Vertex> vertices, std::span<const Li
       append_bytes(key, leaving(id).empty());
       append_bytes(key, entering(id).empty());
     }
-    for (const Arc& arc : arcs) {
-      append_bytes(key, arc);
+    for (const Arc& arc : arcs) {  // field by field: an Arc has padding, whose bytes are anything
+      append_bytes(key, arc.from);
+      append_bytes(key, arc.to);
+      append_bytes(key, arc.link);
+      append_bytes(key, arc.cost);
     }
     auto& shape = known[std::move(key)];
     if (!shape) {

@@ -1,6 +1,8 @@
 #include "app/commands/run.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -81,6 +83,23 @@ YamlDocument document_of(const RunOptions& options, const std::filesystem::path&
   return document;
 }
 
+/// What the models cannot vouch for is said on stderr; shares of a percent are not worth a line.
+void warn_of_guesses(const Setting& setting) {
+  constexpr double kWorthALine = 0.02;
+  const KernelTrust trust = kernel_trust(setting);
+  if (trust.out_of_range > kWorthALine) {
+    spdlog::warn(
+        "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
+        100 * trust.out_of_range, fmt::join(trust.out_of_range_kernels, ", "));
+  }
+  if (trust.derived > kWorthALine) {
+    spdlog::info(
+        "{:.0f} % of the kernel time comes from data sheets or another GPU, not from measurements of {}",
+        100 * trust.derived, setting.gpu_models.front().name);
+  }
+  spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
+}
+
 std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
   std::vector<std::pair<std::string, std::string>> overrides;
   for (const std::string& assignment : assignments) {
@@ -97,6 +116,9 @@ std::vector<std::pair<std::string, std::string>> split(const std::vector<std::st
 }  // namespace
 
 int run_command(const RunOptions& options) {
+  spdlog::set_level(options.quiet     ? spdlog::level::err
+                    : options.verbose ? spdlog::level::debug
+                                      : spdlog::level::warn);
   const Progress progress{options.quiet};
   const auto standard = ConfigPath::standard();
   const auto path = standard.find_scenario(options.scenario);
@@ -114,6 +136,7 @@ int run_command(const RunOptions& options) {
     trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
   }
+  warn_of_guesses(setting);
   progress.say("simulating");
   const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
   progress.say("writing results");
@@ -165,6 +188,7 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
+  command->add_flag("-v,--verbose", options->verbose, "say what was chosen and assumed");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = split(*assignments);

@@ -20,6 +20,7 @@ struct RunOptions {
   bool timeline_per_rank = false;
   bool hta_names = false;
   bool quiet = false;
+  bool verbose = false;
 };
 
 /// Predicts one scenario: prints the answer, writes timeline.json.gz, metrics.json and effective.yaml.

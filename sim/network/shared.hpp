@@ -17,8 +17,9 @@ namespace lockstep {
 /// transfers in flight: progressive filling, i.e. all rates rise together until a link is full or a transfer
 /// meets its own bound.
 ///   Assumes    edges of one transfer pipeline perfectly; rates change only when a transfer starts or ends
-///   Valid for  within 0.2 % of one flow per edge on rails + rings + all-to-all (docs/models.md,
-///   tests/property) Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
+///   Valid for  within 0.2 % of one flow per edge on rails + rings + all-to-all; within 5 % for trees, whose
+///              edges carry unequal shares (tests/model/sim/networks_test.cpp)
+///   Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
 /// Only the connected component of a change is solved again, once per date. Links that the same transfers
 /// cross with the same weights are merged into the narrowest of them, which is exact.
 class SharedNetwork final : public Network {

@@ -9,6 +9,7 @@
 #include "tests/support/naive_executor.hpp"
 #include "tests/support/rail_fabric.hpp"
 #include "tests/support/random_job.hpp"
+#include "tests/support/timeline_checks.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -226,6 +227,19 @@ TEST(RandomJobs, HaveACriticalPathAsLongAsTheStep) {
     }
     RC_LOG() << "makespan " << result.makespan() / Seconds{kTick} << std::endl;
     RC_ASSERT(std::abs(path / result.makespan().in_base_units() - 1) < 1e-9);
+  });
+}
+
+TEST(RandomJobs, HaveTimelinesThatAddUp) {
+  const Fabric fabric = machine();
+  const CollectivePlanner planner{fabric};
+  holds("timeline", 200, [&] {
+    const RandomJob random = *random_job();
+    const Job job = made(random, spread(fabric));
+    Recording recording;
+    const auto result =
+        simulate(random_input(job, fabric, planner, random, 0.1), options_for(EngineMode::Bare), &recording);
+    RC_ASSERT(complaint_about(recording.spans(), result) == "");
   });
 }
 

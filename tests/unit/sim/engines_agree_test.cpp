@@ -8,6 +8,7 @@
 #include "tests/support/naive_executor.hpp"
 #include "tests/support/rail_fabric.hpp"
 #include "tests/support/script.hpp"
+#include "tests/support/timeline_checks.hpp"
 
 namespace lockstep::testing {
 
@@ -87,6 +88,52 @@ TEST_F(ContendedJob, FlowsRunOnBothOfSimgridsEngines) {
   const auto flows = options_for(EngineMode::RunAhead, false, NetworkMode::Flows);
   const auto as_actors = options_for(EngineMode::S4u, false, NetworkMode::Flows);
   EXPECT_EQ(simulated_in_child(input, as_actors), simulated_in_child(input, flows));
+}
+
+/// A thousand spans a stream, so that activity is metered piece by piece while streams run ahead.
+TEST_F(ContendedJob, TimelineAndMetricsAddUpOnEveryEngine) {
+  const auto input = this->input(0.1);
+  for (const auto& [name, options] : every_engine()) {
+    const std::string complaint = in_child([&, chosen = options] {
+      Recording recording;
+      const auto result = simulate(input, chosen, &recording);
+      return recording.spans().size() < 100'000 ? "too few spans"
+                                                : complaint_about(recording.spans(), result);
+    });
+    EXPECT_EQ(complaint, "") << name;
+  }
+}
+
+/// Rank 0's host gets far ahead of its compute stream, which waits for the first collective; rank 1 comes to
+/// that only after the second, which rank 0 launches behind everything else. A limit to how far hosts run
+/// ahead must not hold it up.
+TEST(Engines, RunAsFarAheadAsTheJobNeeds) {
+  const Fabric fabric = tick_machine(2);
+  const CollectivePlanner planner{fabric, rings()};
+  Script ahead({"compute", "first", "second"}, {"world", "other"});
+  ahead.all_reduce(1, 0, worth(20), 1).record(1, 0).stream_wait(0, 0);
+  for (int i = 0; i < 1000; ++i) {
+    ahead.launch(0, 3, 1);
+  }
+  ahead.collective(2, {CollectiveKind::AllReduce, DataType::FP32, 1, worth(10), {}, 0});
+  Script behind({"compute", "first", "second"}, {"world", "other"});
+  behind.collective(2, {CollectiveKind::AllReduce, DataType::FP32, 1, worth(10), {}, 0}).wait_stream(2);
+  behind.all_reduce(1, 0, worth(20), 1);
+  const Job job = job_of(fabric, {ahead, behind}, {{"world", {0, 1}}, {"other", {0, 1}}});
+  const auto input = input_of(job, fabric, planner);
+  const Agreement naive = naively_in_child(input);
+  // rank 0's host: 1 + 1000; the second collective 10, the first 20, then the kernels
+  EXPECT_DOUBLE_EQ(naive.makespan / kTick, 1001 + 10 + 1 + 20 + 3000);
+  auto all = every_engine();
+  all.push_back({"flows", options_for(EngineMode::RunAhead, false, NetworkMode::Flows)});
+  all.push_back({"flows, s4u", options_for(EngineMode::S4u, false, NetworkMode::Flows)});
+  for (const auto& [name, options] : all) {
+    const Agreement agreement = simulated_in_child(input, options);
+    EXPECT_NEAR(agreement.makespan, naive.makespan, 1e-9) << name;
+    if (options.network == NetworkMode::Shared) {
+      EXPECT_EQ(agreement, naive) << name;
+    }
+  }
 }
 
 /// Several threads that hand work to each other, waits of every kind, several steps.
