@@ -6,11 +6,14 @@
 
 #include "sim/communicator.hpp"
 #include "sim/rank.hpp"
-#include "sim/stream_run.hpp"
 
 namespace lockstep {
+inline std::uint32_t HostThread::where_is(std::uint32_t instruction) const {
+  return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | instruction;
+}
+
 inline std::uint32_t HostThread::where() const {
-  return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
+  return where_is(next_);
 }
 
 inline void HostThread::spend(float seconds) {
@@ -55,19 +58,6 @@ inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticke
   }
 }
 
-/// The same for a launch; a compute kernel does not even touch the queue.
-inline void HostThread::put_launch(Rank& rank, Stream& stream, const Instruction& instruction,
-                                   std::uint32_t correlation) {
-  if (instruction.op == Opcode::Launch && stream.idle() && rank.runs_at_once()) {
-    const KernelTiming& timing = rank.timing_of(rank.kernel_of(instruction));
-    if (timing.kind == KernelTiming::Kind::Compute) {
-      stream.run(rank, instruction.stream, {clock_, where(), correlation}, timing);
-      return;
-    }
-  }
-  put(rank, instruction.stream, correlation);
-}
-
 void HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
   const Membership member = rank.membership(rank.call_of(instruction));
   rank.collective_numbers(instruction.stream).push(member.group->issue(member.position));
@@ -97,7 +87,7 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
   }
   const std::uint32_t correlation = rank.next_correlation();
   show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
-  put_launch(rank, stream, instruction, correlation);
+  put(rank, instruction.stream, correlation);
   return Outcome::Done;
 }
 
@@ -145,14 +135,64 @@ void HostThread::advance(Rank& rank) {
   }
 }
 
+/// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels:
+/// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
+/// @return whether there was one; then the last is the current instruction
+bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                                 const Factors& host_factors) {
+  const std::uint8_t on = instructions[next_].stream;
+  Stream& stream = rank.streams()[on];
+  if (begun_ || !stream.idle()) {
+    return false;
+  }
+  const RankTiming timing = rank.timing();
+  const Factors kernel_factors = rank.kernel_factors(stream.step());
+  StreamProgress progress = stream.progress();
+  double clock = clock_;
+  std::uint32_t next = next_;
+  for (; next < instructions.size(); ++next) {
+    const Instruction& instruction = instructions[next];
+    if (instruction.op != Opcode::Launch || instruction.stream != on ||
+        !stream.has_room(timing.launch_queue)) {
+      break;
+    }
+    const KernelTiming& kernel = rank.timing_of(rank.kernel_of(instruction));
+    if (kernel.kind != KernelTiming::Kind::Compute) {
+      break;
+    }
+    const std::uint32_t where = where_is(next);
+    const double factor = timing.host_factor * host_factors(where);
+    clock += static_cast<double>(instruction.lead) * factor;
+    const double launched = clock;
+    clock += static_cast<double>(instruction.cost) * factor;
+    const double start = progress.start_of(clock + timing.launch_to_start, timing.kernel_gap);
+    progress.computes(start, start + kernel.seconds * (timing.gpu_factor * kernel_factors(where)));
+    ++progress.launches;
+    stream.start_at_once(launched, start);
+  }
+  if (next == next_) {
+    return false;
+  }
+  rank.skip_correlations(next - next_);
+  stream.go_on_from(progress);
+  clock_ = clock;
+  next_ = next - 1;
+  return true;
+}
+
 /// Executes what is left of the step. False: it has to stop before the end.
 bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
   const Factors factors = rank.host_factors(step_);
+  const bool in_a_row = rank.runs_at_once() && !rank.is_observed();
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }
   for (; next_ < instructions.size(); ++next_) {
+    if (instructions[next_].op == Opcode::Launch && in_a_row &&
+        launch_in_a_row(rank, instructions, factors)) {
+      continue;  // with what comes after
+    }
     if (!begun_) {
       factor_ = rank.timing().host_factor * factors(where());
     }

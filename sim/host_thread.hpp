@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ops/program.hpp"
@@ -10,8 +11,8 @@
 
 namespace lockstep {
 
+class Factors;
 class Rank;
-class Stream;
 
 /// A CPU thread of a rank as an actor with a local clock: executes its instructions, step after step, and
 /// stops only where a real one would block (or where it is so far ahead that more would only cost memory).
@@ -48,7 +49,7 @@ class HostThread {
   bool pauses(Rank& rank, std::uint8_t stream);
   void issue_collective(Rank& rank, const Instruction& instruction);
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
-  void put_launch(Rank& rank, Stream& stream, const Instruction& instruction, std::uint32_t correlation);
+  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions, const Factors& host_factors);
   void spend(float seconds);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
@@ -56,6 +57,7 @@ class HostThread {
   void log_end(Rank& rank) const;
   void begin_step(Rank& rank);
   void end_step(Rank& rank);
+  [[nodiscard]] std::uint32_t where_is(std::uint32_t instruction) const;
   [[nodiscard]] std::uint32_t where() const;
 
   struct OpenRange {

@@ -97,6 +97,7 @@ class Rank {
     return context_->variation->host(number_, step);
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
+  void skip_correlations(std::uint32_t count) { correlation_ += count; }
 
   /// The slot of the latest record of @p event; EventPool::kNone before the first.
   [[nodiscard]] EventSlot& latest(std::uint32_t event) { return latest_[event]; }

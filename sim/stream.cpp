@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/rank.hpp"
-#include "sim/stream_run.hpp"
 
 namespace lockstep {
 namespace {
@@ -79,9 +78,10 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
 }
 
 void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
-  const bool by_host = item.issue > clock_;
-  clock_ = std::max(clock_, item.issue);
-  rank.wake_all(rank.events().happen(item.ticket, clock_, cause_of_record(rank, self, item, by_host)));
+  const bool by_host = item.issue > progress_.clock;
+  progress_.clock = std::max(progress_.clock, item.issue);
+  rank.wake_all(
+      rank.events().happen(item.ticket, progress_.clock, cause_of_record(rank, self, item, by_host)));
   rank.events().release(item.ticket);
 }
 
@@ -104,10 +104,10 @@ bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
     state_ = State::AwaitsEvent;
     return false;
   }
-  if (rank.log && events.date(slot) > clock_) {
+  if (rank.log && events.date(slot) > progress_.clock) {
     raised_by_ = events.cause(slot);
   }
-  clock_ = std::max(clock_, events.date(slot));
+  progress_.clock = std::max(progress_.clock, events.date(slot));
   events.release(slot);
   return true;
 }
@@ -124,28 +124,42 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
+double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
+  return progress_.start_of(item.issue + timing.launch_to_start, timing.kernel_gap);
+}
+
+inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
+  start_ = start_of(rank.timing(), item);
+  if (rank.is_observed()) {
+    log_start(rank, self, item);
+  }
+  ++progress_.launches;
+  remember_start(start_);
+}
+
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
                            const Instruction& instruction) {
   if (rank.is_stepped() && must_wait_until(rank, self, start_of(rank.timing(), item))) {
     return;
   }
+  begin(rank, self, item);
   if (instruction.op == Opcode::Collective) {
-    begin(rank, self, item);
     begin_collective(rank, self);
     return;
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
   const KernelTiming& timing = rank.timing_of(kernel);
   if (timing.kind == KernelTiming::Kind::Transfer) {
-    begin(rank, self, item);
     begin_copy(rank, self, kernel);
-  } else if (rank.is_stepped()) {
-    begin(rank, self, item);
-    begin_compute(rank, self, duration(rank, item, timing));
-  } else {
-    run(rank, self, item, timing);
-    queue_.pop();
+    return;
   }
+  const double factor = rank.timing().gpu_factor * rank.kernel_factors(step_)(item.where);
+  if (rank.is_stepped()) {
+    begin_compute(rank, self, timing.seconds * factor);
+    return;
+  }
+  end_compute(rank, self, item, start_ + timing.seconds * factor);
+  queue_.pop();
 }
 
 void Stream::begin_collective(Rank& rank, std::uint8_t self) {
@@ -162,14 +176,14 @@ void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
-void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start) {
+void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
   LogEntry entry;
-  entry.start = start;
+  entry.start = start_;
   entry.where = item.where;
-  if (start == item.issue + rank.timing().launch_to_start) {
+  if (start_ == item.issue + rank.timing().launch_to_start) {
     entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
   } else if (raised_by_.kind != Cause::Kind::None) {
     entry.cause = raised_by_;
@@ -186,6 +200,13 @@ void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
   due_ = start_ + seconds * rank.slowdown();
   state_ = State::Running;
   rank.context().surroundings->call_at(rank, self, due_);
+}
+
+inline void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
+  progress_.computes(start_, end);
+  if (rank.is_observed()) {
+    note_compute(rank, self, item, end);
+  }
 }
 
 void Stream::note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
@@ -234,11 +255,11 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
     start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
     totals_.copy += date - start_;
   }
-  stamp(start_, date);
   if (rank.is_observed()) {
     note_completion(rank, self, date, encounter);
   }
-  clock_ = due_ = date;
+  progress_.ends(start_, date);
+  due_ = date;
   state_ = State::Ready;
   queue_.pop();
   rank.wake_stream(self);
@@ -272,7 +293,7 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
 
 void Stream::end_step(Rank& rank, std::uint32_t step) {
   double& end = rank.context().step_ends[step];
-  end = std::max(end, clock_);
+  end = std::max(end, progress_.clock);
   step_ = step + 1;
 }
 

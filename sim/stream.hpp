@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "sim/event.hpp"
@@ -10,7 +12,6 @@ namespace lockstep {
 
 class Rank;
 struct Instruction;
-struct KernelTiming;
 struct RankTiming;
 
 /// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
@@ -42,6 +43,32 @@ struct Encounter {
   std::uint8_t last_stream = 0;
 };
 
+/// What every kernel moves on; small enough for a loop to keep it in registers.
+struct StreamProgress {
+  double clock = 0;  ///< end of the latest work
+  double compute = 0;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t launches = 0;
+
+  /// When a launch starts that reaches the GPU at @p issued: not before the work ahead of it has ended.
+  [[nodiscard]] double start_of(double issued, double kernel_gap) const {
+    const double free = launches == 0 ? clock : clock + kernel_gap;
+    return std::max(free, issued);
+  }
+
+  void ends(double start, double end) {
+    // Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
+    fingerprint = (fingerprint ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
+                  std::bit_cast<std::uint64_t>(end);
+    clock = end;
+  }
+
+  void computes(double start, double end) {
+    compute += end - start;
+    ends(start, end);
+  }
+};
+
 /// An in-order queue of GPU work (cudaStream_t) as an actor with a local clock: it runs ahead of global time
 /// as long as the beginning of its next item is known, and stops at an event that has not happened, a
 /// collective or a copy.
@@ -49,9 +76,6 @@ class Stream {
  public:
   /// Goes on as far as possible.
   void advance(Rank& rank, std::uint8_t self);
-
-  /// A compute kernel from its start to its end, at once: nothing is ahead of it and nobody steps.
-  void run(Rank& rank, std::uint8_t self, const StreamItem& item, const KernelTiming& timing);
 
   /// The collective or copy at the head has ended at @p date.
   void complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter);
@@ -80,15 +104,29 @@ class Stream {
     return true;
   }
 
+  // For a thread that does the work of an idle stream itself (HostThread::launch_in_a_row).
+  [[nodiscard]] const StreamProgress& progress() const { return progress_; }
+  [[nodiscard]] bool has_room(std::uint32_t depth) const { return unstarted_ < depth; }
+  /// A launch that the host made at @p clock starts at @p start.
+  void start_at_once(double clock, double start) {
+    host_clock_ = clock;
+    ++unstarted_;
+    remember_start(start);
+  }
+  void go_on_from(const StreamProgress& progress) { progress_ = progress; }
+
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
   [[nodiscard]] bool idle() const { return queue_.empty() && state_ == State::Ready; }
-  [[nodiscard]] double clock() const { return clock_; }
+  [[nodiscard]] std::uint32_t step() const { return step_; }
+  [[nodiscard]] double clock() const { return progress_.clock; }
   [[nodiscard]] double begun() const { return start_; }
   [[nodiscard]] std::uint32_t logged() const { return entries_; }
-  [[nodiscard]] const StreamTotals& totals() const { return totals_; }
-  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
-  [[nodiscard]] std::uint64_t launches() const { return launches_; }
+  [[nodiscard]] StreamTotals totals() const {
+    return {progress_.compute, totals_.copy, totals_.waiting, totals_.transfer};
+  }
+  [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
+  [[nodiscard]] std::uint64_t launches() const { return progress_.launches; }
 
   /// What stopped it, for the deadlock report.
   enum class State : std::uint8_t { Ready, AwaitsEvent, InCollective, InCopy, Timed, Running };
@@ -99,7 +137,6 @@ class Stream {
 
  private:
   [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
-  [[nodiscard]] double duration(const Rank& rank, const StreamItem& item, const KernelTiming& timing) const;
   void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
   void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_collective(Rank& rank, std::uint8_t self);
@@ -113,25 +150,29 @@ class Stream {
   [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
-  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start);
+  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool make_room(double& clock, std::uint32_t depth);
   void forget_started(double clock);
-  void stamp(double start, double end);
   void end_step(Rank& rank, std::uint32_t step);
 
+  void remember_start(double start) {
+    if (starts_.size() == starts_.capacity()) {
+      forget_started(host_clock_);  // now and then, and before the ring grows
+    }
+    starts_.push(start);
+  }
+
   // What every kernel touches comes first: two cache lines.
+  StreamProgress progress_;
   Ring<StreamItem> queue_;
-  Ring<double> starts_;  // of launches that the host may not know to have started
-  double clock_ = 0;
-  double start_ = 0;       // of the item at the head, once it has begun
-  double host_clock_ = 0;  // when a thread launched last
-  std::uint64_t fingerprint_ = 0;
-  std::uint64_t launches_ = 0;
+  Ring<double> starts_;          // of launches that the host may not know to have started
+  double start_ = 0;             // of the item at the head, once it has begun
+  double host_clock_ = 0;        // when a thread launched last
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
   std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
   std::uint32_t step_ = 0;
   State state_ = State::Ready;
-  StreamTotals totals_;
+  StreamTotals totals_;        // but for `compute`
   std::uint32_t entries_ = 0;  // in the log
   double due_ = -1;            // stepped mode: the date of the latest call_at()
   Cause raised_by_;            // the event that moved the clock last
