@@ -8,12 +8,8 @@
 #include "sim/rank.hpp"
 
 namespace lockstep {
-inline std::uint32_t HostThread::where_is(std::uint32_t instruction) const {
-  return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | instruction;
-}
-
 inline std::uint32_t HostThread::where() const {
-  return where_is(next_);
+  return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
 }
 
 inline void HostThread::spend(float seconds) {
@@ -139,51 +135,48 @@ void HostThread::advance(Rank& rank) {
 /// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
 /// @return whether there was one; then the last is the current instruction
 bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
-                                 const Factors& host_factors) {
+                                 const Jitter::Row& host_factors) {
   const std::uint8_t on = instructions[next_].stream;
   Stream& stream = rank.streams()[on];
   if (begun_ || !stream.idle()) {
     return false;
   }
   const RankTiming timing = rank.timing();
-  const Factors kernel_factors = rank.kernel_factors(stream.step());
+  const Jitter::Row kernel_factors = rank.kernel_factors(stream.step());
+  const std::size_t most =
+      std::min<std::size_t>(stream.starts_in_a_row(clock_, timing.launch_queue), instructions.size() - next_);
+  const std::uint32_t first = where();
   StreamProgress progress = stream.progress();
   double clock = clock_;
-  std::uint32_t next = next_;
-  for (; next < instructions.size(); ++next) {
-    const Instruction& instruction = instructions[next];
-    if (instruction.op != Opcode::Launch || instruction.stream != on ||
-        !stream.has_room(timing.launch_queue)) {
+  std::uint32_t count = 0;
+  for (; count < most; ++count) {
+    const Instruction& instruction = instructions[next_ + count];
+    const KernelTiming* kernel = rank.compute_kernel_of(instruction);
+    if (kernel == nullptr || instruction.stream != on) {
       break;
     }
-    const KernelTiming& kernel = rank.timing_of(rank.kernel_of(instruction));
-    if (kernel.kind != KernelTiming::Kind::Compute) {
-      break;
-    }
-    const std::uint32_t where = where_is(next);
-    const double factor = timing.host_factor * host_factors(where);
+    const double factor = timing.host_factor * host_factors.factor(first + count);
     clock += static_cast<double>(instruction.lead) * factor;
-    const double launched = clock;
     clock += static_cast<double>(instruction.cost) * factor;
-    const double start = progress.start_of(clock + timing.launch_to_start, timing.kernel_gap);
-    progress.computes(start, start + kernel.seconds * (timing.gpu_factor * kernel_factors(where)));
-    ++progress.launches;
-    stream.start_at_once(launched, start);
+    const double start = std::max(progress.clock + timing.kernel_gap, clock + timing.launch_to_start);
+    progress.compute_kernel(
+        start, start + kernel->seconds * (timing.gpu_factor * kernel_factors.factor(first + count)));
+    stream.start_in_a_row(count) = start;
   }
-  if (next == next_) {
+  if (count == 0) {
     return false;
   }
-  rank.skip_correlations(next - next_);
-  stream.go_on_from(progress);
+  stream.started_in_a_row(count, progress);
+  rank.skip_correlations(count);
   clock_ = clock;
-  next_ = next - 1;
+  next_ += count - 1;
   return true;
 }
 
 /// Executes what is left of the step. False: it has to stop before the end.
 bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
-  const Factors factors = rank.host_factors(step_);
+  const Jitter::Row factors = rank.host_factors(step_);
   const bool in_a_row = rank.runs_at_once() && !rank.is_observed();
   if (next_ == 0 && !begun_) {
     begin_step(rank);
@@ -194,7 +187,7 @@ bool HostThread::advance_in_step(Rank& rank) {
       continue;  // with what comes after
     }
     if (!begun_) {
-      factor_ = rank.timing().host_factor * factors(where());
+      factor_ = rank.timing().host_factor * factors.factor(where());
     }
     if (execute(rank, instructions[next_]) == Outcome::Stop) {
       return false;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/jitter.hpp"
 #include "ops/program.hpp"
 #include "sim/event.hpp"
 #include "sim/rank_log.hpp"
@@ -11,7 +12,6 @@
 
 namespace lockstep {
 
-class Factors;
 class Rank;
 
 /// A CPU thread of a rank as an actor with a local clock: executes its instructions, step after step, and
@@ -49,7 +49,8 @@ class HostThread {
   bool pauses(Rank& rank, std::uint8_t stream);
   void issue_collective(Rank& rank, const Instruction& instruction);
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
-  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions, const Factors& host_factors);
+  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                       const Jitter::Row& host_factors);
   void spend(float seconds);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
@@ -57,7 +58,6 @@ class HostThread {
   void log_end(Rank& rank) const;
   void begin_step(Rank& rank);
   void end_step(Rank& rank);
-  [[nodiscard]] std::uint32_t where_is(std::uint32_t instruction) const;
   [[nodiscard]] std::uint32_t where() const;
 
   struct OpenRange {

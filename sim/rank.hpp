@@ -86,14 +86,25 @@ class Rank {
   [[nodiscard]] std::uint32_t collective_of(const Instruction& launch) const {
     return launch.per_rank ? assignment_->collective_slots[launch.operand] : launch.operand;
   }
+  /// Of a launch that computes; null: something else.
+  [[nodiscard]] const KernelTiming* compute_kernel_of(const Instruction& instruction) const {
+    if (instruction.op != Opcode::Launch) {
+      return nullptr;
+    }
+    const KernelTiming& timing = timing_of(kernel_of(instruction));
+    return timing.kind == KernelTiming::Kind::Compute ? &timing : nullptr;
+  }
+  [[nodiscard]] const KernelTiming* compute_kernel_of(const StreamItem& item) const {
+    return item.where == StreamItem::kStepEnd ? nullptr : compute_kernel_of(instruction_of(item));
+  }
   [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
     return program_->kernels[kernel];
   }
   /// What varies kernels and host work in one step.
-  [[nodiscard]] Factors kernel_factors(std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row kernel_factors(std::uint32_t step) const {
     return context_->variation->kernels(number_, step);
   }
-  [[nodiscard]] Factors host_factors(std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row host_factors(std::uint32_t step) const {
     return context_->variation->host(number_, step);
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }

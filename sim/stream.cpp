@@ -44,12 +44,61 @@ void Stream::forget_started(double clock) {
   }
 }
 
+std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
+  if (launches_ == 0) {
+    return 0;
+  }
+  if (2 * starts_.size() >= starts_.capacity()) {
+    forget_started(clock);
+    if (2 * starts_.size() >= starts_.capacity()) {
+      starts_.grow();
+    }
+  }
+  return std::min(starts_.capacity() - starts_.size(), depth - std::min(depth, unstarted_));
+}
+
+void Stream::started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
+  starts_.push_behind(count);
+  unstarted_ += count;
+  launches_ += count;
+  progress_ = progress;
+}
+
+/// The compute kernels at the head of the queue, as launch() would run each, with the state in registers.
+/// Nobody observes or steps. @return whether there was one
+bool Stream::run_in_a_row(const Rank& rank) {
+  const RankTiming timing = rank.timing();
+  const Jitter::Row factors = rank.kernel_factors(step_);
+  const std::uint32_t most = std::min(queue_.size(), starts_in_a_row(host_clock_, ~0U));
+  StreamProgress progress = progress_;
+  std::uint32_t count = 0;
+  for (; count < most; ++count) {
+    const StreamItem& item = queue_.ahead(count);
+    const KernelTiming* kernel = rank.compute_kernel_of(item);
+    if (kernel == nullptr) {
+      break;
+    }
+    const double start = std::max(progress.clock + timing.kernel_gap, item.issue + timing.launch_to_start);
+    progress.compute_kernel(start,
+                            start + kernel->seconds * (timing.gpu_factor * factors.factor(item.where)));
+    start_in_a_row(count) = start;
+  }
+  queue_.pop(count);
+  started_in_a_row(count, progress);
+  unstarted_ -= count;  // they have been since they were queued
+  return count > 0;
+}
+
 void Stream::advance(Rank& rank, std::uint8_t self) {
   if (state_ != State::Ready && state_ != State::AwaitsEvent) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
+  const bool in_a_row = !rank.is_observed() && !rank.is_stepped();
   while (state_ == State::Ready && !queue_.empty()) {
+    if (in_a_row && run_in_a_row(rank)) {
+      continue;
+    }
     const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
       end_step(rank, item.ticket);
@@ -124,8 +173,10 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
+/// Not before the launch has reached the GPU, nor before the work ahead of it has ended.
 double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
-  return progress_.start_of(item.issue + timing.launch_to_start, timing.kernel_gap);
+  const double free = launches_ == 0 ? progress_.clock : progress_.clock + timing.kernel_gap;
+  return std::max(free, item.issue + timing.launch_to_start);
 }
 
 inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
@@ -133,8 +184,11 @@ inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item)
   if (rank.is_observed()) {
     log_start(rank, self, item);
   }
-  ++progress_.launches;
-  remember_start(start_);
+  ++launches_;
+  if (starts_.size() == starts_.capacity()) {
+    forget_started(host_clock_);  // now and then, and before the ring grows
+  }
+  starts_.push(start_);
 }
 
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
@@ -153,7 +207,7 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
     begin_copy(rank, self, kernel);
     return;
   }
-  const double factor = rank.timing().gpu_factor * rank.kernel_factors(step_)(item.where);
+  const double factor = rank.timing().gpu_factor * rank.kernel_factors(step_).factor(item.where);
   if (rank.is_stepped()) {
     begin_compute(rank, self, timing.seconds * factor);
     return;
@@ -203,7 +257,7 @@ void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
 }
 
 inline void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
-  progress_.computes(start_, end);
+  progress_.compute_kernel(start_, end);
   if (rank.is_observed()) {
     note_compute(rank, self, item, end);
   }
@@ -258,7 +312,7 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
   if (rank.is_observed()) {
     note_completion(rank, self, date, encounter);
   }
-  progress_.ends(start_, date);
+  progress_.work(start_, date);
   due_ = date;
   state_ = State::Ready;
   queue_.pop();

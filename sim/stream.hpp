@@ -43,29 +43,22 @@ struct Encounter {
   std::uint8_t last_stream = 0;
 };
 
-/// What every kernel moves on; small enough for a loop to keep it in registers.
+/// What every piece of work moves on; small enough for a loop to keep it in registers.
 struct StreamProgress {
   double clock = 0;  ///< end of the latest work
-  double compute = 0;
   std::uint64_t fingerprint = 0;
-  std::uint64_t launches = 0;
+  double compute = 0;
 
-  /// When a launch starts that reaches the GPU at @p issued: not before the work ahead of it has ended.
-  [[nodiscard]] double start_of(double issued, double kernel_gap) const {
-    const double free = launches == 0 ? clock : clock + kernel_gap;
-    return std::max(free, issued);
-  }
-
-  void ends(double start, double end) {
+  void work(double start, double end) {
     // Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
     fingerprint = (fingerprint ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
                   std::bit_cast<std::uint64_t>(end);
     clock = end;
   }
 
-  void computes(double start, double end) {
+  void compute_kernel(double start, double end) {
     compute += end - start;
-    ends(start, end);
+    work(start, end);
   }
 };
 
@@ -106,14 +99,10 @@ class Stream {
 
   // For a thread that does the work of an idle stream itself (HostThread::launch_in_a_row).
   [[nodiscard]] const StreamProgress& progress() const { return progress_; }
-  [[nodiscard]] bool has_room(std::uint32_t depth) const { return unstarted_ < depth; }
-  /// A launch that the host made at @p clock starts at @p start.
-  void start_at_once(double clock, double start) {
-    host_clock_ = clock;
-    ++unstarted_;
-    remember_start(start);
-  }
-  void go_on_from(const StreamProgress& progress) { progress_ = progress; }
+  /// How many launches may start one after the other from now on; 0: the first one of all, or no room.
+  [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth);
+  [[nodiscard]] double& start_in_a_row(std::uint32_t number) { return starts_.behind(number); }
+  void started_in_a_row(std::uint32_t count, const StreamProgress& progress);
 
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
@@ -126,7 +115,7 @@ class Stream {
     return {progress_.compute, totals_.copy, totals_.waiting, totals_.transfer};
   }
   [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
-  [[nodiscard]] std::uint64_t launches() const { return progress_.launches; }
+  [[nodiscard]] std::uint64_t launches() const { return launches_; }
 
   /// What stopped it, for the deadlock report.
   enum class State : std::uint8_t { Ready, AwaitsEvent, InCollective, InCopy, Timed, Running };
@@ -137,6 +126,7 @@ class Stream {
 
  private:
   [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
+  bool run_in_a_row(const Rank& rank);
   void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
   void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_collective(Rank& rank, std::uint8_t self);
@@ -155,19 +145,13 @@ class Stream {
   void forget_started(double clock);
   void end_step(Rank& rank, std::uint32_t step);
 
-  void remember_start(double start) {
-    if (starts_.size() == starts_.capacity()) {
-      forget_started(host_clock_);  // now and then, and before the ring grows
-    }
-    starts_.push(start);
-  }
-
   // What every kernel touches comes first: two cache lines.
   StreamProgress progress_;
   Ring<StreamItem> queue_;
-  Ring<double> starts_;          // of launches that the host may not know to have started
-  double start_ = 0;             // of the item at the head, once it has begun
-  double host_clock_ = 0;        // when a thread launched last
+  Ring<double> starts_;    // of launches that the host may not know to have started
+  double start_ = 0;       // of the item at the head, once it has begun
+  double host_clock_ = 0;  // when a thread launched last
+  std::uint64_t launches_ = 0;
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
   std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
   std::uint32_t step_ = 0;
