@@ -48,6 +48,9 @@ std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
   if (launches_ == 0) {
     return 0;
   }
+  if (!can_fill_) {
+    return ~0U;
+  }
   if (2 * starts_.size() >= starts_.capacity()) {
     forget_started(clock);
     if (2 * starts_.size() >= starts_.capacity()) {
@@ -58,9 +61,11 @@ std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
 }
 
 void Stream::started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
-  starts_.push_behind(count);
-  unstarted_ += count;
   launches_ += count;
+  if (can_fill_) {
+    starts_.push_behind(count);
+    unstarted_ += count;
+  }
   progress_ = progress;
 }
 
@@ -85,7 +90,7 @@ bool Stream::run_in_a_row(const Rank& rank) {
   }
   queue_.pop(count);
   started_in_a_row(count, progress);
-  unstarted_ -= count;  // they have been since they were queued
+  unstarted_ -= can_fill_ ? count : 0;  // they were counted when they were queued
   return count > 0;
 }
 
@@ -185,6 +190,9 @@ inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item)
     log_start(rank, self, item);
   }
   ++launches_;
+  if (!can_fill_) {
+    return;
+  }
   if (starts_.size() == starts_.capacity()) {
     forget_started(host_clock_);  // now and then, and before the ring grows
   }

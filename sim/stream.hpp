@@ -86,9 +86,18 @@ class Stream {
     return was_empty;
   }
 
+  /// Its program cannot fill its launch queue, so that nobody needs to know when launches have started.
+  void never_fills() {
+    can_fill_ = false;
+    starts_.grow();
+  }
+
   /// Counts a launch in, advancing @p clock to the moment when the launch queue has room.
   /// False: that moment is not known yet.
   bool admit(double& clock, std::uint32_t depth) {
+    if (!can_fill_) {
+      return true;
+    }
     host_clock_ = clock;
     if (unstarted_ >= depth && !make_room(clock, depth)) {
       return false;
@@ -101,6 +110,7 @@ class Stream {
   [[nodiscard]] const StreamProgress& progress() const { return progress_; }
   /// How many launches may start one after the other from now on; 0: the first one of all, or no room.
   [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth);
+  /// Where the start of the @p number th of them goes (nowhere in particular if the queue cannot fill).
   [[nodiscard]] double& start_in_a_row(std::uint32_t number) { return starts_.behind(number); }
   void started_in_a_row(std::uint32_t count, const StreamProgress& progress);
 
@@ -156,6 +166,7 @@ class Stream {
   std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
   std::uint32_t step_ = 0;
   State state_ = State::Ready;
+  bool can_fill_ = true;       // its launch queue
   StreamTotals totals_;        // but for `compute`
   std::uint32_t entries_ = 0;  // in the log
   double due_ = -1;            // stepped mode: the date of the latest call_at()
