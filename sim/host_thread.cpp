@@ -135,7 +135,7 @@ void HostThread::advance(Rank& rank) {
 /// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
 /// @return whether there was one; then the last is the current instruction
 bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
-                                 const Jitter::Row& host_factors) {
+                                 Jitter::Row host_factors) {
   const std::uint8_t on = instructions[next_].stream;
   Stream& stream = rank.streams()[on];
   if (begun_ || !stream.idle()) {

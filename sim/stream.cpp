@@ -44,13 +44,7 @@ void Stream::forget_started(double clock) {
   }
 }
 
-std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
-  if (launches_ == 0) {
-    return 0;
-  }
-  if (!can_fill_) {
-    return ~0U;
-  }
+std::uint32_t Stream::room_for_starts(double clock, std::uint32_t depth) {
   if (2 * starts_.size() >= starts_.capacity()) {
     forget_started(clock);
     if (2 * starts_.size() >= starts_.capacity()) {
@@ -58,15 +52,6 @@ std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
     }
   }
   return std::min(starts_.capacity() - starts_.size(), depth - std::min(depth, unstarted_));
-}
-
-void Stream::started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
-  launches_ += count;
-  if (can_fill_) {
-    starts_.push_behind(count);
-    unstarted_ += count;
-  }
-  progress_ = progress;
 }
 
 /// The compute kernels at the head of the queue, as launch() would run each, with the state in registers.

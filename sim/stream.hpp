@@ -109,10 +109,22 @@ class Stream {
   // For a thread that does the work of an idle stream itself (HostThread::launch_in_a_row).
   [[nodiscard]] const StreamProgress& progress() const { return progress_; }
   /// How many launches may start one after the other from now on; 0: the first one of all, or no room.
-  [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth);
+  [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth) {
+    if (launches_ == 0) {
+      return 0;
+    }
+    return can_fill_ ? room_for_starts(clock, depth) : ~0U;
+  }
   /// Where the start of the @p number th of them goes (nowhere in particular if the queue cannot fill).
   [[nodiscard]] double& start_in_a_row(std::uint32_t number) { return starts_.behind(number); }
-  void started_in_a_row(std::uint32_t count, const StreamProgress& progress);
+  void started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
+    launches_ += count;
+    progress_ = progress;
+    if (can_fill_) {
+      starts_.push_behind(count);
+      unstarted_ += count;
+    }
+  }
 
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
@@ -151,6 +163,7 @@ class Stream {
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
   void log_start(Rank& rank, std::uint8_t self, const StreamItem& item);
+  std::uint32_t room_for_starts(double clock, std::uint32_t depth);
   bool make_room(double& clock, std::uint32_t depth);
   void forget_started(double clock);
   void end_step(Rank& rank, std::uint32_t step);
