@@ -64,6 +64,13 @@ class Jitter {
     return jitter;
   }
 
+  /// Uses @p other's table if it is the same, so that two jitters need one place in the caches.
+  void share_table(const Jitter& other) {
+    if (quantiles_ && other.quantiles_ && *quantiles_ == *other.quantiles_) {
+      quantiles_ = other.quantiles_;
+    }
+  }
+
   [[nodiscard]] double factor(std::uint64_t index) const { return from(0).factor(index); }
 
   /// The factors from one index on, for loops: a copy costs nothing. Not to be used after the Jitter's end.

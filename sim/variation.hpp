@@ -14,7 +14,9 @@ class Variation {
  public:
   Variation() = default;
   Variation(std::optional<Jitter> kernels, std::optional<Jitter> host)
-      : kernels_{std::move(kernels).value_or(none())}, host_{std::move(host).value_or(none())} {}
+      : kernels_{std::move(kernels).value_or(none())}, host_{std::move(host).value_or(none())} {
+    host_.share_table(kernels_);
+  }
 
   /// The factors on kernels' durations of one rank in one step, by StreamItem::where.
   [[nodiscard]] Jitter::Row kernels(std::uint32_t rank, std::uint32_t step) const {
