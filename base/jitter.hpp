@@ -64,16 +64,31 @@ class Jitter {
     return jitter;
   }
 
-  [[nodiscard]] double factor(std::uint64_t index) const {
-    if (!quantiles_) {
-      return 1;
+  [[nodiscard]] double factor(std::uint64_t index) const { return from(0).factor(index); }
+
+  /// The factors from one index on, for loops: a copy costs nothing. Not to be used after the Jitter's end.
+  class Row {
+   public:
+    [[nodiscard]] double factor(std::uint64_t index) const {
+      if (quantiles_ == nullptr) {
+        return 1;
+      }
+      const std::uint64_t bits = random_.bits(index);
+      const std::size_t step = bits >> (64U - kStepBits);
+      // What the upper bits leave of the 53 that a double holds: Random::uniform() in units of a step.
+      const auto rest = static_cast<std::int64_t>(bits >> 11U & ((1ULL << (53U - kStepBits)) - 1));
+      const double low = quantiles_[step];
+      return low + static_cast<double>(rest) * kRestUnit * (quantiles_[step + 1] - low);
     }
-    const std::uint64_t bits = random_.bits(index);
-    const std::size_t step = bits >> (64U - kStepBits);
-    // What the upper bits leave of the 53 that a double holds: Random::uniform() in units of a step.
-    const auto rest = static_cast<std::int64_t>(bits >> 11U & ((1ULL << (53U - kStepBits)) - 1));
-    const double low = (*quantiles_)[step];
-    return low + static_cast<double>(rest) * kRestUnit * ((*quantiles_)[step + 1] - low);
+
+   private:
+    friend class Jitter;
+    Row(const double* quantiles, const Random& random) : quantiles_{quantiles}, random_{random} {}
+    const double* quantiles_;  // null: none
+    Random random_;
+  };
+  [[nodiscard]] Row from(std::uint64_t first) const {
+    return {quantiles_ ? quantiles_->data() : nullptr, random_.from(first)};
   }
 
  private:

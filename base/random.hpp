@@ -17,6 +17,9 @@ class Random {
   /// The generator of one member of a family: of one rank, of one table.
   [[nodiscard]] Random of(std::uint64_t member) const { return Random{mixed(key_ ^ mixed(member + kGamma))}; }
 
+  /// The same numbers from @p first on: its index 0 is our @p first.
+  [[nodiscard]] Random from(std::uint64_t first) const { return Random{key_ + first * kGamma}; }
+
   /// 64 uniform bits.
   [[nodiscard]] std::uint64_t bits(std::uint64_t index) const { return mixed(key_ + (index + 1) * kGamma); }
 

@@ -1,5 +1,7 @@
 #include "sim/compiled_program.hpp"
 
+#include <algorithm>
+
 #include "ops/kernel_model.hpp"
 
 namespace lockstep {
@@ -10,10 +12,49 @@ bool crosses_pcie(const KernelCall& call) {
   return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice;
 }
 
+bool launches_on(const Instruction& instruction, std::uint8_t stream) {
+  return (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) &&
+         instruction.stream == stream;
+}
+
+/// Afterwards everything on the stream has started, as far as the thread can tell.
+bool drains(const Instruction& instruction, std::uint8_t stream) {
+  return instruction.op == Opcode::WaitDevice ||
+         (instruction.op == Opcode::WaitStream && instruction.stream == stream);
+}
+
+/// Two steps of a thread, because launches of one may queue behind those of the step before.
+std::uint32_t most_queued(const Program::Thread& thread, std::uint8_t stream) {
+  std::uint32_t most = 0;
+  std::uint32_t queued = 0;
+  bool drained = false;
+  for (int step = 0; step < 2; ++step) {
+    for (const Instruction& instruction : thread.instructions) {
+      queued += launches_on(instruction, stream) ? 1 : 0;
+      most = std::max(most, queued);
+      if (drains(instruction, stream)) {
+        queued = 0;
+        drained = true;
+      }
+    }
+  }
+  return drained || most == 0 ? most : CompiledProgram::kUnbounded;
+}
+
+std::uint32_t most_queued(const Program& program, std::uint8_t stream) {
+  std::uint32_t most = 0;
+  for (const Program::Thread& thread : program.threads) {
+    if (const std::uint32_t here = most_queued(thread, stream); here > 0) {
+      most = most == 0 ? here : CompiledProgram::kUnbounded;
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
-  CompiledProgram compiled{&program, {}, {}};
+  CompiledProgram compiled{&program, {}, {}, {}};
   compiled.kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
@@ -26,6 +67,9 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
   }
   for (const Program::Thread& thread : program.threads) {
     compiled.code.push_back(thread.instructions.data());
+  }
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    compiled.most_queued.push_back(most_queued(program, static_cast<std::uint8_t>(stream)));
   }
   return compiled;
 }

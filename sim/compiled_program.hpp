@@ -26,6 +26,10 @@ struct CompiledProgram {
   const Program* program = nullptr;
   std::vector<KernelTiming> kernels;     ///< by index into Program::kernels
   std::vector<const Instruction*> code;  ///< by thread: its first instruction
+  /// By stream: most launches that it can hold which have not started. kUnbounded where the program never
+  /// waits for the stream or several threads launch on it.
+  std::vector<std::uint32_t> most_queued;
+  static constexpr std::uint32_t kUnbounded = ~0U;
 };
 
 /// Asks the kernel models once per distinct kernel.

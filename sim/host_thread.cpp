@@ -8,14 +8,6 @@
 #include "sim/rank.hpp"
 
 namespace lockstep {
-namespace {
-
-// Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
-// to stay in the first-level cache.
-constexpr std::size_t kBatch = 32;
-
-}  // namespace
-
 inline std::uint32_t HostThread::where() const {
   return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
 }
@@ -33,7 +25,7 @@ inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint3
 
 /// Whether the stream's backlog is too long to add to.
 inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
+  return rank.streams()[stream].backlog() >= Rank::kLookahead && pauses(rank, stream);
 }
 
 /// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
@@ -54,9 +46,11 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
   return true;
 }
 
+/// A stream that waits for nothing takes it at once; that saves a change of actors.
 inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
-  if (rank.streams()[stream].push({clock_, where(), ticket})) {
-    rank.wake_stream(stream);
+  Stream& target = rank.streams()[stream];
+  if (target.push({clock_, where(), ticket})) {
+    rank.runs_at_once() ? target.advance(rank, stream) : rank.wake_stream(stream);
   }
 }
 
@@ -88,8 +82,8 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
     issue_collective(rank, instruction);
   }
   const std::uint32_t correlation = rank.next_correlation();
-  put(rank, instruction.stream, correlation);
   show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
+  put(rank, instruction.stream, correlation);
   return Outcome::Done;
 }
 
@@ -137,16 +131,63 @@ void HostThread::advance(Rank& rank) {
   }
 }
 
+/// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels:
+/// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
+/// @return whether there was one; then the last is the current instruction
+bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                                 const Jitter::Row& host_factors) {
+  const std::uint8_t on = instructions[next_].stream;
+  Stream& stream = rank.streams()[on];
+  if (begun_ || !stream.idle()) {
+    return false;
+  }
+  const RankTiming timing = rank.timing();
+  const Jitter::Row kernel_factors = rank.kernel_factors(stream.step());
+  const std::size_t most =
+      std::min<std::size_t>(stream.starts_in_a_row(clock_, timing.launch_queue), instructions.size() - next_);
+  const std::uint32_t first = where();
+  StreamProgress progress = stream.progress();
+  double clock = clock_;
+  std::uint32_t count = 0;
+  for (; count < most; ++count) {
+    const Instruction& instruction = instructions[next_ + count];
+    const KernelTiming* kernel = rank.compute_kernel_of(instruction);
+    if (kernel == nullptr || instruction.stream != on) {
+      break;
+    }
+    const double factor = timing.host_factor * host_factors.factor(first + count);
+    clock += static_cast<double>(instruction.lead) * factor;
+    clock += static_cast<double>(instruction.cost) * factor;
+    const double start = std::max(progress.clock + timing.kernel_gap, clock + timing.launch_to_start);
+    progress.compute_kernel(
+        start, start + kernel->seconds * (timing.gpu_factor * kernel_factors.factor(first + count)));
+    stream.start_in_a_row(count) = start;
+  }
+  if (count == 0) {
+    return false;
+  }
+  stream.started_in_a_row(count, progress);
+  rank.skip_correlations(count);
+  clock_ = clock;
+  next_ += count - 1;
+  return true;
+}
+
 /// Executes what is left of the step. False: it has to stop before the end.
 bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
-  const Factors factors = rank.host_factors(step_);
+  const Jitter::Row factors = rank.host_factors(step_);
+  const bool in_a_row = rank.runs_at_once() && !rank.is_observed();
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }
   for (; next_ < instructions.size(); ++next_) {
+    if (instructions[next_].op == Opcode::Launch && in_a_row &&
+        launch_in_a_row(rank, instructions, factors)) {
+      continue;  // with what comes after
+    }
     if (!begun_) {
-      factor_ = rank.timing().host_factor * factors(where());
+      factor_ = rank.timing().host_factor * factors.factor(where());
     }
     if (execute(rank, instructions[next_]) == Outcome::Stop) {
       return false;
@@ -341,9 +382,8 @@ void HostThread::begin_step(Rank& rank) {
 void HostThread::end_step(Rank& rank) {
   if (self_ == 0) {
     for (std::size_t stream = 0; stream < rank.streams().size(); ++stream) {
-      if (rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_})) {
-        rank.wake_stream(static_cast<std::uint8_t>(stream));
-      }
+      rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
+      rank.wake_stream(static_cast<std::uint8_t>(stream));
     }
   }
   double& end = rank.context().step_ends[step_];

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/jitter.hpp"
 #include "ops/program.hpp"
 #include "sim/event.hpp"
 #include "sim/rank_log.hpp"
@@ -47,6 +49,8 @@ class HostThread {
   bool pauses(Rank& rank, std::uint8_t stream);
   void issue_collective(Rank& rank, const Instruction& instruction);
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
+  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                       const Jitter::Row& host_factors);
   void spend(float seconds);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);

@@ -21,6 +21,11 @@ Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const Compile
       flags_(program.program->flags),
       collective_numbers_(program.program->streams.size()),
       observed_{context.timeline != nullptr} {
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+    if (program.most_queued[stream] <= timing.launch_queue) {
+      streams_[stream].never_fills();
+    }
+  }
   for (std::size_t thread = 0; thread < program.program->threads.size(); ++thread) {
     threads_.emplace_back(static_cast<std::uint8_t>(thread));
     runnable_ |= 1ULL << (streams_.size() + thread);
@@ -75,6 +80,7 @@ void Rank::meter_activity() {
 
 void Rank::advance(unsigned actor) {
   runnable_ &= ~(1ULL << actor);
+  paused_ &= ~(1ULL << actor);
   if (actor < streams_.size()) {
     streams_[actor].advance(*this, static_cast<std::uint8_t>(actor));
   } else {

@@ -34,6 +34,10 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
+  /// Items that a thread may put on a blocked stream before it pauses, at first. Few, so that the queues of
+  /// all ranks stay in the caches; enough that a thread seldom pauses while others could go on because of it.
+  static constexpr std::size_t kLookahead = 8;
+
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
 
@@ -82,17 +86,29 @@ class Rank {
   [[nodiscard]] std::uint32_t collective_of(const Instruction& launch) const {
     return launch.per_rank ? assignment_->collective_slots[launch.operand] : launch.operand;
   }
+  /// Of a launch that computes; null: something else.
+  [[nodiscard]] const KernelTiming* compute_kernel_of(const Instruction& instruction) const {
+    if (instruction.op != Opcode::Launch) {
+      return nullptr;
+    }
+    const KernelTiming& timing = timing_of(kernel_of(instruction));
+    return timing.kind == KernelTiming::Kind::Compute ? &timing : nullptr;
+  }
+  [[nodiscard]] const KernelTiming* compute_kernel_of(const StreamItem& item) const {
+    return item.where == StreamItem::kStepEnd ? nullptr : compute_kernel_of(instruction_of(item));
+  }
   [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
     return program_->kernels[kernel];
   }
   /// What varies kernels and host work in one step.
-  [[nodiscard]] Factors kernel_factors(std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row kernel_factors(std::uint32_t step) const {
     return context_->variation->kernels(number_, step);
   }
-  [[nodiscard]] Factors host_factors(std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row host_factors(std::uint32_t step) const {
     return context_->variation->host(number_, step);
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
+  void skip_correlations(std::uint32_t count) { correlation_ += count; }
 
   /// The slot of the latest record of @p event; EventPool::kNone before the first.
   [[nodiscard]] EventSlot& latest(std::uint32_t event) { return latest_[event]; }
@@ -144,6 +160,8 @@ class Rank {
   /// case that nobody does.
   [[nodiscard]] bool is_observed() const { return observed_; }
   [[nodiscard]] bool is_stepped() const { return context_->stepped; }
+  /// Whether a host thread may do a stream's work when the stream waits for nothing.
+  [[nodiscard]] bool runs_at_once() const { return !context_->stepped && !context_->actors_in_simgrid; }
   void record_step(std::uint32_t step);
   void meter_activity();
   std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
@@ -171,7 +189,7 @@ class Rank {
   std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
   std::uint64_t runnable_ = 0;
   std::uint64_t paused_ = 0;
-  std::size_t lookahead_ = 256;
+  std::size_t lookahead_ = kLookahead;
   bool observed_;
   std::uint32_t correlation_ = 0;
   std::uint32_t waiting_communication_ = 0;

@@ -16,7 +16,6 @@ class Ring {
   [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
   [[nodiscard]] std::uint32_t capacity() const { return mask_ + 1; }
   [[nodiscard]] const T& front() const { return slots_[head_ & mask_]; }
-  [[nodiscard]] const T& back() const { return slots_[(tail_ - 1) & mask_]; }
 
   void push(const T& value) {
     if (size() == capacity()) {
@@ -26,11 +25,15 @@ class Ring {
   }
 
   void pop() { ++head_; }
-  void clear() { head_ = tail_; }
 
- private:
+  // For loops: places from the front or behind the back, and then all of them at once.
+  [[nodiscard]] const T& ahead(std::uint32_t count) const { return slots_[(head_ + count) & mask_]; }
+  void pop(std::uint32_t count) { head_ += count; }
+  [[nodiscard]] T& behind(std::uint32_t count) { return slots_[(tail_ + count) & mask_]; }
+  void push_behind(std::uint32_t count) { tail_ += count; }  ///< at most capacity() - size()
+
   void grow() {
-    const std::uint32_t larger = capacity() == 0 ? 8 : 2 * capacity();
+    const std::uint32_t larger = capacity() == 0 ? kLeast : 2 * capacity();
     auto slots = std::make_unique<T[]>(larger);
     const std::uint32_t count = size();
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -41,6 +44,9 @@ class Ring {
     head_ = 0;
     tail_ = count;
   }
+
+ private:
+  static constexpr std::uint32_t kLeast = 8;
 
   std::unique_ptr<T[]> slots_;
   std::uint32_t mask_ = ~0U;  // capacity - 1: none yet

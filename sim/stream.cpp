@@ -1,7 +1,6 @@
 #include "sim/stream.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -45,19 +44,54 @@ void Stream::forget_started(double clock) {
   }
 }
 
-inline void Stream::started(double start) {
-  start_ = start;
-  ++launches_;
-  if (starts_.size() == starts_.capacity()) {
-    forget_started(host_clock_);  // now and then, and before the ring grows
+std::uint32_t Stream::starts_in_a_row(double clock, std::uint32_t depth) {
+  if (launches_ == 0) {
+    return 0;
   }
-  starts_.push(start);
+  if (!can_fill_) {
+    return ~0U;
+  }
+  if (2 * starts_.size() >= starts_.capacity()) {
+    forget_started(clock);
+    if (2 * starts_.size() >= starts_.capacity()) {
+      starts_.grow();
+    }
+  }
+  return std::min(starts_.capacity() - starts_.size(), depth - std::min(depth, unstarted_));
 }
 
-/// Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
-inline void Stream::stamp(double start, double end) {
-  fingerprint_ = (fingerprint_ ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
-                 std::bit_cast<std::uint64_t>(end);
+void Stream::started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
+  launches_ += count;
+  if (can_fill_) {
+    starts_.push_behind(count);
+    unstarted_ += count;
+  }
+  progress_ = progress;
+}
+
+/// The compute kernels at the head of the queue, as launch() would run each, with the state in registers.
+/// Nobody observes or steps. @return whether there was one
+bool Stream::run_in_a_row(const Rank& rank) {
+  const RankTiming timing = rank.timing();
+  const Jitter::Row factors = rank.kernel_factors(step_);
+  const std::uint32_t most = std::min(queue_.size(), starts_in_a_row(host_clock_, ~0U));
+  StreamProgress progress = progress_;
+  std::uint32_t count = 0;
+  for (; count < most; ++count) {
+    const StreamItem& item = queue_.ahead(count);
+    const KernelTiming* kernel = rank.compute_kernel_of(item);
+    if (kernel == nullptr) {
+      break;
+    }
+    const double start = std::max(progress.clock + timing.kernel_gap, item.issue + timing.launch_to_start);
+    progress.compute_kernel(start,
+                            start + kernel->seconds * (timing.gpu_factor * factors.factor(item.where)));
+    start_in_a_row(count) = start;
+  }
+  queue_.pop(count);
+  started_in_a_row(count, progress);
+  unstarted_ -= can_fill_ ? count : 0;  // they were counted when they were queued
+  return count > 0;
 }
 
 void Stream::advance(Rank& rank, std::uint8_t self) {
@@ -65,12 +99,14 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
-  Factors factors = rank.kernel_factors(step_);
+  const bool in_a_row = !rank.is_observed() && !rank.is_stepped();
   while (state_ == State::Ready && !queue_.empty()) {
-    const StreamItem item = queue_.front();
+    if (in_a_row && run_in_a_row(rank)) {
+      continue;
+    }
+    const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
       end_step(rank, item.ticket);
-      factors = rank.kernel_factors(step_);
       queue_.pop();
       continue;
     }
@@ -78,7 +114,7 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     switch (instruction.op) {
       case Opcode::Launch:
       case Opcode::Collective:
-        launch(rank, self, item, instruction, factors);
+        launch(rank, self, item, instruction);
         break;
       case Opcode::StreamWait:
         if (wait_for_event(rank, self, item.ticket)) {
@@ -96,9 +132,10 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
 }
 
 void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
-  const bool by_host = item.issue > clock_;
-  clock_ = std::max(clock_, item.issue);
-  rank.wake_all(rank.events().happen(item.ticket, clock_, cause_of_record(rank, self, item, by_host)));
+  const bool by_host = item.issue > progress_.clock;
+  progress_.clock = std::max(progress_.clock, item.issue);
+  rank.wake_all(
+      rank.events().happen(item.ticket, progress_.clock, cause_of_record(rank, self, item, by_host)));
   rank.events().release(item.ticket);
 }
 
@@ -121,10 +158,10 @@ bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
     state_ = State::AwaitsEvent;
     return false;
   }
-  if (rank.log && events.date(slot) > clock_) {
+  if (rank.log && events.date(slot) > progress_.clock) {
     raised_by_ = events.cause(slot);
   }
-  clock_ = std::max(clock_, events.date(slot));
+  progress_.clock = std::max(progress_.clock, events.date(slot));
   events.release(slot);
   return true;
 }
@@ -141,30 +178,50 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
-inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
-                           const Instruction& instruction, const Factors& factors) {
-  const RankTiming& timing = rank.timing();
-  const double issued = item.issue + timing.launch_to_start;
-  const double free = launches_ == 0 ? clock_ : clock_ + timing.kernel_gap;
-  const double start = std::max(free, issued);
-  if (rank.is_stepped() && must_wait_until(rank, self, start)) {
+/// Not before the launch has reached the GPU, nor before the work ahead of it has ended.
+double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
+  const double free = launches_ == 0 ? progress_.clock : progress_.clock + timing.kernel_gap;
+  return std::max(free, item.issue + timing.launch_to_start);
+}
+
+inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
+  start_ = start_of(rank.timing(), item);
+  if (rank.is_observed()) {
+    log_start(rank, self, item);
+  }
+  ++launches_;
+  if (!can_fill_) {
     return;
   }
-  if (rank.is_observed()) {
-    log_start(rank, self, item, start, issued >= free);
+  if (starts_.size() == starts_.capacity()) {
+    forget_started(host_clock_);  // now and then, and before the ring grows
   }
-  started(start);
+  starts_.push(start_);
+}
+
+inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
+                           const Instruction& instruction) {
+  if (rank.is_stepped() && must_wait_until(rank, self, start_of(rank.timing(), item))) {
+    return;
+  }
+  begin(rank, self, item);
   if (instruction.op == Opcode::Collective) {
     begin_collective(rank, self);
     return;
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
-  const KernelTiming& how = rank.timing_of(kernel);
-  if (how.kind == KernelTiming::Kind::Transfer) {
+  const KernelTiming& timing = rank.timing_of(kernel);
+  if (timing.kind == KernelTiming::Kind::Transfer) {
     begin_copy(rank, self, kernel);
     return;
   }
-  begin_compute(rank, self, how.seconds * (timing.gpu_factor * factors(item.where)));
+  const double factor = rank.timing().gpu_factor * rank.kernel_factors(step_).factor(item.where);
+  if (rank.is_stepped()) {
+    begin_compute(rank, self, timing.seconds * factor);
+    return;
+  }
+  end_compute(rank, self, item, start_ + timing.seconds * factor);
+  queue_.pop();
 }
 
 void Stream::begin_collective(Rank& rank, std::uint8_t self) {
@@ -181,14 +238,14 @@ void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
-void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host) {
+void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
   LogEntry entry;
-  entry.start = start;
+  entry.start = start_;
   entry.where = item.where;
-  if (by_host) {
+  if (start_ == item.issue + rank.timing().launch_to_start) {
     entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
   } else if (raised_by_.kind != Cause::Kind::None) {
     entry.cause = raised_by_;
@@ -200,37 +257,26 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item, do
   ++entries_;
 }
 
-inline void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
-  if (!rank.is_stepped()) {
-    end_compute(rank, self, start_ + seconds);
-    return;
-  }
+/// Stepped mode: the kernel ends when its time has come.
+void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
   due_ = start_ + seconds * rank.slowdown();
   state_ = State::Running;
   rank.context().surroundings->call_at(rank, self, due_);
 }
 
-inline void Stream::end_compute(Rank& rank, std::uint8_t self, double end) {
-  totals_.compute += end - start_;
-  stamp(start_, end);
+inline void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
+  progress_.compute_kernel(start_, end);
   if (rank.is_observed()) {
-    note_compute(rank, self, end);
+    note_compute(rank, self, item, end);
   }
-  finish_head(end);
 }
 
-inline void Stream::finish_head(double end) {
-  clock_ = end;
-  state_ = State::Ready;
-  queue_.pop();
-}
-
-void Stream::note_compute(Rank& rank, std::uint8_t self, double end) {
+void Stream::note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
   if (rank.activity) {
     rank.activity->compute(self, start_, end);
   }
   if (TimelineBuffer* timeline = rank.context().timeline) {
-    TimelineSpan span = span_of(rank, self, queue_.front(), step_);
+    TimelineSpan span = span_of(rank, self, item, step_);
     span.start = span.transfer_start = start_;
     span.end = end;
     timeline->add(span);
@@ -245,7 +291,9 @@ void Stream::tick(Rank& rank, std::uint8_t self, double date) {
     return;  // asked for before the kernel was re-timed
   }
   if (state_ == State::Running) {
-    end_compute(rank, self, date);
+    end_compute(rank, self, queue_.front(), date);
+    state_ = State::Ready;
+    queue_.pop();
     rank.wake_stream(self);
   } else if (state_ == State::Timed) {
     state_ = State::Ready;
@@ -269,12 +317,13 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
     start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
     totals_.copy += date - start_;
   }
-  stamp(start_, date);
   if (rank.is_observed()) {
     note_completion(rank, self, date, encounter);
   }
-  finish_head(date);
+  progress_.work(start_, date);
   due_ = date;
+  state_ = State::Ready;
+  queue_.pop();
   rank.wake_stream(self);
 }
 
@@ -306,7 +355,7 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
 
 void Stream::end_step(Rank& rank, std::uint32_t step) {
   double& end = rank.context().step_ends[step];
-  end = std::max(end, clock_);
+  end = std::max(end, progress_.clock);
   step_ = step + 1;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "sim/event.hpp"
@@ -8,9 +10,9 @@
 
 namespace lockstep {
 
-class Factors;
 class Rank;
 struct Instruction;
+struct RankTiming;
 
 /// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
 /// number of a launch, the slot of an event, or the number of the step that ends here.
@@ -41,6 +43,25 @@ struct Encounter {
   std::uint8_t last_stream = 0;
 };
 
+/// What every piece of work moves on; small enough for a loop to keep it in registers.
+struct StreamProgress {
+  double clock = 0;  ///< end of the latest work
+  std::uint64_t fingerprint = 0;
+  double compute = 0;
+
+  void work(double start, double end) {
+    // Order-dependent within the stream, so that a swap or a shift of any kernel changes it.
+    fingerprint = (fingerprint ^ std::bit_cast<std::uint64_t>(start)) * 0x9e3779b97f4a7c15ULL +
+                  std::bit_cast<std::uint64_t>(end);
+    clock = end;
+  }
+
+  void compute_kernel(double start, double end) {
+    compute += end - start;
+    work(start, end);
+  }
+};
+
 /// An in-order queue of GPU work (cudaStream_t) as an actor with a local clock: it runs ahead of global time
 /// as long as the beginning of its next item is known, and stops at an event that has not happened, a
 /// collective or a copy.
@@ -65,9 +86,18 @@ class Stream {
     return was_empty;
   }
 
+  /// Its program cannot fill its launch queue, so that nobody needs to know when launches have started.
+  void never_fills() {
+    can_fill_ = false;
+    starts_.grow();
+  }
+
   /// Counts a launch in, advancing @p clock to the moment when the launch queue has room.
   /// False: that moment is not known yet.
   bool admit(double& clock, std::uint32_t depth) {
+    if (!can_fill_) {
+      return true;
+    }
     host_clock_ = clock;
     if (unstarted_ >= depth && !make_room(clock, depth)) {
       return false;
@@ -76,14 +106,25 @@ class Stream {
     return true;
   }
 
+  // For a thread that does the work of an idle stream itself (HostThread::launch_in_a_row).
+  [[nodiscard]] const StreamProgress& progress() const { return progress_; }
+  /// How many launches may start one after the other from now on; 0: the first one of all, or no room.
+  [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth);
+  /// Where the start of the @p number th of them goes (nowhere in particular if the queue cannot fill).
+  [[nodiscard]] double& start_in_a_row(std::uint32_t number) { return starts_.behind(number); }
+  void started_in_a_row(std::uint32_t count, const StreamProgress& progress);
+
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
   [[nodiscard]] bool idle() const { return queue_.empty() && state_ == State::Ready; }
-  [[nodiscard]] double clock() const { return clock_; }
+  [[nodiscard]] std::uint32_t step() const { return step_; }
+  [[nodiscard]] double clock() const { return progress_.clock; }
   [[nodiscard]] double begun() const { return start_; }
   [[nodiscard]] std::uint32_t logged() const { return entries_; }
-  [[nodiscard]] const StreamTotals& totals() const { return totals_; }
-  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
+  [[nodiscard]] StreamTotals totals() const {
+    return {progress_.compute, totals_.copy, totals_.waiting, totals_.transfer};
+  }
+  [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
 
   /// What stopped it, for the deadlock report.
@@ -94,40 +135,39 @@ class Stream {
   void let_know(unsigned actor) { listeners_ |= 1ULL << actor; }
 
  private:
-  void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction,
-              const Factors& factors);
+  [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
+  bool run_in_a_row(const Rank& rank);
+  void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
+  void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_collective(Rank& rank, std::uint8_t self);
   void begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel);
   void begin_compute(Rank& rank, std::uint8_t self, double seconds);
-  void end_compute(Rank& rank, std::uint8_t self, double end);
-  void note_compute(Rank& rank, std::uint8_t self, double end);
+  void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
+  void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
   void record(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
   [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
-  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item, double start, bool by_host);
-  void finish_head(double end);
-  void started(double start);
+  void log_start(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool make_room(double& clock, std::uint32_t depth);
   void forget_started(double clock);
-  void stamp(double start, double end);
   void end_step(Rank& rank, std::uint32_t step);
 
   // What every kernel touches comes first: two cache lines.
+  StreamProgress progress_;
   Ring<StreamItem> queue_;
-  Ring<double> starts_;  // of launches that the host may not know to have started
-  double clock_ = 0;
+  Ring<double> starts_;    // of launches that the host may not know to have started
   double start_ = 0;       // of the item at the head, once it has begun
   double host_clock_ = 0;  // when a thread launched last
-  std::uint64_t fingerprint_ = 0;
   std::uint64_t launches_ = 0;
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
   std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
   std::uint32_t step_ = 0;
   State state_ = State::Ready;
-  StreamTotals totals_;
+  bool can_fill_ = true;       // its launch queue
+  StreamTotals totals_;        // but for `compute`
   std::uint32_t entries_ = 0;  // in the log
   double due_ = -1;            // stepped mode: the date of the latest call_at()
   Cause raised_by_;            // the event that moved the clock last
