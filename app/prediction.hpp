@@ -29,8 +29,10 @@ struct Setting {
 /// @throws InputError at the place in the scenario that does not fit
 [[nodiscard]] Setting build(const YamlDocument& document, const ConfigPath& configs);
 
+/// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process
 /// @throws StallError
-[[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline);
+[[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline,
+                                       std::optional<EngineMode> engine = std::nullopt);
 
 /// Relative half-width of the step time's error from the kernel models' bands: every kernel of rank 0 off in
 /// the same direction, in proportion to the compute time that the step spends.
