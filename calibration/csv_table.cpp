@@ -50,7 +50,7 @@ CsvTable CsvTable::from_text(const std::string& text, const std::string& file_na
       continue;
     }
     if (cells.size() != table.columns_.size()) {
-      throw InputError{{file_name, number},
+      throw InputError{{file_name, number, 1},
                        fmt::format("{} cells under {} columns", cells.size(), table.columns_.size())};
     }
     table.rows_.push_back({number, std::move(cells)});
@@ -64,7 +64,7 @@ CsvTable CsvTable::from_text(const std::string& text, const std::string& file_na
 void CsvTable::read_header(int line, std::vector<std::string> columns) {
   for (auto column = columns.begin(); column != columns.end(); ++column) {
     if (std::find(columns.begin(), column, *column) != column) {
-      throw InputError{{file_, line}, fmt::format("column '{}' is there twice", *column)};
+      throw InputError{{file_, line, 1}, fmt::format("column '{}' is there twice", *column)};
     }
   }
   header_line_ = line;
@@ -74,7 +74,7 @@ void CsvTable::read_header(int line, std::vector<std::string> columns) {
 const std::string& CsvTable::cell(std::size_t row, const std::string& column) const {
   const auto found = std::find(columns_.begin(), columns_.end(), column);
   if (found == columns_.end()) {
-    throw InputError{{file_, header_line_},
+    throw InputError{{file_, header_line_, 1},
                      fmt::format("the table has no column '{}'{}", column, did_you_mean(column, columns_))};
   }
   return rows_.at(row).cells[static_cast<std::size_t>(found - columns_.begin())];
@@ -91,7 +91,7 @@ double CsvTable::number(std::size_t row, const std::string& column) const {
 }
 
 void CsvTable::complain(std::size_t row, const std::string& message) const {
-  throw InputError{{file_, rows_.at(row).line}, message};
+  throw InputError{{file_, rows_.at(row).line, 1}, message};
 }
 
 }  // namespace lockstep

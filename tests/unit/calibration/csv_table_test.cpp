@@ -30,20 +30,20 @@ TEST(CsvTable, SkipsCommentsAndReadsQuotedCells) {
 TEST(CsvTable, SaysWhichColumnWasMeant) {
   const CsvTable table = CsvTable::from_text("gpu,measured_ms\nP100,6\n", "t.csv");
   EXPECT_EQ(message_of([&] { static_cast<void>(table.cell(0, "measured_sm")); }),
-            "t.csv:1: the table has no column 'measured_sm' - did you mean 'measured_ms'?");
+            "t.csv:1:1: the table has no column 'measured_sm' - did you mean 'measured_ms'?");
 }
 
 TEST(CsvTable, SaysWhereANumberIsNone) {
   const CsvTable table = CsvTable::from_text("# a comment\ngpu,ms\nP100,6\nV100,6 ms\n", "t.csv");
   EXPECT_EQ(message_of([&] { static_cast<void>(table.number(1, "ms")); }),
-            "t.csv:4: ms: '6 ms' is not a number");
+            "t.csv:4:1: ms: '6 ms' is not a number");
 }
 
 TEST(CsvTable, RefusesLinesThatDoNotFitTheHeader) {
   EXPECT_EQ(message_of([] { CsvTable::from_text("gpu,ms\nP100\n", "t.csv"); }),
-            "t.csv:2: 1 cells under 2 columns");
+            "t.csv:2:1: 1 cells under 2 columns");
   EXPECT_EQ(message_of([] { CsvTable::from_text("gpu,gpu\n", "t.csv"); }),
-            "t.csv:1: column 'gpu' is there twice");
+            "t.csv:1:1: column 'gpu' is there twice");
   EXPECT_EQ(message_of([] { CsvTable::from_text("# nothing\n", "t.csv"); }),
             "t.csv: the table has no header line");
 }

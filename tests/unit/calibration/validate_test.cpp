@@ -86,7 +86,7 @@ TEST_F(ValidateTable, ACellOfWhichTheSetSaysNothingIsTheUsersMistake) {
     }));
     FAIL() << "H100 is not in the set";
   } catch (const InputError& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("steps.csv:3: gpu: set 'two_gpus' says nothing of 'H100'"));
+    EXPECT_THAT(problem.what(), HasSubstr("steps.csv:3:1: gpu: set 'two_gpus' says nothing of 'H100'"));
   }
 }
 
