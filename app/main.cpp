@@ -18,6 +18,7 @@
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
 #include "app/commands/topology.hpp"
+#include "app/commands/validate.hpp"
 #include "app/version.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -83,6 +84,7 @@ int main(int count, char** arguments) {
   app.require_subcommand(1);
   std::function<int()> action;
   add_run_command(app, action);
+  add_validate_command(app, action);
   add_topology_command(app, action);
   add_list_command(app, action);
   add_explain_command(app, action);

@@ -174,7 +174,7 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
 
 }  // namespace
 
-SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
+SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};
   SimulationInput input;
   input.job = &setting.job;
@@ -191,7 +191,9 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
     input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
     input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host;
   }
-  return simulate(input, options_of(setting.scenario), timeline);
+  SimulationOptions options = options_of(setting.scenario);
+  options.engine = engine.value_or(options.engine);
+  return simulate(input, options, timeline);
 }
 
 KernelTrust kernel_trust(const Setting& setting) {
