@@ -84,7 +84,7 @@ void Executor::make_logs() {
   }
 }
 
-/// Networks compress what they know beforehand, so even collectives are planned now.
+/// Networks compress what they know beforehand, so copies and even collectives are planned now.
 void Executor::prepare_plans() {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
   for (const RankAssignment& rank : job_.ranks) {
@@ -98,6 +98,14 @@ void Executor::prepare_plans() {
           network_.prepare(communicators_[rank.groups[slot]].plan(
               {call.kind, call.type, call.size, call.peer, 0, {}}, spec_.plan_collective));
         }
+      }
+    }
+  }
+  for (const Rank& rank : ranks_) {
+    const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
+    for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
+      if (kernels[kernel].kind == KernelTiming::Kind::Transfer) {
+        network_.prepare(copy_plan(rank, kernel).plan);
       }
     }
   }
