@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/yaml_node.hpp"
@@ -103,6 +104,18 @@ void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
   }
 }
 
+/// Asks every kernel model once: a GPU that cannot do what it is asked for says so before anything is
+/// simulated.
+void check_kernels(const Job& job, const Gpus& gpus) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> known;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::uint32_t program = job.ranks[rank].program;
+    if (known.emplace(program, gpus.of_rank[rank]).second) {
+      (void)compile(*job.programs[program], gpus.models[gpus.of_rank[rank]]);
+    }
+  }
+}
+
 }  // namespace
 
 Setting build(const YamlDocument& document, const ConfigPath& configs) {
@@ -132,9 +145,14 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     check_slow_ranks(scenario, job.ranks.size());
     return 0;
   });
+  at_key(document, "workload.precision", [&] {
+    check_kernels(job, gpus);
+    return 0;
+  });
   gpus.of_rank.resize(job.ranks.size());
-  return {std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
-          std::move(host),     std::move(profile), std::move(job)};
+  return {
+      std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
+      std::move(host),     std::move(profile), std::move(job),         location_of(document, "collectives")};
 }
 
 namespace {
@@ -182,8 +200,13 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::op
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
   input.variation = variation_of(setting.scenario.vary);
-  input.plan_collective = [&planner](const CollectiveRequest& request, std::span<const VertexId> members) {
-    return planner.plan(request, members);
+  input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
+                                               std::span<const VertexId> members) {
+    try {
+      return planner.plan(request, members);
+    } catch (const std::invalid_argument& problem) {
+      throw InputError{setting.collectives_at, fmt::format("collectives: {}", problem.what())};
+    }
   };
   input.gpu_factor.assign(setting.job.ranks.size(), 1.0);
   input.host_factor.assign(setting.job.ranks.size(), 1.0);

@@ -11,6 +11,7 @@
 
 #include "app/scenario.hpp"
 #include "base/config_path.hpp"
+#include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "sim/simulation.hpp"
 
@@ -25,6 +26,7 @@ struct Setting {
   HostOverheads host;
   CollectiveProfile profile;
   Job job;
+  SourceLocation collectives_at;  ///< what cannot be planned is told there
 };
 
 /// @throws InputError at the place in the scenario that does not fit
