@@ -3,6 +3,7 @@
 #include "app/scenario.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "calibration/validation_set.hpp"
 #include "ops/collectives/collective_profile.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/workload/model_spec.hpp"
@@ -23,6 +24,7 @@ const std::vector<FileKind>& file_kinds() {
       {"kernel_efficiency", "how close kernels come to a GPU's peaks", type_of<KernelEfficiency>},
       {"hosts", "what the host spends around kernel launches", type_of<HostOverheads>},
       {"models", "a model to be trained", type_of<ModelSpec>},
+      {"validation", "measured training steps to compare predictions with", type_of<ValidationSet>},
       {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
   };
   return kinds;

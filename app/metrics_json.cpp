@@ -66,15 +66,15 @@ double exposed_communication(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
-double busy(const SimulationResult& result, int steps) {
+}  // namespace
+
+double gpu_busy_per_step(const SimulationResult& result, int steps) {
   double sum = 0;
   for (const MeteredRank& rank : result.metered) {
     sum += rank.activity.busy();
   }
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
-
-}  // namespace
 
 std::string metrics_json(const Setting& setting, const SimulationResult& result) {
   Json json;
@@ -93,7 +93,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   json["operations"] = result.operations;
   json["launches"] = result.launches;
   json["wall_s"] = result.wall_seconds;
-  json["gpu_busy_s"] = busy(result, setting.job.steps);
+  json["gpu_busy_s"] = gpu_busy_per_step(result, setting.job.steps);
   json["exposed_communication_s"] = exposed_communication(result, setting.job.steps);
   json["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
   json["bottleneck"] = bottleneck(setting, result);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/yaml_node.hpp"
@@ -103,6 +104,18 @@ void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
   }
 }
 
+/// Asks every kernel model once: a GPU that cannot do what it is asked for says so before anything is
+/// simulated.
+void check_kernels(const Job& job, const Gpus& gpus) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> known;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const std::uint32_t program = job.ranks[rank].program;
+    if (known.emplace(program, gpus.of_rank[rank]).second) {
+      (void)compile(*job.programs[program], gpus.models[gpus.of_rank[rank]]);
+    }
+  }
+}
+
 }  // namespace
 
 Setting build(const YamlDocument& document, const ConfigPath& configs) {
@@ -132,9 +145,14 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     check_slow_ranks(scenario, job.ranks.size());
     return 0;
   });
+  at_key(document, "workload.precision", [&] {
+    check_kernels(job, gpus);
+    return 0;
+  });
   gpus.of_rank.resize(job.ranks.size());
-  return {std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
-          std::move(host),     std::move(profile), std::move(job)};
+  return {
+      std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
+      std::move(host),     std::move(profile), std::move(job),         location_of(document, "collectives")};
 }
 
 namespace {
@@ -174,7 +192,7 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
 
 }  // namespace
 
-SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
+SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};
   SimulationInput input;
   input.job = &setting.job;
@@ -182,8 +200,13 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
   input.variation = variation_of(setting.scenario.vary);
-  input.plan_collective = [&planner](const CollectiveRequest& request, std::span<const VertexId> members) {
-    return planner.plan(request, members);
+  input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
+                                               std::span<const VertexId> members) {
+    try {
+      return planner.plan(request, members);
+    } catch (const std::invalid_argument& problem) {
+      throw InputError{setting.collectives_at, fmt::format("collectives: {}", problem.what())};
+    }
   };
   input.gpu_factor.assign(setting.job.ranks.size(), 1.0);
   input.host_factor.assign(setting.job.ranks.size(), 1.0);
@@ -191,7 +214,9 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline) {
     input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
     input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host;
   }
-  return simulate(input, options_of(setting.scenario), timeline);
+  SimulationOptions options = options_of(setting.scenario);
+  options.engine = engine.value_or(options.engine);
+  return simulate(input, options, timeline);
 }
 
 KernelTrust kernel_trust(const Setting& setting) {

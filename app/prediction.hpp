@@ -11,6 +11,7 @@
 
 #include "app/scenario.hpp"
 #include "base/config_path.hpp"
+#include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "sim/simulation.hpp"
 
@@ -25,13 +26,16 @@ struct Setting {
   HostOverheads host;
   CollectiveProfile profile;
   Job job;
+  SourceLocation collectives_at;  ///< what cannot be planned is told there
 };
 
 /// @throws InputError at the place in the scenario that does not fit
 [[nodiscard]] Setting build(const YamlDocument& document, const ConfigPath& configs);
 
+/// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process
 /// @throws StallError
-[[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline);
+[[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline,
+                                       std::optional<EngineMode> engine = std::nullopt);
 
 /// How far the kernel models vouch for the kernels of rank 0, each weighted by its time.
 struct KernelTrust {

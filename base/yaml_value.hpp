@@ -45,7 +45,7 @@ YamlNode yaml_of(const T& value) {
     return value ? yaml_of(*value) : YamlNode{};
   } else if constexpr (is_vector<T>) {
     YamlNode list = yaml_node(YamlNode::Kind::Sequence, {});
-    for (const auto& item : value) {
+    for (auto&& item : value) {
       list.items.push_back(yaml_of<typename T::value_type>(item));
     }
     return list;

@@ -13,6 +13,8 @@ void OperatorOverhead::check() const {
 void HostOverheads::check() const {
   if (between_operators < Seconds{0}) throw FieldError("between_operators", "must not be negative");
   if (synchronize_return < Seconds{0}) throw FieldError("synchronize_return", "must not be negative");
+  if (backward_start < Seconds{0}) throw FieldError("backward_start", "must not be negative");
+  if (backward_return < Seconds{0}) throw FieldError("backward_return", "must not be negative");
   if (!runtime_calls.contains(RuntimeCall::LaunchKernel)) {
     throw FieldError("runtime_calls", "launch_kernel is missing: calls not listed cost as much as it");
   }

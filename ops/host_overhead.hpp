@@ -65,6 +65,8 @@ struct HostOverheads {
   std::map<std::string, OperatorOverhead, std::less<>> operators;  ///< by PyTorch operator name
   std::map<RuntimeCall, Seconds> runtime_calls;                    ///< T4
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
+  Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
+  Seconds backward_return;     ///< from there back to the caller, beyond T1
 
   /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
@@ -82,6 +84,11 @@ struct HostOverheads {
     key.required("runtime_calls", host.runtime_calls, "T4: duration of a runtime call, by kind");
     key.required("synchronize_return", host.synchronize_return,
                  "from the awaited moment until the host goes on");
+    key.required("backward_start", host.backward_start,
+                 "from the last operator before backward() to the first one of autograd's thread, beyond T1: "
+                 "the call from Python, and a thread that wakes up");
+    key.required("backward_return", host.backward_return,
+                 "from the last operator of autograd's thread to the caller's next one, beyond T1");
     key.required("fallback", host.fallback, "operators that are not listed");
     key.optional("operators", host.operators, {}, "by PyTorch's name, e.g. aten::linear");
   }

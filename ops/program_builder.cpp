@@ -220,8 +220,8 @@ void ProgramBuilder::wait_device() {
 void ProgramBuilder::post(FlagId flag) {
   append(Opcode::Post, flag, 0, 0);
 }
-void ProgramBuilder::await(FlagId flag) {
-  append(Opcode::Await, flag, 0, 0);
+void ProgramBuilder::await(FlagId flag, Seconds wake_up) {
+  append(Opcode::Await, flag, 0, wake_up.in_base_units());
 }
 
 void ProgramBuilder::append(Opcode op, std::uint32_t operand, double lead, double cost, StreamId stream,

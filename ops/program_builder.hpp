@@ -71,13 +71,13 @@ class ProgramBuilder {
   std::uint32_t intern(const KernelCall& kernel);
   std::uint32_t intern(const CollectiveCall& call);
 
-  void record(StreamId stream, EventId event);       ///< cudaEventRecord
-  void stream_wait(StreamId stream, EventId event);  ///< cudaStreamWaitEvent
-  void wait_event(EventId event);                    ///< cudaEventSynchronize
-  void wait_stream(StreamId stream);                 ///< cudaStreamSynchronize, .item(), blocking copies
-  void wait_device();                                ///< cudaDeviceSynchronize
-  void post(FlagId flag);                            ///< lets a thread that awaits the flag go on
-  void await(FlagId flag);
+  void record(StreamId stream, EventId event);            ///< cudaEventRecord
+  void stream_wait(StreamId stream, EventId event);       ///< cudaStreamWaitEvent
+  void wait_event(EventId event);                         ///< cudaEventSynchronize
+  void wait_stream(StreamId stream);                      ///< cudaStreamSynchronize, .item(), blocking copies
+  void wait_device();                                     ///< cudaDeviceSynchronize
+  void post(FlagId flag);                                 ///< lets a thread that awaits the flag go on
+  void await(FlagId flag, Seconds wake_up = Seconds{0});  ///< wake_up: from the post until the thread goes on
 
   [[nodiscard]] const HostOverheads& host() const { return host_; }
 

@@ -381,9 +381,9 @@ void HostThread::begin_step(Rank& rank) {
 /// The first thread marks the end of the step on every stream.
 void HostThread::end_step(Rank& rank) {
   if (self_ == 0) {
-    for (std::uint8_t stream = 0; stream < rank.streams().size(); ++stream) {
+    for (std::size_t stream = 0; stream < rank.streams().size(); ++stream) {
       rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
-      rank.wake_stream(stream);
+      rank.wake_stream(static_cast<std::uint8_t>(stream));
     }
   }
   double& end = rank.context().step_ends[step_];

@@ -190,8 +190,8 @@ void Rank::set_slowdown(double now) {
   }
   const double ratio = slowdown / slowdown_;
   slowdown_ = slowdown;
-  for (std::uint8_t stream = 0; stream < streams_.size(); ++stream) {
-    streams_[stream].retime(*this, stream, now, ratio);
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+    streams_[stream].retime(*this, static_cast<std::uint8_t>(stream), now, ratio);
   }
 }
 

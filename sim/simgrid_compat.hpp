@@ -57,13 +57,13 @@ inline s4u::Link* add_link(s4u::NetZone* zone, const std::string& name, double b
 #endif
 }
 
-inline s4u::ActorPtr add_actor(const std::string& name, s4u::Host* host, std::function<void()> body) {
+inline s4u::ActorPtr add_actor(const std::string& name, s4u::Host* host, const std::function<void()>& body) {
 #if SIMGRID_VERSION >= 40100
-  return host->add_actor(name, std::move(body));
+  return host->add_actor(name, body);
 #elif SIMGRID_VERSION >= 40000
-  return s4u::Engine::get_instance()->add_actor(name, host, std::move(body));
+  return s4u::Engine::get_instance()->add_actor(name, host, body);
 #else
-  return s4u::Actor::create(name, host, std::move(body));
+  return s4u::Actor::create(name, host, body);
 #endif
 }
 

@@ -21,3 +21,7 @@ foreach(expectation ${expectations})
   add_test(NAME inputs.${name} COMMAND ${transcript} input ${expectation})
   set_tests_properties(inputs.${name} PROPERTIES LABELS inputs)
 endforeach()
+
+add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_run.py
+         $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
+set_tests_properties(inputs.interrupted_run PROPERTIES LABELS inputs)

@@ -161,7 +161,7 @@ def main():
     try:
         browser.open(f"http://127.0.0.1:{server.server_port}/")
         browser.wait_for("typeof globals == 'object' && Object.keys(globals.state.tracks).length > 0", 60)
-        time.sleep(2)  # the tracks ask for their slices
+        settle(browser)
         show(browser, events, options)
         picture = browser.call("Page.captureScreenshot", format="png")
         options.out.write_bytes(base64.b64decode(picture["data"]))
@@ -169,6 +169,12 @@ def main():
         browser.close()
         server.shutdown()
     return 0
+
+
+def settle(browser):
+    """Waits until the tracks have asked for their slices and got them."""
+    time.sleep(1)
+    browser.wait_for("globals.numQueuedQueries === 0", 300)
 
 
 def show(browser, events, options):
@@ -186,7 +192,7 @@ def show(browser, events, options):
                      if e["name"] == options.select and e["ts"] >= (options.begin or 0))
         browser.evaluate("globals.dispatch(Actions.selectChromeSlice("
                          f"{{id: {first}, trackId: Object.keys(globals.state.tracks)[0], table: 'slice'}}))")
-    time.sleep(3)
+    settle(browser)
     print(browser.evaluate(LABELS))
     time.sleep(0.5)
 

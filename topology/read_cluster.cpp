@@ -18,13 +18,12 @@ ClusterSpec read_cluster(const std::string& text, const ConfigPath& configs) {
     std::vector<std::string> known = configs.names(ClusterSpec::kConfigKind);
     std::ranges::copy(configs.names(NodeSpec::kConfigKind), std::back_inserter(known));
     throw InputError{
-        {"command line", 0, 0},
+        {"CLUSTER"},
         "there is no '" + text + "' in configs/clusters or configs/nodes" + did_you_mean(text, known)};
   }
   Reading reading{configs};
   Named<ClusterSpec> cluster;
-  const YamlNode scalar =
-      yaml_node(YamlNode::Kind::Scalar, {"command line", 0, 0}, one_node ? text + " x 1" : text);
+  const YamlNode scalar = yaml_node(YamlNode::Kind::Scalar, {"CLUSTER"}, one_node ? text + " x 1" : text);
   read_value(scalar, "cluster", cluster, reading);
   reading.finish();
   return std::move(cluster.value);

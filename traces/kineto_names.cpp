@@ -21,7 +21,6 @@ struct TypeName {
 TypeName type_name(DataType type) {
   switch (type) {
     case DataType::FP32:
-      return {"Float", "f32"};
     case DataType::TF32:
       return {"Float", "f32"};
     case DataType::FP16:

@@ -40,6 +40,11 @@ std::string explain_text(const std::string& key, const std::string& kind) {
 void add_explain_command(CLI::App& app, std::function<int()>& action) {
   const auto words = std::make_shared<std::pair<std::string, std::string>>();
   CLI::App* command = app.add_subcommand("explain", "tell type, unit, default and meaning of a parameter");
+  command->footer(
+      "examples:\n"
+      "  lockstep explain bucket\n"
+      "  lockstep explain cluster.network.shape\n"
+      "  lockstep explain --in gpus");
   command->add_option("KEY", words->first,
                       "e.g. memory or cluster.network.shape; without it: all parameters");
   command->add_option("--in", words->second, "in this kind of file: clusters, gpus, models, ...");

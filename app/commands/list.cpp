@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <fstream>
 #include <memory>
 
 #include "base/suggest.hpp"
@@ -28,15 +29,25 @@ std::string own_name(const std::filesystem::path& file, const std::string& name)
   }
 }
 
+/// The question that a scenario answers: the heading of the README beside it, "" where there is none.
+std::string question(const std::filesystem::path& scenario) {
+  std::ifstream readme{scenario.parent_path() / "README.md"};
+  std::string heading;
+  std::getline(readme, heading);
+  return heading.starts_with("# ") ? heading.substr(2) : "";
+}
+
 std::string line(const std::string& name, const std::string& title) {
-  return title.empty() ? fmt::format("  {}\n", name) : fmt::format("  {:<36} {}\n", name, title);
+  return title.empty() ? fmt::format("  {}\n", name) : fmt::format("  {:<24} {}\n", name, title);
 }
 
 std::string section(const ConfigPath& configs, const std::string& kind) {
   std::string text = kind + ":\n";
   if (kind == kScenarios) {
     for (const std::string& name : configs.scenarios()) {
-      text += line(name, own_name(configs.find_scenario(name), name));
+      const auto file = configs.find_scenario(name);
+      const std::string asked = question(file);
+      text += line(name, asked.empty() ? own_name(file, name) : asked);
     }
   } else {
     for (const std::string& name : configs.names(kind)) {
@@ -67,6 +78,10 @@ std::string list_text(const ConfigPath& configs, const std::string& kind) {
 void add_list_command(CLI::App& app, std::function<int()>& action) {
   const auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "name the shipped scenarios and configurations");
+  command->footer(
+      "examples:\n"
+      "  lockstep list\n"
+      "  lockstep list scenarios");
   command->add_option("KIND", *kind, "only these: scenarios, gpus, clusters, ...");
   command->callback([kind, &action] {
     action = [kind] {

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "app/answer.hpp"
+#include "app/interruption.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "base/effective.hpp"
@@ -128,6 +129,7 @@ int run_command(const RunOptions& options) {
   const Setting setting = build(document, configs);
   const ResultFolder results{folder_of(options, path)};
   const auto& folder = results.path();
+  const Interruption interruption{[&folder] { remove_unfinished(folder); }};
   std::optional<ChromeTraceWriter> timeline;
   if (!options.no_timeline) {
     ChromeTraceOptions trace;

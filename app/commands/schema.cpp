@@ -23,6 +23,10 @@ std::string schema_text(const std::string& kind) {
 void add_schema_command(CLI::App& app, std::function<int()>& action) {
   const auto words = std::make_shared<std::pair<std::string, std::string>>();
   CLI::App* command = app.add_subcommand("schema", "print the JSON Schema of a kind of file, for editors");
+  command->footer(
+      "examples:\n"
+      "  lockstep schema -o scenario.schema.json\n"
+      "  lockstep schema gpus");
   command->add_option("KIND", words->first, "clusters, gpus, models, ...");
   command->add_option("-o,--output", words->second, "write it to a file");
   command->callback([words, &action] {

@@ -63,6 +63,11 @@ int topology_command(const TopologyOptions& options) {
 void add_topology_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<TopologyOptions>();
   CLI::App* command = app.add_subcommand("topology", "show a cluster: devices, bandwidths, routes, drawings");
+  command->footer(
+      "examples:\n"
+      "  lockstep topology dgx_a100\n"
+      "  lockstep topology 'dgx_a100 x 4' --route node0.gpu0 node3.gpu5\n"
+      "  lockstep topology drawn_ring --svg ring.svg");
   command
       ->add_option("CLUSTER", options->cluster,
                    "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a file")

@@ -66,7 +66,7 @@ std::vector<Order> open_rings(const NodePorts& node, std::size_t channels) {
           best = turned;
           best_ring = ring;
         }
-        std::ranges::rotate(turned, turned.begin() + 1);
+        std::rotate(turned.begin(), turned.begin() + 1, turned.end());
       }
     }
     counts.add(node, best, best_ring);

@@ -46,7 +46,9 @@ FlopsPerSecond peak_of(const GpuSpec& gpu, DataType type) {
   if (type == DataType::BF16) peak = gpu.peak.bf16, name = "BF16";
   if (type == DataType::FP8) peak = gpu.peak.fp8, name = "FP8";
   if (peak <= FlopsPerSecond{0}) {
-    throw std::invalid_argument(fmt::format("GPU {} has no tensor cores for {}", gpu.name, name));
+    throw std::invalid_argument(
+        fmt::format("GPU {} has no tensor cores for {}: take a precision that it has, fp32 on every GPU",
+                    gpu.name, name));
   }
   return peak;
 }

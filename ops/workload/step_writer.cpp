@@ -36,7 +36,9 @@ StepWriter::StepWriter(const HostOverheads& host, std::size_t ranks, const Frame
       ranks_{ranks},
       framework_{framework},
       precision_{precision},
-      compute_{program_.stream("compute")} {}
+      compute_{program_.stream("compute")},
+      backward_start_{host.backward_start},
+      backward_return_{host.backward_return} {}
 
 void StepWriter::op(std::string_view name, std::initializer_list<KernelCall> kernels) {
   program_.begin(name);
@@ -119,11 +121,11 @@ void StepWriter::on_autograd_thread(const std::function<void()>& write) {
   const FlagId end = program_.flag("backward ends");
   program_.post(start);
   program_.on(program_.thread("autograd"));
-  program_.await(start);
+  program_.await(start, backward_start_);
   write();
   program_.post(end);
   program_.on(caller);
-  program_.await(end);
+  program_.await(end, backward_return_);
 }
 
 Job StepWriter::finish(std::span<const VertexId> gpus) && {

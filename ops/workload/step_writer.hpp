@@ -63,6 +63,8 @@ class StepWriter {
   FrameworkSpec framework_;
   Precision precision_;
   StreamId compute_;
+  Seconds backward_start_;
+  Seconds backward_return_;
   int communications_ = 0;
   std::vector<std::vector<std::uint32_t>> kernel_slots_, collective_slots_;  // by slot and rank
 };

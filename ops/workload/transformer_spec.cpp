@@ -7,7 +7,7 @@ namespace lockstep {
 void TransformerSpec::check() const {
   const auto positive = [](const char* key, std::int64_t value) {
     if (value < 1) {
-      throw FieldError{key, fmt::format("'{}' is at least 1", key)};
+      throw FieldError{key, fmt::format("must be at least 1, not {}", value)};
     }
   };
   positive("layers", layers);
@@ -20,7 +20,8 @@ void TransformerSpec::check() const {
     throw FieldError{"heads", fmt::format("{} heads do not divide a hidden width of {}", heads, hidden)};
   }
   if (sequence < 2 || sequence > positions) {
-    throw FieldError{"sequence", fmt::format("'sequence' is between 2 and the {} positions", positions)};
+    throw FieldError{"sequence", fmt::format("must be between 2 and the model's {} positions, not {}",
+                                             positions, sequence)};
   }
   if (token_types < 0 || (family == TransformerFamily::Gpt && token_types > 0)) {
     throw FieldError{"token_types", "'token_types' is not negative, and 0 for a gpt"};

@@ -40,10 +40,10 @@ struct WorkloadSpec {
 
   void check() const {
     if (global_batch < 1) {
-      throw FieldError{"global_batch", "'global_batch' is at least 1"};
+      throw FieldError{"global_batch", "at least 1 sample is needed"};
     }
     if (gradient_accumulation < 1) {
-      throw FieldError{"gradient_accumulation", "'gradient_accumulation' is at least 1"};
+      throw FieldError{"gradient_accumulation", "at least 1 micro-batch is needed; 1 means no accumulation"};
     }
     if (model->dlrm && (gradient_accumulation > 1 || clip_gradients || sequence)) {
       throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};

@@ -88,6 +88,7 @@ void FlowsNetwork::Flows::start_flow(const CommEdge& edge, std::span<const Verte
   if (std::isfinite(demand.most)) {
     comm->set_rate(demand.most);
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what SimGrid carries for its users is a void*
   comm->set_data(reinterpret_cast<void*>(slot + 1));
   flows[slot] = {comm, transfer};
   simgrid_compat::start(*comm);

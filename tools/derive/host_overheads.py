@@ -62,6 +62,28 @@ def outermost(thread):
     return operators
 
 
+def handovers(threads):
+    """[us from aten::ones_like, which backward() runs last, to autograd's first operator], [us back to the caller].
+
+    Autograd's thread is the one with the most backward operators, the caller's the busiest of the others."""
+    threads = [[e for e in thread if e[2] == "op"] for thread in threads]
+    threads.sort(key=lambda thread: (sum("Backward" in e[3] for e in thread), len(thread)))
+    if len(threads) < 2 or not any("Backward" in e[3] for e in threads[-1]):
+        return [], []
+    autograd, caller = threads[-1], max(threads[:-1], key=len)
+    begins = [e[0] for e in caller]
+    calls = [e[1] for e in caller if e[3] == "aten::ones_like"]
+    there, back = [], []
+    for call, following in zip(calls, calls[1:] + [float("inf")]):
+        backward = [e for e in autograd if call <= e[0] < following]
+        if backward:
+            there.append(backward[0][0] - call)
+            end = max(e[1] for e in backward)
+            after = bisect.bisect_left(begins, end)
+            back += [begins[after] - end] if after < len(begins) else []
+    return there, back
+
+
 def measure(operator, inside, event_cost, samples):
     start, end, _, name = operator
     name = name.removeprefix(WRAPPER)
@@ -85,9 +107,12 @@ def measure(operator, inside, event_cost, samples):
 
 def gather(paths, event_cost):
     samples, between, calls, late = defaultdict(lambda: defaultdict(list)), [], defaultdict(list), []
+    turns = [], []
     for path in paths:
         events = load(path)
         late += returns(events)
+        for direction, gaps in zip(turns, handovers(events_by_thread(events))):
+            direction.extend(gaps)
         for thread in events_by_thread(events):
             for event in thread:
                 if event[2] == "call" and event[3] in RUNTIME:
@@ -98,7 +123,7 @@ def gather(paths, event_cost):
             for (before, _), (after, _) in zip(operators, operators[1:]):
                 if 2 < after[0] - before[1] < 200:
                     between.append(after[0] - before[1] - event_cost)
-    return samples, between, calls, late
+    return samples, between, calls, late, turns
 
 
 def mean(values):
@@ -116,7 +141,7 @@ def main():
     arguments.add_argument("--event", type=float, default=2, help="us the profiler adds for one operator or call")
     arguments.add_argument("--call", type=float, default=2, help="us it adds to a runtime call's own duration")
     options = arguments.parse_args()
-    samples, between, calls, late = gather(options.traces, options.event)
+    samples, between, calls, late, turns = gather(options.traces, options.event)
 
     print(f"name: {options.name}\nbetween_operators: {mean(between):.1f} us\nruntime_calls:")
     for call, key in RUNTIME.items():
@@ -124,6 +149,9 @@ def main():
             print(f"  {key}: {max(0.5, statistics.median(calls[call]) - options.call):.1f} us")
     if late:
         print(f"synchronize_return: {statistics.median(late):.1f} us  # {len(late)} samples")
+    for key, gaps in zip(("backward_start", "backward_return"), turns):
+        if gaps:
+            print(f"{key}: {max(0.0, statistics.median(gaps) - options.event - mean(between)):.0f} us  # {len(gaps)} samples")
     pooled = defaultdict(list)
     for parts in samples.values():
         for part, values in parts.items():

@@ -31,11 +31,11 @@ TEST(ListCommand, NamesWhatThereIs) {
   const ConfigPath configs{{folder.path()}};
   EXPECT_EQ(list_text(configs, ""),
             "scenarios:\n"
-            "  straggler                            One slow GPU\n"
+            "  straggler                One slow GPU\n"
             "\n"
             "gpus:\n"
             "  a100\n"
-            "  broken                               (cannot be read)\n");
+            "  broken                   (cannot be read)\n");
   EXPECT_EQ(list_text(configs, "gpus").find("scenarios"), std::string::npos);
   EXPECT_EQ(complaint_of([&] { list_text(configs, "gpu"); }),
             "list: there is no kind 'gpu' - did you mean 'gpus'?");

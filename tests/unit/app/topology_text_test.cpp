@@ -75,7 +75,7 @@ TEST(ReadCluster, NamesWhatWasMeant) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "command line: there is no 'dgx_a10' in configs/clusters or configs/nodes - did you mean "
+                 "CLUSTER: there is no 'dgx_a10' in configs/clusters or configs/nodes - did you mean "
                  "'dgx_a100'?");
   }
 }

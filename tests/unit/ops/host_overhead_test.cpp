@@ -33,6 +33,9 @@ TEST(HostOverheads, negative_durations_and_a_missing_launch_are_refused) {
   HostOverheads negative = host();
   negative.between_operators = Seconds{-1e-6};
   EXPECT_THROW(negative.check(), FieldError);
+  negative = host();
+  negative.backward_start = Seconds{-1e-6};
+  EXPECT_THROW(negative.check(), FieldError);
   HostOverheads mute = host();
   mute.runtime_calls.erase(RuntimeCall::LaunchKernel);
   EXPECT_THROW(mute.check(), FieldError);

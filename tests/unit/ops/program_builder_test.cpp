@@ -139,7 +139,7 @@ TEST(ProgramBuilder, ThreadsKeepTheirOwnOperators) {
   rank.begin("aten::addmm");
   rank.post(go);
   rank.on(autograd);
-  rank.await(go);
+  rank.await(go, 3_us);
   rank.begin("aten::unlisted");
   rank.end();
   rank.on(rank.thread("main"));
@@ -149,7 +149,7 @@ TEST(ProgramBuilder, ThreadsKeepTheirOwnOperators) {
   EXPECT_THAT(lines_of(program, 0), ElementsAre(Line{Opcode::RangeBegin, 1, 0}, Line{Opcode::Post, 0, 0},
                                                 Line{Opcode::RangeEnd, 256, 0}));
   // Top level on its own thread: charged although `main` is inside an operator.
-  EXPECT_THAT(lines_of(program, 1), ElementsAre(Line{Opcode::Await, 0, 0}, Line{Opcode::RangeBegin, 1, 0},
+  EXPECT_THAT(lines_of(program, 1), ElementsAre(Line{Opcode::Await, 0, 3}, Line{Opcode::RangeBegin, 1, 0},
                                                 Line{Opcode::RangeEnd, 16, 0}));
 }
 

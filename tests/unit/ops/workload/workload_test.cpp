@@ -101,7 +101,7 @@ void expect_refused(const std::string& text, const std::string& message) {
 
 TEST(Workload, MistakesAreNamedWhereTheyAre) {
   expect_refused("workload: { model: gtp2, global_batch: 4 }\n", "gpt2");
-  expect_refused("workload: { model: gpt2, global_batch: 0 }\n", "'global_batch' is at least 1");
+  expect_refused("workload: { model: gpt2, global_batch: 0 }\n", "at least 1 sample is needed");
   expect_refused("workload: { model: gpt2, global_batch: 4, sequence: 4096 }\n",
                  "between 2 and the 1024 positions");
   expect_refused("workload: { model: dlrm_ddp, global_batch: 4, clip_gradients: true }\n",

@@ -1,0 +1,93 @@
+#include "app/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/suggest.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int kOk = 0;
+constexpr int kInput = 2;
+
+class ExamplesFirst : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    const std::string examples = app->get_footer();
+    return (examples.empty() ? "" : "\n" + examples + "\n\n") +
+           CLI::Formatter::make_usage(app, std::move(name));
+  }
+  std::string make_footer(const CLI::App* /*app*/) const override { return {}; }
+};
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+const CLI::App* command_given(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? nullptr : given.front();
+}
+
+/// ` - did you mean '--x'?` for the first word that the command does not know.
+std::string option_meant(const CLI::App& command) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      known.push_back("--" + name);
+    }
+  }
+  for (const std::string& word : command.remaining()) {
+    const std::string meant = closest_word(word.substr(0, word.find('=')), known);
+    if (!meant.empty()) {
+      return " - did you mean '" + meant + "'?";
+    }
+  }
+  return {};
+}
+
+std::string explained(const CLI::App& app, const CLI::ParseError& problem) {
+  const CLI::App* command = command_given(app);
+  if (command != nullptr) {
+    return fmt::format("{}{}\n'lockstep {} --help' tells what it takes", problem.what(),
+                       option_meant(*command), command->get_name());
+  }
+  const auto unknown = app.remaining();
+  if (!unknown.empty() && unknown.front().front() != '-') {
+    return fmt::format("there is no command '{}'{}", unknown.front(),
+                       did_you_mean(unknown.front(), commands_of(app)));
+  }
+  return fmt::format("a command is missing (one of: {}); 'lockstep --help' tells what they do",
+                     fmt::join(commands_of(app), ", "));
+}
+
+}  // namespace
+
+void show_examples_first(CLI::App& app) {
+  app.formatter(std::make_shared<ExamplesFirst>());
+}
+
+int parse_command_line(CLI::App& app, int count, const char* const* arguments) {
+  try {
+    app.parse(count, arguments);
+    return kOk;
+  } catch (const CLI::Success& asked) {  // help, version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& problem) {
+    fmt::print(stderr, "{}\n", explained(app, problem));
+    return kInput;
+  }
+}
+
+}  // namespace lockstep

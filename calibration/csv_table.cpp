@@ -1,0 +1,97 @@
+#include "calibration/csv_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/suggest.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+CsvTable CsvTable::from_file(const std::filesystem::path& path) {
+  return from_text(read_whole_file(path), path.string());
+}
+
+CsvTable CsvTable::from_text(const std::string& text, const std::string& file_name) {
+  CsvTable table;
+  table.file_ = file_name;
+  std::istringstream lines{text};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line == "\r" || line.front() == '#') {
+      continue;
+    }
+    std::vector<std::string> cells = cells_of(line);
+    if (table.columns_.empty()) {
+      table.read_header(number, std::move(cells));
+      continue;
+    }
+    if (cells.size() != table.columns_.size()) {
+      throw InputError{{file_name, number, 1},
+                       fmt::format("{} cells under {} columns", cells.size(), table.columns_.size())};
+    }
+    table.rows_.push_back({number, std::move(cells)});
+  }
+  if (table.columns_.empty()) {
+    throw InputError{{file_name}, "the table has no header line"};
+  }
+  return table;
+}
+
+void CsvTable::read_header(int line, std::vector<std::string> columns) {
+  for (auto column = columns.begin(); column != columns.end(); ++column) {
+    if (std::find(columns.begin(), column, *column) != column) {
+      throw InputError{{file_, line, 1}, fmt::format("column '{}' is there twice", *column)};
+    }
+  }
+  header_line_ = line;
+  columns_ = std::move(columns);
+}
+
+const std::string& CsvTable::cell(std::size_t row, const std::string& column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  if (found == columns_.end()) {
+    throw InputError{{file_, header_line_, 1},
+                     fmt::format("the table has no column '{}'{}", column, did_you_mean(column, columns_))};
+  }
+  return rows_.at(row).cells[static_cast<std::size_t>(found - columns_.begin())];
+}
+
+double CsvTable::number(std::size_t row, const std::string& column) const {
+  const std::string& text = cell(row, column);
+  double value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end != text.data() + text.size()) {
+    complain(row, fmt::format("{}: '{}' is not a number", column, text));
+  }
+  return value;
+}
+
+void CsvTable::complain(std::size_t row, const std::string& message) const {
+  throw InputError{{file_, rows_.at(row).line, 1}, message};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+#pragma once
+
+/// @file
+/// Measured training steps to compare predictions with (configs/validation/, docs/validation.md).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "base/units.hpp"
+
+namespace lockstep {
+
+/// Columns of measured durations.
+struct MeasuredColumns {
+  std::string step;
+  std::optional<std::string> gpu_busy;
+
+  template <class Visitor>
+  static void describe(Visitor& key, MeasuredColumns& columns) {
+    key.required("step", columns.step, "column of step times");
+    key.optional("gpu_busy", columns.gpu_busy, std::nullopt,
+                 "column of the time in which at least one stream of the GPU was active");
+  }
+};
+
+/// Another predictor's signed errors at the same points, in percent.
+struct OtherPredictor {
+  std::string name;
+  std::string meaning;
+  std::optional<std::string> step_error;
+  std::optional<std::string> gpu_busy_error;
+
+  template <class Visitor>
+  static void describe(Visitor& key, OtherPredictor& other) {
+    key.required("name", other.name, "heading of its columns, e.g. own");
+    key.required("meaning", other.meaning, "whose prediction, from what; printed under the table");
+    key.optional("step_error", other.step_error, std::nullopt,
+                 "column of its signed errors of step times, in percent");
+    key.optional("gpu_busy_error", other.gpu_busy_error, std::nullopt, "likewise of GPU busy time");
+  }
+};
+
+/// By key of a scenario (`workload.global_batch`) what it is set to.
+using ScenarioSettings = std::map<std::string, std::string>;
+
+struct ValidationSet {
+  static constexpr const char* kConfigKind = "validation";
+
+  std::string name;
+  std::string title;
+  std::string source;
+  std::string table;
+  Seconds unit;
+  MeasuredColumns measured;
+  std::vector<OtherPredictor> others;
+  ScenarioSettings scenario;
+  std::map<std::string, std::map<std::string, ScenarioSettings>> rows;
+  std::map<std::string, std::string> copied;
+  std::vector<std::string> notes;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ValidationSet& set) {
+    key.required("name", set.name, "identifier used by lockstep validate");
+    key.required("title", set.title, "one line, printed above the table");
+    key.required("source", set.source, "where the measurements are from, and how exact they are");
+    key.required("table", set.table, "file of comma-separated values, relative to the data folder");
+    key.required("unit", set.unit, "of measured durations, e.g. 1 ms");
+    key.required("measured", set.measured, "columns of measured durations");
+    key.optional("others", set.others, {}, "other predictors to stand beside");
+    key.optional("scenario", set.scenario, {}, "keys of the scenario that are the same in all rows");
+    key.required("rows", set.rows,
+                 "what cells say of a row's scenario: column, then cell, then keys of the scenario");
+    key.optional("copied", set.copied, {}, "columns whose cell is the value of a key of the scenario");
+    key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
+  }
+};
+
+}  // namespace lockstep

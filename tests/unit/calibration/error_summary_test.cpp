@@ -1,0 +1,34 @@
+#include "calibration/error_summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+namespace lockstep {
+namespace {
+
+TEST(ErrorSummary, GeometricMeanIsThatOfLinEtAl) {
+  // |e| + 4e-4: 0.01, 0.04 -> sqrt(0.01 * 0.04) = 0.02. Mean of 0.0096 and 0.0396; bias half their
+  // difference.
+  const ErrorSummary summary = summarise(std::array{-0.0096, 0.0396});
+  EXPECT_EQ(summary.count, 2U);
+  EXPECT_NEAR(summary.geometric_mean, 0.02, 1e-12);
+  EXPECT_NEAR(summary.mean, 0.0246, 1e-12);
+  EXPECT_NEAR(summary.bias, 0.015, 1e-12);
+  EXPECT_NEAR(summary.largest, 0.0396, 1e-12);
+}
+
+TEST(ErrorSummary, APerfectPredictionLeavesTheGeometricMeanAboveZero) {
+  // sqrt(4e-4 * 0.04) = 0.004
+  EXPECT_NEAR(summarise(std::array{0.0, 0.0396}).geometric_mean, 0.004, 1e-12);
+}
+
+TEST(ErrorSummary, NothingHasNoError) {
+  const ErrorSummary summary = summarise({});
+  EXPECT_EQ(summary.count, 0U);
+  EXPECT_EQ(summary.geometric_mean, 0);
+}
+
+}  // namespace
+}  // namespace lockstep
