@@ -102,10 +102,10 @@ class Rank {
   }
   /// What varies kernels and host work in one step.
   [[nodiscard]] Jitter::Row kernel_factors(std::uint32_t step) const {
-    return context_->variation->kernels(number_, step);
+    return context_->variation->kernel_row(number_, step);
   }
   [[nodiscard]] Jitter::Row host_factors(std::uint32_t step) const {
-    return context_->variation->host(number_, step);
+    return context_->variation->host_row(number_, step);
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
   void skip_correlations(std::uint32_t count) { correlation_ += count; }

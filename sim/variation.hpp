@@ -18,13 +18,22 @@ class Variation {
     host_.share_table(kernels_);
   }
 
+  /// Factor on a kernel's duration; @p where as in StreamItem.
+  [[nodiscard]] double kernel(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
+    return kernel_row(rank, step).factor(where);
+  }
+  /// Factor on an instruction's host time.
+  [[nodiscard]] double host(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
+    return host_row(rank, step).factor(where);
+  }
+
   /// The factors on kernels' durations of one rank in one step, by StreamItem::where.
-  [[nodiscard]] Jitter::Row kernels(std::uint32_t rank, std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row kernel_row(std::uint32_t rank, std::uint32_t step) const {
     return kernels_.from(first(rank, step));
   }
 
   /// On instructions' host times, likewise.
-  [[nodiscard]] Jitter::Row host(std::uint32_t rank, std::uint32_t step) const {
+  [[nodiscard]] Jitter::Row host_row(std::uint32_t rank, std::uint32_t step) const {
     return host_.from(first(rank, step));
   }
 
