@@ -307,21 +307,6 @@ void Executor::end_collective(const Transfer& transfer, double date) {
   }
 }
 
-bool Executor::relieve() {
-  bool any = false;
-  for (Rank& rank : ranks_) {
-    if (rank.lift_lookahead()) {
-      any = true;
-      rank.run();
-    }
-  }
-  return any;
-}
-
-bool Executor::has_paused() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.has_paused(); });
-}
-
 bool Executor::finished() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.finished(); });
 }

@@ -53,10 +53,6 @@ class Executor final : public Surroundings {
   /// A transfer is under way or about to be: with `flows` only SimGrid knows when it ends.
   [[nodiscard]] bool is_transferring() const { return transfers_.size() > free_transfers_.size(); }
 
-  /// Nothing is scheduled: lets threads that paused for memory's sake go on. @return whether there were any
-  bool relieve();
-  [[nodiscard]] bool has_paused() const;
-
   [[nodiscard]] bool finished() const;
   void finish();  ///< sweeps meters, flushes the timeline
 

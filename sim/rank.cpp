@@ -80,7 +80,6 @@ void Rank::meter_activity() {
 
 void Rank::advance(unsigned actor) {
   runnable_ &= ~(1ULL << actor);
-  paused_ &= ~(1ULL << actor);
   if (actor < streams_.size()) {
     streams_[actor].advance(*this, static_cast<std::uint8_t>(actor));
   } else {
@@ -118,15 +117,6 @@ std::string Rank::actor_name(unsigned actor) const {
   const bool is_stream = actor < streams_.size();
   return fmt::format("rank{}.{}", number_,
                      is_stream ? program().streams[actor] : program().threads[actor - streams_.size()].name);
-}
-
-bool Rank::lift_lookahead() {
-  if (paused_ == 0) {
-    return false;
-  }
-  lookahead_ *= 2;
-  wake_all(std::exchange(paused_, 0));
-  return true;
 }
 
 Membership Rank::membership(const CollectiveCall& call) {

@@ -34,11 +34,6 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
-  /// Items that a thread may put on a blocked stream before it pauses, at first. More than a launch queue
-  /// holds, where a thread really blocks: one that paused earlier could miss the moment to launch on another
-  /// stream.
-  static constexpr std::size_t kLookahead = 4096;
-
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
 
@@ -132,12 +127,10 @@ class Rank {
   };
   [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
 
-  /// How far ahead of a blocked stream a thread may run, in items. Only memory depends on it.
-  [[nodiscard]] std::size_t lookahead() const { return lookahead_; }
-  /// Doubles the look-ahead and wakes the threads that paused. @return whether any had
-  bool lift_lookahead();
-  [[nodiscard]] bool has_paused() const { return paused_ != 0; }
-  void pause(unsigned actor) { paused_ |= 1ULL << actor; }
+  /// Whether a thread may pause before an instruction until a blocked stream goes on.
+  [[nodiscard]] bool may_pause(std::uint8_t thread, std::uint32_t instruction, std::uint8_t stream) const {
+    return runs_at_once() && program_->pauses[thread].allow(instruction, stream);
+  }
 
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
@@ -189,8 +182,6 @@ class Rank {
   std::vector<Membership> memberships_;                  // by Program::groups
   std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
   std::uint64_t runnable_ = 0;
-  std::uint64_t paused_ = 0;
-  std::size_t lookahead_ = kLookahead;
   bool observed_;
   std::uint32_t correlation_ = 0;
   std::uint32_t waiting_communication_ = 0;
