@@ -8,6 +8,13 @@
 #include "sim/rank.hpp"
 
 namespace lockstep {
+namespace {
+
+// Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
+// to stay in the first-level cache.
+constexpr std::size_t kBatch = 32;
+
+}  // namespace
 inline std::uint32_t HostThread::where() const {
   return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
 }
@@ -25,7 +32,9 @@ inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint3
 
 /// Whether the stream's backlog is too long to add to.
 inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  return rank.streams()[stream].backlog() >= Rank::kLookahead && pauses(rank, stream);
+  const Stream& target = rank.streams()[stream];
+  return target.backlog() >= kBatch && (!target.blocked() || target.backlog() >= rank.lookahead()) &&
+         pauses(rank, stream);
 }
 
 /// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
@@ -37,9 +46,6 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
     rank.wake_stream(stream);
     rank.wake(me);
     return true;
-  }
-  if (target.backlog() < rank.lookahead()) {
-    return false;
   }
   target.let_know(me);
   rank.pause(me);

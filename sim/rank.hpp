@@ -34,9 +34,10 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
-  /// Items that a thread may put on a blocked stream before it pauses, at first. Few, so that the queues of
-  /// all ranks stay in the caches; enough that a thread seldom pauses while others could go on because of it.
-  static constexpr std::size_t kLookahead = 8;
+  /// Items that a thread may put on a blocked stream before it pauses, at first. More than a launch queue
+  /// holds, where a thread really blocks: one that paused earlier could miss the moment to launch on another
+  /// stream.
+  static constexpr std::size_t kLookahead = 4096;
 
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
