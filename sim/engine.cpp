@@ -29,19 +29,11 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
     if (executor_.is_transferring()) {
       return -1.0;  // flows: SimGrid's network knows when
     }
-    if (executor_.has_paused()) {
-      return 0.0;  // update_actions_state() relieves them
-    }
     on_quiet_();
     return -1.0;
   }
 
-  void update_actions_state(double now, double /*delta*/) override {
-    executor_.advance_to(now);
-    if (!std::isfinite(executor_.next_date()) && !executor_.is_transferring()) {
-      executor_.relieve();
-    }
-  }
+  void update_actions_state(double now, double /*delta*/) override { executor_.advance_to(now); }
 
  private:
   Executor& executor_;
@@ -138,11 +130,9 @@ void run_as_simgrid_actors(Executor& executor, Machine& machine) {
 
 void run_without_simgrid(Executor& executor) {
   executor.begin();
-  do {
-    for (double date = executor.next_date(); std::isfinite(date); date = executor.next_date()) {
-      executor.advance_to(date);
-    }
-  } while (executor.relieve());
+  for (double date = executor.next_date(); std::isfinite(date); date = executor.next_date()) {
+    executor.advance_to(date);
+  }
 }
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ namespace {
 
 // Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
 // to stay in the first-level cache.
-constexpr std::size_t kBatch = 32;
+constexpr std::size_t kBatch = 8;
 
 }  // namespace
 inline std::uint32_t HostThread::where() const {
@@ -32,13 +32,11 @@ inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint3
 
 /// Whether the stream's backlog is too long to add to.
 inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  const Stream& target = rank.streams()[stream];
-  return target.backlog() >= kBatch && (!target.blocked() || target.backlog() >= rank.lookahead()) &&
-         pauses(rank, stream);
+  return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
 }
 
 /// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
-/// caught up (or until nothing else can happen: Rank::lift_lookahead).
+/// caught up, or until Rank::go_on.
 bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
   Stream& target = rank.streams()[stream];
   const unsigned me = rank.actor_of_thread(self_);
@@ -46,6 +44,9 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
     rank.wake_stream(stream);
     rank.wake(me);
     return true;
+  }
+  if (!rank.runs_at_once() || target.backlog() < rank.lookahead()) {
+    return false;
   }
   target.let_know(me);
   rank.pause(me);

@@ -120,13 +120,18 @@ std::string Rank::actor_name(unsigned actor) const {
                      is_stream ? program().streams[actor] : program().threads[actor - streams_.size()].name);
 }
 
-bool Rank::lift_lookahead() {
-  if (paused_ == 0) {
-    return false;
+void Rank::pause(unsigned thread_actor) {
+  paused_ |= 1ULL << thread_actor;
+  lookahead_ = kLookahead;
+  context_->surroundings->paused(*this, thread_actor, clock_of_thread(thread_actor));
+}
+
+void Rank::go_on(unsigned thread_actor) {
+  for (const Stream& stream : streams_) {
+    lookahead_ = std::max(lookahead_, stream.backlog() + kLookahead);
   }
-  lookahead_ *= 2;
-  wake_all(std::exchange(paused_, 0));
-  return true;
+  wake(thread_actor);
+  run();
 }
 
 Membership Rank::membership(const CollectiveCall& call) {

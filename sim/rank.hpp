@@ -34,10 +34,9 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
-  /// Items that a thread may put on a blocked stream before it pauses, at first. More than a launch queue
-  /// holds, where a thread really blocks: one that paused earlier could miss the moment to launch on another
-  /// stream.
-  static constexpr std::size_t kLookahead = 4096;
+  /// Items that a thread may put on a blocked stream before it pauses, for the sake of the caches. Global
+  /// time never passes the clock of a paused thread: it could be about to launch on another stream.
+  static constexpr std::size_t kLookahead = 8;
 
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
@@ -132,12 +131,16 @@ class Rank {
   };
   [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
 
-  /// How far ahead of a blocked stream a thread may run, in items. Only memory depends on it.
+  /// How far ahead of a blocked stream a thread may run, in items. Speed and memory depend on it, no date
+  /// does.
   [[nodiscard]] std::size_t lookahead() const { return lookahead_; }
-  /// Doubles the look-ahead and wakes the threads that paused. @return whether any had
-  bool lift_lookahead();
-  [[nodiscard]] bool has_paused() const { return paused_ != 0; }
-  void pause(unsigned actor) { paused_ |= 1ULL << actor; }
+  void pause(unsigned thread_actor);
+  [[nodiscard]] bool has_paused(unsigned actor) const { return (paused_ >> actor & 1U) != 0; }
+  [[nodiscard]] double clock_of_thread(unsigned actor) const {
+    return threads_[actor - streams_.size()].clock();
+  }
+  /// Lets a paused thread go on for as much again.
+  void go_on(unsigned thread_actor);
 
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
