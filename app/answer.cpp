@@ -138,26 +138,38 @@ std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const Simu
   return links;
 }
 
-std::string bottleneck(const Setting& setting, const SimulationResult& result) {
-  const auto shares = time_shares(setting, result);
-  const auto largest = std::ranges::max_element(shares, {}, &TimeShare::seconds);
-  const double percent =
-      100 * largest->seconds * static_cast<double>(setting.job.steps) / total_seconds(result);
-  if (largest->what == "compute") {
+namespace {
+
+/// What a share of the step means, as the beginning of a sentence.
+std::string verdict(const std::string& what, double percent) {
+  if (what == "compute") {
     return fmt::format("compute-bound: kernels keep the GPU busy for {:.0f} % of the step", percent);
   }
-  if (largest->what == "host-bound idle") {
+  if (what == "host-bound idle") {
     return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
                        percent);
   }
-  if (largest->what.starts_with("waiting")) {
-    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent,
-                       largest->what);
+  if (what.starts_with("waiting")) {
+    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent, what);
   }
-  if (largest->what == "copies") {
+  if (what == "copies") {
     return fmt::format("input-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
   }
-  return fmt::format("communication-bound: {} takes {:.0f} % of the step", largest->what, percent);
+  return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
+}
+
+}  // namespace
+
+std::string bottleneck(const Setting& setting, const SimulationResult& result) {
+  constexpr double kWorthNaming = 20;  // percent
+  auto shares = time_shares(setting, result);
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &TimeShare::seconds);
+  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  std::string sentence = verdict(shares.front().what, 100 * shares.front().seconds / whole);
+  if (shares.size() > 1 && 100 * shares[1].seconds / whole >= kWorthNaming) {
+    sentence += fmt::format("; next, {} with {:.0f} %", shares[1].what, 100 * shares[1].seconds / whole);
+  }
+  return sentence;
 }
 
 std::string answer(const Setting& setting, const SimulationResult& result) {
