@@ -54,7 +54,7 @@ std::uint32_t most_queued(const Program& program, std::uint8_t stream) {
 }  // namespace
 
 CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
-  CompiledProgram compiled{&program, {}, {}, {}};
+  CompiledProgram compiled{&program, {}, {}, {}, {}};
   compiled.kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
@@ -66,6 +66,7 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
          .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
   }
   for (const Program::Thread& thread : program.threads) {
+    compiled.pauses.emplace_back(program, compiled.code.size(), compiled.kernels);
     compiled.code.push_back(thread.instructions.data());
   }
   for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {

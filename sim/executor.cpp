@@ -31,7 +31,6 @@ Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, Timeline
     timeline_ = std::make_unique<TimelineBuffer>(*timeline);
     context_.timeline = timeline_.get();
   }
-  watched_.resize(job.ranks.size());
   make_ranks();
   make_groups();
   make_logs();
@@ -118,40 +117,9 @@ void Executor::begin() {
   }
 }
 
-double Executor::next_scheduled() {
+double Executor::next_date() {
   const double completion = network_.next_completion();
   return heap_.empty() ? completion : std::min(completion, heap_.front().date);
-}
-
-/// Threads that paused before that date go on first: they may have something earlier to say.
-double Executor::next_date() {
-  double date = next_scheduled();
-  while (!paused_.empty() && paused_.front().clock < date) {
-    std::pop_heap(paused_.begin(), paused_.end());
-    const Paused next = paused_.back();
-    paused_.pop_back();
-    watched_[next.rank] &= ~(1ULL << next.actor);
-    Rank& rank = ranks_[next.rank];
-    if (rank.has_paused(next.actor)) {
-      if (rank.clock_of_thread(next.actor) < date) {
-        rank.go_on(next.actor);
-        date = next_scheduled();
-      } else {
-        paused(rank, next.actor, rank.clock_of_thread(next.actor));
-      }
-    }
-  }
-  return date;
-}
-
-/// One entry for each thread, with the clock of some pause of it, not after the latest.
-void Executor::paused(Rank& rank, unsigned actor, double clock) {
-  std::uint64_t& watched = watched_[rank.number()];
-  if ((watched >> actor & 1U) == 0) {
-    watched |= 1ULL << actor;
-    paused_.push_back({clock, rank.number(), static_cast<std::uint8_t>(actor)});
-    std::push_heap(paused_.begin(), paused_.end());
-  }
 }
 
 void Executor::advance_to(double now) {

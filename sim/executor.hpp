@@ -80,7 +80,6 @@ class Executor final : public Surroundings {
   void arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
-  void paused(Rank& rank, unsigned actor, double clock) override;
   void resume(Rank& rank, unsigned actor) override { on_resume_(rank, actor); }
 
  private:
@@ -104,20 +103,11 @@ class Executor final : public Surroundings {
     double begun = 0;  // copies: when an engine took it
     std::uint8_t stream = 0;
   };
-  struct Paused {
-    double clock;
-    std::uint32_t rank;
-    std::uint8_t actor;
-    bool operator<(const Paused& other) const {
-      return clock > other.clock || (clock == other.clock && rank > other.rank);
-    }
-  };
   struct CopyEngines {
     int free = 1;
     std::deque<TransferId> queue;
   };
 
-  [[nodiscard]] double next_scheduled();
   void schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream = 0);
   void happen(const Scheduled& scheduled);
   TransferId new_transfer(const Transfer& transfer);
@@ -140,8 +130,6 @@ class Executor final : public Surroundings {
   std::deque<Rank> ranks_;
   std::vector<Scheduled> heap_;
   std::uint64_t order_ = 0;
-  std::vector<Paused> paused_;
-  std::vector<std::uint64_t> watched_;  // by rank: threads in paused_, a bit each
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;
   std::unordered_map<std::uint64_t, CopyEngines> engines_;  // by GPU and direction

@@ -35,8 +35,8 @@ inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
   return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
 }
 
-/// A stream that can go on gets its turn first; one that is blocked makes the thread pause until it has
-/// caught up, or until Rank::go_on.
+/// A stream that can go on gets its turn first; for one that is blocked the thread waits where nothing
+/// depends on that.
 bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
   Stream& target = rank.streams()[stream];
   const unsigned me = rank.actor_of_thread(self_);
@@ -45,11 +45,10 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
     rank.wake(me);
     return true;
   }
-  if (!rank.runs_at_once() || target.backlog() < rank.lookahead()) {
+  if (!rank.may_pause(self_, next_, stream)) {
     return false;
   }
   target.let_know(me);
-  rank.pause(me);
   return true;
 }
 

@@ -80,7 +80,6 @@ void Rank::meter_activity() {
 
 void Rank::advance(unsigned actor) {
   runnable_ &= ~(1ULL << actor);
-  paused_ &= ~(1ULL << actor);
   if (actor < streams_.size()) {
     streams_[actor].advance(*this, static_cast<std::uint8_t>(actor));
   } else {
@@ -118,20 +117,6 @@ std::string Rank::actor_name(unsigned actor) const {
   const bool is_stream = actor < streams_.size();
   return fmt::format("rank{}.{}", number_,
                      is_stream ? program().streams[actor] : program().threads[actor - streams_.size()].name);
-}
-
-void Rank::pause(unsigned thread_actor) {
-  paused_ |= 1ULL << thread_actor;
-  lookahead_ = kLookahead;
-  context_->surroundings->paused(*this, thread_actor, clock_of_thread(thread_actor));
-}
-
-void Rank::go_on(unsigned thread_actor) {
-  for (const Stream& stream : streams_) {
-    lookahead_ = std::max(lookahead_, stream.backlog() + kLookahead);
-  }
-  wake(thread_actor);
-  run();
 }
 
 Membership Rank::membership(const CollectiveCall& call) {

@@ -34,10 +34,6 @@ class Rank {
  public:
   static constexpr std::size_t kMostActors = 64;
 
-  /// Items that a thread may put on a blocked stream before it pauses, for the sake of the caches. Global
-  /// time never passes the clock of a paused thread: it could be about to launch on another stream.
-  static constexpr std::size_t kLookahead = 8;
-
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
        RunContext& context, RankTiming timing);
 
@@ -131,16 +127,10 @@ class Rank {
   };
   [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
 
-  /// How far ahead of a blocked stream a thread may run, in items. Speed and memory depend on it, no date
-  /// does.
-  [[nodiscard]] std::size_t lookahead() const { return lookahead_; }
-  void pause(unsigned thread_actor);
-  [[nodiscard]] bool has_paused(unsigned actor) const { return (paused_ >> actor & 1U) != 0; }
-  [[nodiscard]] double clock_of_thread(unsigned actor) const {
-    return threads_[actor - streams_.size()].clock();
+  /// Whether a thread may pause before an instruction until a blocked stream goes on.
+  [[nodiscard]] bool may_pause(std::uint8_t thread, std::uint32_t instruction, std::uint8_t stream) const {
+    return runs_at_once() && program_->pauses[thread].allow(instruction, stream);
   }
-  /// Lets a paused thread go on for as much again.
-  void go_on(unsigned thread_actor);
 
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
@@ -192,8 +182,6 @@ class Rank {
   std::vector<Membership> memberships_;                  // by Program::groups
   std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
   std::uint64_t runnable_ = 0;
-  std::uint64_t paused_ = 0;
-  std::size_t lookahead_ = kLookahead;
   bool observed_;
   std::uint32_t correlation_ = 0;
   std::uint32_t waiting_communication_ = 0;

@@ -35,9 +35,6 @@ class Surroundings {
   /// Stepped mode: call Rank::tick(stream, date) when global time reaches @p date.
   virtual void call_at(Rank& rank, std::uint8_t stream, double date) = 0;
 
-  /// A thread pauses at @p clock; before global time passes that, Rank::go_on(actor) has to be called.
-  virtual void paused(Rank& rank, unsigned actor, double clock) = 0;
-
   /// The actor has something to do (only when actors live in SimGrid; else Rank::run() finds it).
   virtual void resume(Rank& rank, unsigned actor) = 0;
 };

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep {
+
+/// How a kernel of a Program runs on one GPU model.
+struct KernelTiming {
+  enum class Kind : std::uint8_t {
+    Compute,   ///< occupies its stream for `seconds`
+    Transfer,  ///< a copy over PCIe: `seconds` when alone, on a copy engine and the fabric's links
+  };
+  double seconds = 0;
+  double band = 0;       ///< relative, from the kernel model
+  bool in_range = true;  ///< asked within the range that the model was checked in
+  bool derived = false;  ///< constants from a data sheet or a relative of this GPU
+  Kind kind = Kind::Compute;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/program.hpp"
+#include "sim/kernel_timing.hpp"
+
+namespace lockstep {
+
+/// Where a host thread may stop working ahead of a blocked stream S until S goes on, so that queues stay
+/// short and in the caches, without any date depending on it.
+///
+/// While it pauses, the thread misses nothing if whatever it would launch elsewhere and the world outside can
+/// see (communication kernels, copies over PCIe; posts to other threads) could not begin before S goes on:
+/// because its stream, or the thread itself, first waits for an event that is recorded on S after the pause.
+class Pauses {
+ public:
+  Pauses(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels);
+
+  /// Whether the thread may pause for @p stream before @p instruction.
+  [[nodiscard]] bool allow(std::uint32_t instruction, std::uint8_t stream) const {
+    return (forbidden_[instruction] >> stream & 1U) == 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> forbidden_;  // by instruction: a bit for each stream
+};
+
+}  // namespace lockstep
