@@ -17,7 +17,8 @@ double total_seconds(const SimulationResult& result) {
 }
 
 std::string bar(double share) {
-  return std::string(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 30)), '#');
+  const auto length = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 30));
+  return length == 0 ? "" : "  " + std::string(length, '#');
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
@@ -36,7 +37,7 @@ std::string time_lines(const Setting& setting, const SimulationResult& result) {
                                                  result.metered.size(), setting.job.ranks.size()));
   const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
   for (const TimeShare& share : time_shares(setting, result)) {
-    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %  {}\n", share.what, to_string(Seconds{share.seconds}),
+    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %{}\n", share.what, to_string(Seconds{share.seconds}),
                         100 * share.seconds / whole, bar(share.seconds / whole));
   }
   return text;
@@ -116,6 +117,15 @@ std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResul
   return shares;
 }
 
+double step_band(const Setting& setting, const SimulationResult& result) {
+  double compute = 0;
+  for (const MeteredRank& rank : result.metered) {
+    compute += rank.activity.compute;
+  }
+  compute /= static_cast<double>(result.metered.size()) * setting.job.steps;
+  return kernel_trust(setting).band * compute / result.mean_step().in_base_units();
+}
+
 std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const SimulationResult& result) {
   std::vector<LinkUtilisation> links;
   for (const LinkUse& use : result.links) {
@@ -128,26 +138,38 @@ std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const Simu
   return links;
 }
 
-std::string bottleneck(const Setting& setting, const SimulationResult& result) {
-  const auto shares = time_shares(setting, result);
-  const auto largest = std::ranges::max_element(shares, {}, &TimeShare::seconds);
-  const double percent =
-      100 * largest->seconds * static_cast<double>(setting.job.steps) / total_seconds(result);
-  if (largest->what == "compute") {
+namespace {
+
+/// What a share of the step means, as the beginning of a sentence.
+std::string verdict(const std::string& what, double percent) {
+  if (what == "compute") {
     return fmt::format("compute-bound: kernels keep the GPU busy for {:.0f} % of the step", percent);
   }
-  if (largest->what == "host-bound idle") {
+  if (what == "host-bound idle") {
     return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
                        percent);
   }
-  if (largest->what.starts_with("waiting")) {
-    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent,
-                       largest->what);
+  if (what.starts_with("waiting")) {
+    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent, what);
   }
-  if (largest->what == "copies") {
+  if (what == "copies") {
     return fmt::format("input-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
   }
-  return fmt::format("communication-bound: {} takes {:.0f} % of the step", largest->what, percent);
+  return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
+}
+
+}  // namespace
+
+std::string bottleneck(const Setting& setting, const SimulationResult& result) {
+  constexpr double kWorthNaming = 20;  // percent
+  auto shares = time_shares(setting, result);
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &TimeShare::seconds);
+  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  std::string sentence = verdict(shares.front().what, 100 * shares.front().seconds / whole);
+  if (shares.size() > 1 && 100 * shares[1].seconds / whole >= kWorthNaming) {
+    sentence += fmt::format("; next, {} with {:.0f} %", shares[1].what, 100 * shares[1].seconds / whole);
+  }
+  return sentence;
 }
 
 std::string answer(const Setting& setting, const SimulationResult& result) {
@@ -156,10 +178,8 @@ std::string answer(const Setting& setting, const SimulationResult& result) {
   std::string text = fmt::format("{}\n  {} rank{} on {}, {} steps of {} samples\n\n", setting.scenario.name,
                                  ranks, ranks == 1 ? "" : "s", gpu_names(setting), setting.job.steps,
                                  setting.scenario.workload.global_batch);
-  const double compute = time_shares(setting, result).front().seconds;
-  const double band = kernel_trust(setting).band * compute / step.in_base_units();
   text += fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n",
-                      step, 100 * band,
+                      step, 100 * step_band(setting, result),
                       static_cast<double>(setting.scenario.workload.global_batch) / step.in_base_units());
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
   return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result);

@@ -81,8 +81,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   json["name"] = setting.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
   const KernelTrust trust = kernel_trust(setting);
-  json["step_time_band"] =
-      trust.band * time_shares(setting, result).front().seconds / result.mean_step().in_base_units();
+  json["step_time_band"] = step_band(setting, result);
   json["kernel_time_derived"] = trust.derived;
   json["kernel_time_out_of_range"] = trust.out_of_range;
   json["steps"] = setting.job.steps;

@@ -4,6 +4,7 @@ set(tools ${PROJECT_SOURCE_DIR}/tools)
 
 add_test(NAME format COMMAND python3 -B ${tools}/check_format.py)
 add_test(NAME links COMMAND python3 -B ${tools}/check_links.py ${PROJECT_SOURCE_DIR})
+add_test(NAME readme COMMAND python3 -B ${tools}/readme_answers.py)
 add_test(NAME layering COMMAND python3 -B ${tools}/check_layering.py ${PROJECT_SOURCE_DIR})
 add_test(NAME layering_check COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/check_layering_test.py)
 add_test(NAME transcript_runner COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/run_transcript_test.py)
@@ -19,4 +20,4 @@ if(CLANG_TIDY)
 endif()
 
 set_tests_properties(headers PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE)
-set_tests_properties(format links layering layering_check transcript_runner headers PROPERTIES LABELS style)
+set_tests_properties(format links readme layering layering_check transcript_runner headers PROPERTIES LABELS style)

@@ -27,4 +27,5 @@ for file in scenarios/*/scenario.yaml tests/inputs/*.expected; do
   echo "-- $name"
   python3 -B tools/run_transcript.py "$kind" "$path" --update || code=1
 done
+tools/readme_answers.py --write
 exit "$code"

@@ -28,20 +28,16 @@ struct FlowsNetwork::Flows {
   std::vector<std::size_t> free;
   std::vector<std::size_t> left;                      // by transfer: edges in flight
   std::map<const CollectivePlan*, double> overheads;  // bytes on the wire per byte of payload
-  std::multimap<double, TransferId> empty;            // transfers without edges, by date
+  std::vector<double> earliest;                       // by transfer: its plan's own bound lets it end then
+  std::multimap<double, TransferId> due;              // transfers whose flows have ended, by that date
 
   double overhead(const CollectivePlan& plan, std::span<const VertexId> members);
-  struct Demand {
-    double bytes;
-    double most;  // bytes per second
-  };
-  void start_flow(const CommEdge& edge, std::span<const VertexId> members, Demand demand,
-                  TransferId transfer);
+  void start_flow(const CommEdge& edge, std::span<const VertexId> members, double bytes, TransferId transfer);
   void completed(const s4u::Comm& comm);
 };
 
 FlowsNetwork::FlowsNetwork(Machine& machine, const Fabric& fabric)
-    : flows_{std::make_unique<Flows>(Flows{machine, fabric, NvLinks{fabric}, {}, {}, {}, {}, {}, {}})} {
+    : flows_{std::make_unique<Flows>(Flows{machine, fabric, NvLinks{fabric}, {}, {}, {}, {}, {}, {}, {}})} {
   simgrid_compat::on_comm_completion(
       [flows = flows_.get()](const s4u::Comm& comm) { flows->completed(comm); });
 }
@@ -73,7 +69,7 @@ double FlowsNetwork::Flows::overhead(const CollectivePlan& plan, std::span<const
   return overheads[&plan] = payload > 0 ? wire / payload : 1;
 }
 
-void FlowsNetwork::Flows::start_flow(const CommEdge& edge, std::span<const VertexId> members, Demand demand,
+void FlowsNetwork::Flows::start_flow(const CommEdge& edge, std::span<const VertexId> members, double bytes,
                                      TransferId transfer) {
   std::size_t slot = flows.size();
   if (free.empty()) {
@@ -84,10 +80,7 @@ void FlowsNetwork::Flows::start_flow(const CommEdge& edge, std::span<const Verte
   }
   auto comm = s4u::Comm::sendto_init(machine.host(members[static_cast<std::size_t>(edge.src)]),
                                      machine.host(members[static_cast<std::size_t>(edge.dst)]));
-  comm->set_payload_size(static_cast<std::uint64_t>(demand.bytes));
-  if (std::isfinite(demand.most)) {
-    comm->set_rate(demand.most);
-  }
+  comm->set_payload_size(static_cast<std::uint64_t>(bytes));
   // NOLINTNEXTLINE(performance-no-int-to-ptr): what SimGrid carries for its users is a void*
   comm->set_data(reinterpret_cast<void*>(slot + 1));
   flows[slot] = {comm, transfer};
@@ -101,8 +94,14 @@ void FlowsNetwork::Flows::completed(const s4u::Comm& comm) {
   }
   const TransferId transfer = flows[tag - 1].transfer;
   free.push_back(tag - 1);
-  if (--left[transfer] == 0) {
-    ended(transfer, s4u::Engine::get_clock());
+  if (--left[transfer] > 0) {
+    return;
+  }
+  const double now = s4u::Engine::get_clock();
+  if (earliest[transfer] > now) {
+    due.emplace(earliest[transfer], transfer);
+  } else {
+    ended(transfer, now);
   }
 }
 
@@ -110,12 +109,14 @@ void FlowsNetwork::start(TransferId transfer, const CollectivePlan& plan, std::s
                          double date) {
   Flows& flows = *flows_;
   if (plan.edges.empty() || plan.size <= Bytes{0}) {
-    flows.empty.emplace(date, transfer);
+    flows.due.emplace(date, transfer);
     return;
   }
   if (flows.left.size() <= transfer) {
     flows.left.resize(transfer + 1);
+    flows.earliest.resize(transfer + 1);
   }
+  flows.earliest[transfer] = date + plan.size / plan.rate_cap / Seconds{1};
   flows.left[transfer] = plan.edges.size();
   const std::size_t in_flight = flows.flows.size() - flows.free.size() + plan.edges.size();
   if (SIMGRID_VERSION < 33400 && in_flight > kMostFlowsOnOldSimgrid) {
@@ -125,19 +126,18 @@ void FlowsNetwork::start(TransferId transfer, const CollectivePlan& plan, std::s
         in_flight, kMostFlowsOnOldSimgrid));
   }
   const double scale = plan.size.in_base_units() * flows.overhead(plan, members);
-  const double cap = plan.rate_cap.in_base_units() * flows.overhead(plan, members);
   for (const CommEdge& edge : plan.edges) {
-    flows.start_flow(edge, members, {edge.share * scale, edge.share * cap}, transfer);
+    flows.start_flow(edge, members, edge.share * scale, transfer);
   }
 }
 
 double FlowsNetwork::next_completion() {
-  return flows_->empty.empty() ? kNever : flows_->empty.begin()->first;
+  return flows_->due.empty() ? kNever : flows_->due.begin()->first;
 }
 
 TransferId FlowsNetwork::complete_next() {
-  const TransferId transfer = flows_->empty.begin()->second;
-  flows_->empty.erase(flows_->empty.begin());
+  const TransferId transfer = flows_->due.begin()->second;
+  flows_->due.erase(flows_->due.begin());
   return transfer;
 }
 

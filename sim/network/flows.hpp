@@ -10,7 +10,8 @@ namespace lockstep {
 
 /// One SimGrid communication per edge of a transfer: slow, but SimGrid's own sharing. The oracle for
 /// SharedNetwork. A transfer ends when its last edge does, so unlike in `shared` the edges of one transfer
-/// may run apart.
+/// may run apart; and not before its plan's own bound lets it, while its flows run unbounded (SimGrid 3.32
+/// cannot limit the rate of such a communication).
 class FlowsNetwork final : public Network {
  public:
   /// SimGrid before 3.34 searches a list of all flows at each completion: 19 us a flow at 4000 in flight, 50
@@ -29,7 +30,7 @@ class FlowsNetwork final : public Network {
   /// @throws std::invalid_argument when more flows would be in flight than this SimGrid can bear
   void start(TransferId transfer, const CollectivePlan& plan, std::span<const VertexId> members,
              double date) override;
-  /// Only of transfers without edges; SimGrid announces the others.
+  /// Of transfers that carry nothing or whose flows ended before their bound; SimGrid announces the others.
   [[nodiscard]] double next_completion() override;
   TransferId complete_next() override;
 

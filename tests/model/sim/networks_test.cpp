@@ -44,6 +44,30 @@ TEST(RingAllReduceAlone, TakesItsClosedForm) {
   }
 }
 
+// The protocol moves 45 GB/s out of a GPU whose NVLink could carry 450: 4 ranks send 2 x 3/4 of 100 MB each,
+// so 150 MB / 45 GB/s, after 6 steps of 2 us.
+TEST(RingAllReduceAlone, IsHeldToItsPlansBound) {
+  const Fabric fabric = rail_fabric(1);
+  CollectiveOptions slow = rings();
+  for (auto* costs : {&slow.profile.ring.ll, &slow.profile.ring.ll128, &slow.profile.ring.simple}) {
+    if (*costs) {
+      (*costs)->max_bus_bandwidth = BytesPerSecond{45e9};
+    }
+  }
+  const CollectivePlanner planner{fabric, slow};
+  std::vector<Script> scripts;
+  for (int rank = 0; rank < 4; ++rank) {
+    scripts.push_back(Script({"communication"}, {"world"}).all_reduce(0, 0, Bytes{100e6}));
+  }
+  const Job job = job_of(fabric, scripts, {{"world", {0, 1, 2, 3}}});
+  const double expected = 6 * 2e-6 + 150e6 / 45e9;
+  for (const auto& [name, network] : kNetworks) {
+    const auto options = options_for(EngineMode::RunAhead, false, network);
+    const double makespan = simulated_in_child(input_of(job, fabric, planner), options).makespan;
+    EXPECT_NEAR(makespan, expected, 1e-6 * expected) << name;
+  }
+}
+
 /// 64 GPUs of 8 nodes: at once, each rank takes part in a ring of its node (tensor parallel) on stream 0, a
 /// ring of its rail (data parallel) on stream 1, and an all-to-all of everybody (experts) on stream 2. The
 /// latter crosses the links of both others.

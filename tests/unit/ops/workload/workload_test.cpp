@@ -103,7 +103,7 @@ TEST(Workload, MistakesAreNamedWhereTheyAre) {
   expect_refused("workload: { model: gtp2, global_batch: 4 }\n", "gpt2");
   expect_refused("workload: { model: gpt2, global_batch: 0 }\n", "at least 1 sample is needed");
   expect_refused("workload: { model: gpt2, global_batch: 4, sequence: 4096 }\n",
-                 "between 2 and the 1024 positions");
+                 "between 2 and the model's 1024 positions");
   expect_refused("workload: { model: dlrm_ddp, global_batch: 4, clip_gradients: true }\n",
                  "neither accumulates nor clips");
   expect_refused("workload: { model: gpt2, global_batch: 4, precision: fp64 }\n", "fp32");
