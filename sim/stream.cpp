@@ -86,9 +86,6 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
   state_ = State::Ready;
   const bool in_a_row = !rank.is_observed() && !rank.is_stepped();
   while (state_ == State::Ready && !queue_.empty()) {
-    if (in_a_row && run_in_a_row(rank)) {
-      continue;
-    }
     const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
       end_step(rank, item.ticket);
@@ -98,6 +95,10 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     const Instruction& instruction = rank.instruction_of(item);
     switch (instruction.op) {
       case Opcode::Launch:
+        if (!in_a_row || !run_in_a_row(rank)) {
+          launch(rank, self, item, instruction);
+        }
+        break;
       case Opcode::Collective:
         launch(rank, self, item, instruction);
         break;
