@@ -11,6 +11,7 @@
 
 #include "ops/workload/dlrm.hpp"
 #include "tests/support/gzip_text.hpp"
+#include "tests/support/kernel_kinds.hpp"
 #include "tests/support/program_listing.hpp"
 
 namespace lockstep {
@@ -36,12 +37,7 @@ std::string kind_of(const std::string& kernel) {
                                                                         {"elementwise", "elementwise"},
                                                                         {"gemv", "gemm"},
                                                                         {"gemm", "gemm"}}};
-  for (const auto& [part, kind] : kKinds) {
-    if (kernel.find(part) != std::string::npos) {
-      return kind;
-    }
-  }
-  return kernel;
+  return testing::first_kind(kernel, kKinds);
 }
 
 std::string without_underscore(std::string name) {

@@ -15,6 +15,7 @@
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "tests/support/gzip_text.hpp"
+#include "tests/support/kernel_kinds.hpp"
 #include "tests/support/program_listing.hpp"
 
 namespace lockstep {
@@ -43,12 +44,7 @@ std::string kind_of(const std::string& kernel) {
        {"gemm", "gemm"},
        {"gemmk1", "gemm"},
        {"Memset", "memset"}}};
-  for (const auto& [part, kind] : kKinds) {
-    if (kernel.find(part) != std::string::npos) {
-      return kind;
-    }
-  }
-  return kernel;
+  return testing::first_kind(kernel, kKinds);
 }
 
 /// `Memset` and `splitKreduce` are cuBLAS's and the reduction's own choice, by shape and GPU: our GEMM and

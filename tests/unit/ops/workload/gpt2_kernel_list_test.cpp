@@ -10,6 +10,7 @@
 
 #include "ops/workload/transformer.hpp"
 #include "tests/support/gzip_text.hpp"
+#include "tests/support/kernel_kinds.hpp"
 #include "tests/support/program_listing.hpp"
 
 namespace lockstep {
@@ -68,12 +69,7 @@ std::string kind_of(const std::string& kernel) {
        {"softmax", "softmax"},
        {"SoftMax", "softmax"},
        {"nll_loss", "loss"}}};
-  for (const auto& [part, kind] : kKinds) {
-    if (kernel.find(part) != std::string::npos) {
-      return kind;
-    }
-  }
-  return kernel;
+  return testing::first_kind(kernel, kKinds);
 }
 
 /// An execution trace: nodes with parents, no durations.

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+namespace lockstep::testing {
+
+/// The kind of the first part that occurs in a kernel's name, the name itself where none does.
+inline std::string first_kind(const std::string& kernel,
+                              std::span<const std::pair<const char*, const char*>> kinds) {
+  for (const auto& [part, kind] : kinds) {
+    if (kernel.find(part) != std::string::npos) {
+      return kind;
+    }
+  }
+  return kernel;
+}
+
+}  // namespace lockstep::testing
