@@ -172,11 +172,7 @@ CollectiveOptions collective_options(const Setting& setting) {
 }
 
 Variation variation_of(const VariationSpec& vary) {
-  const auto jitter = [&](const JitterSpec& spec, const char* name) {
-    return spec.distribution == Distribution::None ? std::nullopt
-                                                   : std::optional{Jitter{spec, Random{vary.seed, name}}};
-  };
-  return {jitter(vary.kernels, "kernels"), jitter(vary.host, "host")};
+  return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
 }
 
 SimulationOptions options_of(const ScenarioSpec& scenario) {

@@ -1,5 +1,6 @@
 #include "base/jitter.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -10,48 +11,44 @@
 namespace lockstep {
 namespace {
 
-/// Of the piecewise linear function through equidistant @p knots, over a uniform argument: with a segment
-/// from a to b, the mean of x is (a + b) / 2 and that of x^2 is (a^2 + a b + b^2) / 3.
 struct Moments {
   double mean = 0;
   double deviation = 0;
 };
 
-Moments moments_of(std::span<const double> knots) {
+Moments moments_of(std::span<const double> values) {
   double sum = 0;
   double squares = 0;
-  const auto segments = static_cast<double>(knots.size() - 1);
-  for (std::size_t i = 0; i + 1 < knots.size(); ++i) {
-    const double a = knots[i];
-    const double b = knots[i + 1];
-    sum += (a + b) / 2;
-    squares += (a * a + a * b + b * b) / 3;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
   }
-  const double mean = sum / segments;
-  return {mean, std::sqrt(squares / segments - mean * mean)};
+  const auto count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  return {mean, std::sqrt(squares / count - mean * mean)};
 }
 
-/// Shifts and stretches the knots to mean 1 and the given variation.
-void standardise(std::span<double> knots, double variation) {
-  const Moments before = moments_of(knots);
-  for (double& knot : knots) {
-    knot = 1 + (knot - before.mean) * (variation / before.deviation);
+/// Shifts and stretches the values to mean 1 and the given variation.
+void standardise(std::span<double> values, double variation) {
+  const Moments before = moments_of(values);
+  for (double& value : values) {
+    value = 1 + (value - before.mean) * (variation / before.deviation);
   }
 }
 
 /// exp(sigma z) over its mean; sigma such that the variation is the wanted one although the tails are cut.
 /// The iteration starts from sigma^2 = log(1 + v^2), the relation for the whole distribution, and closes in
 /// fast.
-void make_lognormal(std::span<double> knots, double variation) {
-  const std::vector<double> normal{knots.begin(), knots.end()};
+void make_lognormal(std::span<double> values, double variation) {
+  const std::vector<double> normal{values.begin(), values.end()};
   double sigma = std::sqrt(portable_log(1 + variation * variation));
   for (int round = 0; round < 20; ++round) {
-    for (std::size_t i = 0; i < knots.size(); ++i) {
-      knots[i] = portable_exp(sigma * normal[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = portable_exp(sigma * normal[i]);
     }
-    const Moments now = moments_of(knots);
-    for (double& knot : knots) {
-      knot /= now.mean;
+    const Moments now = moments_of(values);
+    for (double& value : values) {
+      value /= now.mean;
     }
     const double reached = now.deviation / now.mean;
     if (std::abs(reached - variation) <= 1e-12 * variation) {
@@ -125,7 +122,7 @@ void JitterSpec::check() const {
   }
 }
 
-Jitter::Jitter(const JitterSpec& spec, const Random& random) : random_{random} {
+Jitter::Jitter(const JitterSpec& spec) {
   spec.check();
   if (spec.variation > 0) {
     quantiles_ = std::make_shared<const Quantiles>(table(spec));
@@ -133,17 +130,20 @@ Jitter::Jitter(const JitterSpec& spec, const Random& random) : random_{random} {
 }
 
 Jitter::Quantiles Jitter::table(const JitterSpec& spec) {
-  Quantiles knots{};
-  for (std::size_t i = 0; i < knots.size(); ++i) {
-    const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(knots.size());
-    knots[i] = quantile(spec.distribution, p);
+  Quantiles table{};
+  std::vector<double> values(table.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] =
+        quantile(spec.distribution, (static_cast<double>(i) + 0.5) / static_cast<double>(values.size()));
   }
   if (spec.distribution == Distribution::Lognormal) {
-    make_lognormal(knots, spec.variation);
+    make_lognormal(values, spec.variation);
   } else {
-    standardise(knots, spec.variation);
+    standardise(values, spec.variation);
   }
-  return knots;
+  std::transform(values.begin(), values.end(), table.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return table;
 }
 
 }  // namespace lockstep

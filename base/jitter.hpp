@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/parameters.hpp"
-#include "base/random.hpp"
 
 namespace lockstep {
 
@@ -47,22 +46,34 @@ struct JitterSpec {
   void check() const;
 };
 
-/// Random factors of mean 1 and a given coefficient of variation, by index: the inverse of the distribution
-/// function, tabulated at 4096 steps and interpolated linearly, of a Random's uniform number. The table
-/// itself, not just the distribution it stands for, has that mean and variation; its tails end at the
-/// quantiles 1/8194 (3.7 standard deviations of a normal distribution). A few ns a factor; copies share the
-/// table.
+/// Factors of mean 1 and a given coefficient of variation, from uniform random bits: 4096 equally likely
+/// values, the quantiles of the distribution at (i + 1/2) / 4096, moved and stretched so that they
+/// themselves, not just the distribution they stand for, have that mean and variation. The tails end at 3.7
+/// standard deviations of a normal distribution. Single precision keeps the table in a third of a first-level
+/// cache.
 class Jitter {
  public:
-  /// @throws std::invalid_argument as JitterSpec::check()
-  Jitter(const JitterSpec& spec, const Random& random);
+  /// Always 1.
+  Jitter() = default;
 
-  /// The jitter of one member of a family, e.g. of one rank; shares the table.
-  [[nodiscard]] Jitter of(std::uint64_t member) const {
-    Jitter jitter = *this;
-    jitter.random_ = random_.of(member);
-    return jitter;
-  }
+  /// @throws std::invalid_argument as JitterSpec::check()
+  explicit Jitter(const JitterSpec& spec);
+
+  [[nodiscard]] double factor(std::uint32_t uniform) const { return view().factor(uniform); }
+
+  /// For loops: a copy costs nothing. Not to be used after the Jitter's end.
+  class View {
+   public:
+    [[nodiscard]] double factor(std::uint32_t uniform) const { return quantiles_[uniform >> (32 - kBits)]; }
+
+   private:
+    friend class Jitter;
+    explicit View(const float* quantiles) : quantiles_{quantiles} {}
+    const float* quantiles_;
+  };
+  [[nodiscard]] View view() const { return View{quantiles_ ? quantiles_->data() : kOnes.data()}; }
+
+  [[nodiscard]] bool varies() const { return quantiles_ != nullptr; }
 
   /// Uses @p other's table if it is the same, so that two jitters need one place in the caches.
   void share_table(const Jitter& other) {
@@ -71,43 +82,19 @@ class Jitter {
     }
   }
 
-  [[nodiscard]] double factor(std::uint64_t index) const { return from(0).factor(index); }
-
-  /// The factors from one index on, for loops: a copy costs nothing. Not to be used after the Jitter's end.
-  class Row {
-   public:
-    [[nodiscard]] double factor(std::uint64_t index) const {
-      if (quantiles_ == nullptr) {
-        return 1;
-      }
-      const std::uint64_t bits = random_.bits(index);
-      const std::size_t step = bits >> (64U - kStepBits);
-      // What the upper bits leave of the 53 that a double holds: Random::uniform() in units of a step.
-      const auto rest = static_cast<std::int64_t>(bits >> 11U & ((1ULL << (53U - kStepBits)) - 1));
-      const double low = quantiles_[step];
-      return low + static_cast<double>(rest) * kRestUnit * (quantiles_[step + 1] - low);
-    }
-
-   private:
-    friend class Jitter;
-    Row(const double* quantiles, const Random& random) : quantiles_{quantiles}, random_{random} {}
-    const double* quantiles_;  // null: none
-    Random random_;
-  };
-  [[nodiscard]] Row from(std::uint64_t first) const {
-    return {quantiles_ ? quantiles_->data() : nullptr, random_.from(first)};
-  }
-
  private:
-  static constexpr unsigned kStepBits = 12;
-  static constexpr int kSteps = 1 << kStepBits;
-  static constexpr double kRestUnit = 0x1p-41;  // 2^(kStepBits - 53)
-  using Quantiles = std::array<double, kSteps + 1>;
+  static constexpr unsigned kBits = 12;
+  using Quantiles = std::array<float, 1U << kBits>;
+
+  static constexpr Quantiles kOnes = [] {
+    Quantiles ones{};
+    ones.fill(1);
+    return ones;
+  }();
 
   static Quantiles table(const JitterSpec& spec);
 
   std::shared_ptr<const Quantiles> quantiles_;  ///< none for Distribution::None
-  Random random_;
 };
 
 }  // namespace lockstep

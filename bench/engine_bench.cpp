@@ -7,12 +7,12 @@
 #include <random>
 #include <vector>
 
-#include "base/jitter.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/activity_meter.hpp"
 #include "sim/network/shared.hpp"
 #include "sim/ring.hpp"
 #include "sim/stream.hpp"
+#include "sim/variation.hpp"
 #include "tests/support/rail_fabric.hpp"
 
 namespace {
@@ -36,10 +36,11 @@ void ring(benchmark::State& state) {
 BENCHMARK(ring)->Arg(8)->Arg(256);
 
 void jitter(benchmark::State& state) {
-  const Jitter jitter{{Distribution::Lognormal, 0.1}, Random{1, "kernels"}};
-  std::uint64_t index = 0;
+  const Variation variation{Jitter{{Distribution::Lognormal, 0.1}}, Jitter{}, Random{1, "jitter"}};
+  const Variation::Row row = variation.row(0, 0);
+  std::uint32_t index = 0;
   for ([[maybe_unused]] auto once : state) {
-    benchmark::DoNotOptimize(jitter.factor(index++));
+    benchmark::DoNotOptimize(row.kernel(row.draw(index++)));
   }
 }
 BENCHMARK(jitter);

@@ -62,8 +62,10 @@ Meeting* Communicator::arrive(std::uint32_t position, std::uint32_t number, cons
   Meeting& meeting = **found;
   check_match(meeting, position, arrival);
   meeting.arrivals[position] = arrival;
-  if (meeting.arrived == 0 || arrival.date > meeting.met()) {
+  if (meeting.arrived == 0 || arrival.date > meeting.met) {
     meeting.last = position;
+    meeting.met = arrival.date;
+    meeting.call = arrival.call;
   }
   return ++meeting.arrived == size() ? &meeting : nullptr;
 }
@@ -74,8 +76,7 @@ void Communicator::check_match(const Meeting& meeting, std::uint32_t position, c
     return;
   }
   const CollectiveCall& mine = *arrival.call;
-  const Arrival& other = meeting.arrivals[meeting.last];
-  const CollectiveCall& theirs = *other.call;
+  const CollectiveCall& theirs = *meeting.call;
   if (&mine == &theirs) {
     return;
   }

@@ -32,11 +32,11 @@ struct Arrival {
 struct Meeting {
   std::uint32_t number = 0;  ///< the how-manieth of its communicator
   std::uint32_t arrived = 0;
-  std::uint32_t last = 0;         ///< position of the latest arrival
-  std::vector<Arrival> arrivals;  ///< by position; rank is null until it has arrived
+  std::uint32_t last = 0;                ///< position of the latest arrival
+  double met = 0;                        ///< date of the latest arrival
+  const CollectiveCall* call = nullptr;  ///< of the latest arrival
+  std::vector<Arrival> arrivals;         ///< by position; rank is null until it has arrived
   const CollectivePlan* plan = nullptr;
-
-  [[nodiscard]] double met() const { return arrivals[last].date; }
 };
 
 /// The rendezvous of a process group: the k-th collective that each member issues is the same collective.

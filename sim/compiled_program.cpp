@@ -51,10 +51,23 @@ std::uint32_t most_queued(const Program& program, std::uint8_t stream) {
   return most;
 }
 
+std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vector<KernelTiming>& kernels) {
+  const auto& code = thread.instructions;
+  std::vector<std::uint32_t> rows(code.size(), 0);
+  for (std::size_t i = code.size(); i-- > 0;) {
+    if (code[i].op == Opcode::Launch && !code[i].per_rank &&
+        kernels[code[i].operand].kind == KernelTiming::Kind::Compute) {
+      rows[i] = 1 + (i + 1 < code.size() && code[i + 1].stream == code[i].stream ? rows[i + 1] : 0);
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
-  CompiledProgram compiled{&program, {}, {}, {}, {}};
+  CompiledProgram compiled;
+  compiled.program = &program;
   compiled.kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
@@ -65,8 +78,12 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
          .derived = prediction.provenance == Provenance::Derived,
          .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
   }
+  for (const KernelTiming& kernel : compiled.kernels) {
+    compiled.kernel_seconds.push_back(kernel.seconds);
+  }
   for (const Program::Thread& thread : program.threads) {
     compiled.pauses.emplace_back(program, compiled.code.size(), compiled.kernels);
+    compiled.rows.push_back(rows_of(thread, compiled.kernels));
     compiled.code.push_back(thread.instructions.data());
   }
   for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {

@@ -14,8 +14,12 @@ namespace lockstep {
 struct CompiledProgram {
   const Program* program = nullptr;
   std::vector<KernelTiming> kernels;     ///< by index into Program::kernels
+  std::vector<double> kernel_seconds;    ///< of them, packed
   std::vector<const Instruction*> code;  ///< by thread: its first instruction
   std::vector<Pauses> pauses;            ///< by thread
+  /// By thread and instruction: how many launches of compute kernels on one stream follow each other from
+  /// there on; kernels that differ between ranks end a row.
+  std::vector<std::vector<std::uint32_t>> rows;
   /// By stream: most launches that it can hold which have not started. kUnbounded where the program never
   /// waits for the stream or several threads launch on it.
   std::vector<std::uint32_t> most_queued;

@@ -61,7 +61,7 @@ class Walk {
     for (const Rank& rank : executor_.ranks()) {
       const RankLog& log = *rank.log;
       for (std::size_t lane = 0; lane < log.streams.size(); ++lane) {
-        const auto& entries = log.streams[lane];
+        const auto& entries = log.streams[lane].entries;
         if (!entries.empty() && entries.back().end > end) {
           end = entries.back().end;
           last = Place{rank.number(), false, static_cast<std::uint8_t>(lane),
@@ -91,7 +91,7 @@ class Walk {
 
   std::optional<Place> stream(const Place& place) {
     const Rank& owner = rank(place.rank);
-    const LogEntry* entry = &owner.log->streams[place.lane][place.entry];
+    const LogEntry* entry = &owner.log->streams[place.lane].entries[place.entry];
     const Instruction& instruction = owner.instruction_of({0, entry->where, 0});
     if (instruction.op != Opcode::Collective) {
       charge(owner.program().kernels[owner.kernel_of(instruction)].name, entry->end - entry->start);
@@ -100,7 +100,7 @@ class Walk {
     const CollectiveCall& call = owner.call_of(instruction);
     charge(to_string(call.kind), entry->end - entry->met);
     shares_[to_string(call.kind)].bottleneck = bottleneck(owner, call);
-    const auto& theirs = rank(entry->last_rank).log->streams[entry->last_stream];
+    const auto& theirs = rank(entry->last_rank).log->streams[entry->last_stream].entries;
     return entry->last_entry < theirs.size() ? cause_of(entry->last_rank, theirs[entry->last_entry])
                                              : std::nullopt;
   }
@@ -117,7 +117,7 @@ class Walk {
         if (cause.entry == RankLog::kNoEntry) {
           return std::nullopt;
         }
-        charge("gap between kernels", entry.start - log.streams[cause.lane][cause.entry].end);
+        charge("gap between kernels", entry.start - log.streams[cause.lane].entries[cause.entry].end);
         return Place{number, false, cause.lane, cause.entry};
       case Cause::Kind::None:
         break;
@@ -148,7 +148,7 @@ class Walk {
     if (cause.kind == Cause::Kind::Host) {
       return Place{place.rank, true, cause.lane, cause.entry};
     }
-    const auto& entries = rank(place.rank).log->streams[cause.lane];
+    const auto& entries = rank(place.rank).log->streams[cause.lane].entries;
     if (cause.entry != RankLog::kNoEntry) {
       return Place{place.rank, false, cause.lane, cause.entry};
     }

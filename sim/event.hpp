@@ -9,14 +9,37 @@ namespace lockstep {
 
 using EventSlot = std::uint32_t;
 
-/// The cudaEvents of one rank. Every record makes a fresh slot, because a wait refers to the latest record
-/// issued before it and the host may record the same event again long before the GPU gets there. Slots are
-/// counted and reused.
+/// When an event happened, and why then.
+struct Occurrence {
+  double date = 0;
+  Cause cause;
+};
+
+/// The latest record of an event that the host has issued, in 8 bytes because ranks have many events.
+class Recorded {
+ public:
+  Recorded() = default;  ///< there was none
+  /// It is queued on a stream.
+  static Recorded in(EventSlot slot) { return Recorded{-2.0 - slot}; }
+  /// It happened when it was issued, at @p date.
+  static Recorded at(double date) { return Recorded{date}; }
+
+  [[nodiscard]] bool happened_at_once() const { return value_ >= 0; }
+  [[nodiscard]] double date() const { return value_; }
+  [[nodiscard]] bool was_queued() const { return value_ <= -2; }
+  [[nodiscard]] EventSlot slot() const { return static_cast<EventSlot>(-2.0 - value_); }
+
+ private:
+  explicit Recorded(double value) : value_{value} {}
+  double value_ = -1;
+};
+
+/// The cudaEvents of one rank whose records are queued on a stream. Every record makes a fresh slot, because
+/// a wait refers to the latest record issued before it and the host may record the same event again long
+/// before the GPU gets there. Slots are counted and reused.
 class EventPool {
  public:
-  static constexpr EventSlot kNone = 0xffffffff;
-
-  /// A slot whose moment is not known yet, held by @p holders.
+  /// A slot whose occurrence is not known yet, held by @p holders.
   EventSlot acquire(std::uint32_t holders) {
     EventSlot slot = 0;
     if (free_.empty()) {
@@ -40,14 +63,13 @@ class EventPool {
   }
 
   [[nodiscard]] bool happened(EventSlot slot) const { return slots_[slot].happened; }
-  [[nodiscard]] double date(EventSlot slot) const { return slots_[slot].date; }
+  [[nodiscard]] const Occurrence& occurrence(EventSlot slot) const { return slots_[slot].occurrence; }
 
-  /// The event happens at @p date because of @p cause. Returns the actors (a bit each) that waited.
-  std::uint64_t happen(EventSlot slot, double date, const Cause& cause) {
+  /// Returns the actors (a bit each) that waited.
+  std::uint64_t happen(EventSlot slot, const Occurrence& occurrence) {
     Slot& event = slots_[slot];
-    event.date = date;
+    event.occurrence = occurrence;
     event.happened = true;
-    event.cause = cause;
     return event.waiters;
   }
 
@@ -55,14 +77,12 @@ class EventPool {
 
   void expect_on(EventSlot slot, std::uint8_t stream) { slots_[slot].stream = stream; }
   [[nodiscard]] std::uint8_t stream(EventSlot slot) const { return slots_[slot].stream; }
-  [[nodiscard]] const Cause& cause(EventSlot slot) const { return slots_[slot].cause; }
 
  private:
   struct Slot {
-    double date = 0;
+    Occurrence occurrence;
     std::uint64_t waiters = 0;
     std::uint32_t holders = 0;
-    Cause cause;
     std::uint8_t stream = 0;
     bool happened = false;
   };

@@ -10,6 +10,9 @@ namespace {
 // SimGrid's clock adds up differences; our dates are exact. What is due within this of the clock is due now.
 constexpr double kClockSlack = 1e-12;
 
+// Members of a collective whose state is fetched into the cache while another one runs.
+constexpr std::size_t kPrefetchAhead = 3;
+
 bool is_uneven(const CollectiveCall& call) {
   return !call.send_bytes.empty();
 }
@@ -42,7 +45,7 @@ Executor::~Executor() = default;
 void Executor::make_ranks() {
   for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
     ranks_.emplace_back(number, job_.ranks[number], spec_.compiled[spec_.compiled_of_rank[number]], context_,
-                        spec_.timing[number]);
+                        spec_.timings[spec_.timing_of_rank[number]]);
   }
 }
 
@@ -201,11 +204,12 @@ Membership Executor::pair(Rank& rank, const CollectiveCall& call) {
   return {known, sends ? 0U : 1U};
 }
 
-void Executor::arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) {
-  const CollectiveCall& call = rank.call_of(rank.instruction_of(rank.streams()[stream].head()));
+void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) {
+  const CollectiveCall& call = rank.call_of(rank.instruction_of(item));
   const Membership member = rank.membership(call);
-  const std::uint32_t entry = rank.streams()[stream].logged() - 1;
-  Meeting* meeting = member.group->arrive(member.position, number, {&rank, &call, date, entry, stream});
+  const std::uint32_t entry = rank.log ? rank.log->streams[stream].latest() : RankLog::kNoEntry;
+  Meeting* meeting =
+      member.group->arrive(member.position, item.collective, {&rank, &call, date, entry, stream});
   if (meeting != nullptr) {
     meeting->plan = &member.group->plan(*meeting, spec_.plan_collective);
     Transfer transfer;
@@ -213,9 +217,9 @@ void Executor::arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, dou
     transfer.meeting = meeting;
     const TransferId id = new_transfer(transfer);
     if (context_.stepped) {
-      schedule(meeting->met(), Moment::Meet, id);
+      schedule(meeting->met, Moment::Meet, id);
     } else {
-      schedule(meeting->met() + meeting->plan->latency.in_base_units(), Moment::TransferStart, id);
+      schedule(meeting->met + meeting->plan->latency.in_base_units(), Moment::TransferStart, id);
     }
   }
 }
@@ -294,17 +298,18 @@ void Executor::end_copy(const Transfer& transfer, double date) {
 void Executor::end_collective(const Transfer& transfer, double date) {
   const Meeting& meeting = *transfer.meeting;
   const Arrival& last = meeting.arrivals[meeting.last];
-  const Encounter encounter{meeting.met(), last.rank->number(), last.entry, last.stream};
+  const Encounter encounter{meeting.met, last.rank->number(), last.entry, last.stream};
   for (const Arrival& arrival : meeting.arrivals) {
     arrival.rank->communication_ends(date);
     arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, encounter);
   }
-  std::vector<Arrival> members;
-  members.swap(transfer.meeting->arrivals);
-  transfer.group->forget(meeting);
-  for (const Arrival& arrival : members) {
-    arrival.rank->run();
+  for (std::size_t i = 0; i < meeting.arrivals.size(); ++i) {
+    if (i + kPrefetchAhead < meeting.arrivals.size()) {
+      meeting.arrivals[i + kPrefetchAhead].rank->prefetch();
+    }
+    meeting.arrivals[i].rank->run();
   }
+  transfer.group->forget(meeting);
 }
 
 bool Executor::finished() const {

@@ -22,7 +22,8 @@ struct ExecutorSpec {
   PlanCollective plan_collective;
   std::vector<CompiledProgram> compiled;        ///< programs on GPU models
   std::vector<std::uint32_t> compiled_of_rank;  ///< by rank: index into `compiled`
-  std::vector<RankTiming> timing;               ///< by rank
+  std::vector<RankTiming> timings;              ///< distinct ones
+  std::vector<std::uint32_t> timing_of_rank;    ///< by rank: index into `timings`
   Variation variation;
   bool stepped = false;
   bool record_last_step = false;             ///< keep a RankLog of every rank
@@ -77,7 +78,7 @@ class Executor final : public Surroundings {
 
   // Surroundings
   Membership pair(Rank& rank, const CollectiveCall& call) override;
-  void arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) override;
+  void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
   void resume(Rank& rank, unsigned actor) override { on_resume_(rank, actor); }

@@ -10,9 +10,42 @@
 namespace lockstep {
 namespace {
 
-// Items on a stream before the stream gets its turn: enough to amortise the change of actors, few enough
-// to stay in the first-level cache.
+// Items on a stream that runs on its own before it gets its turn: enough to amortise the change of actors,
+// few enough to stay in the first-level cache.
 constexpr std::size_t kBatch = 8;
+
+/// Launches of compute kernels on one stream that waits for nothing: what HostThread::launch() and
+/// Stream::launch() do for each, with the state of both actors in registers.
+struct LaunchRow {
+  std::span<const Instruction> instructions;
+  std::uint32_t first;  ///< StreamItem::where of the first one
+  const double* kernel_seconds;
+  const RankTiming& timing;
+  const Variation::Row& variation;
+
+  /// @param note called with start and end of each kernel
+  /// @return the thread's clock, which was @p clock
+  template <class Note>
+  double run(double clock, StreamProgress& stream, Note note) const {
+    const RankTiming constants = timing;
+    const Variation::Row factors = variation;
+    StreamProgress progress = stream;
+    std::uint32_t where = first;
+    for (const Instruction& launch : instructions) {
+      const std::uint64_t draw = factors.draw(where++);
+      const double host_factor = constants.host_factor * factors.host(draw);
+      clock += static_cast<double>(launch.lead) * host_factor;
+      clock += static_cast<double>(launch.cost) * host_factor;
+      const double start = std::max(progress.clock + constants.kernel_gap, clock + constants.launch_to_start);
+      const double end =
+          start + kernel_seconds[launch.operand] * (constants.gpu_factor * factors.kernel(draw));
+      progress.compute_kernel(start, end);
+      note(start, end);
+    }
+    stream = progress;
+    return clock;
+  }
+};
 
 }  // namespace
 inline std::uint32_t HostThread::where() const {
@@ -32,7 +65,7 @@ inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint3
 
 /// Whether the stream's backlog is too long to add to.
 inline bool HostThread::must_pause(Rank& rank, std::uint8_t stream) {
-  return rank.streams()[stream].backlog() >= kBatch && pauses(rank, stream);
+  return rank.streams()[stream].backlog() > 0 && pauses(rank, stream);
 }
 
 /// A stream that can go on gets its turn first; for one that is blocked the thread waits where nothing
@@ -41,6 +74,9 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
   Stream& target = rank.streams()[stream];
   const unsigned me = rank.actor_of_thread(self_);
   if (!target.blocked()) {
+    if (target.backlog() < kBatch) {
+      return false;
+    }
     rank.wake_stream(stream);
     rank.wake(me);
     return true;
@@ -53,16 +89,16 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
 }
 
 /// A stream that waits for nothing takes it at once; that saves a change of actors.
-inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket) {
+inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket, std::uint32_t collective) {
   Stream& target = rank.streams()[stream];
-  if (target.push({clock_, where(), ticket})) {
+  if (target.push({clock_, where(), ticket, collective})) {
     rank.runs_at_once() ? target.advance(rank, stream) : rank.wake_stream(stream);
   }
 }
 
-void HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
+std::uint32_t HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
   const Membership member = rank.membership(rank.call_of(instruction));
-  rank.collective_numbers(instruction.stream).push(member.group->issue(member.position));
+  return member.group->issue(member.position);
 }
 
 inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& instruction) {
@@ -76,7 +112,8 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
   }
   Stream& stream = rank.streams()[instruction.stream];
   double admitted = clock_;
-  if (!stream.admit(admitted, rank.timing().launch_queue)) {
+  if (stream.launch_queue() != nullptr &&
+      !stream.launch_queue()->admit(admitted, rank.timing().launch_queue)) {
     stream.let_know(rank.actor_of_thread(self_));
     return Outcome::Stop;
   }
@@ -84,12 +121,11 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
     held_up(rank, admitted, {Cause::Kind::Stream, instruction.stream, RankLog::kNoEntry});
   }
   spend(instruction.cost);
-  if (instruction.op == Opcode::Collective) {
-    issue_collective(rank, instruction);
-  }
+  const std::uint32_t collective =
+      instruction.op == Opcode::Collective ? issue_collective(rank, instruction) : 0;
   const std::uint32_t correlation = rank.next_correlation();
   show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
-  put(rank, instruction.stream, correlation);
+  put(rank, instruction.stream, correlation, collective);
   return Outcome::Done;
 }
 
@@ -141,40 +177,38 @@ void HostThread::advance(Rank& rank) {
 /// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
 /// @return whether there was one; then the last is the current instruction
 bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
-                                 Jitter::Row host_factors) {
+                                 const Variation::Row& variation) {
+  const std::uint32_t row = rank.row(self_, next_);
   const std::uint8_t on = instructions[next_].stream;
   Stream& stream = rank.streams()[on];
-  if (begun_ || !stream.idle()) {
+  if (row == 0 || begun_ || !stream.idle() || stream.step() != step_ || stream.launches() == 0) {
     return false;
   }
-  const RankTiming timing = rank.timing();
-  const Jitter::Row kernel_factors = rank.kernel_factors(stream.step());
-  const std::size_t most =
-      std::min<std::size_t>(stream.starts_in_a_row(clock_, timing.launch_queue), instructions.size() - next_);
-  const std::uint32_t first = where();
-  StreamProgress progress = stream.progress();
-  double clock = clock_;
-  std::uint32_t count = 0;
-  for (; count < most; ++count) {
-    const Instruction& instruction = instructions[next_ + count];
-    const KernelTiming* kernel = rank.compute_kernel_of(instruction);
-    if (kernel == nullptr || instruction.stream != on) {
-      break;
-    }
-    const double factor = timing.host_factor * host_factors.factor(first + count);
-    clock += static_cast<double>(instruction.lead) * factor;
-    clock += static_cast<double>(instruction.cost) * factor;
-    const double start = std::max(progress.clock + timing.kernel_gap, clock + timing.launch_to_start);
-    progress.compute_kernel(
-        start, start + kernel->seconds * (timing.gpu_factor * kernel_factors.factor(first + count)));
-    stream.start_in_a_row(count) = start;
-  }
+  const RankTiming& timing = rank.timing();
+  LaunchQueue* const queue = stream.launch_queue();
+  const std::uint32_t count =
+      queue == nullptr ? row : std::min(queue->room(clock_, timing.launch_queue), row);
   if (count == 0) {
     return false;
   }
-  stream.started_in_a_row(count, progress);
+  ActivityMeter* const meter = rank.activity.get();
+  StreamProgress progress = stream.progress();
+  const LaunchRow launches{instructions.subspan(next_, count), where(), rank.kernel_seconds(), timing,
+                           variation};
+  if (meter == nullptr && queue == nullptr) {
+    clock_ = launches.run(clock_, progress, [](double /*start*/, double /*end*/) {});
+  } else {
+    clock_ = launches.run(clock_, progress, [&](double start, double end) {
+      if (meter != nullptr) {
+        meter->compute(on, start, end);
+      }
+      if (queue != nullptr) {
+        queue->admit_and_start(start);
+      }
+    });
+  }
+  stream.launched_in_a_row(count, progress);
   rank.skip_correlations(count);
-  clock_ = clock;
   next_ += count - 1;
   return true;
 }
@@ -182,18 +216,18 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
 /// Executes what is left of the step. False: it has to stop before the end.
 bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
-  const Jitter::Row factors = rank.host_factors(step_);
-  const bool in_a_row = rank.runs_at_once() && !rank.is_observed();
+  const Variation::Row variation = rank.variation(step_);
+  const bool in_a_row = rank.runs_at_once() && !rank.is_watched(step_);
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }
   for (; next_ < instructions.size(); ++next_) {
     if (instructions[next_].op == Opcode::Launch && in_a_row &&
-        launch_in_a_row(rank, instructions, factors)) {
+        launch_in_a_row(rank, instructions, variation)) {
       continue;  // with what comes after
     }
     if (!begun_) {
-      factor_ = rank.timing().host_factor * factors.factor(where());
+      factor_ = rank.timing().host_factor * variation.host(variation.draw(where()));
     }
     if (execute(rank, instructions[next_]) == Outcome::Stop) {
       return false;
@@ -217,26 +251,48 @@ void HostThread::record(Rank& rank, const Instruction& instruction) {
   spend(instruction.lead);
   const double start = clock_;
   spend(instruction.cost);
-  EventPool& events = rank.events();
-  EventSlot& latest = rank.latest(instruction.operand);
-  if (latest != EventPool::kNone) {
-    events.release(latest);
+  Recorded& latest = rank.latest(instruction.operand);
+  if (latest.was_queued()) {
+    rank.events().release(latest.slot());
   }
-  latest = events.acquire(2);  // the stream's and the event's own
-  put(rank, instruction.stream, latest);
-  events.expect_on(latest, instruction.stream);
+  Stream& stream = rank.streams()[instruction.stream];
+  if (rank.runs_at_once() && stream.idle()) {
+    const Occurrence now = stream.record_at_once(rank, instruction.stream, clock_, where());
+    latest = Recorded::at(now.date);
+    if (rank.log) {
+      rank.log->event_causes[instruction.operand] = now.cause;
+    }
+  } else {
+    latest = Recorded::in(queue_record(rank, instruction.stream));
+  }
   show(rank, SpanKind::Runtime, start, 0, instruction.stream);
+}
+
+/// @return its event, held by the stream and by the caller
+EventSlot HostThread::queue_record(Rank& rank, std::uint8_t stream) {
+  const EventSlot slot = rank.events().acquire(2);
+  rank.events().expect_on(slot, stream);
+  put(rank, stream, slot);
+  return slot;
 }
 
 void HostThread::stream_wait(Rank& rank, const Instruction& instruction) {
   spend(instruction.lead);
   const double start = clock_;
   spend(instruction.cost);
-  const EventSlot latest = rank.latest(instruction.operand);
-  if (latest != EventPool::kNone) {  // CUDA: an event that was never recorded holds nothing up
-    rank.events().hold(latest);
-    put(rank, instruction.stream, latest);
-  }
+  const Recorded latest = rank.latest(instruction.operand);
+  Stream& stream = rank.streams()[instruction.stream];
+  EventPool& events = rank.events();
+  if (latest.was_queued()) {
+    events.hold(latest.slot());
+    put(rank, instruction.stream, latest.slot());
+  } else if (latest.happened_at_once() && stream.idle()) {
+    stream.wait_until(rank, instruction.stream, rank.occurrence_at_once(instruction.operand));
+  } else if (latest.happened_at_once()) {
+    const EventSlot slot = events.acquire(1);
+    (void)events.happen(slot, rank.occurrence_at_once(instruction.operand));
+    put(rank, instruction.stream, slot);
+  }  // else as in CUDA: an event that was never recorded holds nothing up
   show(rank, SpanKind::Runtime, start, 0, instruction.stream);
 }
 
@@ -247,10 +303,12 @@ void HostThread::begin_wait(Rank& rank, const Instruction& instruction) {
   wait_start_ = clock_;
   EventPool& events = rank.events();
   if (instruction.op == Opcode::WaitEvent) {
-    const EventSlot latest = rank.latest(instruction.operand);
-    if (latest != EventPool::kNone) {
-      events.hold(latest);
-      awaited_.push_back(latest);
+    const Recorded latest = rank.latest(instruction.operand);
+    if (latest.was_queued()) {
+      events.hold(latest.slot());
+      awaited_.push_back(latest.slot());
+    } else if (latest.happened_at_once()) {
+      wait_until(rank, rank.occurrence_at_once(instruction.operand));
     }
     return;
   }
@@ -258,10 +316,7 @@ void HostThread::begin_wait(Rank& rank, const Instruction& instruction) {
   const auto first = all ? std::uint8_t{0} : instruction.stream;
   const auto last = all ? static_cast<std::uint8_t>(rank.streams().size() - 1) : instruction.stream;
   for (std::uint8_t stream = first; !rank.streams().empty() && stream <= last; ++stream) {
-    const EventSlot slot = events.acquire(2);
-    events.expect_on(slot, stream);
-    awaited_.push_back(slot);
-    put(rank, stream, slot);
+    awaited_.push_back(queue_record(rank, stream));
   }
 }
 
@@ -276,15 +331,19 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
       events.wake_when_happened(slot, rank.actor_of_thread(self_));
       return Outcome::Stop;
     }
-    if (events.date(slot) > clock_) {
-      held_up(rank, events.date(slot), events.cause(slot));
-    }
+    wait_until(rank, events.occurrence(slot));
     events.release(slot);
     awaited_.pop_back();
   }
   spend(instruction.cost);
   show(rank, SpanKind::HostWait, wait_start_, 0, instruction.stream);
   return Outcome::Done;
+}
+
+void HostThread::wait_until(Rank& rank, const Occurrence& occurrence) {
+  if (occurrence.date > clock_) {
+    held_up(rank, occurrence.date, occurrence.cause);
+  }
 }
 
 void HostThread::held_up(Rank& rank, double until, const Cause& cause) {
@@ -346,9 +405,14 @@ void HostThread::begin_step(Rank& rank) {
 /// The first thread marks the end of the step on every stream.
 void HostThread::end_step(Rank& rank) {
   if (self_ == 0) {
-    for (std::size_t stream = 0; stream < rank.streams().size(); ++stream) {
-      rank.streams()[stream].push({clock_, StreamItem::kStepEnd, step_});
-      rank.wake_stream(static_cast<std::uint8_t>(stream));
+    for (std::size_t number = 0; number < rank.streams().size(); ++number) {
+      Stream& stream = rank.streams()[number];
+      if (rank.runs_at_once() && stream.idle()) {
+        stream.end_step(rank, step_);
+      } else {
+        stream.push({clock_, StreamItem::kStepEnd, step_, 0});
+        rank.wake_stream(static_cast<std::uint8_t>(number));
+      }
     }
   }
   double& end = rank.context().step_ends[step_];

@@ -4,11 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "base/jitter.hpp"
 #include "ops/program.hpp"
 #include "sim/event.hpp"
 #include "sim/rank_log.hpp"
 #include "sim/timeline.hpp"
+#include "sim/variation.hpp"
 
 namespace lockstep {
 
@@ -47,10 +47,13 @@ class HostThread {
   void close_range(Rank& rank);
   bool must_pause(Rank& rank, std::uint8_t stream);
   bool pauses(Rank& rank, std::uint8_t stream);
-  void issue_collective(Rank& rank, const Instruction& instruction);
-  void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket);
-  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions, Jitter::Row host_factors);
+  std::uint32_t issue_collective(Rank& rank, const Instruction& instruction);
+  void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket, std::uint32_t collective = 0);
+  bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                       const Variation::Row& variation);
   void spend(float seconds);
+  EventSlot queue_record(Rank& rank, std::uint8_t stream);
+  void wait_until(Rank& rank, const Occurrence& occurrence);
   void held_up(Rank& rank, double until, const Cause& cause);
   void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
   void add_span(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);

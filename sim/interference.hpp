@@ -13,6 +13,8 @@ struct Interference {
   double sm_share = 0;      ///< 0 <= share < 1
   double memory_share = 0;  ///< 0 <= share < 1
 
+  bool operator==(const Interference&) const = default;
+
   [[nodiscard]] double while_waiting() const { return 1 / (1 - sm_share); }
   [[nodiscard]] double while_transferring() const {
     return 1 / (1 - (memory_share > sm_share ? memory_share : sm_share));

@@ -10,20 +10,19 @@
 namespace lockstep {
 
 Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
-           RunContext& context, RankTiming timing)
+           RunContext& context, const RankTiming& timing)
     : number_{number},
       assignment_{&assignment},
       program_{&program},
       context_{&context},
-      timing_{timing},
+      timing_{&timing},
       streams_(program.program->streams.size()),
-      latest_(program.program->events, EventPool::kNone),
+      latest_(program.program->events),
       flags_(program.program->flags),
-      collective_numbers_(program.program->streams.size()),
       observed_{context.timeline != nullptr} {
   for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
-    if (program.most_queued[stream] <= timing.launch_queue) {
-      streams_[stream].never_fills();
+    if (program.most_queued[stream] > timing.launch_queue) {
+      streams_[stream].may_fill();
     }
   }
   for (std::size_t thread = 0; thread < program.program->threads.size(); ++thread) {
@@ -60,6 +59,18 @@ void Rank::run() {
     advance(static_cast<unsigned>(std::countr_zero(runnable_)));
   }
   sweep_activity();
+}
+
+void Rank::prefetch() const {
+  constexpr std::size_t kLine = 64;
+  const auto fetch = [](const void* object, std::size_t size) {
+    for (std::size_t at = 0; at < size; at += kLine) {
+      __builtin_prefetch(static_cast<const char*>(object) + at, 1);
+    }
+  };
+  fetch(threads_.data(), sizeof(HostThread));
+  fetch(streams_.data(), std::min<std::size_t>(streams_.size(), 2) * sizeof(Stream));
+  fetch(memberships_.data(), kLine);
 }
 
 void Rank::sweep_activity() {
@@ -171,7 +182,7 @@ void Rank::communication_ends(double now) {
 }
 
 void Rank::set_slowdown(double now) {
-  const Interference& interference = timing_.interference;
+  const Interference& interference = timing_->interference;
   const double slowdown = transferring_communication_ > 0 ? interference.while_transferring()
                           : waiting_communication_ > 0    ? interference.while_waiting()
                                                           : 1.0;

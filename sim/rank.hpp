@@ -25,6 +25,7 @@ struct RankTiming {
   std::uint32_t launch_queue = 1024;  ///< launches a stream holds that have not started
   int copy_engines = 1;               ///< per direction
   Interference interference;
+  bool operator==(const RankTiming&) const = default;
 };
 
 /// One rank: its host threads and streams (the actors), its events, and what it knows of the outside.
@@ -35,10 +36,13 @@ class Rank {
   static constexpr std::size_t kMostActors = 64;
 
   Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
-       RunContext& context, RankTiming timing);
+       RunContext& context, const RankTiming& timing);
 
   /// Lets actors run until none can go on without news from outside.
   void run();
+
+  /// Asks the processor for the memory that run() will touch first: with many ranks it is not in the caches.
+  void prefetch() const;
 
   /// One actor, as far as it can go.
   void advance(unsigned actor);
@@ -65,7 +69,7 @@ class Rank {
   [[nodiscard]] const RankAssignment& assignment() const { return *assignment_; }
   [[nodiscard]] const Program& program() const { return *program_->program; }
   [[nodiscard]] RunContext& context() { return *context_; }
-  [[nodiscard]] const RankTiming& timing() const { return timing_; }
+  [[nodiscard]] const RankTiming& timing() const { return *timing_; }
   [[nodiscard]] EventPool& events() { return events_; }
   [[nodiscard]] std::vector<Stream>& streams() { return streams_; }
   [[nodiscard]] const std::vector<Stream>& streams() const { return streams_; }
@@ -96,18 +100,24 @@ class Rank {
   [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
     return program_->kernels[kernel];
   }
+  [[nodiscard]] const double* kernel_seconds() const { return program_->kernel_seconds.data(); }
   /// What varies kernels and host work in one step.
-  [[nodiscard]] Jitter::Row kernel_factors(std::uint32_t step) const {
-    return context_->variation->kernel_row(number_, step);
+  [[nodiscard]] Variation::Row variation(std::uint32_t step) const {
+    return context_->variation->row(number_, step);
   }
-  [[nodiscard]] Jitter::Row host_factors(std::uint32_t step) const {
-    return context_->variation->host_row(number_, step);
+  /// Instructions of @p thread from @p instruction on that only launch compute kernels on one stream.
+  [[nodiscard]] std::uint32_t row(std::uint8_t thread, std::uint32_t instruction) const {
+    return program_->rows[thread][instruction];
   }
   [[nodiscard]] std::uint32_t next_correlation() { return ++correlation_; }
   void skip_correlations(std::uint32_t count) { correlation_ += count; }
 
-  /// The slot of the latest record of @p event; EventPool::kNone before the first.
-  [[nodiscard]] EventSlot& latest(std::uint32_t event) { return latest_[event]; }
+  /// The latest record of an event.
+  [[nodiscard]] Recorded& latest(std::uint32_t event) { return latest_[event]; }
+  /// When and why it happened; only if it did when it was issued.
+  [[nodiscard]] Occurrence occurrence_at_once(std::uint32_t event) const {
+    return {latest_[event].date(), log ? log->event_causes[event] : Cause{}};
+  }
 
   /// A host flag. Each thread that ever awaits it has all posts to itself, those that it has not taken yet.
   struct Flag {
@@ -135,10 +145,6 @@ class Rank {
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
   void join(std::vector<Membership> memberships) { memberships_ = std::move(memberships); }
-  /// Numbers of the collectives issued on a stream that have not begun.
-  [[nodiscard]] Ring<std::uint32_t>& collective_numbers(std::uint8_t stream) {
-    return collective_numbers_[stream];
-  }
 
   /// Communication kernels on this GPU, for interference.
   void communication_arrives(double now);
@@ -153,6 +159,10 @@ class Rank {
   /// Whether anyone wants to know more than totals: a timeline, a log or a meter. One test in the common
   /// case that nobody does.
   [[nodiscard]] bool is_observed() const { return observed_; }
+  /// Whether every single kernel and call matters: for a timeline, or the log of this step.
+  [[nodiscard]] bool is_watched(std::uint32_t step) const {
+    return observed_ && (context_->timeline != nullptr || (log && step == log->step));
+  }
   [[nodiscard]] bool is_stepped() const { return context_->stepped; }
   /// Whether a host thread may do a stream's work when the stream waits for nothing.
   [[nodiscard]] bool runs_at_once() const { return !context_->stepped && !context_->actors_in_simgrid; }
@@ -173,14 +183,13 @@ class Rank {
   const RankAssignment* assignment_;
   const CompiledProgram* program_;
   RunContext* context_;
-  RankTiming timing_;
+  const RankTiming* timing_;
   std::vector<Stream> streams_;
   std::vector<HostThread> threads_;
   EventPool events_;
-  std::vector<EventSlot> latest_;
+  std::vector<Recorded> latest_;  // by event
   std::vector<Flag> flags_;
-  std::vector<Membership> memberships_;                  // by Program::groups
-  std::vector<Ring<std::uint32_t>> collective_numbers_;  // by stream
+  std::vector<Membership> memberships_;  // by Program::groups
   std::uint64_t runnable_ = 0;
   bool observed_;
   std::uint32_t correlation_ = 0;

@@ -45,6 +45,7 @@ struct RankLog {
   RankLog(const Program& program, std::uint32_t recorded_step)
       : step{recorded_step},
         streams(program.streams.size()),
+        event_causes(program.events),
         thread_starts(program.threads.size()),
         waits(program.threads.size()) {
     for (const Program::Thread& thread : program.threads) {
@@ -53,8 +54,16 @@ struct RankLog {
   }
 
   static constexpr std::uint32_t kNoEntry = 0xffffffff;
+  /// A stream.
+  struct Lane {
+    std::vector<LogEntry> entries;
+    Cause raised_by;  ///< the event that moved the stream's clock since the latest entry
+    /// Index of the latest entry; kNoEntry before the first.
+    [[nodiscard]] std::uint32_t latest() const { return static_cast<std::uint32_t>(entries.size()) - 1; }
+  };
   std::uint32_t step;                                 ///< the step that is recorded
-  std::vector<std::vector<LogEntry>> streams;         ///< by stream
+  std::vector<Lane> streams;                          ///< by stream
+  std::vector<Cause> event_causes;                    ///< by event: of its latest record, if taken at once
   std::vector<std::vector<double>> instruction_ends;  ///< by thread and instruction
   std::vector<double> thread_starts;                  ///< by thread: when its step began
   std::vector<std::vector<HostWaitEntry>> waits;      ///< by thread, in order

@@ -24,13 +24,16 @@ class Ring {
     slots_[tail_++ & mask_] = value;
   }
 
-  void pop() { ++head_; }
+  void pop() { pop(1); }
 
-  // For loops: places from the front or behind the back, and then all of them at once.
+  // For loops: places from the front, and then all of them at once.
   [[nodiscard]] const T& ahead(std::uint32_t count) const { return slots_[(head_ + count) & mask_]; }
-  void pop(std::uint32_t count) { head_ += count; }
-  [[nodiscard]] T& behind(std::uint32_t count) { return slots_[(tail_ + count) & mask_]; }
-  void push_behind(std::uint32_t count) { tail_ += count; }  ///< at most capacity() - size()
+  void pop(std::uint32_t count) {
+    head_ += count;
+    if (head_ == tail_) {  // starts again in the same cache line
+      head_ = tail_ = 0;
+    }
+  }
 
   void grow() {
     const std::uint32_t larger = capacity() == 0 ? kLeast : 2 * capacity();

@@ -11,6 +11,7 @@ namespace lockstep {
 class Rank;
 class Communicator;
 struct CollectiveCall;
+struct StreamItem;
 
 /// A rank's place in one of its process groups.
 struct Membership {
@@ -27,7 +28,7 @@ class Surroundings {
   virtual Membership pair(Rank& rank, const CollectiveCall& call) = 0;
 
   /// The communication kernel at the head of a stream has reached the GPU at @p date.
-  virtual void arrive(Rank& rank, std::uint8_t stream, std::uint32_t number, double date) = 0;
+  virtual void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) = 0;
 
   /// A copy over PCIe (kernel @p kernel of the rank's program) is ready for a copy engine at @p date.
   virtual void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) = 0;

@@ -35,6 +35,17 @@ RankTiming timing_of(const SimulationInput& input, const SimulationOptions& opti
   return timing;
 }
 
+/// The place of @p timing among the latest of @p known, or a new one there: most ranks are like a neighbour.
+std::uint32_t index_of(const RankTiming& timing, std::vector<RankTiming>& known) {
+  constexpr std::ptrdiff_t kSearched = 16;
+  const auto first = known.end() - std::min(std::ssize(known), kSearched);
+  auto found = std::find(first, known.end(), timing);
+  if (found == known.end()) {
+    found = known.insert(found, timing);
+  }
+  return static_cast<std::uint32_t>(found - known.begin());
+}
+
 /// Programs are compiled once per GPU model that runs them.
 void compile_programs(const SimulationInput& input, ExecutorSpec& spec) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
@@ -70,7 +81,7 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   compile_programs(input, spec);
   const std::size_t ranks = input.job->ranks.size();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    spec.timing.push_back(timing_of(input, options, rank));
+    spec.timing_of_rank.push_back(index_of(timing_of(input, options, rank), spec.timings));
   }
   const std::size_t metered = std::min<std::size_t>(ranks, options.metered_ranks);
   for (std::size_t i = 0; i < metered; ++i) {

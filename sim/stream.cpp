@@ -23,43 +23,13 @@ TimelineSpan span_of(const Rank& rank, std::uint8_t stream, const StreamItem& it
 
 }  // namespace
 
-/// The launches that have not started at @p clock hold their places; the oldest gives way first.
-bool Stream::make_room(double& clock, std::uint32_t depth) {
-  forget_started(clock);
-  while (unstarted_ >= depth) {
-    if (starts_.empty()) {
-      return false;
-    }
-    clock = std::max(clock, starts_.front());
-    starts_.pop();
-    --unstarted_;
-  }
-  return true;
-}
-
-void Stream::forget_started(double clock) {
-  while (!starts_.empty() && starts_.front() <= clock) {
-    starts_.pop();
-    --unstarted_;
-  }
-}
-
-std::uint32_t Stream::room_for_starts(double clock, std::uint32_t depth) {
-  if (2 * starts_.size() >= starts_.capacity()) {
-    forget_started(clock);
-    if (2 * starts_.size() >= starts_.capacity()) {
-      starts_.grow();
-    }
-  }
-  return std::min(starts_.capacity() - starts_.size(), depth - std::min(depth, unstarted_));
-}
-
 /// The compute kernels at the head of the queue, as launch() would run each, with the state in registers.
-/// Nobody observes or steps. @return whether there was one
-bool Stream::run_in_a_row(const Rank& rank) {
+/// Nobody watches or steps. @return whether there was one
+bool Stream::run_in_a_row(Rank& rank, std::uint8_t self) {
   const RankTiming timing = rank.timing();
-  const Jitter::Row factors = rank.kernel_factors(step_);
-  const std::uint32_t most = std::min(queue_.size(), starts_in_a_row(host_clock_, ~0U));
+  const Variation::Row factors = rank.variation(step_);
+  ActivityMeter* const meter = rank.activity.get();
+  const std::uint32_t most = launches_ == 0 ? 0 : queue_.size();
   StreamProgress progress = progress_;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
@@ -69,13 +39,18 @@ bool Stream::run_in_a_row(const Rank& rank) {
       break;
     }
     const double start = std::max(progress.clock + timing.kernel_gap, item.issue + timing.launch_to_start);
-    progress.compute_kernel(start,
-                            start + kernel->seconds * (timing.gpu_factor * factors.factor(item.where)));
-    start_in_a_row(count) = start;
+    const double end =
+        start + kernel->seconds * (timing.gpu_factor * factors.kernel(factors.draw(item.where)));
+    progress.compute_kernel(start, end);
+    if (meter != nullptr) {
+      meter->compute(self, start, end);
+    }
+    if (launch_queue_) {
+      launch_queue_->starts_at(start);
+    }
   }
   queue_.pop(count);
-  started_in_a_row(count, progress);
-  unstarted_ -= can_fill_ ? count : 0;  // they were counted when they were queued
+  launched_in_a_row(count, progress);
   return count > 0;
 }
 
@@ -84,7 +59,7 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
-  const bool in_a_row = !rank.is_observed() && !rank.is_stepped();
+  const bool in_a_row = !rank.is_watched(step_) && !rank.is_stepped();
   while (state_ == State::Ready && !queue_.empty()) {
     const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
@@ -95,7 +70,7 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     const Instruction& instruction = rank.instruction_of(item);
     switch (instruction.op) {
       case Opcode::Launch:
-        if (!in_a_row || !run_in_a_row(rank)) {
+        if (!in_a_row || !run_in_a_row(rank, self)) {
           launch(rank, self, item, instruction);
         }
         break;
@@ -117,11 +92,14 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
   }
 }
 
-void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
+Occurrence Stream::reach_record(Rank& rank, std::uint8_t self, const StreamItem& item) {
   const bool by_host = item.issue > progress_.clock;
   progress_.clock = std::max(progress_.clock, item.issue);
-  rank.wake_all(
-      rank.events().happen(item.ticket, progress_.clock, cause_of_record(rank, self, item, by_host)));
+  return {progress_.clock, cause_of_record(rank, self, item, by_host)};
+}
+
+void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
+  rank.wake_all(rank.events().happen(item.ticket, reach_record(rank, self, item)));
   rank.events().release(item.ticket);
 }
 
@@ -134,7 +112,9 @@ Cause Stream::cause_of_record(const Rank& rank, std::uint8_t self, const StreamI
   if (by_host) {
     return {Cause::Kind::Host, item.thread(), item.instruction()};
   }
-  return raised_by_.kind != Cause::Kind::None ? raised_by_ : Cause{Cause::Kind::Stream, self, entries_ - 1};
+  const RankLog::Lane& lane = rank.log->streams[self];
+  return lane.raised_by.kind != Cause::Kind::None ? lane.raised_by
+                                                  : Cause{Cause::Kind::Stream, self, lane.latest()};
 }
 
 bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
@@ -144,12 +124,16 @@ bool Stream::wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot) {
     state_ = State::AwaitsEvent;
     return false;
   }
-  if (rank.log && events.date(slot) > progress_.clock) {
-    raised_by_ = events.cause(slot);
-  }
-  progress_.clock = std::max(progress_.clock, events.date(slot));
+  wait_until(rank, self, events.occurrence(slot));
   events.release(slot);
   return true;
+}
+
+void Stream::wait_until(Rank& rank, std::uint8_t self, const Occurrence& occurrence) {
+  if (rank.log && occurrence.date > progress_.clock) {
+    rank.log->streams[self].raised_by = occurrence.cause;
+  }
+  progress_.clock = std::max(progress_.clock, occurrence.date);
 }
 
 /// Stepped mode: work may only begin when its time has come, because what overlaps with it is not known
@@ -176,13 +160,9 @@ inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item)
     log_start(rank, self, item);
   }
   ++launches_;
-  if (!can_fill_) {
-    return;
+  if (launch_queue_) {
+    launch_queue_->starts_at(start_);
   }
-  if (starts_.size() == starts_.capacity()) {
-    forget_started(host_clock_);  // now and then, and before the ring grows
-  }
-  starts_.push(start_);
 }
 
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
@@ -192,7 +172,7 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
   }
   begin(rank, self, item);
   if (instruction.op == Opcode::Collective) {
-    begin_collective(rank, self);
+    begin_collective(rank, self, item);
     return;
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
@@ -201,7 +181,8 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
     begin_copy(rank, self, kernel);
     return;
   }
-  const double factor = rank.timing().gpu_factor * rank.kernel_factors(step_).factor(item.where);
+  const Variation::Row factors = rank.variation(step_);
+  const double factor = rank.timing().gpu_factor * factors.kernel(factors.draw(item.where));
   if (rank.is_stepped()) {
     begin_compute(rank, self, timing.seconds * factor);
     return;
@@ -210,13 +191,10 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
   queue_.pop();
 }
 
-void Stream::begin_collective(Rank& rank, std::uint8_t self) {
+void Stream::begin_collective(Rank& rank, std::uint8_t self, const StreamItem& item) {
   state_ = State::InCollective;
-  auto& numbers = rank.collective_numbers(self);
-  const std::uint32_t number = numbers.front();
-  numbers.pop();
   rank.communication_arrives(start_);
-  rank.context().surroundings->arrive(rank, self, number, start_);
+  rank.context().surroundings->arrive(rank, self, item, start_);
 }
 
 void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
@@ -228,19 +206,19 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
+  RankLog::Lane& lane = rank.log->streams[self];
   LogEntry entry;
   entry.start = start_;
   entry.where = item.where;
   if (start_ == item.issue + rank.timing().launch_to_start) {
     entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
-  } else if (raised_by_.kind != Cause::Kind::None) {
-    entry.cause = raised_by_;
-  } else if (entries_ > 0) {
-    entry.cause = {Cause::Kind::Previous, self, entries_ - 1};
+  } else if (lane.raised_by.kind != Cause::Kind::None) {
+    entry.cause = lane.raised_by;
+  } else if (!lane.entries.empty()) {
+    entry.cause = {Cause::Kind::Previous, self, lane.latest()};
   }
-  raised_by_ = {};
-  rank.log->streams[self].push_back(entry);
-  ++entries_;
+  lane.raised_by = {};
+  lane.entries.push_back(entry);
 }
 
 /// Stepped mode: the kernel ends when its time has come.
@@ -268,7 +246,7 @@ void Stream::note_compute(Rank& rank, std::uint8_t self, const StreamItem& item,
     timeline->add(span);
   }
   if (rank.log && step_ == rank.log->step) {
-    rank.log->streams[self].back().end = end;
+    rank.log->streams[self].entries.back().end = end;
   }
 }
 
@@ -330,7 +308,7 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
     timeline->add(span);
   }
   if (rank.log && step_ == rank.log->step) {
-    LogEntry& entry = rank.log->streams[self].back();
+    LogEntry& entry = rank.log->streams[self].entries.back();
     entry.end = end;
     entry.met = encounter.met;
     entry.last_rank = encounter.last_rank;

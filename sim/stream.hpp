@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 #include "sim/event.hpp"
+#include "sim/launch_queue.hpp"
 #include "sim/rank_log.hpp"
 #include "sim/ring.hpp"
 
@@ -20,6 +22,7 @@ struct StreamItem {
   double issue = 0;  ///< when the call returned on the host, s
   std::uint32_t where = 0;
   std::uint32_t ticket = 0;
+  std::uint32_t collective = 0;  ///< the how-manieth of its communicator
 
   static constexpr std::uint32_t kStepEnd = 0xffffffff;
   static constexpr unsigned kThreadShift = 28;  ///< upper bits of `where`: thread; lower: instruction
@@ -27,12 +30,16 @@ struct StreamItem {
   [[nodiscard]] std::uint32_t instruction() const { return where & ((1U << kThreadShift) - 1); }
 };
 
-/// Seconds a stream spent in each kind of work, over all steps.
-struct StreamTotals {
-  double compute = 0;
+/// Seconds that work other than compute kernels took on a stream, over all steps.
+struct TransferTotals {
   double copy = 0;
   double waiting = 0;   ///< communication kernels until all members had arrived
   double transfer = 0;  ///< communication kernels from then on
+};
+
+/// Seconds a stream spent in each kind of work, over all steps.
+struct StreamTotals : TransferTotals {
+  double compute = 0;
 };
 
 /// How the members of a collective came together, or a copy and its engine.
@@ -65,7 +72,7 @@ struct StreamProgress {
 /// An in-order queue of GPU work (cudaStream_t) as an actor with a local clock: it runs ahead of global time
 /// as long as the beginning of its next item is known, and stops at an event that has not happened, a
 /// collective or a copy.
-class Stream {
+class alignas(64) Stream {  // two cache lines
  public:
   /// Goes on as far as possible.
   void advance(Rank& rank, std::uint8_t self);
@@ -86,44 +93,25 @@ class Stream {
     return was_empty;
   }
 
-  /// Its program cannot fill its launch queue, so that nobody needs to know when launches have started.
-  void never_fills() {
-    can_fill_ = false;
-    starts_.grow();
-  }
+  /// Its program may fill its launch queue: threads need to know when launches have started.
+  void may_fill() { launch_queue_ = std::make_unique<LaunchQueue>(); }
+  /// Null: it cannot fill.
+  [[nodiscard]] LaunchQueue* launch_queue() { return launch_queue_.get(); }
 
-  /// Counts a launch in, advancing @p clock to the moment when the launch queue has room.
-  /// False: that moment is not known yet.
-  bool admit(double& clock, std::uint32_t depth) {
-    if (!can_fill_) {
-      return true;
-    }
-    host_clock_ = clock;
-    if (unstarted_ >= depth && !make_room(clock, depth)) {
-      return false;
-    }
-    ++unstarted_;
-    return true;
-  }
+  // For a thread that does the work of an idle stream itself.
 
-  // For a thread that does the work of an idle stream itself (HostThread::launch_in_a_row).
+  /// A record that the stream takes at once.
+  Occurrence record_at_once(Rank& rank, std::uint8_t self, double issue, std::uint32_t where) {
+    return reach_record(rank, self, {issue, where, 0, 0});
+  }
+  /// A wait for an event that has happened.
+  void wait_until(Rank& rank, std::uint8_t self, const Occurrence& occurrence);
+  void end_step(Rank& rank, std::uint32_t step);
+
   [[nodiscard]] const StreamProgress& progress() const { return progress_; }
-  /// How many launches may start one after the other from now on; 0: the first one of all, or no room.
-  [[nodiscard]] std::uint32_t starts_in_a_row(double clock, std::uint32_t depth) {
-    if (launches_ == 0) {
-      return 0;
-    }
-    return can_fill_ ? room_for_starts(clock, depth) : ~0U;
-  }
-  /// Where the start of the @p number th of them goes (nowhere in particular if the queue cannot fill).
-  [[nodiscard]] double& start_in_a_row(std::uint32_t number) { return starts_.behind(number); }
-  void started_in_a_row(std::uint32_t count, const StreamProgress& progress) {
+  void launched_in_a_row(std::uint32_t count, const StreamProgress& progress) {
     launches_ += count;
     progress_ = progress;
-    if (can_fill_) {
-      starts_.push_behind(count);
-      unstarted_ += count;
-    }
   }
 
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
@@ -132,10 +120,7 @@ class Stream {
   [[nodiscard]] std::uint32_t step() const { return step_; }
   [[nodiscard]] double clock() const { return progress_.clock; }
   [[nodiscard]] double begun() const { return start_; }
-  [[nodiscard]] std::uint32_t logged() const { return entries_; }
-  [[nodiscard]] StreamTotals totals() const {
-    return {progress_.compute, totals_.copy, totals_.waiting, totals_.transfer};
-  }
+  [[nodiscard]] StreamTotals totals() const { return {totals_, progress_.compute}; }
   [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
 
@@ -148,42 +133,33 @@ class Stream {
 
  private:
   [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
-  bool run_in_a_row(const Rank& rank);
+  bool run_in_a_row(Rank& rank, std::uint8_t self);
   void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
   void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
-  void begin_collective(Rank& rank, std::uint8_t self);
+  void begin_collective(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel);
   void begin_compute(Rank& rank, std::uint8_t self, double seconds);
   void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
+  Occurrence reach_record(Rank& rank, std::uint8_t self, const StreamItem& item);
   void record(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);
   [[nodiscard]] Cause cause_of_record(const Rank& rank, std::uint8_t self, const StreamItem& item,
                                       bool by_host) const;
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
   void log_start(Rank& rank, std::uint8_t self, const StreamItem& item);
-  std::uint32_t room_for_starts(double clock, std::uint32_t depth);
-  bool make_room(double& clock, std::uint32_t depth);
-  void forget_started(double clock);
-  void end_step(Rank& rank, std::uint32_t step);
 
-  // What every kernel touches comes first: two cache lines.
   StreamProgress progress_;
   Ring<StreamItem> queue_;
-  Ring<double> starts_;    // of launches that the host may not know to have started
-  double start_ = 0;       // of the item at the head, once it has begun
-  double host_clock_ = 0;  // when a thread launched last
+  std::unique_ptr<LaunchQueue> launch_queue_;
+  double start_ = 0;  // of the item at the head, once it has begun
   std::uint64_t launches_ = 0;
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
-  std::uint32_t unstarted_ = 0;  // launches queued, and those in starts_
+  TransferTotals totals_;
+  double due_ = -1;  // stepped mode: the date of the latest call_at()
   std::uint32_t step_ = 0;
   State state_ = State::Ready;
-  bool can_fill_ = true;       // its launch queue
-  StreamTotals totals_;        // but for `compute`
-  std::uint32_t entries_ = 0;  // in the log
-  double due_ = -1;            // stepped mode: the date of the latest call_at()
-  Cause raised_by_;            // the event that moved the clock last
 };
 
 }  // namespace lockstep

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "base/jitter.hpp"
+#include "base/random.hpp"
 
 namespace lockstep {
 
@@ -13,37 +13,45 @@ namespace lockstep {
 class Variation {
  public:
   Variation() = default;
-  Variation(std::optional<Jitter> kernels, std::optional<Jitter> host)
-      : kernels_{std::move(kernels).value_or(none())}, host_{std::move(host).value_or(none())} {
+  Variation(Jitter kernels, Jitter host, const Random& random)
+      : kernels_{std::move(kernels)}, host_{std::move(host)}, random_{random} {
     host_.share_table(kernels_);
   }
 
-  /// Factor on a kernel's duration; @p where as in StreamItem.
-  [[nodiscard]] double kernel(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
-    return kernel_row(rank, step).factor(where);
-  }
-  /// Factor on an instruction's host time.
-  [[nodiscard]] double host(std::uint32_t rank, std::uint32_t step, std::uint32_t where) const {
-    return host_row(rank, step).factor(where);
-  }
+  /// Of one rank in one step, by StreamItem::where. One random number an instruction serves both factors.
+  class Row {
+   public:
+    [[nodiscard]] std::uint64_t draw(std::uint32_t where) const { return varies_ ? random_.bits(where) : 0; }
+    /// On the kernel's duration.
+    [[nodiscard]] double kernel(std::uint64_t draw) const {
+      return kernels_.factor(static_cast<std::uint32_t>(draw >> 32U));
+    }
+    /// On the instruction's host time.
+    [[nodiscard]] double host(std::uint64_t draw) const {
+      return host_.factor(static_cast<std::uint32_t>(draw));
+    }
 
-  /// The factors on kernels' durations of one rank in one step, by StreamItem::where.
-  [[nodiscard]] Jitter::Row kernel_row(std::uint32_t rank, std::uint32_t step) const {
-    return kernels_.from(first(rank, step));
-  }
-
-  /// On instructions' host times, likewise.
-  [[nodiscard]] Jitter::Row host_row(std::uint32_t rank, std::uint32_t step) const {
-    return host_.from(first(rank, step));
+   private:
+    friend class Variation;
+    Row(const Variation& variation, std::uint64_t first)
+        : kernels_{variation.kernels_.view()},
+          host_{variation.host_.view()},
+          random_{variation.random_.from(first)},
+          varies_{variation.kernels_.varies() || variation.host_.varies()} {}
+    Jitter::View kernels_;
+    Jitter::View host_;
+    Random random_;
+    bool varies_;
+  };
+  [[nodiscard]] Row row(std::uint32_t rank, std::uint32_t step) const {
+    const std::uint64_t first = (std::uint64_t{rank} << 32U) + step * 0x9e3779b97f4a7c15ULL;
+    return {*this, first};
   }
 
  private:
-  static Jitter none() { return Jitter{JitterSpec{}, Random{0, "none"}}; }
-  static std::uint64_t first(std::uint32_t rank, std::uint32_t step) {
-    return (std::uint64_t{rank} << 32U) + step * 0x9e3779b97f4a7c15ULL;
-  }
-  Jitter kernels_ = none();
-  Jitter host_ = none();
+  Jitter kernels_;
+  Jitter host_;
+  Random random_{0, "variation"};
 };
 
 }  // namespace lockstep

@@ -87,7 +87,7 @@ inline SimulationInput input_for(const Job& job, const Fabric& fabric, PlanColle
 /// Lognormal jitter of the given coefficient of variation on kernels and host work.
 inline Variation jitter(double variation) {
   const JitterSpec spec{Distribution::Lognormal, variation};
-  return {Jitter{spec, Random{1, "kernels"}}, Jitter{spec, Random{1, "host"}}};
+  return {Jitter{spec}, Jitter{spec}, Random{1, "variation"}};
 }
 
 }  // namespace lockstep::testing

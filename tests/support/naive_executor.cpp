@@ -106,8 +106,8 @@ class NaiveExecutor {
 
   void execute(Worker& worker, Item& item, double& clock, std::vector<std::size_t>& awaited) {
     const Instruction& instruction = *item.instruction;
-    const double factor = factor_of(input_.host_factor, worker.number) *
-                          input_.variation.host(worker.number, item.step, item.where);
+    const Variation::Row row = input_.variation.row(worker.number, item.step);
+    const double factor = factor_of(input_.host_factor, worker.number) * row.host(row.draw(item.where));
     const auto spend = [&](float seconds) {
       clock += static_cast<double>(seconds) * factor;
       sleep_until(clock);
@@ -263,8 +263,8 @@ class NaiveExecutor {
     if (copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice) {
       throw std::invalid_argument("the naive executor knows no copies over PCIe");
     }
-    const double factor = factor_of(input_.gpu_factor, worker.number) *
-                          input_.variation.kernel(worker.number, item.step, item.where);
+    const Variation::Row row = input_.variation.row(worker.number, item.step);
+    const double factor = factor_of(input_.gpu_factor, worker.number) * row.kernel(row.draw(item.where));
     const double alone = model_for(call).predict(call, gpu(worker)).duration.in_base_units();
     const double end = lane.clock + alone * factor;
     sleep_until(end);

@@ -79,7 +79,7 @@ TEST_F(ContendedJob, JitterFollowsFromItsSeedAlone) {
   EXPECT_EQ(agreement_of(once), agreement_of(again));
   auto other = input(0.1);
   const JitterSpec spec{Distribution::Lognormal, 0.1};
-  other.variation = {Jitter{spec, Random{2, "kernels"}}, Jitter{spec, Random{2, "host"}}};
+  other.variation = {Jitter{spec}, Jitter{spec}, Random{2, "variation"}};
   EXPECT_NE(simulate(other, options_for(EngineMode::Bare), nullptr).fingerprint, once.fingerprint);
 }
 

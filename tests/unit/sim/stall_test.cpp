@@ -141,7 +141,7 @@ TEST_F(Stalled, GroupsWaitForEachOtherOnOneStream) {
 
 /// The chain goes from the stream that waits for an event to the stream on which it would happen.
 TEST_F(Stalled, EventNeverHappens) {
-  expect({script().all_reduce(1, 0, Bytes{4e6}).record(1, 0).stream_wait(0, 0).launch(0, 1),
+  expect({script().all_reduce(1, 0, Bytes{4e6}).record(1, 0).stream_wait(0, 0).launch(0, 1).post(0),
           script().launch(0, 5)},
          kStalled +
              "\n  rank0.a waits for an event"
