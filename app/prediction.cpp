@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -11,12 +12,13 @@
 #include "base/yaml_reader.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
+#include "traces/chakra/chakra_job.hpp"
 
 namespace lockstep {
 namespace {
 
-/// Where a key of the scenario stands, or the nearest mapping around it that the file has.
-SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
+/// A key of the scenario, or the nearest mapping around it that the file has.
+const YamlNode& node_at(const YamlDocument& document, const std::string& key_path) {
   const YamlNode* node = &document.root();
   std::stringstream keys{key_path};
   for (std::string key; std::getline(keys, key, '.');) {
@@ -26,7 +28,11 @@ SourceLocation location_of(const YamlDocument& document, const std::string& key_
     }
     node = &entry->value;
   }
-  return node->at;
+  return *node;
+}
+
+SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
+  return node_at(document, key_path).at;
 }
 
 /// A message of a layer that knows no files, at the key of the scenario that it is about.
@@ -104,6 +110,53 @@ void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
   }
 }
 
+/// A trace brings its durations, gaps and steps: keys that only a workload heeds are not passed over.
+void reject_keys_of_workloads(const YamlDocument& document) {
+  std::vector<Problem> problems;
+  for (const YamlEntry& entry : document.root().entries) {
+    if (entry.key == "parallelism" || entry.key == "host" || entry.key == "steps") {
+      problems.push_back(
+          {entry.at, fmt::format("'{}' says how a workload is run; of a trace, 'trace.ranks' and "
+                                 "'trace.repeats' can be said",
+                                 entry.key)});
+    }
+  }
+  if (!problems.empty()) {
+    throw InputError{std::move(problems)};
+  }
+}
+
+/// The folder of the file in which @p key_path stands; of a value from the command line, the current one.
+std::filesystem::path folder_of(const YamlDocument& document, const std::string& key_path) {
+  const std::string& file = location_of(document, key_path).file;
+  return document.covers(file) ? std::filesystem::path{file}.parent_path() : std::filesystem::path{};
+}
+
+/// What lies between two kernels is in a trace's durations.
+void take_gaps_out(Gpus& gpus) {
+  for (GpuSpec& gpu : gpus.models) {
+    gpu.launch_to_start = Seconds{0};
+    gpu.kernel_gap = Seconds{0};
+  }
+}
+
+Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
+             const HostOverheads& host, const Gpus& gpus) {
+  if (scenario.trace) {
+    return at_key(document, "trace", [&] {
+      return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus());
+    });
+  }
+  std::vector<Bytes> memory;
+  for (const std::uint32_t model : gpus.of_rank) {
+    memory.push_back(gpus.models[model].memory);
+  }
+  Job job = at_key(document, "workload",
+                   [&] { return make_job(*scenario.workload, scenario.parallelism, fabric, host, memory); });
+  job.steps = scenario.steps;
+  return job;
+}
+
 /// Asks every kernel model once: a GPU that cannot do what it is asked for says so before anything is
 /// simulated.
 void check_kernels(const Job& job, const Gpus& gpus) {
@@ -133,13 +186,11 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
                : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, first)),
                                               configs);
   });
-  std::vector<Bytes> memory;
-  for (const std::uint32_t model : gpus.of_rank) {
-    memory.push_back(gpus.models[model].memory);
+  if (scenario.trace) {
+    reject_keys_of_workloads(document);
+    take_gaps_out(gpus);
   }
-  Job job = at_key(document, "workload",
-                   [&] { return make_job(scenario.workload, scenario.parallelism, fabric, host, memory); });
-  job.steps = scenario.steps;
+  Job job = make_job(document, scenario, fabric, host, gpus);
   check(job);
   at_key(document, "vary.slow_ranks", [&] {
     check_slow_ranks(scenario, job.ranks.size());
@@ -180,6 +231,10 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
   options.stepped = scenario.engine == ScenarioEngine::Stepped;
   options.interference = scenario.interference;
+  if (scenario.trace) {
+    options.launch_queue =
+        std::numeric_limits<std::uint32_t>::max();  // launches of a trace wait for nothing else
+  }
   options.network = scenario.network == ScenarioNetwork::Flows   ? NetworkMode::Flows
                     : scenario.network == ScenarioNetwork::Alone ? NetworkMode::Alone
                                                                  : NetworkMode::Shared;

@@ -18,6 +18,7 @@
 #include "topology/cluster_spec.hpp"
 #include "topology/degrade.hpp"
 #include "topology/gpu_spec.hpp"
+#include "traces/chakra/chakra_spec.hpp"
 
 namespace lockstep {
 
@@ -91,7 +92,8 @@ struct ScenarioSpec {
   Named<ClusterSpec> cluster;
   std::optional<Named<GpuSpec>> gpu;
   std::optional<Named<HostOverheads>> host;
-  WorkloadSpec workload;
+  std::optional<WorkloadSpec> workload;
+  std::optional<ChakraSpec> trace;
   ParallelismSpec parallelism;
   CollectiveSettings collectives;
   int steps = 3;
@@ -107,7 +109,8 @@ struct ScenarioSpec {
     key.optional("gpu", scenario.gpu, std::nullopt, "one GPU model for all, in place of the cluster's");
     key.optional("host", scenario.host, std::nullopt,
                  "host overheads (configs/hosts); left out: those measured with the GPU's generation");
-    key.required("workload", scenario.workload, "what is trained");
+    key.optional("workload", scenario.workload, std::nullopt, "what is trained; or a trace");
+    key.optional("trace", scenario.trace, std::nullopt, "execution traces to simulate; or a workload");
     key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
     key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
     key.optional("steps", scenario.steps, 3, "training steps to simulate");

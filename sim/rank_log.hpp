@@ -48,8 +48,17 @@ struct RankLog {
         event_causes(program.events),
         thread_starts(program.threads.size()),
         waits(program.threads.size()) {
+    std::vector<std::size_t> launches(streams.size(), 0);
     for (const Program::Thread& thread : program.threads) {
       instruction_ends.emplace_back(thread.instructions.size());
+      for (const Instruction& instruction : thread.instructions) {
+        if (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) {
+          ++launches[instruction.stream];
+        }
+      }
+    }
+    for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+      streams[stream].entries.reserve(launches[stream]);
     }
   }
 
