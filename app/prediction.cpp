@@ -10,6 +10,7 @@
 
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
 #include "traces/chakra/chakra_job.hpp"
@@ -110,17 +111,22 @@ void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
   }
 }
 
-/// A trace brings its durations, gaps and steps: keys that only a workload heeds are not passed over.
-void reject_keys_of_workloads(const YamlDocument& document) {
+/// A trace brings its durations and gaps: what only a workload heeds is not passed over, unless it says what
+/// holds anyway (as effective.yaml does).
+void reject_keys_of_workloads(const ScenarioSpec& scenario, const YamlDocument& document) {
+  const ScenarioSpec usual;
   std::vector<Problem> problems;
-  for (const YamlEntry& entry : document.root().entries) {
-    if (entry.key == "parallelism" || entry.key == "host" || entry.key == "steps") {
-      problems.push_back(
-          {entry.at, fmt::format("'{}' says how a workload is run; of a trace, 'trace.ranks' and "
-                                 "'trace.repeats' can be said",
-                                 entry.key)});
+  const auto expect = [&](const char* key, bool is_usual) {
+    if (!is_usual) {
+      problems.push_back({location_of(document, key),
+                          fmt::format("'{}' says how a workload is run; of a trace, 'trace.ranks' and "
+                                      "'trace.repeats' can be said",
+                                      key)});
     }
-  }
+  };
+  expect("host", !scenario.host);
+  expect("parallelism", scenario.parallelism == usual.parallelism);
+  expect("steps", scenario.steps == usual.steps);
   if (!problems.empty()) {
     throw InputError{std::move(problems)};
   }
@@ -187,7 +193,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
                                               configs);
   });
   if (scenario.trace) {
-    reject_keys_of_workloads(document);
+    reject_keys_of_workloads(scenario, document);
     take_gaps_out(gpus);
   }
   Job job = make_job(document, scenario, fabric, host, gpus);
@@ -242,6 +248,21 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
 }
 
 }  // namespace
+
+YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
+  const auto trace = read_document<ScenarioSpec>(document, configs).trace;
+  const auto in_full = [&](const std::string& key, const std::string& name) {
+    const auto path = std::filesystem::absolute(folder_of(document, key) / name);
+    document.set(key, quoted_if_needed(path.string()));
+  };
+  if (trace) {
+    in_full("trace.chakra", trace->chakra);
+  }
+  if (trace && trace->groups) {
+    in_full("trace.groups", *trace->groups);
+  }
+  return document;
+}
 
 SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};

@@ -143,7 +143,8 @@ int run_command(const RunOptions& options) {
   const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
   progress.say("writing results");
   const std::string metrics = metrics_json(setting, result);
-  write_whole_file(folder / "effective.yaml", effective_text<ScenarioSpec>(document, configs));
+  write_whole_file(folder / "effective.yaml",
+                   effective_text<ScenarioSpec>(portable(document, configs), configs));
   write_whole_file(folder / "metrics.json", metrics);
   if (timeline) {
     timeline->finish();

@@ -32,6 +32,7 @@ struct EmbeddingPlanSpec {
       throw FieldError{"memory_share", "'memory_share' is a fraction above 0, at most 1"};
     }
   }
+  bool operator==(const EmbeddingPlanSpec&) const = default;
 };
 
 /// What is done with dense parameters.
@@ -71,6 +72,7 @@ struct ParallelismSpec {
   }
 
   [[nodiscard]] BucketLimits buckets() const { return {.first = first_bucket, .others = bucket}; }
+  bool operator==(const ParallelismSpec&) const = default;
 };
 
 }  // namespace lockstep

@@ -33,7 +33,7 @@ class OrderCheck {
     const std::vector<std::uint32_t> mine = nodes(other);
     if (theirs.size() != mine.size()) {
       reject(group, first, other,
-             fmt::format("rank {} calls {} collectives, rank {} ({}) calls {}", other.rank, mine.size(),
+             fmt::format("rank {} calls {} of its collectives, rank {} ({}) {}", other.rank, mine.size(),
                          first.rank, files_.path(first.rank).string(), theirs.size()));
     }
     for (std::size_t i = 0; i < mine.size(); ++i) {

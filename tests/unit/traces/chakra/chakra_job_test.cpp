@@ -223,11 +223,11 @@ TEST_F(ChakraJobTest, RejectsRanksThatDisagree) {
   other.all_reduce({}, 16);
   write(0, two);
   write(1, one);
-  expect_rejected(2, "group 'world': rank 1 calls 1 collectives, rank 0");
+  expect_rejected(2, "group 'world': rank 1 calls 1 of its collectives, rank 0");
   write(1, other);
   expect_rejected(2, "collective 2 of rank 1 is all_reduce of 16 B (node 1), of rank 0");
   write(1, two_kernels(1, 1));
-  expect_rejected(2, "rank 1 calls 0 collectives");
+  expect_rejected(2, "rank 1 calls 0 of its collectives");
 }
 
 TEST_F(ChakraJobTest, RejectsMissingAndEmptyTraces) {
