@@ -13,6 +13,7 @@
 #include "base/yaml_text.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
+#include "topology/failure.hpp"
 #include "traces/chakra/chakra_job.hpp"
 
 namespace lockstep {
@@ -182,6 +183,9 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   Fabric fabric = at_key(document, "cluster", [&] { return build_cluster(*scenario.cluster); });
   if (!scenario.vary.links.empty()) {
     fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
+  }
+  if (!scenario.vary.failed.empty()) {
+    fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
   }
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
   const GpuSpec& first = gpus.models.front();

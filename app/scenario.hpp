@@ -63,6 +63,7 @@ struct VariationSpec {
   JitterSpec host;
   std::vector<SlowRank> slow_ranks;
   std::vector<LinkFault> links;
+  std::vector<std::string> failed;
 
   template <class Visitor>
   static void describe(Visitor& key, VariationSpec& vary) {
@@ -71,6 +72,8 @@ struct VariationSpec {
     key.optional("host", vary.host, JitterSpec{}, "of host times, e.g. lognormal 0.3");
     key.optional("slow_ranks", vary.slow_ranks, {}, "stragglers");
     key.optional("links", vary.links, {}, "degraded links");
+    key.optional("failed", vary.failed, {},
+                 "names or patterns of links, NICs and switches that have failed: traffic goes around them");
   }
 };
 
@@ -114,7 +117,7 @@ struct ScenarioSpec {
     key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
     key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
     key.optional("steps", scenario.steps, 3, "training steps to simulate");
-    key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded links");
+    key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded and failed links");
     key.optional("interference", scenario.interference, false,
                  "collectives slow down kernels on the same GPU; implies the stepped engine");
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");

@@ -103,10 +103,9 @@ void read_value(WireReader& message, WireReader::Field field, Attribute& attribu
   }
 }
 
-/// The name comes first, or the value has to be read to get at it.
-Attribute read_attribute(std::string_view bytes) {
+/// @param attribute empty. The name mostly comes first: then what does not matter is not read on
+void read_attribute(std::string_view bytes, Attribute& attribute) {
   WireReader message{bytes};
-  Attribute attribute;
   while (!message.done()) {
     const WireReader::Field field = message.field();
     if (field.number == 1) {
@@ -114,13 +113,12 @@ Attribute read_attribute(std::string_view bytes) {
       attribute.name = message.bytes();
       attribute.meaning = meaning_of(attribute.name);
       if (attribute.meaning == Meaning::None) {
-        return attribute;
+        return;
       }
     } else {
       read_value(message, field, attribute);
     }
   }
-  return attribute;
 }
 
 /// A number as a number, or as the text of one.
@@ -211,6 +209,7 @@ void clear(NodeRecord& node) {
 void read_node(std::string_view record, NodeRecord& node) {
   clear(node);
   WireReader message{record};
+  Attribute attribute;
   const auto number = [&](WireReader::Field field) {
     WireReader::expect(field, Type::Varint);
     return message.varint();
@@ -237,7 +236,9 @@ void read_node(std::string_view record, NodeRecord& node) {
         break;
       case 10:
         WireReader::expect(field, Type::Length);
-        apply(read_attribute(message.bytes()), node);
+        attribute = {};
+        read_attribute(message.bytes(), attribute);
+        apply(attribute, node);
         break;
       default:
         message.skip(field.type);
