@@ -103,13 +103,25 @@ Spec named_or(const std::optional<Named<Spec>>& given, const std::string& usual,
   return given ? **given : read_file<Spec>(configs.find(Spec::kConfigKind, usual), configs);
 }
 
-void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
-  for (const SlowRank& slow : scenario.vary.slow_ranks) {
-    if (static_cast<std::size_t>(slow.rank) >= ranks) {
-      throw std::invalid_argument{
-          fmt::format("there is no rank {}: the job has ranks 0 to {}", slow.rank, ranks - 1)};
-    }
+void expect_rank(int rank, std::size_t ranks) {
+  if (static_cast<std::size_t>(rank) >= ranks) {
+    throw std::invalid_argument{
+        fmt::format("there is no rank {}: the job has ranks 0 to {}", rank, ranks - 1)};
   }
+}
+
+/// Ranks that the scenario names exist.
+void check_ranks(const YamlDocument& document, const VariationSpec& vary, std::size_t ranks) {
+  at_key(document, "vary.slow_ranks", [&] {
+    std::ranges::for_each(vary.slow_ranks, [&](const SlowRank& slow) { expect_rank(slow.rank, ranks); });
+    return 0;
+  });
+  at_key(document, "vary.noise", [&] {
+    for (const NoiseSpec& noise : vary.noise) {
+      std::ranges::for_each(noise.ranks, [&](int rank) { expect_rank(rank, ranks); });
+    }
+    return 0;
+  });
 }
 
 /// A trace brings its durations and gaps: what only a workload heeds is not passed over, unless it says what
@@ -202,10 +214,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   }
   Job job = make_job(document, scenario, fabric, host, gpus);
   check(job);
-  at_key(document, "vary.slow_ranks", [&] {
-    check_slow_ranks(scenario, job.ranks.size());
-    return 0;
-  });
+  check_ranks(document, scenario.vary, job.ranks.size());
   at_key(document, "workload.precision", [&] {
     check_kernels(job, gpus);
     return 0;
@@ -234,6 +243,20 @@ CollectiveOptions collective_options(const Setting& setting) {
 
 Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
+}
+
+Noise noise_of(const VariationSpec& vary) {
+  std::vector<NoiseSource> sources;
+  for (const NoiseSpec& spec : vary.noise) {
+    NoiseSource& source = sources.emplace_back();
+    source.name = spec.name;
+    source.every = spec.every.value_or(Seconds{0}).in_base_units();
+    source.every_steps = static_cast<std::uint32_t>(spec.every_steps.value_or(0));
+    source.duration = spec.duration.in_base_units();
+    source.ranks.assign(spec.ranks.begin(), spec.ranks.end());
+    source.together = spec.together;
+  }
+  return {std::move(sources), Random{vary.seed, "noise"}};
 }
 
 SimulationOptions options_of(const ScenarioSpec& scenario) {
@@ -276,6 +299,7 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::op
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
   input.variation = variation_of(setting.scenario.vary);
+  input.noise = noise_of(setting.scenario.vary);
   input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
                                                std::span<const VertexId> members) {
     try {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/noise_spec.hpp"
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
@@ -64,6 +65,7 @@ struct VariationSpec {
   std::vector<SlowRank> slow_ranks;
   std::vector<LinkFault> links;
   std::vector<std::string> failed;
+  std::vector<NoiseSpec> noise;
 
   template <class Visitor>
   static void describe(Visitor& key, VariationSpec& vary) {
@@ -74,6 +76,7 @@ struct VariationSpec {
     key.optional("links", vary.links, {}, "degraded links");
     key.optional("failed", vary.failed, {},
                  "names or patterns of links, NICs and switches that have failed: traffic goes around them");
+    key.optional("noise", vary.noise, {}, "what interrupts host threads: checkpoints, garbage collection");
   }
 };
 
@@ -117,7 +120,8 @@ struct ScenarioSpec {
     key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
     key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
     key.optional("steps", scenario.steps, 3, "training steps to simulate");
-    key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded and failed links");
+    key.optional("vary", scenario.vary, VariationSpec{},
+                 "jitter, stragglers, noise, degraded and failed links");
     key.optional("interference", scenario.interference, false,
                  "collectives slow down kernels on the same GPU; implies the stepped engine");
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");

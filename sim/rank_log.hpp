@@ -40,6 +40,13 @@ struct HostWaitEntry {
   double until = 0;
 };
 
+/// An interruption of the main thread before an instruction of the recorded step.
+struct NoiseEntry {
+  std::uint32_t instruction = 0;
+  std::uint32_t source = 0;  ///< of Noise::sources()
+  double seconds = 0;
+};
+
 /// What one rank did in the last step, in the order of each lane: the raw material of the critical path.
 struct RankLog {
   RankLog(const Program& program, std::uint32_t recorded_step)
@@ -76,6 +83,7 @@ struct RankLog {
   std::vector<std::vector<double>> instruction_ends;  ///< by thread and instruction
   std::vector<double> thread_starts;                  ///< by thread: when its step began
   std::vector<std::vector<HostWaitEntry>> waits;      ///< by thread, in order
+  std::vector<NoiseEntry> noise;                      ///< in order
 };
 
 }  // namespace lockstep

@@ -135,6 +135,9 @@ int run_command(const RunOptions& options) {
     ChromeTraceOptions trace;
     trace.path = folder / "timeline.json.gz";
     trace.file_per_rank = options.timeline_per_rank;
+    for (const NoiseSpec& noise : setting.scenario.vary.noise) {
+      trace.noise.push_back(noise.name);
+    }
     trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
   }

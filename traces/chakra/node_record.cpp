@@ -48,7 +48,7 @@ double unzigzag(std::uint64_t value) {
 /// Field numbers of AttributeProto; a kind's list has the number after it.
 void read_value(WireReader& message, WireReader::Field field, Attribute& attribute) {
   const auto as = [&](Type type) { WireReader::expect(field, type); };
-  switch (field.number) {
+  switch (field.number()) {
     case 3:  // double
       as(Type::Fixed64);
       attribute.number = std::bit_cast<double>(message.fixed64());
@@ -99,7 +99,7 @@ void read_value(WireReader& message, WireReader::Field field, Attribute& attribu
       attribute.text = message.bytes();
       return;
     default:  // doc_string, other lists
-      message.skip(field.type);
+      message.skip(field.type());
   }
 }
 
@@ -108,7 +108,7 @@ void read_attribute(std::string_view bytes, Attribute& attribute) {
   WireReader message{bytes};
   while (!message.done()) {
     const WireReader::Field field = message.field();
-    if (field.number == 1) {
+    if (field.number() == 1) {
       WireReader::expect(field, Type::Length);
       attribute.name = message.bytes();
       attribute.meaning = meaning_of(attribute.name);
@@ -141,7 +141,7 @@ bool has_false(std::string_view list) {
   bool found = false;
   while (!message.done()) {
     const WireReader::Field field = message.field();
-    if (field.type == Type::Length) {
+    if (field.type() == Type::Length) {
       const std::string_view packed = message.bytes();
       found = found || packed.find('\0') != std::string_view::npos;
     } else {
@@ -179,7 +179,7 @@ void apply(const Attribute& attribute, NodeRecord& node) {
 
 /// Repeated integers: packed into one field, or a field each.
 void read_numbers(WireReader& message, WireReader::Field field, std::vector<std::uint64_t>& numbers) {
-  if (field.type == Type::Varint) {
+  if (field.type() == Type::Varint) {
     numbers.push_back(message.varint());
     return;
   }
@@ -216,7 +216,7 @@ void read_node(std::string_view record, NodeRecord& node) {
   };
   while (!message.done()) {
     const WireReader::Field field = message.field();
-    switch (field.number) {
+    switch (field.number()) {
       case 1:
         node.id = number(field);
         break;
@@ -241,7 +241,7 @@ void read_node(std::string_view record, NodeRecord& node) {
         apply(attribute, node);
         break;
       default:
-        message.skip(field.type);
+        message.skip(field.type());
     }
   }
 }
@@ -251,7 +251,7 @@ bool is_metadata(std::string_view record) {
     WireReader message{record};
     while (!message.done()) {
       const WireReader::Field field = message.field();
-      if ((field.number != 1 && field.number != 2) || field.type != Type::Length) {
+      if ((field.number() != 1 && field.number() != 2) || field.type() != Type::Length) {
         return false;
       }
       (void)message.bytes();

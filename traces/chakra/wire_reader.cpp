@@ -54,9 +54,9 @@ void WireReader::skip(Type type) {
   throw WireError{fmt::format("a field of unknown wire type {}", static_cast<unsigned>(type))};
 }
 
-void WireReader::unexpected(const Field& field, Type type) {
-  throw WireError{fmt::format("field {} has wire type {} where {} is expected", field.number,
-                              static_cast<unsigned>(field.type), static_cast<unsigned>(type))};
+void WireReader::unexpected(Field field, Type type) {
+  throw WireError{fmt::format("field {} has wire type {} where {} is expected", field.number(),
+                              static_cast<unsigned>(field.type()), static_cast<unsigned>(type))};
 }
 
 }  // namespace lockstep::chakra

@@ -17,9 +17,15 @@ struct WireError : std::runtime_error {
 class WireReader {
  public:
   enum class Type : std::uint8_t { Varint = 0, Fixed64 = 1, Length = 2, Fixed32 = 5 };
-  struct Field {
-    std::uint32_t number = 0;
-    Type type = Type::Varint;
+  /// A field's number and type in the one number that the wire has for both: it stays in a register.
+  class Field {
+   public:
+    explicit Field(std::uint64_t key) : key_{key} {}
+    [[nodiscard]] std::uint64_t number() const { return key_ >> 3U; }
+    [[nodiscard]] Type type() const { return static_cast<Type>(key_ & 7U); }
+
+   private:
+    std::uint64_t key_;
   };
 
   explicit WireReader(std::string_view message)
@@ -29,10 +35,7 @@ class WireReader {
 
   /// The next field's number and type; its value is read, or skipped, by what follows.
   /// @throws WireError as all that read
-  Field field() {
-    const std::uint64_t key = varint();
-    return {static_cast<std::uint32_t>(key >> 3U), static_cast<Type>(key & 7U)};
-  }
+  Field field() { return Field{varint()}; }
 
   std::uint64_t varint() {
     if (end_ - at_ >= 2) {  // most have one byte or two
@@ -64,8 +67,8 @@ class WireReader {
   void skip(Type type);
 
   /// @throws WireError when @p field is not of this type
-  static void expect(const Field& field, Type type) {
-    if (field.type != type) {
+  static void expect(Field field, Type type) {
+    if (field.type() != type) {
       unexpected(field, type);
     }
   }
@@ -73,7 +76,7 @@ class WireReader {
  private:
   std::uint64_t long_varint();
   [[noreturn]] void beyond_the_end(std::uint64_t size) const;
-  [[noreturn]] static void unexpected(const Field& field, Type type);
+  [[noreturn]] static void unexpected(Field field, Type type);
   std::uint64_t fixed(unsigned size);
 
   const char* at_;
