@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/parameters.hpp"
+#include "sim/noise.hpp"
 
 namespace lockstep {
 
@@ -34,5 +36,8 @@ struct NoiseSpec {
   /// @throws FieldError
   void check() const;
 };
+
+/// What the simulation is told. @param seed of when each rank's interruptions begin
+[[nodiscard]] Noise noise_of(const std::vector<NoiseSpec>& specs, std::uint64_t seed);
 
 }  // namespace lockstep

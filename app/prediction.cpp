@@ -245,20 +245,6 @@ Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
 }
 
-Noise noise_of(const VariationSpec& vary) {
-  std::vector<NoiseSource> sources;
-  for (const NoiseSpec& spec : vary.noise) {
-    NoiseSource& source = sources.emplace_back();
-    source.name = spec.name;
-    source.every = spec.every.value_or(Seconds{0}).in_base_units();
-    source.every_steps = static_cast<std::uint32_t>(spec.every_steps.value_or(0));
-    source.duration = spec.duration.in_base_units();
-    source.ranks.assign(spec.ranks.begin(), spec.ranks.end());
-    source.together = spec.together;
-  }
-  return {std::move(sources), Random{vary.seed, "noise"}};
-}
-
 SimulationOptions options_of(const ScenarioSpec& scenario) {
   SimulationOptions options;
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
@@ -299,7 +285,7 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::op
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
   input.variation = variation_of(setting.scenario.vary);
-  input.noise = noise_of(setting.scenario.vary);
+  input.noise = noise_of(setting.scenario.vary.noise, setting.scenario.vary.seed);
   input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
                                                std::span<const VertexId> members) {
     try {

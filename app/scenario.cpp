@@ -13,31 +13,6 @@ void SlowRank::check() const {
   }
 }
 
-void NoiseSpec::check() const {
-  if (!(duration > Seconds{0})) {
-    throw FieldError{"duration", "must be greater than 0"};
-  }
-  if (every.has_value() == every_steps.has_value()) {
-    throw FieldError{every ? "every_steps" : "name",
-                     "say either 'every', a time, or 'every_steps', a number"};
-  }
-  if (every && !(*every > duration)) {
-    throw FieldError{"every", "must be longer than the duration: it counts from beginning to beginning"};
-  }
-  if (every_steps && *every_steps < 1) {
-    throw FieldError{"every_steps", "must be at least 1"};
-  }
-  if (together && every_steps) {
-    throw FieldError{"together",
-                     "belongs to 'every': steps begin together as far as ranks wait for each other"};
-  }
-  for (const int rank : ranks) {
-    if (rank < 0) {
-      throw FieldError{"ranks", "ranks are counted from 0"};
-    }
-  }
-}
-
 void ScenarioSpec::check() const {
   if (!workload && !trace) {
     throw FieldError{"workload",
