@@ -34,7 +34,7 @@ class TraceTables {
  private:
   static std::size_t hash_of(const Call& call);
   struct TextHash : std::hash<std::string_view> {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library asks for it
   };
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
   std::vector<std::string> names_;
