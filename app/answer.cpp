@@ -183,15 +183,30 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   return sentence;
 }
 
-std::string answer(const Setting& setting, const SimulationResult& result) {
-  const std::size_t ranks = setting.job.ranks.size();
+namespace {
+
+std::string plural(std::size_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// What was run, and how long it takes.
+std::string headline(const Setting& setting, const SimulationResult& result) {
   const Seconds step = result.mean_step();
-  std::string text = fmt::format("{}\n  {} rank{} on {}, {} steps of {} samples\n\n", setting.scenario.name,
-                                 ranks, ranks == 1 ? "" : "s", gpu_names(setting), setting.job.steps,
-                                 setting.scenario.workload.global_batch);
-  text += fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n",
-                      step, 100 * step_band(setting, result),
-                      static_cast<double>(setting.scenario.workload.global_batch) / step.in_base_units());
+  const std::string ranks = plural(setting.job.ranks.size(), "rank") + " on " + gpu_names(setting);
+  if (const auto& trace = setting.scenario.trace) {
+    return fmt::format("  {}, {} of trace {}\n\nrun time     {}\n", ranks,
+                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra, step);
+  }
+  const auto batch = setting.scenario.workload->global_batch;
+  return fmt::format("  {}, {} steps of {} samples\n\n", ranks, setting.job.steps, batch) +
+         fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n", step,
+                     100 * step_band(setting, result), static_cast<double>(batch) / step.in_base_units());
+}
+
+}  // namespace
+
+std::string answer(const Setting& setting, const SimulationResult& result) {
+  std::string text = setting.scenario.name + "\n" + headline(setting, result);
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
   return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
          memory_text(setting);

@@ -88,8 +88,9 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   json["steps"] = setting.job.steps;
   json["step_times_s"] = steps_of(result);
   json["ranks"] = setting.job.ranks.size();
-  json["samples_per_s"] =
-      static_cast<double>(setting.scenario.workload.global_batch) / result.mean_step().in_base_units();
+  if (const auto& workload = setting.scenario.workload) {
+    json["samples_per_s"] = static_cast<double>(workload->global_batch) / result.mean_step().in_base_units();
+  }
   json["operations"] = result.operations;
   json["launches"] = result.launches;
   json["wall_s"] = result.wall_seconds;

@@ -3,20 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
+#include "topology/failure.hpp"
+#include "traces/chakra/chakra_job.hpp"
 
 namespace lockstep {
 namespace {
 
-/// Where a key of the scenario stands, or the nearest mapping around it that the file has.
-SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
+/// A key of the scenario, or the nearest mapping around it that the file has.
+const YamlNode& node_at(const YamlDocument& document, const std::string& key_path) {
   const YamlNode* node = &document.root();
   std::stringstream keys{key_path};
   for (std::string key; std::getline(keys, key, '.');) {
@@ -26,7 +30,11 @@ SourceLocation location_of(const YamlDocument& document, const std::string& key_
     }
     node = &entry->value;
   }
-  return node->at;
+  return *node;
+}
+
+SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
+  return node_at(document, key_path).at;
 }
 
 /// A message of a layer that knows no files, at the key of the scenario that it is about.
@@ -95,13 +103,77 @@ Spec named_or(const std::optional<Named<Spec>>& given, const std::string& usual,
   return given ? **given : read_file<Spec>(configs.find(Spec::kConfigKind, usual), configs);
 }
 
-void check_slow_ranks(const ScenarioSpec& scenario, std::size_t ranks) {
-  for (const SlowRank& slow : scenario.vary.slow_ranks) {
-    if (static_cast<std::size_t>(slow.rank) >= ranks) {
-      throw std::invalid_argument{
-          fmt::format("there is no rank {}: the job has ranks 0 to {}", slow.rank, ranks - 1)};
-    }
+void expect_rank(int rank, std::size_t ranks) {
+  if (static_cast<std::size_t>(rank) >= ranks) {
+    throw std::invalid_argument{
+        fmt::format("there is no rank {}: the job has ranks 0 to {}", rank, ranks - 1)};
   }
+}
+
+/// Ranks that the scenario names exist.
+void check_ranks(const YamlDocument& document, const VariationSpec& vary, std::size_t ranks) {
+  at_key(document, "vary.slow_ranks", [&] {
+    std::ranges::for_each(vary.slow_ranks, [&](const SlowRank& slow) { expect_rank(slow.rank, ranks); });
+    return 0;
+  });
+  at_key(document, "vary.noise", [&] {
+    for (const NoiseSpec& noise : vary.noise) {
+      std::ranges::for_each(noise.ranks, [&](int rank) { expect_rank(rank, ranks); });
+    }
+    return 0;
+  });
+}
+
+/// A trace brings its durations and gaps: what only a workload heeds is not passed over, unless it says what
+/// holds anyway (as effective.yaml does).
+void reject_keys_of_workloads(const ScenarioSpec& scenario, const YamlDocument& document) {
+  const ScenarioSpec usual;
+  std::vector<Problem> problems;
+  const auto expect = [&](const char* key, bool is_usual) {
+    if (!is_usual) {
+      problems.push_back({location_of(document, key),
+                          fmt::format("'{}' says how a workload is run; of a trace, 'trace.ranks' and "
+                                      "'trace.repeats' can be said",
+                                      key)});
+    }
+  };
+  expect("host", !scenario.host);
+  expect("parallelism", scenario.parallelism == usual.parallelism);
+  expect("steps", scenario.steps == usual.steps);
+  if (!problems.empty()) {
+    throw InputError{std::move(problems)};
+  }
+}
+
+/// The folder of the file in which @p key_path stands; of a value from the command line, the current one.
+std::filesystem::path folder_of(const YamlDocument& document, const std::string& key_path) {
+  const std::string& file = location_of(document, key_path).file;
+  return document.covers(file) ? std::filesystem::path{file}.parent_path() : std::filesystem::path{};
+}
+
+/// What lies between two kernels is in a trace's durations.
+void take_gaps_out(Gpus& gpus) {
+  for (GpuSpec& gpu : gpus.models) {
+    gpu.launch_to_start = Seconds{0};
+    gpu.kernel_gap = Seconds{0};
+  }
+}
+
+Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
+             const HostOverheads& host, const Gpus& gpus) {
+  if (scenario.trace) {
+    return at_key(document, "trace", [&] {
+      return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus());
+    });
+  }
+  std::vector<Bytes> memory;
+  for (const std::uint32_t model : gpus.of_rank) {
+    memory.push_back(gpus.models[model].memory);
+  }
+  Job job = at_key(document, "workload",
+                   [&] { return make_job(*scenario.workload, scenario.parallelism, fabric, host, memory); });
+  job.steps = scenario.steps;
+  return job;
 }
 
 /// Asks every kernel model once: a GPU that cannot do what it is asked for says so before anything is
@@ -124,6 +196,9 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   if (!scenario.vary.links.empty()) {
     fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
   }
+  if (!scenario.vary.failed.empty()) {
+    fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
+  }
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
   const GpuSpec& first = gpus.models.front();
   auto host = at_key(document, "host", [&] { return named_or(scenario.host, usual_host(first), configs); });
@@ -133,18 +208,13 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
                : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, first)),
                                               configs);
   });
-  std::vector<Bytes> memory;
-  for (const std::uint32_t model : gpus.of_rank) {
-    memory.push_back(gpus.models[model].memory);
+  if (scenario.trace) {
+    reject_keys_of_workloads(scenario, document);
+    take_gaps_out(gpus);
   }
-  Job job = at_key(document, "workload",
-                   [&] { return make_job(scenario.workload, scenario.parallelism, fabric, host, memory); });
-  job.steps = scenario.steps;
+  Job job = make_job(document, scenario, fabric, host, gpus);
   check(job);
-  at_key(document, "vary.slow_ranks", [&] {
-    check_slow_ranks(scenario, job.ranks.size());
-    return 0;
-  });
+  check_ranks(document, scenario.vary, job.ranks.size());
   at_key(document, "workload.precision", [&] {
     check_kernels(job, gpus);
     return 0;
@@ -180,6 +250,10 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
   options.stepped = scenario.engine == ScenarioEngine::Stepped;
   options.interference = scenario.interference;
+  if (scenario.trace) {
+    options.launch_queue =
+        std::numeric_limits<std::uint32_t>::max();  // launches of a trace wait for nothing else
+  }
   options.network = scenario.network == ScenarioNetwork::Flows   ? NetworkMode::Flows
                     : scenario.network == ScenarioNetwork::Alone ? NetworkMode::Alone
                                                                  : NetworkMode::Shared;
@@ -187,6 +261,21 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
 }
 
 }  // namespace
+
+YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
+  const auto trace = read_document<ScenarioSpec>(document, configs).trace;
+  const auto in_full = [&](const std::string& key, const std::string& name) {
+    const auto path = std::filesystem::absolute(folder_of(document, key) / name);
+    document.set(key, quoted_if_needed(path.string()));
+  };
+  if (trace) {
+    in_full("trace.chakra", trace->chakra);
+  }
+  if (trace && trace->groups) {
+    in_full("trace.groups", *trace->groups);
+  }
+  return document;
+}
 
 SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};
@@ -196,6 +285,7 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::op
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
   input.variation = variation_of(setting.scenario.vary);
+  input.noise = noise_of(setting.scenario.vary.noise, setting.scenario.vary.seed);
   input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
                                                std::span<const VertexId> members) {
     try {

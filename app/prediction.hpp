@@ -32,6 +32,10 @@ struct Setting {
 /// @throws InputError at the place in the scenario that does not fit
 [[nodiscard]] Setting build(const YamlDocument& document, const ConfigPath& configs);
 
+/// The scenario as it can be run from anywhere: the names of trace files, which start from its folder, in
+/// full.
+[[nodiscard]] YamlDocument portable(YamlDocument document, const ConfigPath& configs);
+
 /// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process
 /// @throws StallError
 [[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline,

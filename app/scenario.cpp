@@ -23,6 +23,13 @@ void MemorySpec::check() const {
 }
 
 void ScenarioSpec::check() const {
+  if (!workload && !trace) {
+    throw FieldError{"workload",
+                     "nothing to simulate: say workload: (what is trained) or trace: (execution traces)"};
+  }
+  if (workload && trace) {
+    throw FieldError{"trace", "a scenario has a workload or a trace, not both"};
+  }
   if (steps < 1) {
     throw FieldError{"steps", fmt::format("at least one step must be simulated, not {}", steps)};
   }

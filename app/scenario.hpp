@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/noise_spec.hpp"
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
@@ -18,6 +19,7 @@
 #include "topology/cluster_spec.hpp"
 #include "topology/degrade.hpp"
 #include "topology/gpu_spec.hpp"
+#include "traces/chakra/chakra_spec.hpp"
 
 namespace lockstep {
 
@@ -62,6 +64,8 @@ struct VariationSpec {
   JitterSpec host;
   std::vector<SlowRank> slow_ranks;
   std::vector<LinkFault> links;
+  std::vector<std::string> failed;
+  std::vector<NoiseSpec> noise;
 
   template <class Visitor>
   static void describe(Visitor& key, VariationSpec& vary) {
@@ -70,6 +74,9 @@ struct VariationSpec {
     key.optional("host", vary.host, JitterSpec{}, "of host times, e.g. lognormal 0.3");
     key.optional("slow_ranks", vary.slow_ranks, {}, "stragglers");
     key.optional("links", vary.links, {}, "degraded links");
+    key.optional("failed", vary.failed, {},
+                 "names or patterns of links, NICs and switches that have failed: traffic goes around them");
+    key.optional("noise", vary.noise, {}, "what interrupts host threads: checkpoints, garbage collection");
   }
 };
 
@@ -111,7 +118,8 @@ struct ScenarioSpec {
   Named<ClusterSpec> cluster;
   std::optional<Named<GpuSpec>> gpu;
   std::optional<Named<HostOverheads>> host;
-  WorkloadSpec workload;
+  std::optional<WorkloadSpec> workload;
+  std::optional<ChakraSpec> trace;
   ParallelismSpec parallelism;
   CollectiveSettings collectives;
   MemorySpec memory;
@@ -128,12 +136,14 @@ struct ScenarioSpec {
     key.optional("gpu", scenario.gpu, std::nullopt, "one GPU model for all, in place of the cluster's");
     key.optional("host", scenario.host, std::nullopt,
                  "host overheads (configs/hosts); left out: those measured with the GPU's generation");
-    key.required("workload", scenario.workload, "what is trained");
+    key.optional("workload", scenario.workload, std::nullopt, "what is trained; or a trace");
+    key.optional("trace", scenario.trace, std::nullopt, "execution traces to simulate; or a workload");
     key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
     key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
     key.optional("memory", scenario.memory, MemorySpec{}, "device memory besides what the job allocates");
     key.optional("steps", scenario.steps, 3, "training steps to simulate");
-    key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded links");
+    key.optional("vary", scenario.vary, VariationSpec{},
+                 "jitter, stragglers, noise, degraded and failed links");
     key.optional("interference", scenario.interference, false,
                  "collectives slow down kernels on the same GPU; implies the stepped engine");
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");

@@ -138,9 +138,23 @@ class Walk {
       return waited_for(place, *wait);
     }
     const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
-    charge(host_name(owner.program(), place), ends[place.entry] - begin);
+    charge(host_name(owner.program(), place), ends[place.entry] - begin - noise_before(log, place));
     return place.entry == 0 ? std::nullopt
                             : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
+  }
+
+  /// Charges what interrupted the main thread before an instruction. @return its seconds
+  double noise_before(const RankLog& log, const Place& place) {
+    double seconds = 0;
+    const auto first =
+        std::lower_bound(log.noise.begin(), log.noise.end(), place.entry,
+                         [](const NoiseEntry& n, std::uint32_t i) { return n.instruction < i; });
+    for (auto entry = first; place.lane == 0 && entry != log.noise.end() && entry->instruction == place.entry;
+         ++entry) {
+      charge("noise: " + executor_.spec().noise.sources()[entry->source].name, entry->seconds);
+      seconds += entry->seconds;
+    }
+    return seconds;
   }
 
   std::optional<Place> waited_for(const Place& place, const HostWaitEntry& wait) {

@@ -46,6 +46,7 @@ void Executor::make_ranks() {
   for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
     ranks_.emplace_back(number, job_.ranks[number], spec_.compiled[spec_.compiled_of_rank[number]], context_,
                         spec_.timings[spec_.timing_of_rank[number]]);
+    ranks_.back().disturb(spec_.noise.of(number));
   }
 }
 

@@ -25,6 +25,7 @@ struct ExecutorSpec {
   std::vector<RankTiming> timings;              ///< distinct ones
   std::vector<std::uint32_t> timing_of_rank;    ///< by rank: index into `timings`
   Variation variation;
+  Noise noise;
   bool stepped = false;
   bool record_last_step = false;             ///< keep a RankLog of every rank
   std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter

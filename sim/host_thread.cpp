@@ -222,11 +222,15 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
 bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
   const Variation::Row variation = rank.variation(step_);
-  const bool in_a_row = rank.runs_at_once() && !rank.is_watched(step_);
+  const bool is_disturbed = noise_ != nullptr;
+  const bool in_a_row = rank.runs_at_once() && !rank.is_watched(step_) && !is_disturbed;
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }
   for (; next_ < instructions.size(); ++next_) {
+    if (is_disturbed && !begun_) {
+      suffer_noise(rank);
+    }
     if (instructions[next_].op == Opcode::Launch && in_a_row &&
         launch_in_a_row(rank, instructions, variation)) {
       continue;  // with what comes after
@@ -393,6 +397,16 @@ HostThread::Outcome HostThread::await(Rank& rank, const Instruction& instruction
   spend(instruction.cost);
   show(rank, SpanKind::HostWait, wait_start_, 0, 0);
   return Outcome::Done;
+}
+
+/// Interruptions that are due before the current instruction.
+void HostThread::suffer_noise(Rank& rank) {
+  while (const auto interruption = noise_->next(clock_, step_, next_ == 0)) {
+    clock_ += interruption->duration;
+    if (rank.is_observed()) {
+      add_noise(rank, *interruption);
+    }
+  }
 }
 
 void HostThread::log_end(Rank& rank) const {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "ops/program.hpp"
 #include "sim/event.hpp"
+#include "sim/noise.hpp"
 #include "sim/rank_log.hpp"
 #include "sim/timeline.hpp"
 #include "sim/variation.hpp"
@@ -21,6 +23,9 @@ class HostThread {
   explicit HostThread(std::uint8_t self) : self_{self} {}
 
   void advance(Rank& rank);
+
+  /// From now on @p noise interrupts it.
+  void disturb(std::unique_ptr<RankNoise> noise) { noise_ = std::move(noise); }
 
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] double clock() const { return clock_; }
@@ -59,6 +64,8 @@ class HostThread {
   void add_span(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
   void log_end(Rank& rank) const;
   void begin_step(Rank& rank);
+  void suffer_noise(Rank& rank);
+  void add_noise(Rank& rank, const RankNoise::Interruption& interruption);
   void end_step(Rank& rank);
   [[nodiscard]] std::uint32_t where() const;
 
@@ -78,6 +85,7 @@ class HostThread {
   bool begun_ = false;              // the current instruction's lead has been spent
   std::vector<EventSlot> awaited_;  // what is left of the current wait
   std::vector<OpenRange> open_;
+  std::unique_ptr<RankNoise> noise_;  // null: none
 };
 
 }  // namespace lockstep

@@ -51,4 +51,25 @@ void HostThread::add_span(Rank& rank, SpanKind kind, double start, std::uint32_t
   timeline->add(span);
 }
 
+/// An interruption that has just passed, for the log and the timeline.
+void HostThread::add_noise(Rank& rank, const RankNoise::Interruption& interruption) {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->noise.push_back({next_, interruption.source, interruption.duration});
+  }
+  TimelineBuffer* timeline = rank.context().timeline;
+  if (timeline == nullptr) {
+    return;
+  }
+  TimelineSpan span;
+  span.start = span.transfer_start = clock_ - interruption.duration;
+  span.end = clock_;
+  span.rank = rank.number();
+  span.instruction = interruption.source;
+  span.step = step_;
+  span.kind = SpanKind::Noise;
+  span.thread = self_;
+  span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
+  timeline->add(span);
+}
+
 }  // namespace lockstep

@@ -167,6 +167,7 @@ class Rank {
   /// Whether a host thread may do a stream's work when the stream waits for nothing.
   [[nodiscard]] bool runs_at_once() const { return !context_->stepped && !context_->actors_in_simgrid; }
   void record_step(std::uint32_t step);
+  void disturb(std::unique_ptr<RankNoise> noise) { threads_.front().disturb(std::move(noise)); }
   void meter_activity();
   std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
   std::unique_ptr<ActivityMeter> activity;  ///< null: not metered

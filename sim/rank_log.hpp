@@ -40,6 +40,13 @@ struct HostWaitEntry {
   double until = 0;
 };
 
+/// An interruption of the main thread before an instruction of the recorded step.
+struct NoiseEntry {
+  std::uint32_t instruction = 0;
+  std::uint32_t source = 0;  ///< of Noise::sources()
+  double seconds = 0;
+};
+
 /// What one rank did in the last step, in the order of each lane: the raw material of the critical path.
 struct RankLog {
   RankLog(const Program& program, std::uint32_t recorded_step)
@@ -48,8 +55,17 @@ struct RankLog {
         event_causes(program.events),
         thread_starts(program.threads.size()),
         waits(program.threads.size()) {
+    std::vector<std::size_t> launches(streams.size(), 0);
     for (const Program::Thread& thread : program.threads) {
       instruction_ends.emplace_back(thread.instructions.size());
+      for (const Instruction& instruction : thread.instructions) {
+        if (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) {
+          ++launches[instruction.stream];
+        }
+      }
+    }
+    for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+      streams[stream].entries.reserve(launches[stream]);
     }
   }
 
@@ -67,6 +83,7 @@ struct RankLog {
   std::vector<std::vector<double>> instruction_ends;  ///< by thread and instruction
   std::vector<double> thread_starts;                  ///< by thread: when its step began
   std::vector<std::vector<HostWaitEntry>> waits;      ///< by thread, in order
+  std::vector<NoiseEntry> noise;                      ///< in order
 };
 
 }  // namespace lockstep

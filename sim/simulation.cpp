@@ -76,6 +76,7 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   spec.fabric = input.fabric;
   spec.plan_collective = input.plan_collective;
   spec.variation = input.variation;
+  spec.noise = input.noise;
   spec.stepped = options.stepped || options.interference;
   spec.record_last_step = instructions_per_step(*input.job) <= options.critical_path_limit;
   compile_programs(input, spec);

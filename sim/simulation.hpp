@@ -11,6 +11,7 @@
 #include "sim/activity_meter.hpp"
 #include "sim/communicator.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/noise.hpp"
 #include "sim/stream.hpp"
 #include "sim/timeline.hpp"
 #include "sim/variation.hpp"
@@ -35,6 +36,7 @@ struct SimulationInput {
   std::vector<double> gpu_factor;                ///< by rank; empty: 1
   PlanCollective plan_collective;
   Variation variation;
+  Noise noise;
 };
 
 struct SimulationOptions {

@@ -11,6 +11,7 @@ namespace lockstep {
 enum class SpanKind : std::uint8_t {
   Range,       ///< host: from a RangeBegin to its RangeEnd; instruction: the RangeBegin
   HostWork,    ///< host: a HostWork instruction
+  Noise,       ///< host: an interruption; instruction: the how-manieth NoiseSource
   Runtime,     ///< host: a launch, record, stream wait (cuda_runtime); instruction says which
   HostWait,    ///< host: blocked in WaitEvent, WaitStream, WaitDevice, Await
   Kernel,      ///< GPU: a Launch that ran on its stream (memcpy and memset too)

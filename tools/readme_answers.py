@@ -18,7 +18,7 @@ def table():
     for answer in sorted(ROOT.glob("scenarios/*/expected.txt")):
         folder = answer.parent
         question = (folder / "README.md").read_text().split("\n", 1)[0].removeprefix("# ")
-        step = re.search(r"^step time +(\S+ \S+)", answer.read_text(), re.MULTILINE).group(1)
+        step = re.search(r"^(?:step|run) time +(\S+ \S+)", answer.read_text(), re.MULTILINE).group(1)
         rows.append(f"| [{folder.name}](scenarios/{folder.name}/README.md) | {question} | {step} |")
     return "\n".join(rows)
 

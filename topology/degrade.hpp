@@ -25,7 +25,7 @@ struct LinkFault {
 
   void check() const {
     if (!(bandwidth > 0)) {
-      throw FieldError{"bandwidth", "must be greater than 0; a broken link is drawn by leaving it out"};
+      throw FieldError{"bandwidth", "must be greater than 0; a broken link is named in vary.failed"};
     }
     if (extra_latency < Seconds{0}) {
       throw FieldError{"extra_latency", "must not be negative"};

@@ -70,6 +70,9 @@ void ChromeTraceWriter::add_texts(NcclNames names) {
     }
     lanes_[rank].text = text.get();
   }
+  for (const std::string& name : options_.noise) {
+    noise_.push_back(noise_slice(name));
+  }
   for (const ProcessGroup& group : job_.groups) {
     group_members_.push_back(group_members(group));
   }
@@ -129,6 +132,9 @@ void ChromeTraceWriter::write(std::span<const TimelineSpan> spans) {
       case SpanKind::HostWork:
         write_range(span, lane);
         break;
+      case SpanKind::Noise:
+        write_noise(span, lane);
+        break;
       case SpanKind::Runtime:
       case SpanKind::HostWait:
         write_runtime(span, lane);
@@ -148,6 +154,16 @@ void ChromeTraceWriter::write_range(const TimelineSpan& span, Lane& lane) {
   const std::string& head = lane.text->ranges[instruction_of(span).operand];
   JsonCursor json{lane.file->reserve(head.size() + kRoom)};
   json.text(head).number(external_id(span, lane));
+  end_host_slice(json, lane.ids, span.thread, nanoseconds(span.start), nanoseconds(span.end));
+  lane.file->commit(json.at());
+  ++events_;
+}
+
+void ChromeTraceWriter::write_noise(const TimelineSpan& span, Lane& lane) {
+  extend_step(span, lane);
+  const std::string& head = noise_[span.instruction];
+  JsonCursor json{lane.file->reserve(head.size() + kRoom)};
+  json.text(head).number(0);
   end_host_slice(json, lane.ids, span.thread, nanoseconds(span.start), nanoseconds(span.end));
   lane.file->commit(json.at());
   ++events_;

@@ -28,8 +28,9 @@ struct ChromeTraceOptions {
   bool file_per_rank = false;
   std::vector<std::uint32_t> ranks;  ///< only these; empty: all
   NcclNames nccl_names = NcclNames::DevKernel;
-  int compression_level = 1;    ///< zlib's, 1 to 9
-  int compression_threads = 1;  ///< besides the simulating thread; 0: none
+  std::vector<std::string> noise;  ///< names of what interrupts host threads (Noise::sources())
+  int compression_level = 1;       ///< zlib's, 1 to 9
+  int compression_threads = 1;     ///< besides the simulating thread; 0: none
 };
 
 /// The files appear under their names at finish(); destroyed before, the writer leaves none. Memory is
@@ -75,6 +76,7 @@ class ChromeTraceWriter final : public TimelineSink {
                  std::span<const RankLanes> ranks, std::size_t block_size);
 
   void write_range(const TimelineSpan& span, Lane& lane);
+  void write_noise(const TimelineSpan& span, Lane& lane);
   void write_runtime(const TimelineSpan& span, Lane& lane);
   void write_kernel(const TimelineSpan& span, Lane& lane);
   void write_collective(const TimelineSpan& span, Lane& lane);
@@ -90,6 +92,7 @@ class ChromeTraceWriter final : public TimelineSink {
   ChromeTraceOptions options_;
   std::vector<std::unique_ptr<ProgramText>> texts_;  ///< by program; nullptr for programs no rank runs
   std::vector<std::string> group_members_;           ///< by Job::groups
+  std::vector<std::string> noise_;                   ///< by number of the source
   BlockCompressor compressor_;
   std::vector<std::unique_ptr<GzipFile>> files_;
   std::vector<std::filesystem::path> paths_;

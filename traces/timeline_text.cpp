@@ -55,6 +55,10 @@ const std::string& runtime_head(Opcode op) {
   return heads[static_cast<std::size_t>(op)];
 }
 
+std::string noise_slice(const std::string& name) {
+  return slice_head("user_annotation", "noise: " + name, R"("External id":)");
+}
+
 std::string group_members(const ProcessGroup& group) {
   // Lists are cut after 30 elements, as the profiler does (kTruncatLength in torch/csrc/profiler/util.cpp).
   constexpr std::size_t kShown = 30;

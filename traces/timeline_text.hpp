@@ -53,6 +53,9 @@ class ProgramText {
 /// Head of the event for a runtime call that launches no kernel or copy of the program's own.
 [[nodiscard]] const std::string& runtime_head(Opcode op);
 
+/// Head of the event for an interruption of a host thread.
+[[nodiscard]] std::string noise_slice(const std::string& name);
+
 /// `"Group size":8,...,` for the `args` of a collective of the group.
 [[nodiscard]] std::string group_members(const ProcessGroup& group);
 

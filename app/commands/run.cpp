@@ -137,6 +137,9 @@ int run_command(const RunOptions& options) {
     ChromeTraceOptions trace;
     trace.path = folder / "timeline.json.gz";
     trace.file_per_rank = options.timeline_per_rank;
+    for (const NoiseSpec& noise : setting.scenario.vary.noise) {
+      trace.noise.push_back(noise.name);
+    }
     trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
   }
@@ -145,7 +148,8 @@ int run_command(const RunOptions& options) {
   const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
   progress.say("writing results");
   const std::string metrics = metrics_json(setting, result);
-  write_whole_file(folder / "effective.yaml", effective_text<ScenarioSpec>(document, configs));
+  write_whole_file(folder / "effective.yaml",
+                   effective_text<ScenarioSpec>(portable(document, configs), configs));
   write_whole_file(folder / "metrics.json", metrics);
   if (timeline) {
     timeline->finish();

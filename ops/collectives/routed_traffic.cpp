@@ -1,6 +1,8 @@
 #include "ops/collectives/routed_traffic.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "ops/collectives/comm_route.hpp"
@@ -18,6 +20,29 @@ HopClass class_of(const Fabric& fabric, const Route& route) {
     worst = std::max(worst, here);
   }
   return worst;
+}
+
+/// By sender, receiver and channel. Large groups have a hundred thousand edges, but a sender only has a few:
+/// they are dealt to their senders first.
+std::vector<ChannelEdge> sorted(const std::vector<ChannelEdge>& traffic, int members) {
+  std::vector<std::size_t> first(static_cast<std::size_t>(members) + 1, 0);
+  for (const ChannelEdge& edge : traffic) {
+    ++first[static_cast<std::size_t>(edge.src) + 1];
+  }
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<ChannelEdge> dealt(traffic.size());
+  std::vector<std::size_t> next{first.begin(), first.end() - 1};
+  for (const ChannelEdge& edge : traffic) {
+    dealt[next[static_cast<std::size_t>(edge.src)]++] = edge;
+  }
+  for (std::size_t src = 0; src + 1 < first.size(); ++src) {
+    std::sort(dealt.begin() + static_cast<std::ptrdiff_t>(first[src]),
+              dealt.begin() + static_cast<std::ptrdiff_t>(first[src + 1]),
+              [](const ChannelEdge& a, const ChannelEdge& b) {
+                return std::tie(a.dst, a.channel) < std::tie(b.dst, b.channel);
+              });
+  }
+  return dealt;
 }
 
 void merge_channels(const std::vector<ChannelEdge>& traffic, std::vector<CommEdge>& edges) {
@@ -59,11 +84,9 @@ void add_load(std::unordered_map<LinkId, double>& load, const Fabric& fabric, st
 }  // namespace
 
 RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members,
-                            const GroupLayout& layout, std::vector<ChannelEdge> traffic) {
+                            const GroupLayout& layout, const std::vector<ChannelEdge>& edges) {
   // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
-  std::sort(traffic.begin(), traffic.end(), [](const ChannelEdge& a, const ChannelEdge& b) {
-    return std::tie(a.src, a.dst, a.channel) < std::tie(b.src, b.dst, b.channel);
-  });
+  const std::vector<ChannelEdge> traffic = sorted(edges, layout.members());
   RoutedTraffic result;
   merge_channels(traffic, result.edges);
   result.busiest_member = busiest(result.edges, layout.members());

@@ -30,6 +30,6 @@ struct RoutedTraffic {
 /// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them.
 [[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
                                           std::span<const VertexId> members, const GroupLayout& layout,
-                                          std::vector<ChannelEdge> traffic);
+                                          const std::vector<ChannelEdge>& edges);
 
 }  // namespace lockstep

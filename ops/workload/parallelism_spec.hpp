@@ -33,6 +33,7 @@ struct EmbeddingPlanSpec {
       throw FieldError{"memory_share", "'memory_share' is a fraction above 0, at most 1"};
     }
   }
+  bool operator==(const EmbeddingPlanSpec&) const = default;
 };
 
 /// What is done with dense parameters of a DLRM.
@@ -75,6 +76,7 @@ struct ParallelismSpec {
   }
 
   [[nodiscard]] BucketLimits buckets() const { return {.first = first_bucket, .others = bucket}; }
+  bool operator==(const ParallelismSpec&) const = default;
 };
 
 }  // namespace lockstep

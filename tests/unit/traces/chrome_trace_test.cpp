@@ -205,6 +205,27 @@ TEST_F(ChromeTrace, StepsSpanTheMainThreadsWork) {
   EXPECT_EQ(steps[0]["tid"], steps[0]["pid"]);
 }
 
+TEST_F(ChromeTrace, ShowsNoiseOnTheHostThread) {
+  const Job job = small_job();
+  ChromeTraceOptions noisy = options();
+  noisy.noise = {"garbage_collection", "checkpoint"};
+  ChromeTraceWriter writer{job, two_gpus(), noisy};
+  TimelineSpan span;
+  span.start = 2e-3;
+  span.end = 5e-3;
+  span.rank = 1;
+  span.instruction = 1;
+  span.kind = SpanKind::Noise;
+  writer.write({&span, 1});
+  writer.finish();
+  const json trace = json::parse(gunzip(writer.paths().front()));
+  const std::vector<json> slices = events_with(trace, "name", "noise: checkpoint");
+  ASSERT_EQ(slices.size(), 1U);
+  EXPECT_EQ(ns(slices[0]["ts"]), 2'000'000);
+  EXPECT_EQ(ns(slices[0]["dur"]), 3'000'000);
+  EXPECT_EQ(slices[0]["cat"], "user_annotation");
+}
+
 TEST_F(ChromeTrace, FilePerRankForHta) {
   ChromeTraceOptions apart = options();
   apart.file_per_rank = true;

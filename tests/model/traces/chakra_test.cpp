@@ -1,0 +1,109 @@
+/// @file
+/// Chakra traces whose duration can be worked out on paper. Ticks as in tests/support/script.hpp do not
+/// apply: traces count whole microseconds.
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "ops/collectives/collective_planner.hpp"
+#include "sim/simulation.hpp"
+#include "tests/support/chakra_trace.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "tests/support/script.hpp"
+#include "traces/chakra/chakra_job.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+class ChakraModel : public ::testing::Test {
+ protected:
+  /// Seconds for @p repeats runs of what the folder holds, on @p ranks GPUs of one NVSwitch.
+  double makespan(int ranks, int repeats = 1) {
+    const Fabric fabric = tick_machine(ranks);
+    ChakraSpec spec;
+    spec.chakra = "%d.et";
+    spec.repeats = repeats;
+    const Job job = chakra_job(spec, folder_.path(), fabric.gpus());
+    const CollectivePlanner planner{fabric, rings()};
+    SimulationOptions options;
+    options.engine = EngineMode::Bare;
+    return simulate(input_of(job, fabric, planner), options, nullptr).makespan().in_base_units();
+  }
+  void write(int rank, const EtWriter& trace) { folder_.write(fmt::format("{}.et", rank), trace.text()); }
+  void write_all(int ranks, const EtWriter& trace) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      write(rank, trace);
+    }
+  }
+  test::ScratchFolder folder_;
+};
+
+// Nodes that follow each other take the sum of their durations, and a run begins when the one before has
+// ended.
+TEST_F(ChakraModel, AChainTakesTheSumOfItsNodes) {
+  EtWriter trace;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    trace.compute("c", i == 0 ? EtWriter::Ids{} : EtWriter::Ids{i - 1}, 500 + i);
+  }
+  write_all(2, trace);
+  EXPECT_NEAR(makespan(2), 1e-6 * (1000 * 500 + 499'500), 1e-12);
+  EXPECT_NEAR(makespan(2, 3), 3e-6 * (1000 * 500 + 499'500), 1e-12);
+}
+
+// Links without latency, ring: T = 2 (n-1)/n size / B. With 4 ranks and 2^20 bytes at 2^30 B/s: 1.5 x 2^-10
+// s.
+TEST_F(ChakraModel, AnAllReduceTakesItsClosedForm) {
+  EtWriter trace;
+  trace.all_reduce({}, 1 << 20);
+  write_all(4, trace);
+  EXPECT_NEAR(makespan(4), 1.5 / 1024, 1e-12);
+}
+
+/// Data-parallel training: L layers forward (f each), backward (b each) with an all-reduce of T after every
+/// backward node, an optimizer (u) that waits for all.
+EtWriter data_parallel(std::uint64_t layers, std::uint64_t f, std::uint64_t b, std::uint64_t u,
+                       std::uint64_t bytes) {
+  EtWriter trace;
+  EtWriter::Ids before;
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    before = {trace.compute("forward", before, f)};
+  }
+  EtWriter::Ids all;
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    before = {trace.compute("backward", before, b)};
+    all.push_back(trace.all_reduce(before, bytes));
+  }
+  all.push_back(before.front());
+  trace.compute("optimizer", all, u);
+  return trace;
+}
+
+// All-reduces run one after the other, each after its backward node. Shorter than a backward node (T <= b),
+// all but the last hide: L f + L b + T + u. Longer, they form a queue from the end of the first: L f + b + L
+// T + u.
+TEST_F(ChakraModel, DataParallelHidesAllReducesBehindTheBackwardPass) {
+  constexpr double kLayers = 33;
+  for (const std::uint64_t bytes : {1U << 19U, 1U << 20U, 1U << 21U}) {
+    write_all(4, data_parallel(33, 500, 1000, 2000, bytes));
+    const double t = 1.5 * static_cast<double>(bytes) / (1 << 30);
+    const double hidden = kLayers * 500e-6 + kLayers * 1000e-6 + t + 2000e-6;
+    const double queued = kLayers * 500e-6 + 1000e-6 + kLayers * t + 2000e-6;
+    EXPECT_NEAR(makespan(4), t <= 1000e-6 ? hidden : queued, 1e-9) << bytes;
+  }
+}
+
+// A collective begins when the last member has arrived: rank 1 comes 300 us later, and rank 0 waits.
+TEST_F(ChakraModel, ACollectiveWaitsForTheSlowestRank) {
+  for (int rank = 0; rank < 2; ++rank) {
+    EtWriter trace;
+    trace.compute("a", {}, rank == 0 ? 100 : 400);
+    trace.all_reduce({0}, 1 << 20);
+    trace.compute("b", {1}, 50);
+    write(rank, trace);
+  }
+  EXPECT_NEAR(makespan(2), 450e-6 + 1.0 / 1024, 1e-12);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,194 @@
+#include "traces/chakra/chakra_job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "traces/chakra/collective_order.hpp"
+#include "traces/chakra/process_groups.hpp"
+#include "traces/chakra/rank_shapes.hpp"
+#include "traces/chakra/trace_files.hpp"
+
+namespace lockstep {
+namespace chakra {
+namespace {
+
+/// Reads the traces, rank by rank, and finds out which are alike.
+class JobReader {
+ public:
+  JobReader(TraceFiles files, ProcessGroups groups)
+      : files_{std::move(files)}, process_groups_{std::move(groups)} {}
+
+  [[nodiscard]] Job read(std::span<const VertexId> gpus) && {
+    for (std::uint32_t rank = 0; rank < files_.ranks(); ++rank) {
+      RankAssignment& assignment = job_.ranks.emplace_back();
+      if (const auto same = files_.same_as(rank)) {
+        read_as(rank, *same);
+      } else {
+        read_file(rank);
+      }
+      assignment.gpu = gpus[rank];
+    }
+    check_order();
+    finish();
+    return std::move(job_);
+  }
+
+ private:
+  void read_file(std::uint32_t rank) {
+    read_graph(files_.path(rank), tables_, graph_);
+    if (graph_.size() == 0) {
+      throw InputError{{files_.path(rank).string()}, "the trace has no nodes"};
+    }
+    RankAssignment& assignment = job_.ranks[rank];
+    assignment.groups = groups_of(rank, graph_.groups);
+    std::vector<std::uint32_t> sizes;
+    for (const std::uint32_t group : assignment.groups) {
+      sizes.push_back(static_cast<std::uint32_t>(job_.groups[group].ranks.size()));
+    }
+    assignment.program = shape_of(sizes);
+    durations_.push_back(shapes_[assignment.program].add_durations(graph_));
+  }
+
+  /// The same file as that of an earlier rank: only groups are the rank's own.
+  void read_as(std::uint32_t rank, std::uint32_t same) {
+    RankAssignment& assignment = job_.ranks[rank];
+    assignment.program = job_.ranks[same].program;
+    durations_.push_back(durations_[same]);
+    for (const std::uint32_t group : job_.ranks[same].groups) {
+      expect_member(rank, group);
+    }
+    assignment.groups = job_.ranks[same].groups;
+  }
+
+  /// The shape of the graph just read, known or new. Mostly it is that of the rank before.
+  std::uint32_t shape_of(const std::vector<std::uint32_t>& group_sizes) {
+    if (latest_ < shapes_.size() && shapes_[latest_].fits(graph_, group_sizes)) {
+      return latest_;
+    }
+    const std::size_t hash = hash_of(graph_);
+    const auto [begin, end] = by_hash_.equal_range(hash);
+    const auto known = std::find_if(
+        begin, end, [&](auto& entry) { return shapes_[entry.second].fits(graph_, group_sizes); });
+    if (known != end) {
+      return latest_ = known->second;
+    }
+    latest_ = static_cast<std::uint32_t>(shapes_.size());
+    by_hash_.emplace(hash, latest_);
+    shapes_.emplace_back(graph_, group_sizes);
+    return latest_;
+  }
+
+  static std::size_t hash_of(const TraceGraph& graph) {
+    std::size_t hash = graph.size();
+    const auto mix = [&](const std::vector<std::uint32_t>& values) {
+      for (const std::uint32_t value : values) {
+        hash = (hash ^ value) * 0x100000001b3ULL;  // FNV-1a, a word at a time
+      }
+    };
+    mix(graph.what);
+    mix(graph.dependencies);
+    return hash;
+  }
+
+  std::vector<std::uint32_t> groups_of(std::uint32_t rank, const std::vector<std::string>& names) {
+    std::vector<std::uint32_t> groups;
+    for (const std::string& name : names) {
+      groups.push_back(group(rank, name));
+      expect_member(rank, groups.back());
+    }
+    return groups;
+  }
+
+  std::uint32_t group(std::uint32_t rank, const std::string& name) {
+    const auto [entry, fresh] =
+        group_numbers_.try_emplace(name, static_cast<std::uint32_t>(job_.groups.size()));
+    if (!fresh) {
+      return entry->second;
+    }
+    if (name.empty()) {
+      std::vector<std::uint32_t> all(files_.ranks());
+      std::iota(all.begin(), all.end(), 0U);
+      job_.groups.push_back({"world", std::move(all)});
+    } else if (const auto* ranks = process_groups_.find(name)) {
+      job_.groups.push_back({name, *ranks});
+    } else {
+      throw InputError{
+          {files_.path(rank).string()},
+          fmt::format("a collective's process group (pg_name) is '{}', which the file of process groups does "
+                      "not list: trace: {{ groups: FILE }}",
+                      name)};
+    }
+    sorted_members_.push_back(job_.groups.back().ranks);
+    std::sort(sorted_members_.back().begin(), sorted_members_.back().end());
+    return entry->second;
+  }
+
+  void expect_member(std::uint32_t rank, std::uint32_t group) const {
+    const auto& members = sorted_members_[group];
+    if (!std::binary_search(members.begin(), members.end(), rank)) {
+      throw InputError{{files_.path(rank).string()},
+                       fmt::format("rank {} calls a collective of process group '{}' without being a member",
+                                   rank, job_.groups[group].name)};
+    }
+  }
+
+  void check_order() {
+    std::vector<const TraceGraph*> graphs;
+    for (const RankShape& shape : shapes_) {
+      graphs.push_back(&shape.graph());
+    }
+    check_collective_order(job_, graphs, tables_, files_);
+  }
+
+  void finish() {
+    std::vector<std::vector<std::vector<std::uint32_t>>> slots;
+    for (RankShape& shape : shapes_) {
+      RankShape::Result result = std::move(shape).finish(tables_);
+      job_.programs.push_back(std::make_shared<const Program>(std::move(result.program)));
+      slots.push_back(std::move(result.slots));
+    }
+    for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      job_.ranks[rank].kernel_slots = slots[job_.ranks[rank].program][durations_[rank]];
+    }
+  }
+
+  TraceFiles files_;
+  ProcessGroups process_groups_;
+  TraceTables tables_;
+  TraceGraph graph_;               // of the file just read
+  std::vector<RankShape> shapes_;  // by program
+  std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
+  std::uint32_t latest_ = 0;
+  std::vector<std::uint32_t> durations_;  // by rank: which durations of its shape
+  std::map<std::string, std::uint32_t> group_numbers_;
+  std::vector<std::vector<std::uint32_t>> sorted_members_;  // by group of the job
+  Job job_;
+};
+
+}  // namespace
+}  // namespace chakra
+
+Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus) {
+  const auto ranks = spec.ranks ? static_cast<std::size_t>(*spec.ranks) : gpus.size();
+  if (ranks > gpus.size()) {
+    throw std::invalid_argument{
+        fmt::format("{} ranks were asked for, the cluster has {} GPUs", ranks, gpus.size())};
+  }
+  const auto count = static_cast<std::uint32_t>(ranks);
+  chakra::ProcessGroups groups;
+  if (spec.groups) {
+    groups = chakra::ProcessGroups::from_file(folder / *spec.groups, count);
+  }
+  Job job = chakra::JobReader{{(folder / spec.chakra).string(), count}, std::move(groups)}.read(gpus);
+  job.steps = spec.repeats;
+  return job;
+}
+
+}  // namespace lockstep

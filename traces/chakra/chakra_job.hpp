@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "ops/job.hpp"
+#include "traces/chakra/chakra_spec.hpp"
+
+namespace lockstep {
+
+/// The traces of all ranks as a Job for the executor: rank r on the r-th of @p gpus. Ranks whose traces
+/// differ in durations alone share a Program.
+/// @param folder what relative names in @p spec start from
+/// @throws InputError naming the file: what read_graph() rejects, a rank without a file, a process group that
+/// does
+///   not exist or that a rank is no member of, members of a group that do not call the same collectives in
+///   the same order
+/// @throws std::invalid_argument when there are more ranks than GPUs
+[[nodiscard]] Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder,
+                             std::span<const VertexId> gpus);
+
+}  // namespace lockstep

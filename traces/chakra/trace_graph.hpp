@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "traces/chakra/trace_tables.hpp"
+
+namespace lockstep::chakra {
+
+/// What one rank does, as its execution trace says: compute nodes and collectives, and which has to end
+/// before which can begin. Nodes stand in an order in which they can be issued: after all that they depend
+/// on, else by ascending id.
+struct TraceGraph {
+  static constexpr std::uint32_t kCollective = 1U << 31U;
+
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint32_t> what;          ///< a kind of compute node, or kCollective | a call (TraceTables)
+  std::vector<std::uint64_t> microseconds;  ///< of compute nodes
+  std::vector<std::uint32_t> first_dependency;  ///< by node, and one more: where its dependencies begin
+  std::vector<std::uint32_t> dependencies;      ///< nodes, by their place here
+  std::vector<std::string> groups;  ///< process groups in the order of their first use; "": all ranks
+
+  [[nodiscard]] std::size_t size() const { return ids.size(); }
+  [[nodiscard]] bool is_collective(std::size_t node) const { return (what[node] & kCollective) != 0; }
+  [[nodiscard]] std::uint32_t call(std::size_t node) const { return what[node] & ~kCollective; }
+
+  /// Whether @p other is the same but for durations, ids and the names of its groups.
+  [[nodiscard]] bool same_shape(const TraceGraph& other) const {
+    return what == other.what && first_dependency == other.first_dependency &&
+           dependencies == other.dependencies && groups.size() == other.groups.size();
+  }
+};
+
+/// Reads one rank's trace into @p graph, whose memory is used again.
+/// @throws InputError with the file and what is wrong: cut off or no trace; a node whose simulation is not
+/// known
+///   (memory, send and receive, CPU); a collective without its type or size; a dependency on a node that does
+///   not exist; nodes that depend on each other in a circle
+void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph);
+
+}  // namespace lockstep::chakra

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/collectives/collective.hpp"
+#include "ops/intern_table.hpp"
+
+namespace lockstep::chakra {
+
+/// What names of nodes and calls of collectives are numbers for, shared by the traces of all ranks of a job:
+/// equal numbers mean the same.
+class TraceTables {
+ public:
+  /// The number of a compute node's kind: its name without the numbering at its end, so that `fwd.3.17` and
+  /// `fwd.3.18` are the kernel `fwd`.
+  std::uint32_t kind(std::string_view node_name);
+  [[nodiscard]] const std::string& kind_name(std::uint32_t kind) const { return names_[kind]; }
+
+  /// A collective as a node asks for it.
+  struct Call {
+    CollectiveKind kind = CollectiveKind::AllReduce;
+    std::uint32_t group = 0;  ///< how-manieth group that its rank names
+    double size = 0;          ///< `comm_size`, bytes
+    bool operator==(const Call&) const = default;
+  };
+  std::uint32_t number_of(const Call& call) { return calls_.intern(call); }
+  [[nodiscard]] const Call& call(std::uint32_t number) const { return calls_.values()[number]; }
+
+ private:
+  static std::size_t hash_of(const Call& call);
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library asks for it
+  };
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
+  std::vector<std::string> names_;
+  std::uint32_t latest_kind_ = 0;
+  InternTable<Call, &hash_of> calls_;
+};
+
+/// @p name without digits, and what separates them, at its end; the whole name where nothing else is in it.
+[[nodiscard]] std::string_view without_numbering(std::string_view name);
+
+}  // namespace lockstep::chakra
