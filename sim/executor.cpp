@@ -4,6 +4,9 @@
 #include <cassert>
 #include <set>
 
+#include "sim/copy_plan.hpp"
+#include "sim/folding/folding.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -15,10 +18,6 @@ constexpr std::size_t kPrefetchAhead = 3;
 
 bool is_uneven(const CollectiveCall& call) {
   return !call.send_bytes.empty();
-}
-
-bool is_pair(const CollectiveCall& call) {
-  return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
 }
 
 }  // namespace
@@ -35,17 +34,56 @@ Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, Timeline
     context_.timeline = timeline_.get();
   }
   make_ranks();
-  make_groups();
+  if (spec_.folding == nullptr) {
+    make_groups();
+  } else {
+    make_folded_groups();
+  }
   make_logs();
   prepare_plans();
 }
 
 Executor::~Executor() = default;
 
+std::size_t Executor::index_of(std::uint32_t number) const {
+  return spec_.folding == nullptr ? number : spec_.folding->class_of(number);
+}
+
 void Executor::make_ranks() {
-  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
+  const auto make = [this](std::uint32_t number) {
     ranks_.emplace_back(number, job_.ranks[number], spec_.compiled[spec_.compiled_of_rank[number]], context_,
                         spec_.timings[spec_.timing_of_rank[number]]);
+  };
+  if (spec_.folding != nullptr) {
+    std::ranges::for_each(spec_.folding->representatives(), make);
+    return;
+  }
+  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
+    make(number);
+  }
+}
+
+/// One communicator for all groups that are alike; their plans are known.
+void Executor::make_folded_groups() {
+  const Folding& folding = *spec_.folding;
+  for (const Folding::Group& group : folding.groups()) {
+    const TrafficGroup& original = folding.traffic().groups[group.original];
+    std::vector<VertexId> gpus;
+    for (const std::uint32_t rank : original.ranks) {
+      gpus.push_back(job_.ranks[rank].gpu);
+    }
+    communicators_.emplace_back(job_.groups[original.group].name, std::move(gpus), group.ranks);
+    for (std::size_t call = 0; call < group.plans.size(); ++call) {
+      network_.prepare(communicators_.back().adopt(original.calls[call].request, group.plans[call]));
+    }
+  }
+  for (Rank& rank : ranks_) {
+    std::vector<Membership> memberships;
+    for (std::uint32_t slot = 0; slot < rank.assignment().groups.size(); ++slot) {
+      const Folding::Seat seat = folding.seat(rank.number(), slot);
+      memberships.push_back({&communicators_[seat.group], seat.position});
+    }
+    rank.join(std::move(memberships));
   }
 }
 
@@ -82,13 +120,16 @@ void Executor::make_logs() {
       rank.record_step(context_.steps - 1);
     }
   }
-  for (const std::uint32_t rank : spec_.metered_ranks) {
-    ranks_[rank].meter_activity();
+  for (const std::uint32_t number : spec_.metered_ranks) {
+    Rank& rank = ranks_[index_of(number)];
+    if (!rank.activity) {
+      rank.meter_activity();
+    }
   }
 }
 
-/// Networks compress what they know beforehand, so copies and even collectives are planned now.
-void Executor::prepare_plans() {
+/// Even collectives.
+void Executor::prepare_groups() {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
   for (const RankAssignment& rank : job_.ranks) {
     const Program& program = *job_.programs[rank.program];
@@ -97,12 +138,19 @@ void Executor::prepare_plans() {
         continue;
       }
       for (const CollectiveCall& call : program.collectives) {
-        if (call.group == slot && !is_uneven(call) && !is_pair(call)) {
+        if (call.group == slot && !is_uneven(call) && !is_pair(call.kind)) {
           network_.prepare(communicators_[rank.groups[slot]].plan(
               {call.kind, call.type, call.size, call.peer, 0, {}}, spec_.plan_collective));
         }
       }
     }
+  }
+}
+
+/// Networks compress what they know beforehand, so copies and even collectives are planned now.
+void Executor::prepare_plans() {
+  if (spec_.folding == nullptr) {
+    prepare_groups();
   }
   for (const Rank& rank : ranks_) {
     const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
@@ -121,6 +169,10 @@ void Executor::begin() {
 }
 
 double Executor::next_date() {
+  // What starts at the date that is being lived through starts before rates are shared out for it.
+  if (!heap_.empty() && heap_.front().date <= now_ && !network_.completes_by(now_)) {
+    return heap_.front().date;
+  }
   const double completion = network_.next_completion();
   return heap_.empty() ? completion : std::min(completion, heap_.front().date);
 }
@@ -130,7 +182,7 @@ void Executor::advance_to(double now) {
   for (double date = next_date(); date <= due; date = next_date()) {
     assert(date >= now_ - kClockSlack && "something starts in the past");
     now_ = std::max(now_, date);
-    if (network_.next_completion() <= date) {
+    if (heap_.empty() || heap_.front().date > date || network_.completes_by(date)) {
       transfer_ended(network_.complete_next(), date);
       continue;
     }
@@ -173,8 +225,8 @@ void Executor::happen(const Scheduled& scheduled) {
       break;
     }
     case Moment::StreamTick:
-      ranks_[scheduled.subject].tick(scheduled.stream, scheduled.date);
-      ranks_[scheduled.subject].run();
+      ranks_[index_of(scheduled.subject)].tick(scheduled.stream, scheduled.date);
+      ranks_[index_of(scheduled.subject)].run();
       break;
   }
 }
@@ -196,6 +248,10 @@ Membership Executor::pair(Rank& rank, const CollectiveCall& call) {
   const bool sends = call.kind == CollectiveKind::Send;
   const std::uint32_t source = sends ? rank.number() : peer;
   const std::uint32_t target = sends ? peer : rank.number();
+  if (spec_.folding != nullptr) {
+    const std::uint32_t kind = spec_.folding->pair(rank.assignment().groups[call.group], source, target);
+    return {&communicators_[kind], sends ? 0U : 1U};
+  }
   auto& known = pairs_[{rank.assignment().groups[call.group], source, target}];
   if (known == nullptr) {
     known = &communicators_.emplace_back(
@@ -236,27 +292,16 @@ void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, doubl
   schedule(date, Moment::CopyReady, new_transfer(transfer));
 }
 
-/// A copy is a transfer over the route between host memory and GPU that alone takes what its kernel model
-/// says.
 Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   CopyUse*& known = copy_plan_of_[{rank.assignment().gpu, rank.assignment().program, kernel}];
   if (known == nullptr) {
     const auto& call = std::get<Memcpy>(rank.program().kernels[kernel].work);
-    const VertexId gpu = rank.assignment().gpu;
-    const VertexId memory = spec_.fabric->host_memory_of(gpu);
-    const bool down = call.path == Memcpy::Path::HostToDevice;
-    CollectivePlan plan;
-    plan.algorithm = "copy";
-    plan.size = call.size;
-    plan.rate_cap = call.size / Seconds{rank.timing_of(kernel).seconds};
-    for (const LinkId link :
-         (down ? spec_.fabric->route(memory, gpu) : spec_.fabric->route(gpu, memory)).links) {
-      plan.loads.push_back({link, 1.0});
+    const CopyRoute route = copy_route(*spec_.fabric, rank.assignment().gpu, call.path);
+    CollectivePlan plan = lockstep::copy_plan(route, call.size, Seconds{rank.timing_of(kernel).seconds});
+    if (spec_.folding != nullptr) {
+      plan.loads = spec_.folding->copy_loads(rank.number(), call.path);
     }
-    std::sort(plan.loads.begin(), plan.loads.end(), [](auto& a, auto& b) { return a.link < b.link; });
-    plan.edges.push_back({0, 1, 1.0});
-    known =
-        &copy_plans_.emplace_back(CopyUse{std::move(plan), {down ? memory : gpu, down ? gpu : memory}, 0});
+    known = &copy_plans_.emplace_back(CopyUse{std::move(plan), route.ends, 0});
   }
   return *known;
 }

@@ -29,17 +29,10 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
   if (known != shapes_.end()) {
     return *known->second;
   }
-  double unit = 0;
-  for (const CommEdge& edge : plan.edges) {
-    unit = std::max(unit, edge.share);
-  }
-  for (const LinkLoad& load : plan.edges.empty() ? plan.loads : std::vector<LinkLoad>{}) {
-    unit = std::max(unit, load.share);
-  }
-  unit = unit > 0 ? unit : 1;
+  const double unit = unit_of(plan);
   Shape shape{{}, {}, unit, plan.rate_cap.in_base_units() * unit};
   for (const LinkLoad& load : plan.loads) {
-    shape.all.push_back({load.link, load.share / unit});
+    shape.all.push_back({load.link, link_weight(load.share, unit)});
   }
   auto& alike = distinct_[shape.all];
   const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
@@ -158,9 +151,16 @@ void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
 }
 
 double SharedNetwork::next_completion() {
-  settle();
-  drop_stale();
+  if (!completes_by(dirty_date_)) {
+    settle();
+    drop_stale();
+  }
   return heap_.empty() ? kNever : heap_.front().date;
+}
+
+bool SharedNetwork::completes_by(double date) {
+  drop_stale();
+  return !heap_.empty() && heap_.front().date <= date;
 }
 
 TransferId SharedNetwork::complete_next() {
@@ -252,6 +252,7 @@ void SharedNetwork::solve(double date) {
   for (const Index link : component_links_) {
     links_[link].room = links_[link].capacity;
     links_[link].weight = 0;
+    links_[link].taken = 0;
   }
   for (const Index index : component_) {
     flights_[index].fixed = false;
@@ -259,11 +260,17 @@ void SharedNetwork::solve(double date) {
       links_[use.link].weight += use.weight;
     }
   }
+  double fixed_level = 0;
   for (std::size_t left = component_.size(); left > 0; left -= to_fix_.size()) {
     double level = std::numeric_limits<double>::infinity();
-    for (const Index link : component_links_) {
-      if (links_[link].weight > kTolerance) {
-        level = std::min(level, links_[link].room / links_[link].weight);
+    for (const Index index : component_links_) {
+      LinkState& link = links_[index];
+      if (link.taken > 0) {
+        link.room = std::max(0.0, link.room - link.taken * fixed_level);
+        link.taken = 0;
+      }
+      if (link.weight > kTolerance) {
+        level = std::min(level, link.room / link.weight);
       }
     }
     for (const Index index : component_) {
@@ -289,6 +296,7 @@ void SharedNetwork::solve(double date) {
     for (const Index index : to_fix_) {
       fix(index, level, date);
     }
+    fixed_level = level;
   }
 }
 
@@ -297,7 +305,7 @@ void SharedNetwork::fix(Index index, double rate, double date) {
   flight.fixed = true;
   for (const Use& use : flight.shape->uses) {
     LinkState& link = links_[use.link];
-    link.room = std::max(0.0, link.room - use.weight * rate);
+    link.taken += use.weight;
     link.weight -= use.weight;
   }
   set_rate(index, rate, date);
