@@ -91,6 +91,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
       static_cast<double>(setting.scenario.workload.global_batch) / result.mean_step().in_base_units();
   json["operations"] = result.operations;
   json["launches"] = result.launches;
+  json["simulated_ranks"] = result.simulated_ranks;
   json["wall_s"] = result.wall_seconds;
   json["gpu_busy_s"] = gpu_busy_per_step(result, setting.job.steps);
   json["exposed_communication_s"] = exposed_communication(result, setting.job.steps);
