@@ -107,8 +107,10 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
                                      {"bottleneck", share.bottleneck}});
   }
   for (const LinkUtilisation& link : link_utilisation(setting, result)) {
-    json["links"].push_back(
-        {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
+    Json& one = json["links"].emplace_back(Json::object());  // large machines have 100,000
+    one.emplace("name", link.name);
+    one.emplace("bytes_per_step", link.bytes_per_step);
+    one.emplace("utilisation", link.utilisation);
   }
   json["metered_ranks"] = ranks_of(setting, result);
   return json.dump(2) + "\n";

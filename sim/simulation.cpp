@@ -200,7 +200,7 @@ SimulationResult Simulation::run(TimelineSink* timeline, std::span<const std::ui
 SimulationResult Simulation::run_once(TimelineSink* timeline) {
   std::unique_ptr<Machine> machine;
   if (options_.engine != EngineMode::Bare) {
-    machine = std::make_unique<Machine>(*input_.fabric);
+    machine = folding_ ? std::make_unique<Machine>() : std::make_unique<Machine>(*input_.fabric);
   }
   std::unique_ptr<Network> network;
   FlowsNetwork* flows = nullptr;
