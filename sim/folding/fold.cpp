@@ -16,11 +16,13 @@ struct DigestHash {
   std::size_t operator()(const Digest& digest) const { return digest.hash(); }
 };
 
-void append(Digest& digest, const std::vector<std::uint32_t>& slots) {
-  digest.append(std::uint64_t{slots.size()});
-  for (const std::uint32_t slot : slots) {
-    digest.append(std::uint64_t{slot});
-  }
+/// The peers of sends and receives tell nothing: partition() looks at who they are.
+void append(Digest& digest, const CollectiveCall& call) {
+  digest.append(static_cast<std::uint64_t>(call.kind))
+      .append(static_cast<std::uint64_t>(call.type))
+      .append(std::uint64_t{call.group})
+      .append(call.size.in_base_units())
+      .append(is_pair(call.kind) ? std::uint64_t{0} : static_cast<std::uint64_t>(call.peer));
 }
 
 struct RankKinds {
@@ -36,8 +38,12 @@ RankKinds rank_kinds(const Job& job, const ExecutorSpec& spec) {
     Digest digest;
     digest.append(std::uint64_t{spec.compiled_of_rank[rank]})
         .append(std::uint64_t{spec.timing_of_rank[rank]});
-    append(digest, job.ranks[rank].kernel_slots);
-    append(digest, job.ranks[rank].collective_slots);
+    for (const std::uint32_t kernel : job.ranks[rank].kernel_slots) {
+      digest.append(std::uint64_t{kernel});
+    }
+    for (const std::uint32_t call : job.ranks[rank].collective_slots) {
+      append(digest, job.programs[job.ranks[rank].program]->collectives[call]);
+    }
     kinds.of_rank.push_back(
         known.try_emplace(digest, static_cast<std::uint32_t>(known.size())).first->second);
   }

@@ -127,14 +127,15 @@ class Collector {
     for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
       const RankAssignment& assignment = job_.ranks[rank];
       const Program& program = *job_.programs[assignment.program];
-      std::set<std::uint32_t> calls = by_program[assignment.program].direct;
-      for (const std::uint32_t slot : by_program[assignment.program].slots) {
-        if (is_pair(program.collectives[assignment.collective_slots[slot]].kind)) {
-          calls.insert(assignment.collective_slots[slot]);
-        }
-      }
-      for (const std::uint32_t call : calls) {
+      const PairCalls& calls = by_program[assignment.program];
+      for (const std::uint32_t call : calls.direct) {
         add_pair(rank, call, program.collectives[call]);
+      }
+      for (const std::uint32_t slot : calls.slots) {
+        const CollectiveCall& call = program.collectives[assignment.collective_slots[slot]];
+        if (is_pair(call.kind)) {
+          add_pair(rank, TrafficPair::kSlot + slot, call);
+        }
       }
     }
     for (const auto& [pair, sizes] : sizes_) {
@@ -144,14 +145,14 @@ class Collector {
     }
   }
 
-  void add_pair(std::uint32_t rank, std::uint32_t index, const CollectiveCall& call) {
+  void add_pair(std::uint32_t rank, std::uint32_t place, const CollectiveCall& call) {
     const auto ends = ends_of(job_, rank, call);
     const auto [entry, fresh] =
         traffic_.pair_of.try_emplace(ends, static_cast<std::uint32_t>(traffic_.groups.size()));
     if (fresh) {
       traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}});
     }
-    traffic_.pairs[rank].push_back({entry->second, rank == ends[1] ? 0U : 1U, index});
+    traffic_.pairs[rank].push_back({entry->second, rank == ends[1] ? 0U : 1U, place});
     sizes_[entry->second].insert({call.size, call.type});
   }
 

@@ -47,7 +47,9 @@ struct TrafficGroup {
 struct TrafficPair {
   std::uint32_t group = 0;     ///< index into JobTraffic::groups
   std::uint32_t position = 0;  ///< 0: sends
-  std::uint32_t call = 0;      ///< index into Program::collectives
+  /// Which of the program's: an index into Program::collectives, or kSlot + the slot that it fills.
+  std::uint32_t place = 0;
+  static constexpr std::uint32_t kSlot = 1U << 31U;
 };
 
 /// The ways of one rank's copies, each only if its program copies so.
@@ -66,7 +68,7 @@ struct TrafficCopies {
 
 struct JobTraffic {
   std::vector<TrafficGroup> groups;             ///< by Job::groups, then sends
-  std::vector<std::vector<TrafficPair>> pairs;  ///< by rank, by index of the call
+  std::vector<std::vector<TrafficPair>> pairs;  ///< by rank, by place
   std::vector<TrafficCopies> copies;            ///< by rank
   /// By group, sending and receiving rank: index into `groups`.
   std::map<std::array<std::uint32_t, 3>, std::uint32_t> pair_of;

@@ -77,7 +77,7 @@ class Refinement {
       }
       digest.append(std::uint64_t{traffic_.pairs[rank].size()});
       for (const TrafficPair& pair : traffic_.pairs[rank]) {
-        digest.append(std::uint64_t{pair.call}).append(std::uint64_t{pair.position});
+        digest.append(std::uint64_t{pair.place}).append(std::uint64_t{pair.position});
       }
     }
     ranks_ = classes_of(digests);

@@ -185,5 +185,88 @@ TEST(FoldedRandomJobs, AreTheSame) {
   EXPECT_LT(simulated, ranks / 2) << "most of these jobs should fold";
 }
 
+/// Ranks that compute, copy, send to a rank some way on, receive from one as far behind, and all-reduce in
+/// their node, over and over.
+Job exchanges(const Fabric& fabric, std::uint32_t ranks, int rounds) {
+  constexpr std::uint32_t kNode = 8;
+  Script script({"compute", "copies", "out", "in"}, {"world", "node"});
+  std::vector<std::uint32_t> distances;
+  for (int round = 0; round < rounds; ++round) {
+    script.launch(0, *among(1, 30), 1).copy(1, Bytes{1e4 * *among(1, 50)}, Memcpy::Path::HostToDevice, 1);
+    if (*among(0, 2) == 1) {
+      script.copy(1, Bytes{1e4 * *among(1, 50)}, Memcpy::Path::DeviceToHost, 1);
+    }
+    script.all_reduce(0, 1, Bytes{4e4 * *among(1, 50)}, 1);
+    distances.push_back(static_cast<std::uint32_t>(*among(1, static_cast<int>(ranks))));
+    script.collective(2, {CollectiveKind::Send, DataType::FP32, 0, Bytes{4e4 * *among(1, 50)}, {}, 0}, 1);
+    script.record(2, 0, 1).stream_wait(0, 0, 1);
+    script.collective(3, {CollectiveKind::Receive, DataType::FP32, 0, Bytes{0}, {}, 0}, 1);
+  }
+  Program program = script.program();
+  Job job;
+  job.steps = 2;
+  job.groups.push_back({"world", {}});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    job.groups[0].ranks.push_back(rank);
+    if (rank % kNode == 0) {
+      job.groups.push_back({"node", {}});
+    }
+    job.groups.back().ranks.push_back(rank);
+    job.ranks.push_back({fabric.gpus()[rank], 0, {0, 1 + rank / kNode}, {}, {}});
+  }
+  // Sends and receives become slots that each rank fills with its own peers.
+  std::uint32_t slot = 0;
+  for (Instruction& instruction : program.threads[0].instructions) {
+    if (instruction.op != Opcode::Collective || program.collectives[instruction.operand].group == 1) {
+      continue;
+    }
+    const CollectiveKind kind = program.collectives[instruction.operand].kind;
+    const std::uint32_t distance = distances[slot / 2];
+    Bytes size = program.collectives[instruction.operand].size;
+    if (kind == CollectiveKind::Receive) {  // of what is sent this round
+      size = program.collectives[job.ranks[0].collective_slots[slot - 1]].size;
+    }
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t peer =
+          (rank + (kind == CollectiveKind::Send ? distance : ranks - distance)) % ranks;
+      job.ranks[rank].collective_slots.push_back(static_cast<std::uint32_t>(program.collectives.size()));
+      program.collectives.push_back({kind, DataType::FP32, 0, size, {}, static_cast<int>(peer)});
+    }
+    instruction.per_rank = true;
+    instruction.operand = slot++;
+  }
+  job.programs.push_back(std::make_shared<Program>(std::move(program)));
+  return job;
+}
+
+TEST(FoldedExchanges, AreTheSame) {
+  std::uint32_t simulated = 0;
+  std::uint32_t all = 0;
+  for (const int nics : {8, 2}) {
+    const Fabric fabric = rail_fabric(4, nics);
+    const CollectivePlanner planner{fabric};
+    for (const auto& [name, options] : bare_options()) {
+      holds(name, 15, [&, options = options] {
+        const auto ranks = static_cast<std::uint32_t>(8 * *among(1, 5));
+        const Job job = exchanges(fabric, ranks, *among(1, 5));
+        check(job);
+        auto input = input_for(
+            job, fabric, [&](const auto& request, auto members) { return planner.plan(request, members); });
+        input.gpu_models.front().host_copy = tick_gpu().host_copy;
+        input.gpu_factor.assign(ranks, 1.0);
+        if (*among(0, 3) == 1) {
+          input.gpu_factor[static_cast<std::size_t>(*among(0, static_cast<int>(ranks)))] = 1.25;
+        }
+        std::string what;
+        simulated += fold_and_compare(input, options, what);
+        all += ranks;
+        RC_ASSERT(what == "");
+      });
+    }
+  }
+  // Where a distance leads out of a node is another place for each rank of a node.
+  EXPECT_LT(simulated, all - all / 5) << "nodes should fold";
+}
+
 }  // namespace
 }  // namespace lockstep::testing
