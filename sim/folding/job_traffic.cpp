@@ -71,7 +71,7 @@ class Collector {
  private:
   void add_groups() {
     for (std::uint32_t index = 0; index < job_.groups.size(); ++index) {
-      traffic_.groups.push_back({index, false, job_.groups[index].ranks, {}, {}});
+      traffic_.groups.push_back({index, false, job_.groups[index].ranks, {}, {}, {}});
     }
   }
 
@@ -150,9 +150,11 @@ class Collector {
     const auto [entry, fresh] =
         traffic_.pair_of.try_emplace(ends, static_cast<std::uint32_t>(traffic_.groups.size()));
     if (fresh) {
-      traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}});
+      traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}, {}});
     }
-    traffic_.pairs[rank].push_back({entry->second, rank == ends[1] ? 0U : 1U, place});
+    const std::uint32_t position = rank == ends[1] ? 0U : 1U;
+    traffic_.pairs[rank].push_back({entry->second, position, place});
+    traffic_.groups[entry->second].places[position].push_back(place);
     sizes_[entry->second].insert({call.size, call.type});
   }
 

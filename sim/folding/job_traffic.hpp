@@ -38,6 +38,8 @@ struct TrafficGroup {
   std::vector<std::uint32_t> ranks;
   std::vector<TrafficCall> calls;  ///< of a group in the order of its members' programs; of a pair by size
   std::vector<TrafficShape> shapes;
+  /// Of a pair, by position: TrafficPair::place of all its calls.
+  std::array<std::vector<std::uint32_t>, 2> places;
 
   /// What a member's call runs with; null: nothing of its kind and size.
   [[nodiscard]] const TrafficCall* find(const CollectiveCall& call) const;

@@ -88,6 +88,12 @@ class Refinement {
     for (const TrafficGroup& group : traffic_.groups) {
       Digest& digest = digests.emplace_back();
       digest.append(std::uint64_t{group.is_pair}).append(std::uint64_t{group.ranks.size()});
+      for (const std::vector<std::uint32_t>& places : group.places) {
+        digest.append(std::uint64_t{places.size()});
+        for (const std::uint32_t place : places) {
+          digest.append(std::uint64_t{place});
+        }
+      }
       for (const TrafficCall& call : group.calls) {
         digest.append(static_cast<std::uint64_t>(call.request.kind))
             .append(static_cast<std::uint64_t>(call.request.type))

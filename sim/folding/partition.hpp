@@ -29,7 +29,8 @@ struct Partition {
 ///
 ///   * ranks of a class have, slot by slot, groups of one class, in which they take the same place among the
 ///     slots, pairs of one class with the same role, and copies over equally many links of each class;
-///   * groups of a class have the same collectives, equally many members of each rank class, first met in the
+///   * groups of a class have the same collectives, which their members call from the same slots (pairs: from
+///     the same places of their programs), equally many members of each rank class, first met in the
 ///     same order, and for each plan the same weights on equally many links of each class;
 ///   * links of a class have the same bandwidth, and carry the same weights of equally many groups and copies
 ///     of each class.

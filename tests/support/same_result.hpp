@@ -45,7 +45,14 @@ inline std::string difference(const SimulationResult& a, const SimulationResult&
   for (std::size_t rank = 0; rank < a.ranks.size(); ++rank) {
     if (!std::ranges::equal(a.ranks[rank].streams, b.ranks[rank].streams, same_totals) ||
         a.ranks[rank].host_blocked != b.ranks[rank].host_blocked) {
-      return fmt::format("totals of rank {}", rank);
+      std::string text = fmt::format("totals of rank {}:", rank);
+      for (std::size_t stream = 0; stream < a.ranks[rank].streams.size(); ++stream) {
+        for (const StreamTotals& of : {a.ranks[rank].streams[stream], b.ranks[rank].streams[stream]}) {
+          text += fmt::format("\n    stream {}: compute {}, copy {}, waiting {}, transfer {}", stream,
+                              of.compute, of.copy, of.waiting, of.transfer);
+        }
+      }
+      return text;
     }
   }
   if (a.fingerprint != b.fingerprint) {
