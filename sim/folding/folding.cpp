@@ -1,9 +1,8 @@
 #include "sim/folding/folding.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
-
-#include "sim/network/link_weight.hpp"
 
 namespace lockstep {
 
@@ -51,35 +50,27 @@ std::uint32_t Folding::member_like(std::uint32_t rank, std::uint32_t slot, const
 }
 
 void Folding::load_groups(bool share_links) {
-  std::vector<std::vector<Loads>> loads(groups_.size());  // by class and shape: weights
+  std::vector<std::vector<std::vector<LinkLoad>>> loads(groups_.size());  // by class and shape
   for (std::size_t index = 0; index < traffic_.groups.size(); ++index) {
     const auto& shapes = traffic_.groups[index].shapes;
     const std::uint32_t group = class_of_group(index);
     loads[group].resize(shapes.size());
-    if (!share_links && groups_[group].original != index) {
-      continue;
-    }
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
-      for (const LinkLoad& load : shapes[shape].loads) {
-        if (!share_links || represents(load.link)) {
-          loads[group][shape][load.link] += link_weight(load.share, shapes[shape].unit);
-        }
-      }
+      std::ranges::copy_if(shapes[shape].loads, std::back_inserter(loads[group][shape]),
+                           [&](const LinkLoad& load) {
+                             return share_links ? represents(load.link) : groups_[group].original == index;
+                           });
     }
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (std::vector<LinkLoad>& of_shape : loads[group]) {
+      std::ranges::stable_sort(of_shape, {}, &LinkLoad::link);
+    }
     const TrafficGroup& original = traffic_.groups[groups_[group].original];
     for (const TrafficCall& call : original.calls) {
-      const TrafficShape& shape = original.shapes[call.shape];
       CollectivePlan& plan = groups_[group].plans.emplace_back(call.plan);
-      plan.edges = {{0, 1, shape.unit}};
-      if (!share_links) {
-        plan.loads = shape.loads;
-        continue;
-      }
-      for (const auto& [link, weight] : loads[group][call.shape]) {
-        plan.loads.push_back({link, weight * shape.unit});
-      }
+      plan.edges = {{0, 1, original.shapes[call.shape].unit}};
+      plan.loads = loads[group][call.shape];
     }
   }
 }

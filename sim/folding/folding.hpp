@@ -26,15 +26,16 @@ namespace lockstep {
 ///
 /// and alike links have alike sums, so they fill in the same round, and alike transfers, which cross alike
 /// links, get their rates there. Hence all members of a class go on alike. In the folded job the
-/// representative of a class of links bears, for each class of groups, the sum of the weights of all its
-/// groups that cross that link: the same sums, to the last bit, because weights are multiples of kWeightStep.
+/// representative of a class of links bears, for each class of groups, the loads of all its groups that cross
+/// that link: the same sums, to the last bit, because sums of LinkWeights are exact.
 class Folding {
  public:
   /// A class of groups.
   struct Group {
     std::uint32_t original = 0;        ///< its lowest member, index into JobTraffic::groups
     std::vector<std::uint32_t> ranks;  ///< who has to arrive: a representative for all that are alike
-    /// By TrafficGroup::calls: loads of the representative links by all groups of the class.
+    /// By TrafficGroup::calls; their loads are those of the representative links, an entry for each group of
+    /// the class that crosses one.
     std::vector<CollectivePlan> plans;
   };
   struct Seat {

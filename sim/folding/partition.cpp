@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "sim/folding/digest.hpp"
-#include "sim/network/link_weight.hpp"
 
 namespace lockstep {
 namespace {
@@ -131,9 +130,7 @@ class Refinement {
       for (const TrafficShape& shape : group.shapes) {
         Digest loads;
         for (const LinkLoad& load : shape.loads) {
-          loads.add(Digest{}
-                        .append(std::uint64_t{links_.of[load.link]})
-                        .append(link_weight(load.share, shape.unit)));
+          loads.add(Digest{}.append(std::uint64_t{links_.of[load.link]}).append(load.share));
         }
         digest.append(loads);
       }
@@ -190,7 +187,7 @@ class Refinement {
           users[load.link].add(Digest{}
                                    .append(std::uint64_t{groups_.of[index]})
                                    .append(std::uint64_t{shape + 2})
-                                   .append(link_weight(load.share, shapes[shape].unit)));
+                                   .append(load.share));
         }
       }
     }

@@ -18,8 +18,12 @@ double unit_of(const CollectivePlan& plan) {
   return unit > 0 ? unit : 1;
 }
 
-double link_weight(double share, double unit) {
-  return std::nearbyint(share / unit / kWeightStep) * kWeightStep;
+LinkWeight link_weight(double share, double unit) {
+  constexpr double kCoarse = 0x1p-24;
+  constexpr double kFine = 0x1p-60;
+  const double weight = share / unit;
+  const double coarse = std::nearbyint(weight / kCoarse) * kCoarse;
+  return {coarse, std::nearbyint((weight - coarse) / kFine) * kFine};
 }
 
 }  // namespace lockstep

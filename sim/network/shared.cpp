@@ -32,7 +32,12 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
   const double unit = unit_of(plan);
   Shape shape{{}, {}, unit, plan.rate_cap.in_base_units() * unit};
   for (const LinkLoad& load : plan.loads) {
-    shape.all.push_back({load.link, link_weight(load.share, unit)});
+    const LinkWeight weight = link_weight(load.share, unit);
+    if (!shape.all.empty() && shape.all.back().link == load.link) {  // folded groups add up
+      shape.all.back().weight += weight;
+    } else {
+      shape.all.push_back({load.link, weight});
+    }
   }
   auto& alike = distinct_[shape.all];
   const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
@@ -57,7 +62,7 @@ void SharedNetwork::merge_links() {
       release(flight);
     }
   }
-  std::vector<std::vector<std::pair<Index, double>>> crossing(links_.size());
+  std::vector<std::vector<std::pair<Index, LinkWeight>>> crossing(links_.size());
   Index number = 0;
   for (const auto& [uses, shapes] : distinct_) {  // shapes of equal uses cross the same links
     for (const Use& use : uses) {
@@ -65,7 +70,7 @@ void SharedNetwork::merge_links() {
     }
     ++number;
   }
-  std::map<std::vector<std::pair<Index, double>>, Index> narrowest;
+  std::map<std::vector<std::pair<Index, LinkWeight>>, Index> narrowest;
   for (Index link = 0; link < links_.size(); ++link) {
     if (!crossing[link].empty()) {
       const auto [entry, fresh] = narrowest.try_emplace(crossing[link], link);
@@ -251,8 +256,8 @@ void SharedNetwork::collect_component(Index first) {
 void SharedNetwork::solve(double date) {
   for (const Index link : component_links_) {
     links_[link].room = links_[link].capacity;
-    links_[link].weight = 0;
-    links_[link].taken = 0;
+    links_[link].weight = {};
+    links_[link].taken = {};
   }
   for (const Index index : component_) {
     flights_[index].fixed = false;
@@ -265,12 +270,13 @@ void SharedNetwork::solve(double date) {
     double level = std::numeric_limits<double>::infinity();
     for (const Index index : component_links_) {
       LinkState& link = links_[index];
-      if (link.taken > 0) {
-        link.room = std::max(0.0, link.room - link.taken * fixed_level);
-        link.taken = 0;
+      if (const double taken = link.taken.value(); taken > 0) {
+        link.room = std::max(0.0, link.room - taken * fixed_level);
+        link.taken = {};
       }
-      if (link.weight > kTolerance) {
-        level = std::min(level, link.room / link.weight);
+      link.demand = link.weight.value();
+      if (link.demand > kTolerance) {
+        level = std::min(level, link.room / link.demand);
       }
     }
     for (const Index index : component_) {
@@ -286,7 +292,7 @@ void SharedNetwork::solve(double date) {
         continue;
       }
       const auto full = [&](const Use& use) {
-        return links_[use.link].room <= reached * links_[use.link].weight;
+        return links_[use.link].room <= reached * links_[use.link].demand;
       };
       const auto& uses = flight.shape->uses;
       if (flight.shape->bound <= reached || std::any_of(uses.begin(), uses.end(), full)) {

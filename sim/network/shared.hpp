@@ -23,8 +23,8 @@ namespace lockstep {
 ///   Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
 /// Only the connected component of a change is solved again, once per date, when everything known to happen
 /// at that date has happened. Links that the same transfers cross with the same weights are merged into the
-/// narrowest of them, which is exact. Weights are whole multiples of kWeightStep, so that their sums do not
-/// depend on an order and transfers that look the same get the same rate, to the last bit.
+/// narrowest of them, which is exact. Sums of weights do not depend on an order, so that transfers that look
+/// the same get the same rate, to the last bit.
 class SharedNetwork final : public Network {
  public:
   explicit SharedNetwork(const Fabric& fabric);
@@ -40,7 +40,7 @@ class SharedNetwork final : public Network {
   using Index = std::uint32_t;
   struct Use {
     Index link;
-    double weight;
+    LinkWeight weight;
     bool operator==(const Use&) const = default;
     auto operator<=>(const Use&) const = default;
   };
@@ -54,8 +54,9 @@ class SharedNetwork final : public Network {
     double capacity = 0;
     std::vector<Index> users;  // flights
     double room = 0;
-    double weight = 0;  // of the users without a rate
-    double taken = 0;   // of those that get their rate in this round
+    LinkWeight weight;  // of the users without a rate
+    LinkWeight taken;   // of those that got theirs in the latest round
+    double demand = 0;  // weight, as a number
     std::uint32_t mark = 0;
   };
   struct Flight {
