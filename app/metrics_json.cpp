@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/answer.hpp"
+#include "app/memory_report.hpp"
 
 namespace lockstep {
 namespace {
@@ -111,6 +112,15 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
     one.emplace("name", link.name);
     one.emplace("bytes_per_step", link.bytes_per_step);
     one.emplace("utilisation", link.utilisation);
+  }
+  if (const auto fullest = fullest_rank(setting)) {
+    Json& memory = json["memory"];
+    memory = {{"rank", fullest->rank},
+              {"bytes", fullest->memory.total().in_base_units()},
+              {"capacity", fullest->capacity.in_base_units()}};
+    for (std::size_t use = 0; use < kMemoryUses; ++use) {
+      memory["parts"][std::string{name_of(static_cast<MemoryUse>(use))}] = fullest->memory.bytes[use];
+    }
   }
   json["metered_ranks"] = ranks_of(setting, result);
   return json.dump(2) + "\n";

@@ -130,6 +130,7 @@ class Executor final : public Surroundings {
   CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
   void prepare_plans();
   void prepare_groups();
+  void prepare_pairs(Rank& rank);
   void make_ranks();
   void make_groups();
   void make_folded_groups();

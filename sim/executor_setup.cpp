@@ -116,8 +116,9 @@ void Executor::prepare_groups() {
 
 /// Networks compress what they know beforehand, so copies and even collectives are planned now.
 void Executor::prepare_plans() {
-  if (spec_.folding == nullptr) {
+  if (spec_.folding == nullptr) {  // else the groups came with their plans
     prepare_groups();
+    std::ranges::for_each(ranks_, [this](Rank& rank) { prepare_pairs(rank); });
   }
   for (const Rank& rank : ranks_) {
     const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
@@ -126,6 +127,22 @@ void Executor::prepare_plans() {
         network_.prepare(copy_plan(rank, kernel).plan);
       }
     }
+  }
+}
+
+/// Sends and receives that a rank calls: of all ranks alike, and in its slots.
+void Executor::prepare_pairs(Rank& rank) {
+  const auto prepare = [&](const CollectiveCall& call) {
+    if (is_pair(call.kind)) {
+      network_.prepare(pair(rank, call).group->plan(pair_request(call), spec_.plan_collective));
+    }
+  };
+  const CompiledProgram& compiled = spec_.compiled[spec_.compiled_of_rank[rank.number()]];
+  for (const std::uint32_t collective : compiled.pairs) {
+    prepare(rank.program().collectives[collective]);
+  }
+  for (const std::uint32_t collective : rank.assignment().collective_slots) {
+    prepare(rank.program().collectives[collective]);
   }
 }
 
