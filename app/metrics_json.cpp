@@ -93,6 +93,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   }
   json["operations"] = result.operations;
   json["launches"] = result.launches;
+  json["simulated_ranks"] = result.simulated_ranks;
   json["wall_s"] = result.wall_seconds;
   json["gpu_busy_s"] = gpu_busy_per_step(result, setting.job.steps);
   json["exposed_communication_s"] = exposed_communication(result, setting.job.steps);
@@ -108,8 +109,10 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
                                      {"bottleneck", share.bottleneck}});
   }
   for (const LinkUtilisation& link : link_utilisation(setting, result)) {
-    json["links"].push_back(
-        {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
+    Json& one = json["links"].emplace_back(Json::object());  // large machines have 100,000
+    one.emplace("name", link.name);
+    one.emplace("bytes_per_step", link.bytes_per_step);
+    one.emplace("utilisation", link.utilisation);
   }
   if (const auto fullest = fullest_rank(setting)) {
     Json& memory = json["memory"];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -254,6 +255,7 @@ SimulationOptions options_of(const ScenarioSpec& scenario) {
     options.launch_queue =
         std::numeric_limits<std::uint32_t>::max();  // launches of a trace wait for nothing else
   }
+  options.fold = scenario.fold == ScenarioFold::Auto;
   options.network = scenario.network == ScenarioNetwork::Flows   ? NetworkMode::Flows
                     : scenario.network == ScenarioNetwork::Alone ? NetworkMode::Alone
                                                                  : NetworkMode::Shared;
@@ -277,7 +279,10 @@ YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
   return document;
 }
 
-SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
+namespace {
+
+SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline,
+                         std::optional<EngineMode> engine) {
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};
   SimulationInput input;
   input.job = &setting.job;
@@ -302,7 +307,22 @@ SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::op
   }
   SimulationOptions options = options_of(setting.scenario);
   options.engine = engine.value_or(options.engine);
-  return simulate(input, options, timeline);
+  Simulation simulation{input, options};
+  const TimelineRequest timeline = open_timeline(simulation.simulated_ranks());
+  return simulation.run(timeline.sink, timeline.ranks);
+}
+
+}  // namespace
+
+SimulationResult predict(const Setting& setting, TimelineSink* timeline, std::optional<EngineMode> engine) {
+  TimelineRequest everything{timeline, std::vector<std::uint32_t>(setting.job.ranks.size())};
+  std::iota(everything.ranks.begin(), everything.ranks.end(), 0U);
+  return predict(
+      setting, [&](const std::vector<std::uint32_t>& /*simulated*/) { return everything; }, engine);
+}
+
+SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline) {
+  return predict(setting, open_timeline, std::nullopt);
 }
 
 KernelTrust kernel_trust(const Setting& setting) {

@@ -3,6 +3,7 @@
 /// @file
 /// From a scenario to its result: builds the machine and the job, simulates, and keeps what reports need.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,6 +41,15 @@ struct Setting {
 /// @throws StallError
 [[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline,
                                        std::optional<EngineMode> engine = std::nullopt);
+
+/// Who listens to a run.
+struct TimelineRequest {
+  TimelineSink* sink = nullptr;      ///< null: nobody
+  std::vector<std::uint32_t> ranks;  ///< whose spans it gets; empty: those simulated
+};
+/// Asked when it is known which ranks are simulated: all, or one for each class of alike ones.
+using OpenTimeline = std::function<TimelineRequest(const std::vector<std::uint32_t>& simulated)>;
+[[nodiscard]] SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline);
 
 /// How far the kernel models vouch for the kernels of rank 0, each weighted by its time.
 struct KernelTrust {

@@ -93,6 +93,12 @@ constexpr auto names_of(ScenarioNetwork /*unused*/) {
                                                    {ScenarioNetwork::Alone, "alone"}});
 }
 
+/// Whether ranks that are alike are simulated once.
+enum class ScenarioFold : std::uint8_t { Auto, Off };
+constexpr auto names_of(ScenarioFold /*unused*/) {
+  return std::to_array<EnumName<ScenarioFold>>({{ScenarioFold::Auto, "auto"}, {ScenarioFold::Off, "off"}});
+}
+
 /// What a GPU's memory holds besides what the job allocates, and what happens when it is not enough.
 struct MemorySpec {
   Bytes context{1024.0 * 1024 * 1024};
@@ -128,6 +134,7 @@ struct ScenarioSpec {
   bool interference = false;
   ScenarioEngine engine = ScenarioEngine::RunAhead;
   ScenarioNetwork network = ScenarioNetwork::Shared;
+  ScenarioFold fold = ScenarioFold::Auto;
 
   template <class Visitor>
   static void describe(Visitor& key, ScenarioSpec& scenario) {
@@ -149,6 +156,8 @@ struct ScenarioSpec {
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");
     key.optional("network", scenario.network, ScenarioNetwork::Shared,
                  "how transfers share links: max-min per collective, a flow per edge, or not at all");
+    key.optional("fold", scenario.fold, ScenarioFold::Auto,
+                 "auto: ranks that do the same at the same time are simulated once; results agree");
   }
   void check() const;
 };

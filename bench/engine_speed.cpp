@@ -1,8 +1,8 @@
 /// @file
-/// Operations a second of the engine: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped] [TIMELINE]
-/// The workload and the machine are those of tests/support/contended_job.hpp and rail_fabric.hpp; a TIMELINE
-/// is written as Chrome trace. `run` is real time of the event loop; `cpu` is processor time, with building
-/// the machine, and the measure to compare on a machine that others use too.
+/// Operations a second of the engine: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|folded]
+/// [TIMELINE] The workload and the machine are those of tests/support/contended_job.hpp and rail_fabric.hpp;
+/// a TIMELINE is written as Chrome trace. `run` is real time of the event loop; `cpu` is processor time, with
+/// building the machine, and the measure to compare on a machine that others use too.
 
 #include <sys/resource.h>
 
@@ -36,7 +36,8 @@ double peak_memory() {
 int main(int count, char** arguments) {
   using namespace lockstep;
   if (count < 4) {
-    std::fputs("usage: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped] [TIMELINE]\n", stderr);
+    std::fputs("usage: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|folded] [TIMELINE]\n",
+               stderr);
     return 2;
   }
   const auto ranks = static_cast<std::uint32_t>(std::atoi(arguments[1]));
@@ -57,6 +58,7 @@ int main(int count, char** arguments) {
                    : engine == "bare" ? EngineMode::Bare
                                       : EngineMode::RunAhead;
   options.stepped = engine == "stepped";
+  options.fold = engine == "folded";
   options.critical_path_limit = 0;
   std::unique_ptr<ChromeTraceWriter> timeline;
   if (count > 5) {

@@ -10,16 +10,17 @@
 #include "sim/stall.hpp"
 
 namespace lockstep {
-namespace {
+
+bool same_request(const CollectiveRequest& a, const CollectiveRequest& b) {
+  return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
+         a.source == b.source && a.bytes == b.bytes;
+}
 
 bool is_pair(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
 }
 
-bool same(const CollectiveRequest& a, const CollectiveRequest& b) {
-  return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
-         a.source == b.source && a.bytes == b.bytes;
-}
+namespace {
 
 std::string_view name_of(DataType type) {
   constexpr std::array<std::string_view, 8> kNames{"FP32", "TF32",  "FP16",  "BF16",
@@ -46,7 +47,7 @@ CollectiveRequest pair_request(const CollectiveCall& call) {
 }
 
 Communicator::Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks)
-    : name_{std::move(name)}, gpus_{std::move(gpus)}, ranks_{std::move(ranks)}, issued_(gpus_.size(), 0) {}
+    : name_{std::move(name)}, gpus_{std::move(gpus)}, ranks_{std::move(ranks)}, issued_(ranks_.size(), 0) {}
 
 Meeting* Communicator::arrive(std::uint32_t position, std::uint32_t number, const Arrival& arrival) {
   auto found =
@@ -66,7 +67,9 @@ Meeting* Communicator::arrive(std::uint32_t position, std::uint32_t number, cons
   Meeting& meeting = **found;
   check_match(meeting, position, arrival);
   meeting.arrivals[position] = arrival;
-  if (meeting.arrived == 0 || arrival.date > meeting.met) {
+  // Of several that arrive last, the first member: whoever happened to be simulated first tells nothing.
+  if (meeting.arrived == 0 || arrival.date > meeting.met ||
+      (arrival.date == meeting.met && position < meeting.last)) {
     meeting.last = position;
     meeting.met = arrival.date;
     meeting.call = arrival.call;
@@ -130,11 +133,16 @@ const CollectivePlan& Communicator::plan(const Meeting& meeting, const PlanColle
 const CollectivePlan& Communicator::plan(const CollectiveRequest& request,
                                          const PlanCollective& plan_collective) {
   for (const PlanUse& use : plans_) {
-    if (same(use.request, request)) {
+    if (same_request(use.request, request)) {
       return use.plan;
     }
   }
   plans_.push_back({request, plan_collective(request, gpus_), 0});
+  return plans_.back().plan;
+}
+
+const CollectivePlan& Communicator::adopt(const CollectiveRequest& request, CollectivePlan plan) {
+  plans_.push_back({request, std::move(plan), 0});
   return plans_.back().plan;
 }
 

@@ -19,6 +19,12 @@ class Rank;
 using PlanCollective =
     std::function<CollectivePlan(const CollectiveRequest&, std::span<const VertexId> members)>;
 
+/// Whether one plan serves both.
+[[nodiscard]] bool same_request(const CollectiveRequest& a, const CollectiveRequest& b);
+
+/// A send or a receive.
+[[nodiscard]] bool is_pair(CollectiveKind kind);
+
 /// A member that has arrived at a collective: its communication kernel runs from now on.
 struct Arrival {
   Rank* rank = nullptr;
@@ -45,6 +51,8 @@ struct Meeting {
 /// The rendezvous of a process group: the k-th collective that each member issues is the same collective.
 class Communicator {
  public:
+  /// @param gpus of all members, in group order
+  /// @param ranks those who have to arrive, by position: all members, or one for all that are alike
   Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks);
 
   /// Number of the next collective of a member, in the order in which its host issues them.
@@ -60,11 +68,14 @@ class Communicator {
   /// Makes the plan of a call that all members make alike, before the simulation starts.
   const CollectivePlan& plan(const CollectiveRequest& request, const PlanCollective& plan_collective);
 
+  /// Takes a plan that was made elsewhere, of a request that has none yet.
+  const CollectivePlan& adopt(const CollectiveRequest& request, CollectivePlan plan);
+
   void forget(const Meeting& meeting);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<VertexId>& gpus() const { return gpus_; }
-  [[nodiscard]] std::size_t size() const { return gpus_.size(); }
+  [[nodiscard]] std::size_t size() const { return ranks_.size(); }
   [[nodiscard]] const std::vector<std::uint32_t>& ranks() const { return ranks_; }
   /// Collectives that some members have arrived at and that have not ended.
   [[nodiscard]] const std::vector<std::unique_ptr<Meeting>>& meetings() const { return meetings_; }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/executor.hpp"
+#include "sim/folding/folding.hpp"
 
 namespace lockstep {
 namespace {
@@ -53,7 +54,8 @@ class Walk {
   }
 
  private:
-  const Rank& rank(std::uint32_t number) const { return executor_.ranks()[number]; }
+  /// What happened on any rank happened on the one that was simulated for it.
+  const Rank& rank(std::uint32_t number) const { return executor_.rank_for(number); }
 
   std::optional<Place> latest() const {
     std::optional<Place> last;
@@ -99,10 +101,30 @@ class Walk {
     }
     const CollectiveCall& call = owner.call_of(instruction);
     charge(to_string(call.kind), entry->end - entry->met);
-    shares_[to_string(call.kind)].bottleneck = bottleneck(owner, call);
+    shares_[to_string(call.kind)].bottleneck = bottleneck(place.rank, call);
     const auto& theirs = rank(entry->last_rank).log->streams[entry->last_stream].entries;
-    return entry->last_entry < theirs.size() ? cause_of(entry->last_rank, theirs[entry->last_entry])
-                                             : std::nullopt;
+    return entry->last_entry < theirs.size()
+               ? cause_of(last_to_arrive(place, *entry, call), theirs[entry->last_entry])
+               : std::nullopt;
+  }
+
+  /// Of the group of place.rank itself, not of the one that was simulated for it.
+  std::uint32_t last_to_arrive(const Place& place, const LogEntry& entry, const CollectiveCall& call) const {
+    const Folding* folding = executor_.spec().folding;
+    if (folding == nullptr) {
+      return entry.last_rank;
+    }
+    const TrafficGroup& group = folding->traffic().group_of(executor_.job(), place.rank, call);
+    if (group.is_pair) {
+      const bool itself = entry.last_rank == rank(place.rank).number() && entry.last_stream == place.lane &&
+                          entry.last_entry == place.entry;
+      const bool sends = call.kind == CollectiveKind::Send;
+      return group.ranks[sends == itself ? 0 : 1];
+    }
+    const Rank& last = rank(entry.last_rank);
+    const LogEntry& theirs = last.log->streams[entry.last_stream].entries[entry.last_entry];
+    const CollectiveCall& their_call = last.call_of(last.instruction_of({0, theirs.where, 0}));
+    return folding->member_like(last.number(), their_call.group, group);
   }
 
   std::optional<Place> cause_of(std::uint32_t number, const LogEntry& entry) {
@@ -183,16 +205,25 @@ class Walk {
     return name < program.names.size() ? "host: " + program.names[name] : std::string{"host"};
   }
 
-  std::string bottleneck(const Rank& owner, const CollectiveCall& call) const {
-    const Membership member = const_cast<Rank&>(owner).membership(call);
+  std::string bottleneck(std::uint32_t number, const CollectiveCall& call) const {
+    if (const Folding* folding = executor_.spec().folding; folding != nullptr) {
+      const TrafficGroup& group = folding->traffic().group_of(executor_.job(), number, call);
+      const TrafficCall* planned = group.find(call);
+      return planned == nullptr ? std::string{}
+                                : bottleneck(group.shapes[planned->shape].loads, planned->plan.rate_cap,
+                                             planned->plan.protocol);
+    }
+    const Membership member = const_cast<Rank&>(rank(number)).membership(call);
     const CollectivePlan* plan = member.group->find_plan(call);
+    return plan == nullptr ? std::string{} : bottleneck(plan->loads, plan->rate_cap, plan->protocol);
+  }
+
+  std::string bottleneck(const std::vector<LinkLoad>& loads, BytesPerSecond rate_cap,
+                         const std::string& protocol) const {
     const LinkLoad* worst = nullptr;
     double longest = 0;
     const auto links = executor_.spec().fabric->links();
-    if (plan == nullptr) {
-      return {};
-    }
-    for (const LinkLoad& load : plan->loads) {
+    for (const LinkLoad& load : loads) {
       const double time = load.share / links[load.link].bandwidth.in_base_units();
       if (time > longest * (1 + 1e-9)) {
         longest = time;
@@ -205,8 +236,8 @@ class Walk {
     // A plan's own bound includes what no protocol gets out of a link: only well below it is it the
     // protocol's doing.
     constexpr double kProtocolBelow = 0.7;
-    const bool by_cap = longest * plan->rate_cap.in_base_units() < kProtocolBelow;
-    return by_cap ? plan->protocol + " protocol" : links[worst->link].name;
+    const bool by_cap = longest * rate_cap.in_base_units() < kProtocolBelow;
+    return by_cap ? protocol + " protocol" : links[worst->link].name;
   }
 
   const Executor& executor_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <set>
+
+#include "sim/copy_plan.hpp"
+#include "sim/folding/folding.hpp"
 
 namespace lockstep {
 namespace {
@@ -12,14 +14,6 @@ constexpr double kClockSlack = 1e-12;
 
 // Members of a collective whose state is fetched into the cache while another one runs.
 constexpr std::size_t kPrefetchAhead = 3;
-
-bool is_uneven(const CollectiveCall& call) {
-  return !call.send_bytes.empty();
-}
-
-bool is_pair(const CollectiveCall& call) {
-  return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
-}
 
 }  // namespace
 
@@ -35,101 +29,19 @@ Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, Timeline
     context_.timeline = timeline_.get();
   }
   make_ranks();
-  make_groups();
+  if (spec_.folding == nullptr) {
+    make_groups();
+  } else {
+    make_folded_groups();
+  }
   make_logs();
   prepare_plans();
 }
 
 Executor::~Executor() = default;
 
-void Executor::make_ranks() {
-  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
-    ranks_.emplace_back(number, job_.ranks[number], spec_.compiled[spec_.compiled_of_rank[number]], context_,
-                        spec_.timings[spec_.timing_of_rank[number]]);
-    ranks_.back().disturb(spec_.noise.of(number));
-  }
-}
-
-void Executor::make_groups() {
-  std::vector<std::vector<Membership>> memberships(job_.ranks.size());
-  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
-    memberships[number].resize(job_.ranks[number].groups.size());
-  }
-  for (std::uint32_t index = 0; index < job_.groups.size(); ++index) {
-    const ProcessGroup& group = job_.groups[index];
-    std::vector<VertexId> gpus;
-    for (const std::uint32_t rank : group.ranks) {
-      gpus.push_back(job_.ranks[rank].gpu);
-    }
-    communicators_.emplace_back(group.name, std::move(gpus), group.ranks);
-    for (std::uint32_t place = 0; place < group.ranks.size(); ++place) {
-      const std::uint32_t member = group.ranks[place];
-      const auto& groups = job_.ranks[member].groups;
-      for (std::size_t slot = 0; slot < groups.size(); ++slot) {
-        if (groups[slot] == index) {
-          memberships[member][slot] = {&communicators_.back(), place};
-        }
-      }
-    }
-  }
-  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
-    ranks_[number].join(std::move(memberships[number]));
-  }
-}
-
-void Executor::make_logs() {
-  for (Rank& rank : ranks_) {
-    if (spec_.record_last_step) {
-      rank.record_step(context_.steps - 1);
-    }
-  }
-  for (const std::uint32_t rank : spec_.metered_ranks) {
-    ranks_[rank].meter_activity();
-  }
-}
-
-/// Networks compress what they know beforehand, so copies and even collectives are planned now.
-void Executor::prepare_plans() {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
-  for (const RankAssignment& rank : job_.ranks) {
-    const Program& program = *job_.programs[rank.program];
-    for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
-      if (!seen.emplace(rank.program, rank.groups[slot]).second) {
-        continue;
-      }
-      for (const CollectiveCall& call : program.collectives) {
-        if (call.group == slot && !is_uneven(call) && !is_pair(call)) {
-          network_.prepare(communicators_[rank.groups[slot]].plan(
-              {call.kind, call.type, call.size, call.peer, 0, {}}, spec_.plan_collective));
-        }
-      }
-    }
-  }
-  for (Rank& rank : ranks_) {
-    prepare_pairs(rank);
-    const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
-    for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
-      if (kernels[kernel].kind == KernelTiming::Kind::Transfer) {
-        network_.prepare(copy_plan(rank, kernel).plan);
-      }
-    }
-  }
-}
-
-/// Sends and receives that a rank calls: of all ranks alike, and in its slots.
-void Executor::prepare_pairs(Rank& rank) {
-  const auto prepare = [&](const CollectiveCall& call) {
-    if (is_pair(call)) {
-      network_.prepare(pair(rank, call).group->plan(pair_request(call), spec_.plan_collective));
-    }
-  };
-  const CompiledProgram& compiled = spec_.compiled[spec_.compiled_of_rank[rank.number()]];
-  for (const std::uint32_t collective : compiled.pairs) {
-    prepare(rank.program().collectives[collective]);
-  }
-  for (const std::uint32_t collective : rank.assignment().collective_slots) {
-    prepare(rank.program().collectives[collective]);
-  }
+std::size_t Executor::index_of(std::uint32_t number) const {
+  return spec_.folding == nullptr ? number : spec_.folding->class_of(number);
 }
 
 void Executor::begin() {
@@ -139,6 +51,10 @@ void Executor::begin() {
 }
 
 double Executor::next_date() {
+  // What starts at the date that is being lived through starts before rates are shared out for it.
+  if (!heap_.empty() && heap_.front().date <= now_ && !network_.completes_by(now_)) {
+    return heap_.front().date;
+  }
   const double completion = network_.next_completion();
   return heap_.empty() ? completion : std::min(completion, heap_.front().date);
 }
@@ -148,7 +64,7 @@ void Executor::advance_to(double now) {
   for (double date = next_date(); date <= due; date = next_date()) {
     assert(date >= now_ - kClockSlack && "something starts in the past");
     now_ = std::max(now_, date);
-    if (network_.next_completion() <= date) {
+    if (heap_.empty() || heap_.front().date > date || network_.completes_by(date)) {
       transfer_ended(network_.complete_next(), date);
       continue;
     }
@@ -191,8 +107,8 @@ void Executor::happen(const Scheduled& scheduled) {
       break;
     }
     case Moment::StreamTick:
-      ranks_[scheduled.subject].tick(scheduled.stream, scheduled.date);
-      ranks_[scheduled.subject].run();
+      ranks_[index_of(scheduled.subject)].tick(scheduled.stream, scheduled.date);
+      ranks_[index_of(scheduled.subject)].run();
       break;
   }
 }
@@ -214,6 +130,10 @@ Membership Executor::pair(Rank& rank, const CollectiveCall& call) {
   const bool sends = call.kind == CollectiveKind::Send;
   const std::uint32_t source = sends ? rank.number() : peer;
   const std::uint32_t target = sends ? peer : rank.number();
+  if (spec_.folding != nullptr) {
+    const std::uint32_t kind = spec_.folding->pair(rank.assignment().groups[call.group], source, target);
+    return {&communicators_[kind], sends ? 0U : 1U};
+  }
   auto& known = pairs_[{rank.assignment().groups[call.group], source, target}];
   if (known == nullptr) {
     known = &communicators_.emplace_back(
@@ -254,27 +174,16 @@ void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, doubl
   schedule(date, Moment::CopyReady, new_transfer(transfer));
 }
 
-/// A copy is a transfer over the route between host memory and GPU that alone takes what its kernel model
-/// says.
 Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   CopyUse*& known = copy_plan_of_[{rank.assignment().gpu, rank.assignment().program, kernel}];
   if (known == nullptr) {
     const auto& call = std::get<Memcpy>(rank.program().kernels[kernel].work);
-    const VertexId gpu = rank.assignment().gpu;
-    const VertexId memory = spec_.fabric->host_memory_of(gpu);
-    const bool down = call.path == Memcpy::Path::HostToDevice;
-    CollectivePlan plan;
-    plan.algorithm = "copy";
-    plan.size = call.size;
-    plan.rate_cap = call.size / Seconds{rank.timing_of(kernel).seconds};
-    for (const LinkId link :
-         (down ? spec_.fabric->route(memory, gpu) : spec_.fabric->route(gpu, memory)).links) {
-      plan.loads.push_back({link, 1.0});
+    const CopyRoute route = copy_route(*spec_.fabric, rank.assignment().gpu, call.path);
+    CollectivePlan plan = lockstep::copy_plan(route, call.size, Seconds{rank.timing_of(kernel).seconds});
+    if (spec_.folding != nullptr) {
+      plan.loads = spec_.folding->copy_loads(rank.number(), call.path);
     }
-    std::sort(plan.loads.begin(), plan.loads.end(), [](auto& a, auto& b) { return a.link < b.link; });
-    plan.edges.push_back({0, 1, 1.0});
-    known =
-        &copy_plans_.emplace_back(CopyUse{std::move(plan), {down ? memory : gpu, down ? gpu : memory}, 0});
+    known = &copy_plans_.emplace_back(CopyUse{std::move(plan), route.ends, 0});
   }
   return *known;
 }

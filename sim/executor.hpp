@@ -16,6 +16,8 @@
 
 namespace lockstep {
 
+class Folding;
+
 /// What an Executor needs to know besides the Job.
 struct ExecutorSpec {
   const Fabric* fabric = nullptr;
@@ -26,6 +28,7 @@ struct ExecutorSpec {
   std::vector<std::uint32_t> timing_of_rank;    ///< by rank: index into `timings`
   Variation variation;
   Noise noise;
+  const Folding* folding = nullptr;  ///< only its representatives are simulated; null: all ranks
   bool stepped = false;
   bool record_last_step = false;             ///< keep a RankLog of every rank
   std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter
@@ -59,17 +62,26 @@ class Executor final : public Surroundings {
   void finish();  ///< sweeps meters, flushes the timeline
 
   [[nodiscard]] const Job& job() const { return job_; }
+  /// Those that are simulated, in order of their numbers.
   [[nodiscard]] const std::deque<Rank>& ranks() const { return ranks_; }
   [[nodiscard]] std::deque<Rank>& ranks() { return ranks_; }
+  /// The one that is simulated for @p number.
+  [[nodiscard]] const Rank& rank_for(std::uint32_t number) const { return ranks_[index_of(number)]; }
   [[nodiscard]] const RunContext& context() const { return context_; }
   [[nodiscard]] const ExecutorSpec& spec() const { return spec_; }
+  /// By Job::groups, then sends; when folded by Folding::groups().
   [[nodiscard]] const std::deque<Communicator>& communicators() const { return communicators_; }
+  /// Sends by group, sending and receiving rank; when folded none.
+  [[nodiscard]] const std::map<std::array<std::uint32_t, 3>, Communicator*>& pairs() const { return pairs_; }
   struct CopyUse {
     CollectivePlan plan;
     std::array<VertexId, 2> ends{};
     std::uint64_t uses = 0;
   };
-  [[nodiscard]] const std::list<CopyUse>& copies() const { return copy_plans_; }
+  /// By GPU, program and kernel.
+  [[nodiscard]] const std::map<std::array<std::uint32_t, 3>, CopyUse*>& copies() const {
+    return copy_plan_of_;
+  }
 
   /// From now on actors live in SimGrid, and whoever wakes one calls @p resume instead of Rank::run().
   void hand_over_actors(std::function<void(Rank&, unsigned actor)> resume) {
@@ -118,10 +130,13 @@ class Executor final : public Surroundings {
   void end_collective(const Transfer& transfer, double date);
   CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
   void prepare_plans();
+  void prepare_groups();
   void prepare_pairs(Rank& rank);
   void make_ranks();
   void make_groups();
+  void make_folded_groups();
   void make_logs();
+  [[nodiscard]] std::size_t index_of(std::uint32_t number) const;
 
   const Job& job_;
   ExecutorSpec spec_;

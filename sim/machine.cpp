@@ -56,6 +56,14 @@ class FabricZone final : public NetZoneImpl {
   std::vector<s4u::Link*> links_;
 };
 
+/// Nowhere and nothing in it.
+class EmptyZone final : public NetZoneImpl {
+ public:
+  EmptyZone() : NetZoneImpl("clock") {}
+  void get_local_route(const NetPoint* /*from*/, const NetPoint* /*to*/, SimgridRoute* /*route*/,
+                       double* /*latency*/) override {}
+};
+
 /// Equal shares for flows of unlike latency, full bandwidth, no TCP artefacts; small stacks for many actors.
 void configure() {
   for (const char* setting :
@@ -72,7 +80,13 @@ bool is_endpoint(VertexKind kind) {
 
 }  // namespace
 
-Machine::Machine(const Fabric& fabric) : hosts_(fabric.vertices().size(), nullptr) {
+Machine::Machine() {
+  start();
+  simgrid_compat::attach(*engine_, new EmptyZone)->seal();  // SimGrid owns its zones
+  engine_->seal_platform();
+}
+
+void Machine::start() {
   static bool started = false;  // Engine::is_initialized() forgets an engine that has been destroyed
   if (std::exchange(started, true)) {
     throw std::logic_error("one simulation per process: SimGrid's clock does not restart");
@@ -85,6 +99,10 @@ Machine::Machine(const Fabric& fabric) : hosts_(fabric.vertices().size(), nullpt
   int count = 2;
   engine_ = std::make_unique<s4u::Engine>(&count, arguments.data());
   configure();
+}
+
+Machine::Machine(const Fabric& fabric) : hosts_(fabric.vertices().size(), nullptr) {
+  start();
   auto* routes = new FabricZone(fabric);  // SimGrid owns its zones
   s4u::NetZone* zone = simgrid_compat::attach(*engine_, routes);
   for (VertexId vertex = 0; vertex < fabric.vertices().size(); ++vertex) {

@@ -20,6 +20,8 @@ class Machine {
   /// Starts SimGrid and configures it for plain max-min sharing (docs/architecture.md). At most once per
   /// process: SimGrid keeps its clock. @param fabric must outlive the Machine
   explicit Machine(const Fabric& fabric);
+  /// SimGrid's engine and its clock, without hosts and links: for ranks that stand for others.
+  Machine();
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -30,6 +32,8 @@ class Machine {
   [[nodiscard]] simgrid::s4u::Host* host(VertexId vertex) const { return hosts_[vertex]; }
 
  private:
+  void start();
+
   std::unique_ptr<simgrid::s4u::Engine> engine_;
   std::vector<simgrid::s4u::Host*> hosts_;  // by vertex; null for switches and NICs
 };

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/communicator.hpp"
+
 namespace lockstep {
 
 Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
@@ -131,8 +133,7 @@ std::string Rank::actor_name(unsigned actor) const {
 }
 
 Membership Rank::membership(const CollectiveCall& call) {
-  const bool is_pair = call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
-  return is_pair ? context_->surroundings->pair(*this, call) : memberships_[call.group];
+  return is_pair(call.kind) ? context_->surroundings->pair(*this, call) : memberships_[call.group];
 }
 
 double Rank::watermark() const {

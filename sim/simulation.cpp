@@ -6,10 +6,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "sim/engine.hpp"
 #include "sim/executor.hpp"
+#include "sim/folding/fold.hpp"
 #include "sim/network/alone.hpp"
 #include "sim/network/flows.hpp"
 #include "sim/network/shared.hpp"
@@ -61,12 +64,30 @@ void compile_programs(const SimulationInput& input, ExecutorSpec& spec) {
   }
 }
 
+std::uint64_t instructions_per_step(const Job& job, const RankAssignment& rank) {
+  std::uint64_t count = 0;
+  for (const Program::Thread& thread : job.programs[rank.program]->threads) {
+    count += thread.instructions.size();
+  }
+  return count;
+}
+
 std::uint64_t instructions_per_step(const Job& job) {
   std::uint64_t count = 0;
   for (const RankAssignment& rank : job.ranks) {
-    for (const Program::Thread& thread : job.programs[rank.program]->threads) {
-      count += thread.instructions.size();
-    }
+    count += instructions_per_step(job, rank);
+  }
+  return count;
+}
+
+/// Those of simulated ranks.
+std::uint64_t simulated_instructions(const Job& job, const Folding* folding) {
+  if (folding == nullptr) {
+    return instructions_per_step(job);
+  }
+  std::uint64_t count = 0;
+  for (const std::uint32_t rank : folding->representatives()) {
+    count += instructions_per_step(job, job.ranks[rank]);
   }
   return count;
 }
@@ -78,7 +99,6 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   spec.variation = input.variation;
   spec.noise = input.noise;
   spec.stepped = options.stepped || options.interference;
-  spec.record_last_step = instructions_per_step(*input.job) <= options.critical_path_limit;
   compile_programs(input, spec);
   const std::size_t ranks = input.job->ranks.size();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -91,36 +111,14 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   return spec;
 }
 
-std::vector<LinkUse> link_use(const Executor& executor) {
-  std::map<LinkId, double> bytes;
-  const auto add = [&](const CollectivePlan& plan, std::uint64_t uses) {
-    for (const LinkLoad& load : plan.loads) {
-      bytes[load.link] += load.share * plan.size.in_base_units() * static_cast<double>(uses);
-    }
-  };
-  for (const Communicator& group : executor.communicators()) {
-    for (const auto& use : group.plans()) {
-      add(use.plan, use.uses);
-    }
-  }
-  for (const auto& copy : executor.copies()) {
-    add(copy.plan, copy.uses);
-  }
-  std::vector<LinkUse> links;
-  for (const auto& [link, total] : bytes) {
-    if (total > 0) {
-      links.push_back({link, total});
-    }
-  }
-  return links;
-}
-
 SimulationResult result_of(const Executor& executor) {
   SimulationResult result;
   result.step_ends = executor.context().step_ends;
   result.operations =
       instructions_per_step(executor.job()) * static_cast<std::uint64_t>(executor.job().steps);
-  for (const Rank& rank : executor.ranks()) {
+  result.simulated_ranks = static_cast<std::uint32_t>(executor.ranks().size());
+  for (std::uint32_t number = 0; number < executor.job().ranks.size(); ++number) {
+    const Rank& rank = executor.rank_for(number);
     RankResult& of_rank = result.ranks.emplace_back();
     for (const Stream& stream : rank.streams()) {
       of_rank.streams.push_back(stream.totals());
@@ -128,9 +126,9 @@ SimulationResult result_of(const Executor& executor) {
       result.fingerprint = (result.fingerprint ^ stream.fingerprint()) * 0x100000001b3ULL;
     }
     of_rank.host_blocked = rank.threads().front().blocked();
-    if (rank.activity) {
-      result.metered.push_back({rank.number(), rank.activity->total()});
-    }
+  }
+  for (const std::uint32_t number : executor.spec().metered_ranks) {
+    result.metered.push_back({number, executor.rank_for(number).activity->total()});
   }
   result.links = link_use(executor);
   if (executor.spec().record_last_step) {
@@ -139,7 +137,7 @@ SimulationResult result_of(const Executor& executor) {
   return result;
 }
 
-void run(Executor& executor, EngineMode mode, Machine* machine) {
+void drive(Executor& executor, EngineMode mode, Machine* machine) {
   switch (mode) {
     case EngineMode::RunAhead:
       run_in_simgrid(executor, *machine);
@@ -161,48 +159,91 @@ Seconds SimulationResult::mean_step() const {
                             : (step_ends.back() - step_ends.front()) / static_cast<double>(steps - 1)};
 }
 
-SimulationResult simulate(const SimulationInput& input, const SimulationOptions& options,
-                          TimelineSink* timeline) {
+Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options)
+    : input_{input},
+      options_{options},
+      spec_{std::make_unique<ExecutorSpec>(executor_spec(input, options))},
+      folding_{fold(*input.job, *spec_, options)} {
+  spec_->folding = folding_.get();
+  spec_->record_last_step = simulated_instructions(*input.job, folding_.get()) <= options.critical_path_limit;
+}
+
+Simulation::~Simulation() = default;
+
+std::vector<std::uint32_t> Simulation::simulated_ranks() const {
+  if (folding_) {
+    return folding_->representatives();
+  }
+  std::vector<std::uint32_t> all(input_.job->ranks.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
+
+SimulationResult Simulation::run(TimelineSink* timeline, std::span<const std::uint32_t> timeline_ranks) {
+  if (!folding_) {
+    return run_once(timeline);
+  }
+  std::optional<UnfoldedTimeline> unfolded;
+  if (timeline != nullptr) {
+    unfolded.emplace(*timeline, *folding_, timeline_ranks);
+  }
+  try {
+    return run_once(unfolded ? &*unfolded : nullptr);
+  } catch (const StallError&) {  // the message is about ranks, not about classes
+    SimulationOptions in_full = options_;
+    in_full.fold = false;
+    in_full.engine = EngineMode::Bare;
+    simulate(input_, in_full, nullptr);
+    throw;
+  }
+}
+
+SimulationResult Simulation::run_once(TimelineSink* timeline) {
   std::unique_ptr<Machine> machine;
-  if (options.engine != EngineMode::Bare) {
-    machine = std::make_unique<Machine>(*input.fabric);
+  if (options_.engine != EngineMode::Bare) {
+    machine = folding_ ? std::make_unique<Machine>() : std::make_unique<Machine>(*input_.fabric);
   }
   std::unique_ptr<Network> network;
   FlowsNetwork* flows = nullptr;
-  switch (options.network) {
+  switch (options_.network) {
     case NetworkMode::Shared:
-      network = std::make_unique<SharedNetwork>(*input.fabric);
+      network = std::make_unique<SharedNetwork>(*input_.fabric);
       break;
     case NetworkMode::Alone:
-      network = std::make_unique<AloneNetwork>(*input.fabric);
+      network = std::make_unique<AloneNetwork>(*input_.fabric);
       break;
     case NetworkMode::Flows:
       if (!machine) {
         throw std::invalid_argument("network: flows are SimGrid's, so they need its engine");
       }
-      auto made = std::make_unique<FlowsNetwork>(*machine, *input.fabric);
+      auto made = std::make_unique<FlowsNetwork>(*machine, *input_.fabric);
       flows = made.get();
       network = std::move(made);
       break;
   }
-  Executor executor{*input.job, executor_spec(input, options), *network, timeline};
+  Executor executor{*input_.job, std::move(*spec_), *network, timeline};
   if (flows != nullptr) {
     flows->announce_to(
         [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
   }
   spdlog::debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
-                input.job->ranks.size(), input.job->programs.size(), input.gpu_models.size(),
-                input.job->steps, instructions_per_step(*input.job));
+                input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),
+                input_.job->steps, instructions_per_step(*input_.job));
   const auto began = std::chrono::steady_clock::now();
-  run(executor, options.engine, machine.get());
+  drive(executor, options_.engine, machine.get());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   if (!executor.finished()) {
-    throw StallError{explain_stall(executor)};
+    throw StallError{folding_ ? "the folded job cannot go on" : explain_stall(executor)};
   }
   executor.finish();
   SimulationResult result = result_of(executor);
   result.wall_seconds = took.count();
   return result;
+}
+
+SimulationResult simulate(const SimulationInput& input, const SimulationOptions& options,
+                          TimelineSink* timeline) {
+  return Simulation{input, options}.run(timeline);
 }
 
 }  // namespace lockstep

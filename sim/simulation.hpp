@@ -4,6 +4,8 @@
 /// The executor's front door: a Job on a machine in, what happened out.
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/units.hpp"
@@ -12,6 +14,7 @@
 #include "sim/communicator.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/noise.hpp"
+#include "sim/link_use.hpp"
 #include "sim/stream.hpp"
 #include "sim/timeline.hpp"
 #include "sim/variation.hpp"
@@ -19,6 +22,9 @@
 #include "topology/gpu_spec.hpp"
 
 namespace lockstep {
+
+class Folding;
+struct ExecutorSpec;
 
 enum class EngineMode : std::uint8_t {
   RunAhead,  ///< actor objects inside SimGrid's event loop
@@ -43,6 +49,7 @@ struct SimulationOptions {
   EngineMode engine = EngineMode::RunAhead;
   NetworkMode network = NetworkMode::Shared;
   bool stepped = false;              ///< compute kernels start and end in global time
+  bool fold = false;                 ///< ranks that are alike are simulated once: the result is the same
   bool interference = false;         ///< stepped, and slowed down by communication on the same GPU
   std::uint32_t launch_queue = 0;    ///< launches a stream holds; 0: as the GpuSpec says
   std::uint32_t metered_ranks = 32;  ///< most ranks whose Activity is metered, evenly chosen
@@ -60,17 +67,13 @@ struct MeteredRank {
   Activity activity;
 };
 
-struct LinkUse {
-  LinkId link = 0;
-  double bytes = 0;
-};
-
 struct SimulationResult {
   std::vector<double> step_ends;  ///< s; a step ends when all its work on all ranks has
   std::uint64_t operations = 0;   ///< instructions executed
   std::uint64_t launches = 0;
-  double wall_seconds = 0;        ///< real time of the event loop, without building the machine
-  std::uint64_t fingerprint = 0;  ///< of every start and end on every stream, to the last bit
+  std::uint32_t simulated_ranks = 0;  ///< fewer than the job's where alike ranks were folded
+  double wall_seconds = 0;            ///< real time of the event loop, without building the machine
+  std::uint64_t fingerprint = 0;      ///< of every start and end on every stream, to the last bit
   std::vector<RankResult> ranks;
   std::vector<MeteredRank> metered;
   std::vector<LinkUse> links;                ///< links that carried anything
@@ -81,9 +84,35 @@ struct SimulationResult {
   [[nodiscard]] Seconds mean_step() const;
 };
 
-/// Runs the job to its end. At most once per process with EngineMode::RunAhead or S4u, because SimGrid's
-/// clock does not restart.
-/// @throws StallError when the job cannot go on, std::invalid_argument for `flows` without SimGrid
+/// A job made ready to run on a machine.
+class Simulation {
+ public:
+  /// Folds the job if that is asked for and possible. What @p input points to must outlive the simulation.
+  Simulation(const SimulationInput& input, const SimulationOptions& options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  /// All ranks, or the lowest of each class of alike ones.
+  [[nodiscard]] std::vector<std::uint32_t> simulated_ranks() const;
+
+  /// Runs the job to its end, once; at most once per process with EngineMode::RunAhead or S4u, because
+  /// SimGrid's clock does not restart.
+  /// @param timeline null: nobody listens
+  /// @param timeline_ranks of a folded job: whose spans the timeline gets; empty: the simulated ones
+  /// @throws StallError when the job cannot go on, std::invalid_argument for `flows` without SimGrid
+  SimulationResult run(TimelineSink* timeline, std::span<const std::uint32_t> timeline_ranks = {});
+
+ private:
+  SimulationResult run_once(TimelineSink* timeline);
+
+  const SimulationInput& input_;
+  SimulationOptions options_;
+  std::unique_ptr<ExecutorSpec> spec_;
+  std::unique_ptr<const Folding> folding_;  // null: all ranks are simulated
+};
+
+/// Simulation{input, options}.run(timeline).
 SimulationResult simulate(const SimulationInput& input, const SimulationOptions& options,
                           TimelineSink* timeline);
 

@@ -37,12 +37,14 @@ class Variation {
         : kernels_{variation.kernels_.view()},
           host_{variation.host_.view()},
           random_{variation.random_.from(first)},
-          varies_{variation.kernels_.varies() || variation.host_.varies()} {}
+          varies_{variation.varies()} {}
     Jitter::View kernels_;
     Jitter::View host_;
     Random random_;
     bool varies_;
   };
+  /// Whether anything varies at all.
+  [[nodiscard]] bool varies() const { return kernels_.varies() || host_.varies(); }
   [[nodiscard]] Row row(std::uint32_t rank, std::uint32_t step) const {
     const std::uint64_t first = (std::uint64_t{rank} << 32U) + step * 0x9e3779b97f4a7c15ULL;
     return {*this, first};

@@ -17,6 +17,7 @@
 #include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
+#include "app/rank_list.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "traces/chrome_trace.hpp"
@@ -102,6 +103,21 @@ void warn_of_guesses(const Setting& setting) {
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
 }
 
+/// Ranks of the timeline: those asked for, all of a small job; else empty.
+std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const Setting& setting) {
+  constexpr std::size_t kFew = 64;
+  const std::size_t ranks = setting.job.ranks.size();
+  if (options.timeline_ranks.empty()) {
+    return ranks <= kFew ? parse_ranks("all", ranks) : std::vector<std::uint32_t>{};
+  }
+  try {
+    return parse_ranks(options.timeline_ranks, ranks);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument{
+        fmt::format("--timeline-ranks {}: {}", options.timeline_ranks, problem.what())};
+  }
+}
+
 std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
   std::vector<std::pair<std::string, std::string>> overrides;
   for (const std::string& assignment : assignments) {
@@ -132,20 +148,27 @@ int run_command(const RunOptions& options) {
   const ResultFolder results{folder_of(options, path)};
   const auto& folder = results.path();
   const Interruption interruption{[&folder] { remove_unfinished(folder); }};
+  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, setting);
   std::optional<ChromeTraceWriter> timeline;
-  if (!options.no_timeline) {
+  const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
+    progress.say("simulating");
+    if (options.no_timeline) {
+      return TimelineRequest{};
+    }
     ChromeTraceOptions trace;
     trace.path = folder / "timeline.json.gz";
     trace.file_per_rank = options.timeline_per_rank;
     for (const NoiseSpec& noise : setting.scenario.vary.noise) {
       trace.noise.push_back(noise.name);
     }
+    trace.ranks = asked_for.empty() ? simulated : asked_for;
     trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
-  }
+    return TimelineRequest{&*timeline, trace.ranks};
+  };
   warn_of_guesses(setting);
-  progress.say("simulating");
-  const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
+  progress.say("planning");
+  const SimulationResult result = predict(setting, open_timeline);
   progress.say("writing results");
   const std::string metrics = metrics_json(setting, result);
   write_whole_file(folder / "effective.yaml",
@@ -164,8 +187,13 @@ int run_command(const RunOptions& options) {
     write_whole_file(options.json, metrics);
   }
   if (!options.quiet) {
-    fmt::print(stderr, "\nsimulated {:.3g} million operations in {:.3f} s\nresults in {}\n",
-               1e-6 * static_cast<double>(result.operations), result.wall_seconds, folder.string());
+    const bool folded = result.simulated_ranks < setting.job.ranks.size();
+    fmt::print(stderr, "\nsimulated {:.3g} million operations{} in {:.3f} s\nresults in {}\n",
+               1e-6 * static_cast<double>(result.operations),
+               folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
+                                    setting.job.ranks.size(), result.simulated_ranks)
+                      : "",
+               result.wall_seconds, folder.string());
     for (const auto& file : timeline ? timeline->paths() : std::vector<std::filesystem::path>{}) {
       fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
                  file.string());
@@ -192,6 +220,9 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       ->allow_extra_args(false);
   command->add_option("--json", options->json, "metrics as JSON; - for stdout instead of the answer");
   command->add_flag("--no-timeline", options->no_timeline, "write no timeline");
+  command->add_option("--timeline-ranks", options->timeline_ranks,
+                      "ranks in the timeline, e.g. 0,8-15 or all (default: all of up to 64; of more, one "
+                      "for each class of alike ranks)");
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");

@@ -15,7 +15,8 @@ struct RunOptions {
   std::string scenario;                                        ///< name of a shipped one, file or folder
   std::string folder;                                          ///< where results go; empty: lockstep-out/NAME
   std::vector<std::pair<std::string, std::string>> overrides;  ///< key path, value
-  std::string json;  ///< `-`: metrics to stdout instead of the answer
+  std::string json;            ///< `-`: metrics to stdout instead of the answer
+  std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
   bool no_timeline = false;
   bool timeline_per_rank = false;
   bool hta_names = false;
@@ -24,6 +25,8 @@ struct RunOptions {
 };
 
 /// Predicts one scenario: prints the answer, writes timeline.json.gz, metrics.json and effective.yaml.
+/// The timeline is of all ranks where they are few, or none are alike; else of one for each class of alike
+/// ranks, unless others are asked for.
 /// @throws InputError, StallError
 int run_command(const RunOptions& options);
 

@@ -29,17 +29,15 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
   if (known != shapes_.end()) {
     return *known->second;
   }
-  double unit = 0;
-  for (const CommEdge& edge : plan.edges) {
-    unit = std::max(unit, edge.share);
-  }
-  for (const LinkLoad& load : plan.edges.empty() ? plan.loads : std::vector<LinkLoad>{}) {
-    unit = std::max(unit, load.share);
-  }
-  unit = unit > 0 ? unit : 1;
+  const double unit = unit_of(plan);
   Shape shape{{}, {}, unit, plan.rate_cap.in_base_units() * unit};
   for (const LinkLoad& load : plan.loads) {
-    shape.all.push_back({load.link, load.share / unit});
+    const LinkWeight weight = link_weight(load.share, unit);
+    if (!shape.all.empty() && shape.all.back().link == load.link) {  // folded groups add up
+      shape.all.back().weight += weight;
+    } else {
+      shape.all.push_back({load.link, weight});
+    }
   }
   auto& alike = distinct_[shape.all];
   const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
@@ -64,7 +62,7 @@ void SharedNetwork::merge_links() {
       release(flight);
     }
   }
-  std::vector<std::vector<std::pair<Index, double>>> crossing(links_.size());
+  std::vector<std::vector<std::pair<Index, LinkWeight>>> crossing(links_.size());
   Index number = 0;
   for (const auto& [uses, shapes] : distinct_) {  // shapes of equal uses cross the same links
     for (const Use& use : uses) {
@@ -72,7 +70,7 @@ void SharedNetwork::merge_links() {
     }
     ++number;
   }
-  std::map<std::vector<std::pair<Index, double>>, Index> narrowest;
+  std::map<std::vector<std::pair<Index, LinkWeight>>, Index> narrowest;
   for (Index link = 0; link < links_.size(); ++link) {
     if (!crossing[link].empty()) {
       const auto [entry, fresh] = narrowest.try_emplace(crossing[link], link);
@@ -158,9 +156,16 @@ void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
 }
 
 double SharedNetwork::next_completion() {
-  settle();
-  drop_stale();
+  if (!completes_by(dirty_date_)) {
+    settle();
+    drop_stale();
+  }
   return heap_.empty() ? kNever : heap_.front().date;
+}
+
+bool SharedNetwork::completes_by(double date) {
+  drop_stale();
+  return !heap_.empty() && heap_.front().date <= date;
 }
 
 TransferId SharedNetwork::complete_next() {
@@ -251,7 +256,8 @@ void SharedNetwork::collect_component(Index first) {
 void SharedNetwork::solve(double date) {
   for (const Index link : component_links_) {
     links_[link].room = links_[link].capacity;
-    links_[link].weight = 0;
+    links_[link].weight = {};
+    links_[link].taken = {};
   }
   for (const Index index : component_) {
     flights_[index].fixed = false;
@@ -259,11 +265,18 @@ void SharedNetwork::solve(double date) {
       links_[use.link].weight += use.weight;
     }
   }
+  double fixed_level = 0;
   for (std::size_t left = component_.size(); left > 0; left -= to_fix_.size()) {
     double level = std::numeric_limits<double>::infinity();
-    for (const Index link : component_links_) {
-      if (links_[link].weight > kTolerance) {
-        level = std::min(level, links_[link].room / links_[link].weight);
+    for (const Index index : component_links_) {
+      LinkState& link = links_[index];
+      if (const double taken = link.taken.value(); taken > 0) {
+        link.room = std::max(0.0, link.room - taken * fixed_level);
+        link.taken = {};
+      }
+      link.demand = link.weight.value();
+      if (link.demand > kTolerance) {
+        level = std::min(level, link.room / link.demand);
       }
     }
     for (const Index index : component_) {
@@ -279,7 +292,7 @@ void SharedNetwork::solve(double date) {
         continue;
       }
       const auto full = [&](const Use& use) {
-        return links_[use.link].room <= reached * links_[use.link].weight;
+        return links_[use.link].room <= reached * links_[use.link].demand;
       };
       const auto& uses = flight.shape->uses;
       if (flight.shape->bound <= reached || std::any_of(uses.begin(), uses.end(), full)) {
@@ -289,6 +302,7 @@ void SharedNetwork::solve(double date) {
     for (const Index index : to_fix_) {
       fix(index, level, date);
     }
+    fixed_level = level;
   }
 }
 
@@ -297,7 +311,7 @@ void SharedNetwork::fix(Index index, double rate, double date) {
   flight.fixed = true;
   for (const Use& use : flight.shape->uses) {
     LinkState& link = links_[use.link];
-    link.room = std::max(0.0, link.room - use.weight * rate);
+    link.taken += use.weight;
     link.weight -= use.weight;
   }
   set_rate(index, rate, date);

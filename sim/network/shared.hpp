@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
 #include "topology/fabric.hpp"
 
@@ -20,8 +21,10 @@ namespace lockstep {
 ///   Valid for  within 0.2 % of one flow per edge on rails + rings + all-to-all; within 5 % for trees, whose
 ///              edges carry unequal shares (tests/model/sim/networks_test.cpp)
 ///   Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
-/// Only the connected component of a change is solved again, once per date. Links that the same transfers
-/// cross with the same weights are merged into the narrowest of them, which is exact.
+/// Only the connected component of a change is solved again, once per date, when everything known to happen
+/// at that date has happened. Links that the same transfers cross with the same weights are merged into the
+/// narrowest of them, which is exact. Sums of weights do not depend on an order, so that transfers that look
+/// the same get the same rate, to the last bit.
 class SharedNetwork final : public Network {
  public:
   explicit SharedNetwork(const Fabric& fabric);
@@ -30,13 +33,14 @@ class SharedNetwork final : public Network {
   void start(TransferId transfer, const CollectivePlan& plan, std::span<const VertexId> members,
              double date) override;
   [[nodiscard]] double next_completion() override;
+  [[nodiscard]] bool completes_by(double date) override;
   TransferId complete_next() override;
 
  private:
   using Index = std::uint32_t;
   struct Use {
     Index link;
-    double weight;
+    LinkWeight weight;
     bool operator==(const Use&) const = default;
     auto operator<=>(const Use&) const = default;
   };
@@ -50,7 +54,9 @@ class SharedNetwork final : public Network {
     double capacity = 0;
     std::vector<Index> users;  // flights
     double room = 0;
-    double weight = 0;
+    LinkWeight weight;  // of the users without a rate
+    LinkWeight taken;   // of those that got theirs in the latest round
+    double demand = 0;  // weight, as a number
     std::uint32_t mark = 0;
   };
   struct Flight {

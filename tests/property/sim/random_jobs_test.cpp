@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include "tests/support/contended_job.hpp"
 #include "tests/support/engines.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/naive_executor.hpp"
 #include "tests/support/rail_fabric.hpp"
 #include "tests/support/random_job.hpp"
@@ -13,20 +13,6 @@
 
 namespace lockstep::testing {
 namespace {
-
-/// The same cases every time, unless RC_PARAMS says otherwise (`RC_PARAMS="seed=7 max_success=1000"`).
-template <class Property>
-void holds(const std::string& what, int cases, const Property& property) {
-  rc::detail::TestParams params = rc::detail::configuration().testParams;
-  if (std::getenv("RC_PARAMS") == nullptr) {
-    params.seed = 2026;
-    params.maxSuccess = cases;
-  }
-  const auto result = rc::detail::checkTestable(property, rc::detail::TestMetadata{what, what}, params);
-  std::ostringstream text;
-  rc::detail::printResultMessage(result, text);
-  EXPECT_TRUE(result.template is<rc::detail::SuccessResult>()) << text.str();
-}
 
 /// Two nodes of 8 GPUs with two NICs, so that groups that span nodes contend.
 Fabric machine(double faster = 1, LinkKind kind = LinkKind::Network) {

@@ -1,0 +1,211 @@
+#include "sim/folding/job_traffic.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "sim/network/link_weight.hpp"
+#include "sim/network/network.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Group, sender and receiver of a send or receive of @p rank.
+std::array<std::uint32_t, 3> ends_of(const Job& job, std::uint32_t rank, const CollectiveCall& call) {
+  const std::uint32_t group = job.ranks[rank].groups[call.group];
+  const std::uint32_t peer = job.groups[group].ranks[static_cast<std::size_t>(call.peer)];
+  return call.kind == CollectiveKind::Send ? std::array{group, rank, peer} : std::array{group, peer, rank};
+}
+
+bool same_loads(const std::vector<LinkLoad>& a, const std::vector<LinkLoad>& b) {
+  return std::ranges::equal(
+      a, b, [](const LinkLoad& x, const LinkLoad& y) { return x.link == y.link && x.share == y.share; });
+}
+
+double rate_alone(const Fabric& fabric, const CollectivePlan& plan) {
+  double rate = Network::kNever;
+  for (const LinkLoad& load : plan.loads) {
+    rate = std::min(rate, fabric.links()[load.link].bandwidth.in_base_units() / load.share);
+  }
+  return rate;
+}
+
+/// Sends and receives that a program's instructions name, and the slots that its collectives fill.
+struct PairCalls {
+  std::set<std::uint32_t> direct;  // indices into Program::collectives
+  std::set<std::uint32_t> slots;
+};
+
+PairCalls pair_calls(const Program& program) {
+  PairCalls calls;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op != Opcode::Collective) {
+        continue;
+      }
+      if (instruction.per_rank) {
+        calls.slots.insert(instruction.operand);
+      } else if (is_pair(program.collectives[instruction.operand].kind)) {
+        calls.direct.insert(instruction.operand);
+      }
+    }
+  }
+  return calls;
+}
+
+class Collector {
+ public:
+  Collector(const Job& job, const Fabric& fabric, const PlanCollective& plan_collective)
+      : job_{job}, fabric_{fabric}, plan_collective_{plan_collective} {}
+
+  JobTraffic collect(const std::vector<const CompiledProgram*>& compiled) {
+    add_groups();
+    add_even_calls();
+    add_pairs();
+    add_copies(compiled);
+    return std::move(traffic_);
+  }
+
+ private:
+  void add_groups() {
+    for (std::uint32_t index = 0; index < job_.groups.size(); ++index) {
+      traffic_.groups.push_back({index, false, job_.groups[index].ranks, {}, {}, {}});
+    }
+  }
+
+  /// In the order in which the executor would prepare them.
+  void add_even_calls() {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
+    for (const RankAssignment& rank : job_.ranks) {
+      const Program& program = *job_.programs[rank.program];
+      for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
+        if (!seen.emplace(rank.program, rank.groups[slot]).second) {
+          continue;
+        }
+        for (const CollectiveCall& call : program.collectives) {
+          if (call.group == slot && !is_pair(call.kind)) {
+            assert(call.send_bytes.empty());
+            add_call(traffic_.groups[rank.groups[slot]], {call.kind, call.type, call.size, call.peer, 0, {}});
+          }
+        }
+      }
+    }
+  }
+
+  void add_call(TrafficGroup& group, const CollectiveRequest& request) {
+    if (std::ranges::any_of(group.calls,
+                            [&](const TrafficCall& c) { return same_request(c.request, request); })) {
+      return;
+    }
+    std::vector<VertexId> gpus;
+    for (const std::uint32_t rank : group.ranks) {
+      gpus.push_back(job_.ranks[rank].gpu);
+    }
+    CollectivePlan plan = plan_collective_(request, gpus);
+    const double unit = unit_of(plan);
+    const auto known = std::ranges::find_if(group.shapes, [&](const TrafficShape& shape) {
+      return shape.unit == unit && same_loads(shape.loads, plan.loads);
+    });
+    const auto shape = static_cast<std::uint32_t>(known - group.shapes.begin());
+    if (known == group.shapes.end()) {
+      const double fastest = rate_alone(fabric_, plan);
+      group.shapes.push_back({unit, std::move(plan.loads), fastest});
+    }
+    plan.edges = {};
+    plan.loads = {};
+    group.calls.push_back({request, std::move(plan), shape});
+  }
+
+  void add_pairs() {
+    std::vector<PairCalls> by_program;
+    for (const auto& program : job_.programs) {
+      by_program.push_back(pair_calls(*program));
+    }
+    traffic_.pairs.resize(job_.ranks.size());
+    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      const RankAssignment& assignment = job_.ranks[rank];
+      const Program& program = *job_.programs[assignment.program];
+      const PairCalls& calls = by_program[assignment.program];
+      for (const std::uint32_t call : calls.direct) {
+        add_pair(rank, call, program.collectives[call]);
+      }
+      for (const std::uint32_t slot : calls.slots) {
+        const CollectiveCall& call = program.collectives[assignment.collective_slots[slot]];
+        if (is_pair(call.kind)) {
+          add_pair(rank, TrafficPair::kSlot + slot, call);
+        }
+      }
+    }
+    for (const auto& [pair, sizes] : sizes_) {
+      for (const auto& [size, type] : sizes) {  // position 0 sends to position 1
+        add_call(traffic_.groups[pair], {CollectiveKind::Send, type, size, 1, 0, {}});
+      }
+    }
+  }
+
+  void add_pair(std::uint32_t rank, std::uint32_t place, const CollectiveCall& call) {
+    const auto ends = ends_of(job_, rank, call);
+    const auto [entry, fresh] =
+        traffic_.pair_of.try_emplace(ends, static_cast<std::uint32_t>(traffic_.groups.size()));
+    if (fresh) {
+      traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}, {}});
+    }
+    const std::uint32_t position = rank == ends[1] ? 0U : 1U;
+    traffic_.pairs[rank].push_back({entry->second, position, place});
+    traffic_.groups[entry->second].places[position].push_back(place);
+    sizes_[entry->second].insert({call.size, call.type});
+  }
+
+  void add_copies(const std::vector<const CompiledProgram*>& compiled) {
+    std::map<const CompiledProgram*, std::set<Memcpy::Path>> paths;
+    for (const CompiledProgram* program : compiled) {
+      if (paths.contains(program)) {
+        continue;
+      }
+      auto& used = paths[program];
+      for (std::size_t kernel = 0; kernel < program->kernels.size(); ++kernel) {
+        if (program->kernels[kernel].kind == KernelTiming::Kind::Transfer) {
+          used.insert(std::get<Memcpy>(program->program->kernels[kernel].work).path);
+        }
+      }
+    }
+    traffic_.copies.resize(job_.ranks.size());
+    for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      for (const Memcpy::Path path : paths[compiled[rank]]) {
+        traffic_.copies[rank].on(path) = copy_route(fabric_, job_.ranks[rank].gpu, path);
+      }
+    }
+  }
+
+  const Job& job_;
+  const Fabric& fabric_;
+  const PlanCollective& plan_collective_;
+  JobTraffic traffic_;
+  std::map<std::uint32_t, std::set<std::pair<Bytes, DataType>>> sizes_;  // by pair
+};
+
+}  // namespace
+
+JobTraffic traffic_of(const Job& job, const Fabric& fabric,
+                      const std::vector<const CompiledProgram*>& compiled,
+                      const PlanCollective& plan_collective) {
+  return Collector{job, fabric, plan_collective}.collect(compiled);
+}
+
+const TrafficCall* TrafficGroup::find(const CollectiveCall& call) const {
+  const auto found = std::ranges::find_if(calls, [&](const TrafficCall& planned) {
+    const CollectiveKind kind = lockstep::is_pair(call.kind) ? CollectiveKind::Send : call.kind;
+    return planned.request.kind == kind && planned.request.size == call.size;
+  });
+  return found == calls.end() ? nullptr : &*found;
+}
+
+const TrafficGroup& JobTraffic::group_of(const Job& job, std::uint32_t rank,
+                                         const CollectiveCall& call) const {
+  const std::uint32_t group = job.ranks[rank].groups[call.group];
+  return groups[is_pair(call.kind) ? pair_of.at(ends_of(job, rank, call)) : group];
+}
+
+}  // namespace lockstep

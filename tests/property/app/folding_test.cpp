@@ -1,0 +1,30 @@
+#include <gtest/gtest.h>
+
+#include "app/prediction.hpp"
+#include "tests/support/same_result.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+SimulationResult predicted(const ConfigPath& configs, const std::string& scenario, const std::string& fold) {
+  const auto path = configs.find_scenario(scenario);
+  YamlDocument document = YamlDocument::from_file(path);
+  document.set("fold", fold);
+  const Setting setting = build(document, configs.beside(path.parent_path()));
+  return predict(setting, nullptr, EngineMode::Bare);
+}
+
+TEST(ShippedScenarios, AreTheSameFoldedAndInFull) {
+  const auto configs = ConfigPath::standard();
+  int folded = 0;
+  for (const std::string& scenario : configs.scenarios()) {
+    const SimulationResult in_full = predicted(configs, scenario, "off");
+    const SimulationResult by_default = predicted(configs, scenario, "auto");
+    EXPECT_EQ(difference(in_full, by_default), "") << scenario;
+    folded += by_default.simulated_ranks < in_full.simulated_ranks ? 1 : 0;
+  }
+  EXPECT_GE(folded, 6) << "data-parallel jobs fold";
+}
+
+}  // namespace
+}  // namespace lockstep::testing
