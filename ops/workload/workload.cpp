@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/transformer.hpp"
@@ -20,6 +21,10 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
     throw std::invalid_argument{
         fmt::format("{} ranks were asked for, the cluster has {} GPUs", ranks, gpus.size())};
   }
+  std::vector<int> nodes;
+  for (const VertexId gpu : gpus.first(ranks)) {
+    nodes.push_back(fabric.vertices()[gpu].node);
+  }
   const ModelSpec& model = *workload.model;
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
@@ -30,7 +35,8 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gradient_accumulation = workload.gradient_accumulation,
                             .clip_gradients = workload.clip_gradients,
                             .gpus = gpus.first(ranks),
-                            .gpu_memory = gpu_memory.first(ranks)};
+                            .gpu_memory = gpu_memory.first(ranks),
+                            .gpu_nodes = nodes};
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);
   }
