@@ -34,10 +34,14 @@ struct PlannedJob {
   bool input_distribution = false;
   InputPipeline pipeline = InputPipeline::None;
   CommunicationTypes types{};
+  std::vector<VertexId> gpus{};  ///< left out: 0, 1, ...
 
   [[nodiscard]] Job job(Bytes memory = Bytes{80e9}) const {
-    std::vector<VertexId> gpus(nodes.size());
-    std::iota(gpus.begin(), gpus.end(), 0U);
+    std::vector<VertexId> on = gpus;
+    if (on.empty()) {
+      on.resize(nodes.size());
+      std::iota(on.begin(), on.end(), 0U);
+    }
     const std::vector<Bytes> memories(nodes.size(), memory);
     ParallelismSpec parallelism;
     EmbeddingPlan whole;
@@ -54,7 +58,7 @@ struct PlannedJob {
                            .data_loading = Seconds{0},
                            .gradient_accumulation = 1,
                            .clip_gradients = false,
-                           .gpus = gpus,
+                           .gpus = on,
                            .gpu_memory = memories,
                            .gpu_nodes = nodes});
   }

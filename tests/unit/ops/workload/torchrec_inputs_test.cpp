@@ -122,6 +122,8 @@ TEST(TorchRecInputs, AreThoseOfAStepOnEightRanks) {
   double from = 0;
   const auto received = launched_within(trace, "## wait_sparse_data_dist ##", from);
   const auto sent = launched_within(trace, "## sparse_data_dist ##", from);
+  ASSERT_EQ(received.size(), 10U);
+  ASSERT_EQ(sent.size(), 16U);
   const Job job = ours();
   EXPECT_EQ(received, ours_within(job, "wait_sparse_data_dist", 0));
   EXPECT_EQ(sent, joined(ours_within(job, "start_sparse_data_dist", 0),
