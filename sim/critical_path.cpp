@@ -151,8 +151,7 @@ class Walk {
     if (cause.kind != Cause::Kind::None && cause.entry != RankLog::kNoEntry) {
       return Place{place.rank, false, cause.lane, cause.entry};
     }
-    const Instruction& instruction =
-        rank(place.rank).program().threads[place.lane].instructions[place.entry];
+    const Instruction& instruction = rank(place.rank).program().threads[place.lane].instructions[place.entry];
     if (instruction.op != Opcode::Launch && instruction.op != Opcode::Collective) {
       return std::nullopt;  // for an event of the step before
     }
