@@ -6,10 +6,11 @@
 #include "base/parameters.hpp"
 #include "ops/workload/embedding_plan_spec.hpp"
 #include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/parallel/plan_spec.hpp"
 
 namespace lockstep {
 
-/// What is done with dense parameters.
+/// What is done with dense parameters of a DLRM.
 enum class DenseParallelism : std::uint8_t { Data };
 constexpr auto names_of(DenseParallelism) {
   return std::to_array<EnumName<DenseParallelism>>({{DenseParallelism::Data, "data"}});
@@ -19,6 +20,7 @@ constexpr auto names_of(DenseParallelism) {
 struct ParallelismSpec {
   std::optional<int> ranks;
   DenseParallelism dense = DenseParallelism::Data;
+  TransformerPlanSpec transformer;
   EmbeddingPlanSpec embedding;
   Bytes bucket{BucketLimits{}.others};
   Bytes first_bucket{BucketLimits{}.first};
@@ -28,7 +30,8 @@ struct ParallelismSpec {
     key.optional("ranks", parallelism.ranks, std::nullopt,
                  "how many GPUs, the first ones; all when left out");
     key.optional("dense", parallelism.dense, DenseParallelism::Data,
-                 "dense parameters: replicated, with gradients all-reduced in buckets");
+                 "dense parameters of a DLRM: replicated, with gradients all-reduced in buckets");
+    TransformerPlanSpec::describe(key, parallelism.transformer);
     key.optional("embedding", parallelism.embedding, EmbeddingPlanSpec{}, "placement of embedding tables");
     key.optional("bucket", parallelism.bucket, BucketLimits{}.others,
                  "gradients per all-reduce, e.g. 25 MiB");
@@ -37,6 +40,7 @@ struct ParallelismSpec {
   }
 
   void check() const {
+    transformer.check();
     if (ranks && *ranks < 1) {
       throw FieldError{"ranks", "'ranks' is at least 1"};
     }

@@ -92,9 +92,7 @@ EventId StepWriter::end_of(std::string_view name) {
 
 EventId StepWriter::communicate_with(const Channel& channel,
                                      const std::function<void(StreamId stream)>& issue) {
-  const bool is_world = channel.group == "world";
-  const StreamId stream =
-      program_.stream(is_world ? std::string{"nccl"} : fmt::format("nccl {}", channel.group));
+  const StreamId stream = program_.stream(channel.stream);
   const std::string name =
       channel.name.empty() ? fmt::format("communication {}", communications_++) : std::string{channel.name};
   const EventId inputs = program_.event(fmt::format("inputs of {}", name));
@@ -125,6 +123,20 @@ EventId StepWriter::communicate(const std::function<CollectiveCall(std::size_t r
       slot.push_back(program_.intern(each));
     }
   });
+}
+
+EventId StepWriter::communicate(std::string_view group, std::string_view stream, CollectiveCall call) {
+  return communicate(std::move(call), {.group = group, .stream = stream});
+}
+
+EventId StepWriter::communicate_by_rank(std::string_view group, std::string_view stream,
+                                        const std::function<CollectiveCall(std::size_t rank)>& call) {
+  const auto of_group = [&](std::size_t rank, GroupId id) {
+    CollectiveCall of_rank = call(rank);
+    of_rank.group = id;
+    return of_rank;
+  };
+  return communicate(of_group, {.group = group, .stream = stream});
 }
 
 void StepWriter::wait_for(EventId end) {

@@ -16,14 +16,16 @@
 
 namespace lockstep {
 
-/// Which ranks communicate, and a name by which the end can be waited for before it is written.
+/// Which ranks communicate, on which stream, and a name by which the end can be waited for before it is
+/// written.
 struct Channel {
-  std::string_view group = "world";  ///< or a partition (StepWriter::partition)
-  std::string_view name = {};        ///< left out: numbered
+  std::string_view group = "world";  ///< or a partition (StepWriter::partition), or as the caller forms them
+  std::string_view stream = "nccl";
+  std::string_view name = {};  ///< left out: numbered
 };
 
-/// Writes one training step that all ranks of a data-parallel group execute: one Program, with slots where
-/// ranks differ. Layers add their operators through it.
+/// Writes one training step that several ranks execute: one Program, with slots where they differ. Layers add
+/// their operators through it.
 class StepWriter {
  public:
   /// @param ranks how many ranks run the Program, >= 1
@@ -54,12 +56,16 @@ class StepWriter {
   void blocking_copy(std::string_view name, const std::function<KernelCall(std::size_t rank)>& copy);
   void blocking_copy(std::string_view name, const KernelCall& copy);
 
-  /// Starts a collective of a group on the communication stream of the group, after what the current stream
-  /// holds so far. @return the event of its end
+  /// Starts a collective of a group on a communication stream, after what the current stream holds so far.
+  /// @return the event of its end
   EventId communicate(const std::function<CollectiveCall(std::size_t rank, GroupId group)>& call,
                       const Channel& channel = {});
   /// Likewise, when all ranks call the same; the group is filled in.
   EventId communicate(CollectiveCall call, const Channel& channel = {});
+  EventId communicate(std::string_view group, std::string_view stream, CollectiveCall call);
+  /// Likewise, when the call depends on the rank; the group is filled in.
+  EventId communicate_by_rank(std::string_view group, std::string_view stream,
+                              const std::function<CollectiveCall(std::size_t rank)>& call);
   /// The event of the end of the communication of that name.
   EventId end_of(std::string_view name);
   /// Lets the current stream wait for such an event (Work::wait(), which does not block the host).
@@ -67,6 +73,13 @@ class StepWriter {
 
   /// Runs @p write on the autograd thread while the main thread waits, as Tensor.backward() does.
   void on_autograd_thread(const std::function<void()>& write);
+
+  /// The Program, for jobs of several.
+  [[nodiscard]] Program take_program() { return std::move(program_).build(); }
+  /// By slot and rank: indices into Program::collectives.
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
+    return collective_slots_;
+  }
 
   /// The Job of this step, one rank per GPU. @param gpus as many as ranks
   [[nodiscard]] Job finish(std::span<const VertexId> gpus) &&;

@@ -45,8 +45,13 @@ std::int64_t EmbeddingExchange::within_node(std::size_t rank) const {
   return pooled(rank) / static_cast<std::int64_t>(ranks_.nodes().front().size());
 }
 
-const char* EmbeddingExchange::reduction_group() const {
-  return group_.sharding == TableSharding::RowWise ? "world" : kNode;
+Channel EmbeddingExchange::reduction_channel() const {
+  return group_.sharding == TableSharding::RowWise ? Channel{}
+                                                   : Channel{.group = kNode, .stream = "nccl node"};
+}
+
+Channel EmbeddingExchange::exchange_channel() const {
+  return is_all_to_all() ? Channel{} : Channel{.group = kCross, .stream = "nccl cross"};
 }
 
 std::vector<std::size_t> EmbeddingExchange::partners() const {
@@ -98,9 +103,8 @@ CollectiveCall EmbeddingExchange::summed(std::size_t rank, GroupId group, bool b
 EventId EmbeddingExchange::reduce_scatter() {
   step_.program().begin("ReduceScatterBase_Req");
   encode(step_, reducible(types_.forward), [&](std::size_t rank) { return pooled(rank); });
-  const EventId end =
-      step_.communicate([&](std::size_t rank, GroupId group) { return summed(rank, group, false); },
-                        {.group = reduction_group()});
+  const EventId end = step_.communicate(
+      [&](std::size_t rank, GroupId group) { return summed(rank, group, false); }, reduction_channel());
   step_.program().end();
   return end;
 }
@@ -110,9 +114,8 @@ EventId EmbeddingExchange::all_gather() {
   encode(step_, types_.backward, [&](std::size_t rank) {
     return group_.sharding == TableSharding::RowWise ? wanted() : within_node(rank);
   });
-  const EventId end =
-      step_.communicate([&](std::size_t rank, GroupId group) { return summed(rank, group, true); },
-                        {.group = reduction_group()});
+  const EventId end = step_.communicate(
+      [&](std::size_t rank, GroupId group) { return summed(rank, group, true); }, reduction_channel());
   step_.program().end();
   return end;
 }
@@ -135,9 +138,8 @@ void EmbeddingExchange::start_forward() {
   const auto sent = [&](std::size_t rank) { return is_all_to_all() ? pooled(rank) : within_node(rank); };
   step_.launch_by_rank([&](std::size_t rank) { return kernels::concat(sent(rank), 1, DataType::FP32); });
   encode(step_, types_.forward, sent);
-  pending_ =
-      step_.communicate([&](std::size_t rank, GroupId group) { return all_to_all(rank, group, false); },
-                        {.group = is_all_to_all() ? "world" : kCross});
+  pending_ = step_.communicate(
+      [&](std::size_t rank, GroupId group) { return all_to_all(rank, group, false); }, exchange_channel());
   step_.program().end();
 }
 
@@ -181,7 +183,7 @@ void EmbeddingExchange::start_backward() {
   contiguous_gradients();
   encode(step_, types_.backward, [&](std::size_t) { return wanted(); });
   pending_ = step_.communicate([&](std::size_t rank, GroupId group) { return all_to_all(rank, group, true); },
-                               {.group = is_all_to_all() ? "world" : kCross});
+                               exchange_channel());
   step_.program().end();
 }
 

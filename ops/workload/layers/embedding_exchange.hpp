@@ -54,7 +54,8 @@ class EmbeddingExchange {
   [[nodiscard]] CollectiveCall summed(std::size_t rank, GroupId group, bool backward) const;
   [[nodiscard]] EventId reduce_scatter();
   [[nodiscard]] EventId all_gather();
-  [[nodiscard]] const char* reduction_group() const;
+  [[nodiscard]] Channel reduction_channel() const;  ///< of sums
+  [[nodiscard]] Channel exchange_channel() const;   ///< of all-to-alls
   void finish_all_gather(EventId end);
   void contiguous_gradients();
 
