@@ -63,33 +63,26 @@ InputDistribution::InputDistribution(StepWriter& step, std::span<const InputGrou
   exchanged_ = static_cast<std::size_t>(std::count_if(groups_.begin(), groups_.end(), [](const auto& group) {
     return group.sharding != TableSharding::DataParallel;
   }));
+  const auto ranks = static_cast<std::int64_t>(step.ranks());
+  for (const InputGroup& group : groups_) {
+    std::int64_t lookups = 0, tables = 0;
+    for (std::size_t rank = 0; rank < step.ranks(); ++rank) {
+      lookups += group.bags.lookups(rank);
+      tables += tables_of(group, rank);
+    }
+    local_.push_back({.lookups = lookups / ranks, .bags = local_batch * tables / group.holders});
+  }
 }
 
 std::string InputDistribution::name(const char* what, std::size_t group) const {
   return fmt::format("input {} {}", what, group);
 }
 
-std::int64_t InputDistribution::local_lookups(std::size_t group) const {
-  std::int64_t lookups = 0;
-  for (std::size_t rank = 0; rank < step_.ranks(); ++rank) {
-    lookups += groups_[group].bags.lookups(rank);
-  }
-  return lookups / static_cast<std::int64_t>(step_.ranks());
-}
-
-std::int64_t InputDistribution::local_bags(std::size_t group) const {
-  std::int64_t tables = 0;
-  for (std::size_t rank = 0; rank < step_.ranks(); ++rank) {
-    tables += tables_of(groups_[group], rank);
-  }
-  return local_batch_ * tables / groups_[group].holders;
-}
-
 /// Each index to the block of rows that holds it: counted, then moved.
 void InputDistribution::bucketize(std::size_t group) {
-  const auto lookups = [&](std::size_t) { return local_lookups(group); };
-  const auto bags = [&](std::size_t) { return local_bags(group); };
-  const auto parts = [&](std::size_t) { return local_bags(group) * groups_[group].holders; };
+  const auto lookups = [&](std::size_t) { return local_[group].lookups; };
+  const auto bags = [&](std::size_t) { return local_[group].bags; };
+  const auto parts = [&](std::size_t) { return local_[group].bags * groups_[group].holders; };
   step_.program().begin("fbgemm::block_bucketize_sparse_features");
   scan(step_, bags, false);
   over(step_, "_block_bucketize_sparse_features_cuda_kernel1", index_, lookups, 1, 0);
@@ -125,8 +118,8 @@ void InputDistribution::start() {
     return sum;
   };
   permute(
-      step_, [&](std::size_t) { return all([&](std::size_t group) { return local_bags(group); }); },
-      [&](std::size_t) { return all([&](std::size_t group) { return local_lookups(group); }); }, index_);
+      step_, [&](std::size_t) { return all([&](std::size_t group) { return local_[group].bags; }); },
+      [&](std::size_t) { return all([&](std::size_t group) { return local_[group].lookups; }); }, index_);
   for (std::size_t group = 0; group < exchanged_; ++group) {
     if (is_cut_by_rows(groups_[group].sharding)) {
       bucketize(group);
@@ -146,12 +139,10 @@ void InputDistribution::wait_for_sizes(std::size_t first, std::size_t last) {
   step_.blocking_copy("aten::to", kernels::copy_to_host(static_cast<double>(sizes) * size_of(kSize), false));
 }
 
-CollectiveCall InputDistribution::to_owners(std::size_t group, GroupId world, DataType type,
-                                            bool lengths) const {
+CollectiveCall InputDistribution::to_owners(std::size_t group, DataType type, bool lengths) const {
   const InputGroup& of = groups_[group];
   const auto ranks = static_cast<double>(step_.ranks());
-  CollectiveCall call{
-      .kind = CollectiveKind::AllToAll, .type = type, .group = world, .size = {}, .send_bytes = {}};
+  CollectiveCall call{.kind = CollectiveKind::AllToAll, .type = type, .size = {}, .send_bytes = {}};
   for (std::size_t peer = 0; peer < step_.ranks(); ++peer) {
     const double elements = lengths ? static_cast<double>(local_batch_ * tables_of(of, peer))
                                     : static_cast<double>(of.bags.lookups(peer)) / ranks;
@@ -173,11 +164,8 @@ void InputDistribution::send_tensors(std::size_t group) {
   });
   for (const bool lengths : {true, false}) {
     step_.program().begin("c10d::alltoall_base_");
-    step_.communicate(
-        [&](std::size_t, GroupId world) {
-          return to_owners(group, world, lengths ? kLength : index_, lengths);
-        },
-        {.name = name(lengths ? "lengths" : "values", group)});
+    step_.communicate(to_owners(group, lengths ? kLength : index_, lengths),
+                      {.name = name(lengths ? "lengths" : "values", group)});
     step_.program().end();
   }
 }

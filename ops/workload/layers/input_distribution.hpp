@@ -49,17 +49,23 @@ class InputDistribution {
 
  private:
   [[nodiscard]] std::string name(const char* what, std::size_t group) const;
-  [[nodiscard]] std::int64_t local_lookups(std::size_t group) const;  ///< of a rank's samples
-  [[nodiscard]] std::int64_t local_bags(std::size_t group) const;     ///< likewise
-  [[nodiscard]] CollectiveCall to_owners(std::size_t group, GroupId world, DataType type, bool lengths) const;
+  /// The same on every rank, by member.
+  [[nodiscard]] CollectiveCall to_owners(std::size_t group, DataType type, bool lengths) const;
   void bucketize(std::size_t group);
   void tell_sizes(std::size_t first, std::size_t last);
   void wait_for_sizes(std::size_t first, std::size_t last);
   void send_tensors(std::size_t group);
   void receive_group(std::size_t group);
 
+  /// Of a rank's samples.
+  struct Local {
+    std::int64_t lookups = 0;
+    std::int64_t bags = 0;
+  };
+
   StepWriter& step_;
   std::vector<InputGroup> groups_;  // exchanged ones first
+  std::vector<Local> local_;        // by group
   std::size_t exchanged_ = 0;
   std::int64_t local_batch_;
   DataType index_;
