@@ -51,7 +51,7 @@ struct EmbeddingPlanSpec {
     key.optional(
         "communication_type", plan.communication_type, CommunicationTypes{},
         "of pooled rows and gradients, e.g. fp16 or {forward: fp16, backward: bf16}; reduce-scatters "
-        "take fp16 for fp8 and int8, as in TorchRec");
+        "take fp16 in place of fp8 and int8");
   }
 
   void check() const {
