@@ -58,6 +58,9 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes};
+  if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
+    throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
+  }
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);
   }
