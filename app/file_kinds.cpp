@@ -6,6 +6,7 @@
 #include "calibration/validation_set.hpp"
 #include "ops/collectives/collective_profile.hpp"
 #include "ops/host_overhead.hpp"
+#include "ops/workload/embedding_plan.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/gpu_spec.hpp"
@@ -24,6 +25,7 @@ const std::vector<FileKind>& file_kinds() {
       {"kernel_efficiency", "how close kernels come to a GPU's peaks", type_of<KernelEfficiency>},
       {"hosts", "what the host spends around kernel launches", type_of<HostOverheads>},
       {"models", "a model to be trained", type_of<ModelSpec>},
+      {"plans", "where the embedding tables of a model go", type_of<EmbeddingPlan>},
       {"validation", "measured training steps to compare predictions with", type_of<ValidationSet>},
       {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
   };

@@ -5,6 +5,7 @@
 /// without its unit and a value of the wrong type are errors, and all errors of a configuration are thrown at
 /// once, as one InputError with file:line:column and what would be right.
 
+#include <concepts>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,6 +22,13 @@
 #include "base/yaml_document.hpp"
 
 namespace lockstep {
+
+/// A Spec with a member `SourceLocation at` is told there where its mapping is written, for problems that
+/// only somebody sees who knows more than the Spec.
+template <class T>
+concept KnowsWhereItStands = Described<T> && requires(T& spec) {
+  { spec.at } -> std::same_as<SourceLocation&>;
+};
 
 /// Reads one value; @p key names it in complaints. Complains instead of throwing.
 template <class T>
@@ -76,6 +84,9 @@ void read_mapping(const YamlNode& node, Spec& spec, Reading& reading) {
   const std::size_t before = reading.complaints();
   MappingReader visitor{node, reading};
   Spec::describe(visitor, spec);
+  if constexpr (KnowsWhereItStands<Spec>) {
+    spec.at = node.at;
+  }
   visitor.reject_strangers();
   if constexpr (Checked<Spec>) {
     if (reading.complaints() == before) {

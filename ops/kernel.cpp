@@ -14,6 +14,7 @@ Bytes size_of(DataType type) {
     case DataType::INT64:
       return Bytes{8};
     case DataType::FP8:
+    case DataType::UINT8:
     case DataType::BOOL:
       return Bytes{1};
   }

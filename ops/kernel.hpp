@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-enum class DataType : std::uint8_t { FP32, TF32, FP16, BF16, FP8, INT32, INT64, BOOL };
+enum class DataType : std::uint8_t { FP32, TF32, FP16, BF16, FP8, INT32, INT64, UINT8, BOOL };
 
 /// Bytes of one element in memory. TF32 is stored as FP32.
 [[nodiscard]] Bytes size_of(DataType type);

@@ -55,7 +55,10 @@ struct Program {
   std::vector<KernelCall> kernels;
   std::vector<CollectiveCall> collectives;
   std::uint32_t events = 0;  ///< number of event ids
-  std::uint32_t flags = 0;   ///< number of host flags
+  /// Events that a thread may wait for before it records them in the same step: a wait then means the record
+  /// of the step before, and holds nothing up in the first step, as in CUDA. Ascending.
+  std::vector<std::uint32_t> carried_events;
+  std::uint32_t flags = 0;  ///< number of host flags
 };
 
 }  // namespace lockstep

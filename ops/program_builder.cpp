@@ -198,6 +198,14 @@ void ProgramBuilder::record(StreamId stream, EventId event) {
   append(Opcode::RecordEvent, event, 0, host_.duration_of(RuntimeCall::EventRecord).in_base_units(), stream);
 }
 
+void ProgramBuilder::carry(EventId event) {
+  std::vector<std::uint32_t>& carried = program_.carried_events;
+  const auto place = std::lower_bound(carried.begin(), carried.end(), event);
+  if (place == carried.end() || *place != event) {
+    carried.insert(place, event);
+  }
+}
+
 void ProgramBuilder::stream_wait(StreamId stream, EventId event) {
   append(Opcode::StreamWait, event, 0, host_.duration_of(RuntimeCall::StreamWaitEvent).in_base_units(),
          stream);

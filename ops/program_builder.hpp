@@ -71,7 +71,9 @@ class ProgramBuilder {
   std::uint32_t intern(const KernelCall& kernel);
   std::uint32_t intern(const CollectiveCall& call);
 
-  void record(StreamId stream, EventId event);            ///< cudaEventRecord
+  void record(StreamId stream, EventId event);  ///< cudaEventRecord
+  /// Lets a thread wait for @p event before it records it: for the record of the step before (prefetching).
+  void carry(EventId event);
   void stream_wait(StreamId stream, EventId event);       ///< cudaStreamWaitEvent
   void wait_event(EventId event);                         ///< cudaEventSynchronize
   void wait_stream(StreamId stream);                      ///< cudaStreamSynchronize, .item(), blocking copies

@@ -170,11 +170,23 @@ class OrderCheck {
       const bool recorded = std::any_of(records.begin(), records.end(), [&](const Record& record) {
         return record.instruction < clocks_[thread][record.thread];
       });
-      if (!recorded) {
+      if (!recorded && !recorded_by_same_thread_later(thread, index, instruction.operand)) {
         Place{program_, thread, index}.reject(
             fmt::format("waits for event {} that was not recorded before", instruction.operand));
       }
     }
+  }
+
+  /// For a carried event: the thread that waits records it too, so that the step before has done so already.
+  [[nodiscard]] bool recorded_by_same_thread_later(std::size_t thread, std::size_t index,
+                                                   std::uint32_t event) const {
+    const auto& carried = program_.carried_events;
+    const auto& instructions = program_.threads[thread].instructions;
+    return std::find(carried.begin(), carried.end(), event) != carried.end() &&
+           std::any_of(instructions.begin() + static_cast<std::ptrdiff_t>(index), instructions.end(),
+                       [event](const Instruction& later) {
+                         return later.op == Opcode::RecordEvent && later.operand == event;
+                       });
   }
 
   const Program& program_;
@@ -202,6 +214,12 @@ SlotCounts slots_of(const Program& program) {
 
 void check(const Program& program) {
   check_threads(program);
+  for (const std::uint32_t event : program.carried_events) {
+    if (event >= program.events) {
+      throw std::invalid_argument{
+          fmt::format("carried event {} does not exist (the program has {})", event, program.events)};
+    }
+  }
   OrderCheck{program}.run();
 }
 

@@ -7,9 +7,10 @@
 namespace lockstep {
 namespace {
 
+/// A copy of nothing is over after its latency, whatever the links carry.
 bool crosses_pcie(const KernelCall& call) {
   const auto* copy = std::get_if<Memcpy>(&call.work);
-  return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice;
+  return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice && copy->size > Bytes{0};
 }
 
 bool launches_on(const Instruction& instruction, std::uint8_t stream) {

@@ -184,10 +184,14 @@ class Walk {
     if (cause.kind == Cause::Kind::Host) {
       return Place{place.rank, true, cause.lane, cause.entry};
     }
-    const auto& entries = rank(place.rank).log->streams[cause.lane].entries;
-    if (cause.entry != RankLog::kNoEntry) {
+    if (cause.kind != Cause::Kind::None && cause.entry != RankLog::kNoEntry) {
       return Place{place.rank, false, cause.lane, cause.entry};
     }
+    const Instruction& instruction = rank(place.rank).program().threads[place.lane].instructions[place.entry];
+    if (instruction.op != Opcode::Launch && instruction.op != Opcode::Collective) {
+      return std::nullopt;  // for an event of the step before
+    }
+    const auto& entries = rank(place.rank).log->streams[cause.lane].entries;
     // A full launch queue: the kernel that began at that moment made room.
     const auto began = std::lower_bound(entries.begin(), entries.end(), wait.until,
                                         [](const LogEntry& e, double date) { return e.start < date; });

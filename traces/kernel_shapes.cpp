@@ -34,6 +34,8 @@ std::string_view type_name(DataType type) {
       return "int32";
     case DataType::INT64:
       return "int64";
+    case DataType::UINT8:
+      return "uint8";
     case DataType::BOOL:
       return "bool";
   }

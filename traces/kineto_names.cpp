@@ -33,6 +33,8 @@ TypeName type_name(DataType type) {
       return {"Int", "i32"};
     case DataType::INT64:
       return {"Long", "i64"};
+    case DataType::UINT8:
+      return {"Byte", "u8"};
     case DataType::BOOL:
       return {"Bool", "u8"};
   }

@@ -20,6 +20,7 @@
 #include "app/rank_list.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
+#include "ops/workload/dlrm.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
@@ -118,6 +119,22 @@ std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const
   }
 }
 
+/// Where the tables of a DLRM went, as a plan that `parallelism.embedding.plan` takes.
+void write_embedding_plan(const Setting& setting, const std::filesystem::path& file) {
+  const ScenarioSpec& scenario = setting.scenario;
+  if (!scenario.workload || !scenario.workload->model->dlrm) {
+    return;
+  }
+  std::vector<Bytes> memory;
+  for (const std::uint32_t model : setting.gpu_model_of_rank) {
+    memory.push_back(setting.gpu_models[model].memory);
+  }
+  const EmbeddingPlanSpec& spec = scenario.parallelism.embedding;
+  const std::string who = spec.plan ? "as given" : "by the planner " + name_of(spec.planner);
+  write_whole_file(file, plan_text(embedding_plan(*scenario.workload->model->dlrm, spec, memory),
+                                   fmt::format("{}: {}", scenario.name, who)));
+}
+
 std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
   std::vector<std::pair<std::string, std::string>> overrides;
   for (const std::string& assignment : assignments) {
@@ -174,6 +191,7 @@ int run_command(const RunOptions& options) {
   write_whole_file(folder / "effective.yaml",
                    effective_text<ScenarioSpec>(portable(document, configs), configs));
   write_whole_file(folder / "metrics.json", metrics);
+  write_embedding_plan(setting, folder / "embedding_plan.yaml");
   if (timeline) {
     timeline->finish();
   }

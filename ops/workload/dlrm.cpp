@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <limits>
 #include <stdexcept>
 
 #include "ops/workload/dlrm_step.hpp"
+#include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,7 +17,7 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
     throw std::invalid_argument{
         fmt::format("global_batch {} cannot be divided evenly among {} GPUs", setup.global_batch, ranks)};
   }
-  if (static_cast<std::int64_t>(spec.all_tables().size()) < ranks) {
+  if (!setup.parallelism.embedding.plan && static_cast<std::int64_t>(spec.all_tables().size()) < ranks) {
     throw std::invalid_argument{
         fmt::format("{} embedding tables cannot be placed table-wise on {} GPUs: each needs one",
                     spec.all_tables().size(), ranks)};
@@ -31,35 +32,46 @@ Bytes bytes_per_element(DlrmOptimizer optimizer) {
   return (optimizer == DlrmOptimizer::Adagrad ? 2.0 : 1.0) * size_of(DataType::FP32);
 }
 
-std::vector<std::vector<EmbeddingTable>> placed_tables(const DlrmSpec& spec, const TrainingSetup& setup) {
-  const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
+std::vector<Bytes> capacity_for_tables(const EmbeddingPlanSpec& plan, std::span<const Bytes> gpu_memory) {
   std::vector<Bytes> capacity;
-  for (const Bytes memory : setup.gpu_memory) {
+  for (const Bytes memory : gpu_memory) {
     capacity.push_back(plan.respect_memory ? plan.memory_share * memory
                                            : Bytes{std::numeric_limits<double>::infinity()});
   }
-  const std::vector<EmbeddingTable> tables = spec.all_tables();
-  const TablePlacement placement =
-      place_tables(tables, capacity, plan.planner, bytes_per_element(spec.optimizer));
-  std::vector<std::vector<EmbeddingTable>> by_rank;
-  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
-    if (placement[rank].empty()) {
-      throw std::invalid_argument{fmt::format("the embedding planner leaves GPU {} without a table", rank)};
-    }
-    std::vector<EmbeddingTable>& mine = by_rank.emplace_back();
-    for (const std::size_t table : placement[rank]) {
-      mine.push_back(tables[table]);
-    }
-  }
-  return by_rank;
+  return capacity;
 }
 
 }  // namespace
 
+EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan,
+                             std::span<const Bytes> gpu_memory) {
+  if (plan.plan) {
+    return **plan.plan;
+  }
+  const TablePlacement placement = place_tables(spec.all_tables(), capacity_for_tables(plan, gpu_memory),
+                                                plan.planner, bytes_per_element(spec.optimizer));
+  EmbeddingPlan chosen;
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    if (placement[rank].empty()) {
+      throw std::invalid_argument{fmt::format("the embedding planner leaves GPU {} without a table", rank)};
+    }
+    TableShardingSpec& entry = chosen.tables.emplace_back();
+    entry.tables.assign(placement[rank].begin(), placement[rank].end());
+    entry.ranks = {static_cast<std::int64_t>(rank)};
+  }
+  return chosen;
+}
+
 Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
   check_setup(spec, setup);
+  const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
+  const Bytes element = bytes_per_element(spec.optimizer);
+  std::vector<ShardGroup> tables =
+      shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
+                   RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
+                   {.sharded = element, .replicated = element + size_of(DataType::FP32)});
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  DlrmStep{step, spec, setup, placed_tables(spec, setup)}.write();
+  DlrmStep{step, spec, setup, std::move(tables)}.write();
   return std::move(step).finish(setup.gpus);
 }
 

@@ -1,19 +1,31 @@
 #pragma once
 
+#include <span>
+
 #include "ops/job.hpp"
 #include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/embedding_plan_spec.hpp"
 #include "ops/workload/training_setup.hpp"
 
 namespace lockstep {
 
+/// Where the tables go: the plan that is given, else what the planner chooses, as table-wise entries.
+/// @param gpu_memory by rank
+/// @throws std::invalid_argument for a table that fits nowhere, or a rank that the planner leaves without one
+[[nodiscard]] EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan,
+                                           std::span<const Bytes> gpu_memory);
+
 /// One training step as dlrm_s_pytorch.py executes it: inputs to the device; embeddings of the global batch
-/// for local tables, exchanged by all-to-all when there are several ranks; MLPs and interaction on the rank's
-/// share of the batch; loss and its read-back; backward on the autograd thread with gradient buckets; step.
+/// for local tables, exchanged when there are several ranks (EmbeddingExchange); MLPs and interaction on the
+/// rank's share of the batch; loss and its read-back; backward on the autograd thread with gradient buckets;
+/// step.
 ///
 /// Several ranks follow extend_distributed.py: look-up and all-to-all before the bottom MLP, which overlaps
 /// the exchange in both directions.
-/// @throws std::invalid_argument for a batch that does not divide by the ranks, fewer tables than ranks, a
+/// @throws std::invalid_argument for a batch that does not divide by the ranks, fewer tables than ranks
+///   without a plan, a
 ///   table that fits nowhere, a mixed precision
+/// @throws InputError at the entries of a plan that does not fit model, ranks or memory (shard_tables)
 [[nodiscard]] Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup);
 
 }  // namespace lockstep

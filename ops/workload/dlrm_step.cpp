@@ -1,5 +1,6 @@
 #include "ops/workload/dlrm_step.hpp"
 
+#include <numeric>
 #include <utility>
 
 #include "ops/workload/gradient_sink.hpp"
@@ -10,10 +11,6 @@
 namespace lockstep {
 namespace {
 
-DataType data_type(IndexType type) {
-  return type == IndexType::Int32 ? DataType::INT32 : DataType::INT64;
-}
-
 Bytes bytes_of(std::int64_t elements, DataType type) {
   return static_cast<double>(elements) * size_of(type);
 }
@@ -21,33 +18,33 @@ Bytes bytes_of(std::int64_t elements, DataType type) {
 }  // namespace
 
 DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-                   std::vector<std::vector<EmbeddingTable>> tables)
+                   std::vector<ShardGroup> tables)
     : step_{step},
       spec_{spec},
       setup_{setup},
       local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())},
-      bags_{.batch = setup.global_batch,
-            .tables = std::move(tables),
-            .kernels = spec.embedding_kernels,
-            .optimizer = optimizer()},
+      embeddings_{step, spec, setup, std::move(tables)},
+      inputs_{step, spec, setup, embeddings_},
       bottom_{.rows = local_batch_, .widths = spec.bottom_mlp, .last = Activation::Relu},
       top_{.rows = local_batch_, .widths = {spec.interaction_width()}, .last = Activation::Sigmoid} {
   top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
-  std::int64_t table_count = 0;
-  for (std::size_t rank = 0; rank < step.ranks(); ++rank) {
-    all_widths_ += bags_.width(rank);
-    table_count += static_cast<std::int64_t>(bags_.tables[rank].size());
-  }
+  const std::vector<EmbeddingTable> all = spec.all_tables();
+  const std::int64_t sparse_width =
+      std::accumulate(all.begin(), all.end(), std::int64_t{0},
+                      [](std::int64_t sum, const EmbeddingTable& table) { return sum + table.dimension; });
   interaction_ = {.rows = local_batch_,
-                  .features = table_count + 1,
+                  .features = static_cast<std::int64_t>(all.size()) + 1,
                   .dense_width = spec.bottom_mlp.back(),
-                  .input_width = spec.bottom_mlp.back() + all_widths_,
-                  .pieces = 1 + static_cast<std::int64_t>(step.ranks()),
+                  .input_width = spec.bottom_mlp.back() + sparse_width,
+                  .pieces = 1 + embeddings_.pieces(),
                   .kind = spec.interaction,
                   .indices_on_host = spec.interaction_indices_on_host};
-  parameters_ = parameters_of(bottom_);
+  mlp_parameters_ = parameters_of(bottom_);
   const std::vector<std::int64_t> top = parameters_of(top_);
-  parameters_.insert(parameters_.end(), top.begin(), top.end());
+  mlp_parameters_.insert(mlp_parameters_.end(), top.begin(), top.end());
+  parameters_ = mlp_parameters_;
+  const std::vector<std::int64_t> tables_too = embeddings_.dense_parameters();
+  parameters_.insert(parameters_.end(), tables_too.begin(), tables_too.end());
 }
 
 Optimizer DlrmStep::optimizer() const {
@@ -60,28 +57,16 @@ void DlrmStep::write() {
   }
   {
     const ModuleRange phase{step_, "forward"};
-    copy_inputs();
+    inputs_.begin_step();
     forward();
   }
   loss();
+  inputs_.before_backward();
   backward();
   update();
   if (spec_.synchronize_each_step) {
     step_.program().wait_device();
   }
-}
-
-void DlrmStep::copy_inputs() {
-  const DataType index = data_type(spec_.index_type);
-  step_.blocking_copy("aten::to", [&](std::size_t rank) {
-    return kernels::copy_to_device(bytes_of(bags_.lookups(rank), index), true);
-  });
-  step_.blocking_copy("aten::to", [&](std::size_t rank) {
-    return kernels::copy_to_device(bytes_of(bags_.offsets(rank), index), true);
-  });
-  step_.blocking_copy(
-      "aten::to",
-      kernels::copy_to_device(bytes_of(local_batch_ * spec_.bottom_mlp.front(), DataType::FP32), true));
 }
 
 void DlrmStep::forward() {
@@ -90,16 +75,13 @@ void DlrmStep::forward() {
     mlp_forward(step_, bottom_);
   };
   const auto embedding = [&] {
-    const ModuleRange module{step_, "embedding_lookup"};
-    embedding_bag_forward(step_, bags_);
+    inputs_.before_lookup();
+    embeddings_.forward([&](std::size_t group) { inputs_.before_lookup_of(group); });
   };
   if (is_distributed()) {
     embedding();
-    const EventId exchanged = start_exchange();
     bottom();
-    step_.program().begin("All2All_Wait");
-    step_.wait_for(exchanged);
-    step_.program().end();
+    embeddings_.receive();
   } else {
     bottom();
     embedding();
@@ -112,60 +94,11 @@ void DlrmStep::forward() {
   mlp_forward(step_, top_);
 }
 
-CollectiveCall DlrmStep::exchange(std::size_t rank, GroupId world, bool backward) const {
-  CollectiveCall call;
-  call.kind = CollectiveKind::AllToAll;
-  call.group = world;
-  bool even = true;
-  for (std::size_t peer = 0; peer < step_.ranks(); ++peer) {
-    // Forward every peer gets its samples of my tables; backward the gradients of its tables for my samples.
-    const std::int64_t width = bags_.width(backward ? peer : rank);
-    call.send_bytes.push_back(bytes_of(local_batch_ * width, DataType::FP32).in_base_units());
-    call.size += Bytes{call.send_bytes.back()};
-    even = even && bags_.width(peer) == bags_.width(0);
-  }
-  if (even) {
-    call.send_bytes.clear();
-  }
-  return call;
-}
-
-EventId DlrmStep::start_exchange() {
-  step_.program().begin("All2All_Req");
-  step_.launch_by_rank([&](std::size_t rank) {
-    return kernels::concat(setup_.global_batch * bags_.width(rank), 1, DataType::FP32);
-  });
-  const EventId end =
-      step_.communicate([&](std::size_t rank, GroupId world) { return exchange(rank, world, false); });
-  step_.program().end();
-  return end;
-}
-
-EventId DlrmStep::start_gradient_exchange() {
-  step_.program().begin("All2All_WaitBackward");
-  for (std::size_t peer = 0; peer < step_.ranks(); ++peer) {
-    step_.launch(kernels::strided_copy(local_batch_ * bags_.width(peer), DataType::FP32));
-  }
-  step_.launch(
-      kernels::concat(local_batch_ * all_widths_, static_cast<std::int64_t>(step_.ranks()), DataType::FP32));
-  const EventId end =
-      step_.communicate([&](std::size_t rank, GroupId world) { return exchange(rank, world, true); });
-  step_.program().end();
-  return end;
-}
-
-void DlrmStep::end_gradient_exchange(EventId end) {
-  step_.program().begin("All2All_ReqBackward");
-  step_.wait_for(end);
-  step_.launch_by_rank([&](std::size_t rank) {
-    return kernels::strided_copy(setup_.global_batch * bags_.width(rank), DataType::FP32);
-  });
-  step_.program().end();
-}
-
 void DlrmStep::loss() {
   const ModuleRange phase{step_, "loss"};
-  step_.blocking_copy("aten::to", kernels::copy_to_device(bytes_of(local_batch_, DataType::FP32), true));
+  if (!inputs_.has_labels()) {
+    step_.blocking_copy("aten::to", kernels::copy_to_device(bytes_of(local_batch_, DataType::FP32), true));
+  }
   regression_loss_forward(step_, spec_.loss, local_batch_);
   if (spec_.loss_readback) {
     step_.blocking_copy("aten::to", kernels::copy_to_host(size_of(DataType::FP32), false));
@@ -176,7 +109,7 @@ void DlrmStep::backward() {
   const ModuleRange phase{step_, "backward"};
   zero_gradients(step_, optimizer(), parameters_);
   step_.op("aten::ones_like", {kernels::fill(1, DataType::FP32)});
-  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), mlp_parameters_.size()};
   GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
   step_.on_autograd_thread([&] {
     const ModuleRange range{step_, "backward"};
@@ -185,15 +118,15 @@ void DlrmStep::backward() {
     interaction_backward(step_, interaction_);
     if (is_distributed()) {  // the nodes created last run first: the exchange was awaited after the bottom
                              // MLP
-      const EventId exchanged = start_gradient_exchange();
+      embeddings_.send_gradients();
       mlp_backward(step_, bottom_, gradients, false);
-      end_gradient_exchange(exchanged);
-      embedding_bag_backward(step_, bags_);
+      embeddings_.backward();
     } else {
-      embedding_bag_backward(step_, bags_);
+      embeddings_.backward();
       mlp_backward(step_, bottom_, gradients, false);
     }
     buckets.finish();
+    embeddings_.finish_backward();
   });
 }
 

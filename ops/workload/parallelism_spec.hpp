@@ -4,37 +4,11 @@
 #include <optional>
 
 #include "base/parameters.hpp"
+#include "ops/workload/embedding_plan_spec.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/parallel/plan_spec.hpp"
-#include "ops/workload/placement.hpp"
 
 namespace lockstep {
-
-/// How embedding tables are spread.
-struct EmbeddingPlanSpec {
-  EmbeddingPlanner planner = EmbeddingPlanner::SizeLookupGreedy;
-  double memory_share = 0.8;
-  bool respect_memory = true;
-
-  template <class Visitor>
-  static void describe(Visitor& key, EmbeddingPlanSpec& plan) {
-    key.optional("planner", plan.planner, EmbeddingPlanner::SizeLookupGreedy,
-                 "which table goes to which GPU");
-    key.optional("memory_share", plan.memory_share, 0.8,
-                 "part of a GPU's memory that tables may fill (0.8: Lin et al., arXiv 2404.12674)");
-    key.optional(
-        "respect_memory", plan.respect_memory, true,
-        "false places tables as if memory were endless; their look-ups cost what they would cost in device "
-        "memory");
-  }
-
-  void check() const {
-    if (!(memory_share > 0) || memory_share > 1) {
-      throw FieldError{"memory_share", "'memory_share' is a fraction above 0, at most 1"};
-    }
-  }
-  bool operator==(const EmbeddingPlanSpec&) const = default;
-};
 
 /// What is done with dense parameters of a DLRM.
 enum class DenseParallelism : std::uint8_t { Data };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace lockstep {
@@ -37,6 +38,7 @@ StepWriter::StepWriter(const HostOverheads& host, std::size_t ranks, const Frame
       framework_{framework},
       precision_{precision},
       compute_{program_.stream("compute")},
+      current_{compute_},
       backward_start_{host.backward_start},
       backward_return_{host.backward_return} {}
 
@@ -49,7 +51,7 @@ void StepWriter::op(std::string_view name, std::initializer_list<KernelCall> ker
 }
 
 void StepWriter::launch(const KernelCall& kernel) {
-  program_.launch(compute_, kernel);
+  program_.launch(current_, kernel);
 }
 
 void StepWriter::launch_by_rank(const std::function<KernelCall(std::size_t rank)>& kernel) {
@@ -58,7 +60,7 @@ void StepWriter::launch_by_rank(const std::function<KernelCall(std::size_t rank)
     launch(calls.by_rank.front());
     return;
   }
-  program_.launch_per_rank(compute_, runtime_call_of(calls.by_rank.front()));
+  program_.launch_per_rank(current_, runtime_call_of(calls.by_rank.front()));
   std::vector<std::uint32_t>& slot = kernel_slots_.emplace_back();
   for (const KernelCall& call : calls.by_rank) {
     slot.push_back(program_.intern(call));
@@ -69,55 +71,53 @@ void StepWriter::blocking_copy(std::string_view name,
                                const std::function<KernelCall(std::size_t rank)>& copy) {
   program_.begin(name);
   launch_by_rank(copy);
-  program_.wait_stream(compute_);
+  program_.wait_stream(current_);
   program_.end();
 }
 
 void StepWriter::blocking_copy(std::string_view name, const KernelCall& copy) {
   program_.begin(name);
   launch(copy);
-  program_.wait_stream(compute_);
+  program_.wait_stream(current_);
   program_.end();
 }
 
-EventId StepWriter::communicate_with(std::string_view on, const std::function<void(StreamId stream)>& issue) {
-  const StreamId stream = program_.stream(on);
-  const EventId inputs = program_.event(fmt::format("inputs of communication {}", communications_));
-  const EventId end = program_.event(fmt::format("end of communication {}", communications_++));
-  program_.record(compute_, inputs);
+void StepWriter::partition(const std::string& name, std::vector<std::vector<std::uint32_t>> parts) {
+  partitions_[name] = std::move(parts);
+}
+
+EventId StepWriter::end_of(std::string_view name) {
+  return program_.event(fmt::format("end of {}", name));
+}
+
+EventId StepWriter::communicate_with(const Channel& channel,
+                                     const std::function<void(StreamId stream)>& issue) {
+  const StreamId stream = program_.stream(channel.stream);
+  const std::string name =
+      channel.name.empty() ? fmt::format("communication {}", communications_++) : std::string{channel.name};
+  const EventId inputs = program_.event(fmt::format("inputs of {}", name));
+  const EventId end = end_of(name);
+  program_.record(current_, inputs);
   program_.stream_wait(stream, inputs);
   issue(stream);
   program_.record(stream, end);
   return end;
 }
 
-EventId StepWriter::communicate(CollectiveCall call) {
-  return communicate("world", "nccl", std::move(call));
+EventId StepWriter::communicate(CollectiveCall call, const Channel& channel) {
+  call.group = program_.group(channel.group);
+  return communicate_with(channel, [&](StreamId stream) { program_.collective(stream, call); });
 }
 
-EventId StepWriter::communicate(const std::function<CollectiveCall(std::size_t rank, GroupId world)>& call) {
-  const GroupId world = program_.group("world");
-  return communicate_by_rank("world", "nccl", [&](std::size_t rank) { return call(rank, world); });
-}
-
-EventId StepWriter::communicate(std::string_view group, std::string_view stream, CollectiveCall call) {
-  call.group = program_.group(group);
-  return communicate_with(stream, [&](StreamId on) { program_.collective(on, call); });
-}
-
-EventId StepWriter::communicate_by_rank(std::string_view group, std::string_view stream,
-                                        const std::function<CollectiveCall(std::size_t rank)>& call) {
-  const GroupId id = program_.group(group);
-  const auto calls = calls_of<CollectiveCall>(ranks_, [&](std::size_t rank) {
-    CollectiveCall of_rank = call(rank);
-    of_rank.group = id;
-    return of_rank;
-  });
+EventId StepWriter::communicate(const std::function<CollectiveCall(std::size_t rank, GroupId group)>& call,
+                                const Channel& channel) {
+  const GroupId group = program_.group(channel.group);
+  const auto calls = calls_of<CollectiveCall>(ranks_, [&](std::size_t rank) { return call(rank, group); });
   if (calls.are_equal()) {
-    return communicate(group, stream, calls.by_rank.front());
+    return communicate(calls.by_rank.front(), channel);
   }
-  return communicate_with(stream, [&](StreamId on) {
-    program_.collective_per_rank(on);
+  return communicate_with(channel, [&](StreamId stream) {
+    program_.collective_per_rank(stream);
     std::vector<std::uint32_t>& slot = collective_slots_.emplace_back();
     for (const CollectiveCall& each : calls.by_rank) {
       slot.push_back(program_.intern(each));
@@ -125,8 +125,22 @@ EventId StepWriter::communicate_by_rank(std::string_view group, std::string_view
   });
 }
 
+EventId StepWriter::communicate(std::string_view group, std::string_view stream, CollectiveCall call) {
+  return communicate(std::move(call), {.group = group, .stream = stream});
+}
+
+EventId StepWriter::communicate_by_rank(std::string_view group, std::string_view stream,
+                                        const std::function<CollectiveCall(std::size_t rank)>& call) {
+  const auto of_group = [&](std::size_t rank, GroupId id) {
+    CollectiveCall of_rank = call(rank);
+    of_rank.group = id;
+    return of_rank;
+  };
+  return communicate(of_group, {.group = group, .stream = stream});
+}
+
 void StepWriter::wait_for(EventId end) {
-  program_.stream_wait(compute_, end);
+  program_.stream_wait(current_, end);
 }
 
 void StepWriter::on_autograd_thread(const std::function<void()>& write) {
@@ -142,21 +156,31 @@ void StepWriter::on_autograd_thread(const std::function<void()>& write) {
   program_.await(end, backward_return_);
 }
 
+std::vector<std::vector<std::uint32_t>> StepWriter::parts_of(const std::string& group) const {
+  if (group != "world") {
+    return partitions_.at(group);
+  }
+  std::vector<std::uint32_t> all(ranks_);
+  std::iota(all.begin(), all.end(), 0U);
+  return {std::move(all)};
+}
+
 Job StepWriter::finish(std::span<const VertexId> gpus) && {
   Job job;
   job.programs = {std::make_shared<const Program>(std::move(program_).build())};
-  const bool communicates = !job.programs.front()->groups.empty();
-  if (communicates) {
-    ProcessGroup& world = job.groups.emplace_back();
-    world.name = "world";
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      world.ranks.push_back(static_cast<std::uint32_t>(rank));
+  job.ranks.resize(ranks_);
+  for (const std::string& group : job.programs.front()->groups) {
+    const auto parts = parts_of(group);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (const std::uint32_t rank : parts[part]) {
+        job.ranks[rank].groups.push_back(static_cast<std::uint32_t>(job.groups.size()));
+      }
+      job.groups.push_back({parts.size() == 1 ? group : fmt::format("{} {}", group, part), parts[part]});
     }
   }
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
-    RankAssignment& assignment = job.ranks.emplace_back();
+    RankAssignment& assignment = job.ranks[rank];
     assignment.gpu = gpus[rank];
-    assignment.groups.assign(communicates ? 1 : 0, 0);
     for (const auto& slot : kernel_slots_) {
       assignment.kernel_slots.push_back(slot[rank]);
     }

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,14 @@
 #include "ops/workload/precision.hpp"
 
 namespace lockstep {
+
+/// Which ranks communicate, on which stream, and a name by which the end can be waited for before it is
+/// written.
+struct Channel {
+  std::string_view group = "world";  ///< or a partition (StepWriter::partition), or as the caller forms them
+  std::string_view stream = "nccl";
+  std::string_view name = {};  ///< left out: numbered
+};
 
 /// Writes one training step that several ranks execute: one Program, with slots where they differ. Layers add
 /// their operators through it.
@@ -27,32 +37,38 @@ class StepWriter {
   [[nodiscard]] Precision precision() const { return precision_; }
   [[nodiscard]] std::size_t ranks() const { return ranks_; }
   [[nodiscard]] StreamId compute() const { return compute_; }
+  /// Where operators launch: the compute stream, unless a StreamScope says otherwise.
+  [[nodiscard]] StreamId current() const { return current_; }
 
-  /// An operator that launches @p kernels on the compute stream, or none (views, bookkeeping).
+  /// Names the parts into which process groups of that name split the ranks: each rank is in one of them.
+  void partition(const std::string& name, std::vector<std::vector<std::uint32_t>> parts);
+
+  /// An operator that launches @p kernels on the current stream, or none (views, bookkeeping).
   void op(std::string_view name, std::initializer_list<KernelCall> kernels = {});
 
-  /// Within an open operator: a kernel on the compute stream.
+  /// Within an open operator: a kernel on the current stream.
   void launch(const KernelCall& kernel);
   /// Likewise, when it depends on the rank.
   void launch_by_rank(const std::function<KernelCall(std::size_t rank)>& kernel);
 
-  /// A copy that returns only when it, and everything before it on the compute stream, has ended:
+  /// A copy that returns only when it, and everything before it on the current stream, has ended:
   /// Tensor.to() without non_blocking, .cpu(), .item().
   void blocking_copy(std::string_view name, const std::function<KernelCall(std::size_t rank)>& copy);
   void blocking_copy(std::string_view name, const KernelCall& copy);
 
-  /// Starts a collective of all ranks on the communication stream, after what the compute stream holds so
-  /// far. @return the event of its end
-  EventId communicate(const std::function<CollectiveCall(std::size_t rank, GroupId world)>& call);
+  /// Starts a collective of a group on a communication stream, after what the current stream holds so far.
+  /// @return the event of its end
+  EventId communicate(const std::function<CollectiveCall(std::size_t rank, GroupId group)>& call,
+                      const Channel& channel = {});
   /// Likewise, when all ranks call the same; the group is filled in.
-  EventId communicate(CollectiveCall call);
-  /// Starts a collective of the group named @p group on the stream named @p stream, after what the compute
-  /// stream holds so far. @return the event of its end
+  EventId communicate(CollectiveCall call, const Channel& channel = {});
   EventId communicate(std::string_view group, std::string_view stream, CollectiveCall call);
   /// Likewise, when the call depends on the rank; the group is filled in.
   EventId communicate_by_rank(std::string_view group, std::string_view stream,
                               const std::function<CollectiveCall(std::size_t rank)>& call);
-  /// Lets the compute stream wait for such an event (Work::wait(), which does not block the host).
+  /// The event of the end of the communication of that name.
+  EventId end_of(std::string_view name);
+  /// Lets the current stream wait for such an event (Work::wait(), which does not block the host).
   void wait_for(EventId end);
 
   /// Runs @p write on the autograd thread while the main thread waits, as Tensor.backward() does.
@@ -69,17 +85,35 @@ class StepWriter {
   [[nodiscard]] Job finish(std::span<const VertexId> gpus) &&;
 
  private:
-  EventId communicate_with(std::string_view on, const std::function<void(StreamId stream)>& issue);
+  friend class StreamScope;
+  EventId communicate_with(const Channel& channel, const std::function<void(StreamId stream)>& issue);
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> parts_of(const std::string& group) const;
 
   ProgramBuilder program_;
   std::size_t ranks_;
   FrameworkSpec framework_;
   Precision precision_;
-  StreamId compute_;
+  StreamId compute_, current_;
   Seconds backward_start_;
   Seconds backward_return_;
   int communications_ = 0;
+  std::map<std::string, std::vector<std::vector<std::uint32_t>>> partitions_;
   std::vector<std::vector<std::uint32_t>> kernel_slots_, collective_slots_;  // by slot and rank
+};
+
+/// Another current stream for as long as the object lives: `with torch.cuda.stream(s):`.
+class StreamScope {
+ public:
+  StreamScope(StepWriter& step, std::string_view stream) : step_{step}, before_{step.current_} {
+    step_.current_ = step_.program().stream(stream);
+  }
+  ~StreamScope() { step_.current_ = before_; }
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  StepWriter& step_;
+  StreamId before_;
 };
 
 /// A range for as long as the object lives: module names and phases.

@@ -23,6 +23,7 @@ struct TrainingSetup {
   bool clip_gradients = false;
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
+  std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one
 };
 
 }  // namespace lockstep

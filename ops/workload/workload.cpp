@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
@@ -40,6 +41,10 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
     throw std::invalid_argument{
         fmt::format("{} ranks were asked for, the cluster has {} GPUs", ranks, gpus.size())};
   }
+  std::vector<int> nodes;
+  for (const VertexId gpu : gpus.first(ranks)) {
+    nodes.push_back(fabric.vertices()[gpu].node);
+  }
   const ModelSpec& model = *workload.model;
   const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
   const TrainingSetup setup{.global_batch = workload.global_batch,
@@ -51,7 +56,8 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gradient_accumulation = micro_batches,
                             .clip_gradients = workload.clip_gradients,
                             .gpus = gpus.first(ranks),
-                            .gpu_memory = gpu_memory.first(ranks)};
+                            .gpu_memory = gpu_memory.first(ranks),
+                            .gpu_nodes = nodes};
   if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
   }

@@ -68,6 +68,12 @@ class Script {
     program_.events = std::max(program_.events, event + 1);
     return add(Opcode::StreamWait, stream, event, cost);
   }
+  /// Waits for the event may come before its record: they mean that of the step before.
+  Script& carry(std::uint32_t event) {
+    program_.events = std::max(program_.events, event + 1);
+    program_.carried_events.push_back(event);
+    return *this;
+  }
   Script& wait_event(std::uint32_t event, double cost = 0) { return add(Opcode::WaitEvent, 0, event, cost); }
   Script& wait_stream(std::uint8_t stream, double cost = 0) {
     return add(Opcode::WaitStream, stream, 0, cost);

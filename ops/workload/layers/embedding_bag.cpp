@@ -14,7 +14,7 @@ KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Directio
           EmbeddingBags{.batch = bags.batch,
                         .tables = bags.tables[rank],
                         .direction = direction,
-                        .optimizer = bags.optimizer}};
+                        .optimizer = bags.dense ? Optimizer::Sgd : bags.optimizer}};
 }
 
 /// A pass over the rank's look-ups.
@@ -71,7 +71,8 @@ void fbgemm_backward(StepWriter& step, const EmbeddingBagShape& bags) {
       {"split_embedding_backward_codegen_cta_per_row_kernel", DataType::INT32, Pointwise{.elements = 1}});
   step.launch_by_rank([&](std::size_t rank) {
     return bags_kernel(bags, rank, Direction::Backward,
-                       "split_embedding_backward_codegen_warp_per_row_kernel");
+                       bags.dense ? "split_embedding_backward_codegen_dense_warp_per_row_kernel"
+                                  : "split_embedding_backward_codegen_warp_per_row_kernel");
   });
 }
 
@@ -97,20 +98,32 @@ std::int64_t EmbeddingBagShape::offsets(std::size_t rank) const {
   return batch * static_cast<std::int64_t>(tables[rank].size()) + 1;
 }
 
+std::int64_t EmbeddingBagShape::weights(std::size_t rank) const {
+  std::int64_t sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.rows * table.dimension;
+  }
+  return sum;
+}
+
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
   const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
   step.program().begin("LookupFunction");
   if (fbgemm) {
     over_lookups(step, bags, "bounds_check_indices_kernel", DataType::INT64, 1, 0);
   }
-  const char* const name =
-      fbgemm ? "split_embedding_codegen_forward_unweighted_kernel" : "batched_embedding_forward_kernel";
+  const char* const name = !fbgemm      ? "batched_embedding_forward_kernel"
+                           : bags.dense ? "dense_embedding_codegen_forward_unweighted_kernel"
+                                        : "split_embedding_codegen_forward_unweighted_kernel";
   step.launch_by_rank([&](std::size_t rank) { return bags_kernel(bags, rank, Direction::Forward, name); });
   step.program().end();
 }
 
 void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags) {
   step.program().begin("LookupFunctionBackward");
+  if (bags.dense) {
+    step.launch_by_rank([&](std::size_t rank) { return kernels::fill(bags.weights(rank), DataType::FP32); });
+  }
   if (bags.kernels == EmbeddingKernels::Fbgemm) {
     fbgemm_backward(step, bags);
   } else {

@@ -80,6 +80,13 @@ TEST_F(Ranks, CopiesOfTwoGpusShareTheUplink) {
   EXPECT_EQ(uplink, worth(20) / Bytes{1});
 }
 
+/// Nothing to move, as for a rank without tables: the latency of 2, and no link is used.
+TEST_F(Ranks, CopyOfNothingTakesItsLatency) {
+  gpu_.host_copy.latency = Seconds{2 * kTick};
+  run({script().copy(0, worth(0), Path::DeviceToHost).launch(0, 3)});
+  EXPECT_EQ(gpu(0, 0).back(), (Ticks{2, 5}));
+}
+
 /// A copy takes what its model says, here 2 + 10 at a quarter of the link's rate, where the link allows more.
 TEST_F(Ranks, CopyIsNoFasterThanItsModel) {
   gpu_.host_copy.pinned = kTickBandwidth / 4;

@@ -124,6 +124,25 @@ TEST(Job, EventsAreRecordedBeforeTheyAreAwaited) {
                  "thread 'autograd', instruction 0");
 }
 
+/// A carried event may be awaited first, by the thread that records it later in the step.
+TEST(Job, CarriedEventsComeFromTheStepBefore) {
+  const auto wait_first = [](Example& e) {
+    e.main().insert(e.main().begin(), Instruction{.op = Opcode::WaitEvent, .operand = 0});
+  };
+  expect_refused(wait_first, "thread 'main', instruction 0: waits for event 0 that was not recorded before");
+  Example carried;
+  wait_first(carried);
+  carried.program.carried_events = {0};
+  EXPECT_NO_THROW(check(carried.finished()));
+  expect_refused([](Example& e) { e.program.carried_events = {1}; }, "carried event 1 does not exist");
+  expect_refused(
+      [](Example& e) {
+        e.program.carried_events = {0};
+        std::swap(e.autograd()[0], e.autograd()[1]);
+      },
+      "thread 'autograd', instruction 0");
+}
+
 TEST(Job, AwaitedFlagsArePosted) {
   expect_refused([](Example& e) { e.autograd().push_back({.op = Opcode::Await, .operand = 0}); },
                  "thread 'autograd', instruction 2: awaits a flag that is not posted often enough");

@@ -1,0 +1,131 @@
+#include "ops/workload/dlrm_embeddings.hpp"
+
+#include <utility>
+
+#include "ops/workload/gradient_sink.hpp"
+
+namespace lockstep {
+namespace {
+
+EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::int64_t global_batch,
+                          std::size_t ranks) {
+  const bool dense = group.sharding == TableSharding::DataParallel;
+  return {.batch = dense ? global_batch / static_cast<std::int64_t>(ranks) : global_batch,
+          .tables = group.shards,
+          .kernels = spec.embedding_kernels,
+          .optimizer = spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
+          .dense = dense};
+}
+
+}  // namespace
+
+DlrmEmbeddings::DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
+                               std::vector<ShardGroup> groups)
+    : step_{step},
+      ranks_{step.ranks(), setup.gpu_nodes},
+      groups_{std::move(groups)},
+      buckets_{step, setup.parallelism.buckets(), 1} {
+  for (const ShardGroup& group : groups_) {
+    bags_.push_back(bags_of(group, spec, setup.global_batch, step.ranks()));
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    exchanges_.emplace_back(step_, groups_[group], bags_[group], ranks_,
+                            setup.parallelism.embedding.communication_type);
+  }
+}
+
+void DlrmEmbeddings::forward(const std::function<void(std::size_t group)>& before_group) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    {
+      const ModuleRange module{step_, "embedding_lookup"};
+      before_group(group);
+      embedding_bag_forward(step_, bags_[group]);
+    }
+    if (step_.ranks() > 1) {
+      exchanges_[group].start_forward();
+    }
+  }
+}
+
+void DlrmEmbeddings::receive() {
+  for (EmbeddingExchange& exchange : exchanges_) {
+    exchange.finish_forward();
+  }
+}
+
+void DlrmEmbeddings::send_gradients() {
+  for (std::size_t group = exchanges_.size(); group-- > 0;) {
+    exchanges_[group].start_backward();
+  }
+}
+
+void DlrmEmbeddings::backward() {
+  for (std::size_t group = groups_.size(); group-- > 0;) {
+    backward_of(group);
+  }
+}
+
+void DlrmEmbeddings::backward_of(std::size_t group) {
+  if (step_.ranks() > 1) {
+    exchanges_[group].finish_backward();
+  }
+  embedding_bag_backward(step_, bags_[group]);
+  if (bags_[group].dense) {
+    GradientSink{step_, &buckets_, step_.framework().zero_gradients}.accumulate(bags_[group].weights(0));
+  }
+}
+
+void DlrmEmbeddings::finish_backward() {
+  if (!dense_parameters().empty()) {
+    buckets_.finish();
+  }
+}
+
+std::int64_t DlrmEmbeddings::pieces() const {
+  std::int64_t pieces = 0;
+  for (const EmbeddingExchange& exchange : exchanges_) {
+    pieces += exchange.pieces();
+  }
+  return pieces;
+}
+
+std::int64_t DlrmEmbeddings::lookups(std::size_t rank) const {
+  std::int64_t lookups = 0;
+  for (const EmbeddingBagShape& bags : bags_) {
+    lookups += bags.lookups(rank);
+  }
+  return lookups;
+}
+
+std::int64_t DlrmEmbeddings::offsets(std::size_t rank) const {
+  std::int64_t offsets = 0;
+  for (const EmbeddingBagShape& bags : bags_) {
+    offsets += bags.offsets(rank);
+  }
+  return offsets;
+}
+
+std::vector<InputGroup> DlrmEmbeddings::inputs() const {
+  std::vector<InputGroup> inputs;
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const TableSharding sharding = groups_[group].sharding;
+    const bool everywhere = sharding == TableSharding::RowWise || sharding == TableSharding::DataParallel;
+    const std::size_t holders = everywhere                                ? ranks_.ranks()
+                                : sharding == TableSharding::TableRowWise ? ranks_.nodes().front().size()
+                                                                          : 1;
+    inputs.push_back({sharding, bags_[group], static_cast<std::int64_t>(holders)});
+  }
+  return inputs;
+}
+
+std::vector<std::int64_t> DlrmEmbeddings::dense_parameters() const {
+  std::vector<std::int64_t> parameters;
+  for (const EmbeddingBagShape& bags : bags_) {
+    if (bags.dense) {
+      parameters.push_back(bags.weights(0));
+    }
+  }
+  return parameters;
+}
+
+}  // namespace lockstep

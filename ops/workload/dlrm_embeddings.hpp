@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/layers/embedding_exchange.hpp"
+#include "ops/workload/layers/input_distribution.hpp"
+#include "ops/workload/table_shards.hpp"
+#include "ops/workload/training_setup.hpp"
+
+namespace lockstep {
+
+/// The embedding tables of a DLRM, group by group of equal sharding: looked up and exchanged as
+/// torchrec/distributed/embeddingbag.py does.
+class DlrmEmbeddings {
+ public:
+  /// @param groups none empty, at least one
+  DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
+                 std::vector<ShardGroup> groups);
+  DlrmEmbeddings(const DlrmEmbeddings&) = delete;
+  DlrmEmbeddings& operator=(const DlrmEmbeddings&) = delete;
+
+  /// Looks up group after group; each one's rows leave at once where there are several ranks.
+  /// @param before_group called with the number of the group
+  void forward(const std::function<void(std::size_t group)>& before_group);
+  void receive();         ///< the rows are there
+  void send_gradients();  ///< the gradients leave
+  /// Updates the tables, in reverse; gradients of data-parallel ones go to their own DistributedDataParallel.
+  void backward();
+  void finish_backward();
+
+  [[nodiscard]] std::int64_t pieces() const;  ///< tensors that receive() leaves
+  [[nodiscard]] std::int64_t lookups(std::size_t rank) const;
+  [[nodiscard]] std::int64_t offsets(std::size_t rank) const;
+  [[nodiscard]] std::vector<InputGroup> inputs() const;
+  /// Elements of the parameters that the dense optimizer updates: the data-parallel tables', as one.
+  [[nodiscard]] std::vector<std::int64_t> dense_parameters() const;
+
+ private:
+  void backward_of(std::size_t group);
+
+  StepWriter& step_;
+  RankNodes ranks_;
+  std::vector<ShardGroup> groups_;
+  std::vector<EmbeddingBagShape> bags_;       // by group
+  std::vector<EmbeddingExchange> exchanges_;  // by group
+  GradientBuckets buckets_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,153 @@
+#include "ops/workload/dlrm_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kDistribution = "data_dist";
+constexpr const char* kCopies = "memcpy";
+
+DataType data_type(IndexType type) {
+  return type == IndexType::Int32 ? DataType::INT32 : DataType::INT64;
+}
+
+Bytes bytes_of(std::int64_t elements, DataType type) {
+  return static_cast<double>(elements) * size_of(type);
+}
+
+/// Look-ups of @p samples samples in all tables.
+std::int64_t lookups_of(const std::vector<EmbeddingTable>& tables, std::int64_t samples) {
+  double sum = 0;
+  for (const EmbeddingTable& table : tables) {
+    sum += table.pooling_factor * static_cast<double>(samples);
+  }
+  return std::llround(sum);
+}
+
+}  // namespace
+
+DlrmInputs::DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
+                       const DlrmEmbeddings& embeddings)
+    : step_{step},
+      spec_{spec},
+      setup_{setup},
+      embeddings_{embeddings},
+      local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())} {
+  if (setup.parallelism.embedding.input_distribution && step.ranks() > 1) {
+    distribution_.emplace(step, embeddings.inputs(), local_batch_, data_type(spec.index_type), prefetches());
+  }
+}
+
+/// Sparse features and dense ones, in the order of the training loop.
+void DlrmInputs::copy_batch(const Copy& copy) const {
+  const DataType index = data_type(spec_.index_type);
+  if (setup_.parallelism.embedding.input_distribution) {
+    const std::vector<EmbeddingTable> tables = spec_.all_tables();
+    const auto bags = local_batch_ * static_cast<std::int64_t>(tables.size());
+    copy([&](std::size_t) { return bytes_of(lookups_of(tables, local_batch_), index); });
+    copy([&](std::size_t) { return bytes_of(bags, DataType::INT32); });
+  } else {
+    copy([&](std::size_t rank) { return bytes_of(embeddings_.lookups(rank), index); });
+    copy([&](std::size_t rank) { return bytes_of(embeddings_.offsets(rank), index); });
+  }
+  copy([&](std::size_t) { return bytes_of(local_batch_ * spec_.bottom_mlp.front(), DataType::FP32); });
+}
+
+void DlrmInputs::blocking_copies() {
+  copy_batch([&](const auto& size) {
+    step_.blocking_copy("aten::to",
+                        [&](std::size_t rank) { return kernels::copy_to_device(size(rank), true); });
+  });
+}
+
+void DlrmInputs::copy_ahead() {
+  const ModuleRange phase{step_, "copy_batch_to_gpu"};
+  const StreamScope stream{step_, kCopies};
+  const auto copy = [&](const std::function<Bytes(std::size_t rank)>& size) {
+    step_.program().begin("aten::to");  // non_blocking
+    step_.launch_by_rank([&](std::size_t rank) { return kernels::copy_to_device(size(rank), true); });
+    step_.program().end();
+  };
+  copy_batch(copy);
+  copy([&](std::size_t) { return bytes_of(local_batch_, DataType::FP32); });  // labels
+  step_.program().record(step_.current(), step_.program().event("batch copied"));
+}
+
+void DlrmInputs::let_compute_wait_for(const char* stream) {
+  ProgramBuilder& program = step_.program();
+  const EventId now = program.event(fmt::format("end of {}", stream));
+  program.record(program.stream(stream), now);
+  program.stream_wait(step_.compute(), now);
+}
+
+void DlrmInputs::start_distribution() {
+  const ModuleRange phase{step_, "start_sparse_data_dist"};
+  const StreamScope stream{step_, kDistribution};
+  step_.wait_for(step_.program().event("batch copied"));
+  distribution_->start();
+}
+
+void DlrmInputs::prefetch() {
+  const EventId copied = step_.program().event("batch copied");
+  step_.program().carry(copied);
+  {
+    const ModuleRange phase{step_, "wait_for_batch"};
+    if (distribution_) {
+      let_compute_wait_for(kDistribution);
+    } else {
+      step_.wait_for(copied);
+    }
+  }
+  if (distribution_) {
+    start_distribution();
+  }
+  copy_ahead();
+}
+
+void DlrmInputs::begin_step() {
+  if (prefetches()) {
+    prefetch();
+  } else {
+    blocking_copies();
+  }
+}
+
+void DlrmInputs::before_lookup() {
+  if (!distribution_) {
+    return;
+  }
+  const ModuleRange phase{step_, prefetches() ? "wait_sparse_data_dist" : "sparse_data_dist"};
+  if (prefetches()) {
+    distribution_->carry_over();
+    {
+      const StreamScope stream{step_, kDistribution};
+      distribution_->receive();
+    }
+    let_compute_wait_for(kDistribution);
+  } else {
+    distribution_->start();
+    distribution_->send();
+    distribution_->receive();
+  }
+}
+
+void DlrmInputs::before_lookup_of(std::size_t group) {
+  if (distribution_) {
+    distribution_->offsets(group);
+  }
+}
+
+void DlrmInputs::before_backward() {
+  if (distribution_ && prefetches()) {
+    const ModuleRange phase{step_, "wait_sparse_data_dist"};
+    const StreamScope stream{step_, kDistribution};
+    distribution_->send();
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ops/workload/dlrm_embeddings.hpp"
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/layers/input_distribution.hpp"
+#include "ops/workload/step_writer.hpp"
+#include "ops/workload/training_setup.hpp"
+
+namespace lockstep {
+
+/// How a batch comes to the tables: copies to the device, and the input distribution where it is asked for.
+///
+/// Without a pipeline the host copies, distributes and waits within the step. With `sparse_dist` (TorchRec's
+/// TrainPipelineSparseDist) a step's program is that of the filled pipeline: while batch i is trained, batch
+/// i + 1 is distributed on the stream `data_dist` and batch i + 2 copied on `memcpy`; without input
+/// distribution batch i + 1 is copied. What a step takes from the step before, it waits for through carried
+/// events: in the first step they hold nothing up, as if the pipeline had been filled beforehand.
+class DlrmInputs {
+ public:
+  DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
+             const DlrmEmbeddings& embeddings);
+
+  void begin_step();
+  void before_lookup();
+  void before_lookup_of(std::size_t group);
+  void before_backward();
+
+  /// The labels have been copied with the batch.
+  [[nodiscard]] bool has_labels() const { return prefetches(); }
+
+ private:
+  using Copy = std::function<void(const std::function<Bytes(std::size_t rank)>& size)>;
+
+  [[nodiscard]] bool prefetches() const {
+    return setup_.parallelism.embedding.pipeline == InputPipeline::SparseDist;
+  }
+  void copy_batch(const Copy& copy) const;
+  void blocking_copies();
+  void prefetch();
+  void copy_ahead();
+  void start_distribution();
+  void let_compute_wait_for(const char* stream);
+
+  StepWriter& step_;
+  const DlrmSpec& spec_;
+  const TrainingSetup& setup_;
+  const DlrmEmbeddings& embeddings_;
+  std::int64_t local_batch_;
+  std::optional<InputDistribution> distribution_;
+};
+
+}  // namespace lockstep

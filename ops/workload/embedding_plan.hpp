@@ -1,0 +1,77 @@
+#pragma once
+
+/// @file
+/// An explicit answer to "which table goes where": what a planner would have to find out.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+/// How a table is cut, as TorchRec names it (torchrec.distributed.types.ShardingType).
+enum class TableSharding : std::uint8_t {
+  TableWise,     ///< whole, on one rank
+  ColumnWise,    ///< equally wide columns, each on a rank
+  RowWise,       ///< equally many rows on every rank
+  TableRowWise,  ///< equally many rows on every rank of one node
+  DataParallel,  ///< a copy on every rank
+};
+
+constexpr auto names_of(TableSharding) {
+  return std::to_array<EnumName<TableSharding>>({{TableSharding::TableWise, "table_wise"},
+                                                 {TableSharding::ColumnWise, "column_wise"},
+                                                 {TableSharding::RowWise, "row_wise"},
+                                                 {TableSharding::TableRowWise, "table_row_wise"},
+                                                 {TableSharding::DataParallel, "data_parallel"}});
+}
+
+/// Tables that are treated alike.
+struct TableShardingSpec {
+  SourceLocation at;
+  std::vector<std::int64_t> tables;
+  TableSharding sharding = TableSharding::TableWise;
+  std::vector<std::int64_t> ranks;
+  std::optional<std::int64_t> node;
+
+  template <class Visitor>
+  static void describe(Visitor& key, TableShardingSpec& entry) {
+    key.required("tables", entry.tables,
+                 "numbers of the tables, counted from 0 in the order of the model, e.g. [0, 3]");
+    key.required("sharding", entry.sharding, "how each of them is cut");
+    key.optional("ranks", entry.ranks, {},
+                 "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]");
+    key.optional("node", entry.node, std::nullopt, "table_row_wise: the node, counted from 0");
+  }
+
+  /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take
+  void check() const;
+};
+
+/// Every table once. Read from a file, or given in place.
+struct EmbeddingPlan {
+  static constexpr const char* kConfigKind = "plans";
+
+  SourceLocation at;
+  std::string source;
+  std::vector<TableShardingSpec> tables;
+
+  template <class Visitor>
+  static void describe(Visitor& key, EmbeddingPlan& plan) {
+    key.optional("source", plan.source, "", "who made the plan, and for what");
+    key.required("tables", plan.tables, "every table of the model once");
+  }
+
+  /// @throws FieldError for a table that is named twice
+  void check() const;
+};
+
+/// The plan as a file that reads back. @param comment a first line
+[[nodiscard]] std::string plan_text(const EmbeddingPlan& plan, const std::string& comment);
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/workload/layers/communication_codec.hpp"
+#include "ops/workload/layers/embedding_bag.hpp"
+#include "ops/workload/step_writer.hpp"
+#include "ops/workload/table_shards.hpp"
+
+namespace lockstep {
+
+/// What brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
+/// W ranks, B samples, b = B / W of them on a rank, G ranks a node, D elements of all tables of the group for
+/// a sample, d of those on a rank or node:
+///
+///   sharding               forward                                              backward
+///   table-, column-wise    all-to-all: b d to every rank                        all-to-all: b d of the
+///   receiver row-wise               reduce-scatter of B D                                all-gather of B D
+///   table-row-wise         reduce-scatter of B d within the node; all-to-all    all-to-all of b d of the
+///                          between ranks at one place of their nodes:           receiver; all-gather of B d
+///                          b G d / G to each                                    within the node
+///   data-parallel          nothing                                              nothing; gradients
+///   all-reduced
+///
+/// Elements are FP32, or encoded (CommunicationTypes).
+/// *Source*: torchrec/distributed/comm_ops.py, {tw,cw,rw,twrw}_sharding.py; for table-wise the operators of
+/// facebookresearch/dlrm's extend_distributed.py.
+class EmbeddingExchange {
+ public:
+  EmbeddingExchange(StepWriter& step, const ShardGroup& group, const EmbeddingBagShape& bags,
+                    const RankNodes& ranks, const CommunicationTypes& types);
+
+  void start_forward();    ///< the rows leave
+  void finish_forward();   ///< the compute stream has them
+  void start_backward();   ///< gradients leave
+  void finish_backward();  ///< the look-up's backward can begin
+
+  /// How many tensors finish_forward() leaves.
+  [[nodiscard]] std::int64_t pieces() const;
+
+ private:
+  [[nodiscard]] bool is_exchanged() const { return group_.sharding != TableSharding::DataParallel; }
+  [[nodiscard]] bool is_all_to_all() const;
+  [[nodiscard]] bool crosses_nodes() const;
+  [[nodiscard]] std::int64_t local_batch() const;
+  [[nodiscard]] std::int64_t pooled(std::size_t rank) const;  ///< elements a rank looks up: B d
+  [[nodiscard]] std::int64_t wanted() const { return local_batch() * group_.width; }  ///< of a rank's samples
+  [[nodiscard]] std::int64_t within_node(std::size_t rank) const;                     ///< B d / G
+
+  /// A rank for each member of the all-to-all that holds the same tables: ranks of a node do.
+  [[nodiscard]] std::vector<std::size_t> partners() const;
+  [[nodiscard]] CollectiveCall all_to_all(std::size_t rank, GroupId group, bool backward) const;
+  [[nodiscard]] CollectiveCall summed(std::size_t rank, GroupId group, bool backward) const;
+  [[nodiscard]] EventId reduce_scatter();
+  [[nodiscard]] EventId all_gather();
+  [[nodiscard]] Channel reduction_channel() const;  ///< of sums
+  [[nodiscard]] Channel exchange_channel() const;   ///< of all-to-alls
+  void finish_all_gather(EventId end);
+  void contiguous_gradients();
+
+  StepWriter& step_;
+  const ShardGroup& group_;
+  const EmbeddingBagShape& bags_;
+  const RankNodes& ranks_;
+  CommunicationTypes types_;
+  EventId pending_ = 0;
+};
+
+}  // namespace lockstep
