@@ -19,8 +19,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kRowsOfATask = 8;  // so few that processes end together, so many that forks cost nothing
-constexpr int kBug = 1;                  // exit codes, as main()
+constexpr std::size_t kRowsOfATask =
+    8;                   // so few that processes end together, so many that forks cost nothing
+constexpr int kBug = 1;  // exit codes, as main()
 constexpr int kInput = 2;
 constexpr int kStalled = 3;
 

@@ -22,12 +22,8 @@ Json time_json(const ComparedTime& time, const ValidationSet& set) {
 }
 
 Json summary_json(const ErrorSummary& errors) {
-  return {{"points", errors.count},
-          {"geometric_mean", errors.geometric_mean},
-          {"median", errors.median},
-          {"mean", errors.mean},
-          {"ninetieth_percentile", errors.ninetieth},
-          {"largest", errors.largest},
+  return {{"points", errors.count}, {"geometric_mean", errors.geometric_mean},  {"median", errors.median},
+          {"mean", errors.mean},    {"ninetieth_percentile", errors.ninetieth}, {"largest", errors.largest},
           {"bias", errors.bias}};
 }
 
@@ -60,12 +56,9 @@ Json order_json(const Validation& validation) {
     for (std::size_t i = 0; i < order.lowest_family.size(); ++i) {
       lowest[validation.set.family[i]] = order.lowest_family[i];
     }
-    json["families"] = {{"count", order.families},
-                        {"median", order.median},
-                        {"lowest", order.lowest},
-                        {"lowest_family", std::move(lowest)},
-                        {"mean_regret", order.mean_regret},
-                        {"largest_regret", order.largest_regret}};
+    json["families"] = {{"count", order.families},          {"median", order.median},
+                        {"lowest", order.lowest},           {"lowest_family", std::move(lowest)},
+                        {"mean_regret", order.mean_regret}, {"largest_regret", order.largest_regret}};
   }
   return json;
 }

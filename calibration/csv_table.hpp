@@ -8,8 +8,8 @@
 namespace lockstep {
 
 /// A table of measurements: comma-separated values under one header line; lines that begin with # are
-/// comments, quoted cells may hold commas. Behind a UTF-8 byte order mark, as spreadsheets write it, the first
-/// line is the header whatever it begins with (`# GPUs`).
+/// comments, quoted cells may hold commas. Behind a UTF-8 byte order mark, as spreadsheets write it, the
+/// first line is the header whatever it begins with (`# GPUs`).
 class CsvTable {
  public:
   /// @throws InputError for a file that cannot be read, a repeated column, a line with too many or few cells

@@ -66,8 +66,8 @@ std::vector<std::string> group_columns(const ValidationSet& set) {
 }
 
 std::size_t place_of(const Validation& validation, const std::string& column) {
-  return static_cast<std::size_t>(
-      std::find(validation.columns.begin(), validation.columns.end(), column) - validation.columns.begin());
+  return static_cast<std::size_t>(std::find(validation.columns.begin(), validation.columns.end(), column) -
+                                  validation.columns.begin());
 }
 
 struct StepTimes {
@@ -159,7 +159,8 @@ StepOrder step_order(const Validation& validation) {
   order.families = correlations.size();
   if (!correlations.empty()) {
     order.median = quantile(correlations, 0.5);
-    order.mean_regret = std::accumulate(regrets.begin(), regrets.end(), 0.0) / static_cast<double>(regrets.size());
+    order.mean_regret =
+        std::accumulate(regrets.begin(), regrets.end(), 0.0) / static_cast<double>(regrets.size());
     order.largest_regret = *std::max_element(regrets.begin(), regrets.end());
   }
   return order;

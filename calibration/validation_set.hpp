@@ -78,8 +78,9 @@ struct ValidationSet {
                  "columns, and the cells of the rows that are compared; others are left out, and counted");
     key.optional("rows", set.rows, {},
                  "what cells say of a row's scenario: column, then cell, then keys of the scenario");
-    key.optional("copied", set.copied, {},
-                 "columns whose cell is the value of a key of the scenario, or of several with blanks between");
+    key.optional(
+        "copied", set.copied, {},
+        "columns whose cell is the value of a key of the scenario, or of several with blanks between");
     key.optional("groups", set.groups, {},
                  "columns by whose cells errors are summarised; those of 'rows' when left out");
     key.optional("family", set.family, {},

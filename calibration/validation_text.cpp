@@ -75,9 +75,9 @@ std::string points_text(const Validation& validation, ComparedQuantity quantity,
 }
 
 std::string figures(const ErrorSummary& errors) {
-  return fmt::format("  {:5.1f}   {:5.1f}  {:5.1f}   {:5.1f}    {:5.1f}  {:+5.1f}", 100 * errors.geometric_mean,
-                     100 * errors.median, 100 * errors.mean, 100 * errors.ninetieth, 100 * errors.largest,
-                     100 * errors.bias);
+  return fmt::format("  {:5.1f}   {:5.1f}  {:5.1f}   {:5.1f}    {:5.1f}  {:+5.1f}",
+                     100 * errors.geometric_mean, 100 * errors.median, 100 * errors.mean,
+                     100 * errors.ninetieth, 100 * errors.largest, 100 * errors.bias);
 }
 
 std::string errors_text(const Validation& validation, ComparedQuantity quantity) {
@@ -95,8 +95,8 @@ std::string errors_text(const Validation& validation, ComparedQuantity quantity)
                   what(quantity), "", width, alone ? "" : "  predicted by");
   for (const ErrorLine& line : lines) {
     const auto row = [&](const std::string& whose, const ErrorSummary& errors) {
-      text += fmt::format("  {:<{}}  {:6}{}    {}\n", whose == "lockstep" ? name(line) : "", width, errors.count,
-                          alone ? "" : fmt::format("  {:<12}", whose), figures(errors));
+      text += fmt::format("  {:<{}}  {:6}{}    {}\n", whose == "lockstep" ? name(line) : "", width,
+                          errors.count, alone ? "" : fmt::format("  {:<12}", whose), figures(errors));
     };
     row("lockstep", line.ours);
     for (std::size_t i = 0; i < line.others.size(); ++i) {
@@ -116,7 +116,9 @@ std::string order_text(const Validation& validation) {
   std::string text = fmt::format("order of step times, Spearman's rank correlation: {:.3f} over all points\n",
                                  *order.overall);
   if (order.families > 0) {
-    const auto join = [](const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); };
+    const auto join = [](const std::vector<std::string>& words) {
+      return fmt::format("{}", fmt::join(words, ", "));
+    };
     text += fmt::format(
         "  within {} families of the same {}: median {:.3f}, lowest {:.3f} ({})\n"
         "  taking what is predicted fastest in a family costs {:.1f} % over its fastest, at most {:.1f} %\n",

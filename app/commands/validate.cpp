@@ -38,8 +38,7 @@ int validate_command(const ValidateOptions& options) {
   if (!options.json.empty()) {
     write_whole_file(options.json, validation_json(validation));
   }
-  fmt::print("{}",
-             validation_text(validation, options.all ? PrintedPoints::All : PrintedPoints::FewOrWorst));
+  fmt::print("{}", validation_text(validation, options.all ? PrintedPoints::All : PrintedPoints::FewOrWorst));
   return 0;
 }
 
@@ -51,7 +50,8 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
 }
 
 Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
-  const auto file = configs.find(ValidationSet::kConfigKind, name);
+  const auto file =
+      is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
   if (!std::filesystem::exists(folder / set.table)) {
