@@ -120,9 +120,9 @@ std::string order_text(const Validation& validation) {
       return fmt::format("{}", fmt::join(words, ", "));
     };
     text += fmt::format(
-        "  within {} families of the same {}: median {:.3f}, lowest {:.3f} ({})\n"
+        "  by family (same {}; {} of them): median {:.3f}, lowest {:.3f} ({})\n"
         "  taking what is predicted fastest in a family costs {:.1f} % over its fastest, at most {:.1f} %\n",
-        order.families, join(validation.set.family), order.median, order.lowest, join(order.lowest_family),
+        join(validation.set.family), order.families, order.median, order.lowest, join(order.lowest_family),
         100 * order.mean_regret, 100 * order.largest_regret);
   }
   return text + '\n';

@@ -183,7 +183,7 @@ TEST_F(OrderOfSteps, IsJudgedWithinFamilies) {
 
 TEST_F(OrderOfSteps, IsPrinted) {
   EXPECT_THAT(validation_text(validation()),
-              HasSubstr("within 2 families of the same gpu: median 0.000, lowest -1.000 (P100)"));
+              HasSubstr("by family (same gpu; 2 of them): median 0.000, lowest -1.000 (P100)"));
 }
 
 TEST_F(ValidateTable, OfALargeTableTheWorstPointsArePrinted) {
