@@ -19,6 +19,8 @@
 namespace lockstep {
 namespace {
 
+constexpr int kMost = 1'000'000;  // of rows left out, of processes: beyond it something was mistyped
+
 struct ValidateOptions {
   std::string set = "dlrm_single_gpu";
   std::string data;
@@ -84,10 +86,10 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
                       "points and errors as JSON; - for stdout instead of the tables");
   command->add_flag("--all", options->all, "print every point of a large table, not only the worst");
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, kMost))
       ->capture_default_str();
   command->add_option("--jobs", options->jobs, "processes that predict (default: one for each processor)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMost));
   command->callback([options, &action] { action = [options] { return validate_command(*options); }; });
 }
 
