@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/memory_report.hpp"
 #include "ops/collectives/collective.hpp"
 
 namespace lockstep {
@@ -79,6 +80,16 @@ std::string link_lines(const Setting& setting, const SimulationResult& result) {
                         to_string(Bytes{links[i].bytes_per_step}) + "/step", 100 * links[i].utilisation);
   }
   return text;
+}
+
+std::string memory_text(const Setting& setting) {
+  const auto fullest = fullest_rank(setting);
+  if (!fullest) {
+    return {};
+  }
+  return list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank, to_string(fullest->memory.total()),
+                               to_string(fullest->capacity))) +
+         memory_lines(*fullest);
 }
 
 std::string gpu_names(const Setting& setting) {
@@ -182,7 +193,8 @@ std::string answer(const Setting& setting, const SimulationResult& result) {
                       step, 100 * step_band(setting, result),
                       static_cast<double>(setting.scenario.workload.global_batch) / step.in_base_units());
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
-  return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result);
+  return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
+         memory_text(setting);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 /// @file
-/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled.
+/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled, 4 out of memory.
 
 #include <fmt/core.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -18,6 +18,7 @@
 #include "app/commands/schema.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
+#include "app/memory_report.hpp"
 #include "app/version.hpp"
 #include "base/error.hpp"
 #include "sim/stall.hpp"
@@ -30,6 +31,7 @@ constexpr int kOk = 0;
 constexpr int kBug = 1;
 constexpr int kInput = 2;
 constexpr int kStalled = 3;
+constexpr int kOutOfMemory = 4;
 
 }  // namespace
 
@@ -65,6 +67,9 @@ int main(int count, char** arguments) {
   } catch (const StallError& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return kStalled;
+  } catch (const OutOfMemoryError& problem) {
+    fmt::print(stderr, "{}\n", problem.what());
+    return kOutOfMemory;
   } catch (const std::invalid_argument& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return kInput;

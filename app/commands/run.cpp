@@ -14,6 +14,7 @@
 
 #include "app/answer.hpp"
 #include "app/interruption.hpp"
+#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "base/effective.hpp"
@@ -127,6 +128,7 @@ int run_command(const RunOptions& options) {
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
   const Setting setting = build(document, configs);
+  check_memory(setting);
   const ResultFolder results{folder_of(options, path)};
   const auto& folder = results.path();
   const Interruption interruption{[&folder] { remove_unfinished(folder); }};
