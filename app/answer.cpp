@@ -87,8 +87,8 @@ std::string memory_text(const Setting& setting) {
   if (!fullest) {
     return {};
   }
-  return list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank, to_string(fullest->memory.total()),
-                               to_string(fullest->capacity))) +
+  return list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank,
+                               to_string(fullest->memory.total()), to_string(fullest->capacity))) +
          memory_lines(*fullest);
 }
 

@@ -19,7 +19,8 @@ std::optional<FullestRank> fullest_rank(const Setting& setting) {
   }
   if (fullest) {
     const MemorySpec& spec = setting.scenario.memory;
-    fullest->memory[MemoryUse::Fragmentation] = (fullest->memory.total() * spec.fragmentation).in_base_units();
+    fullest->memory[MemoryUse::Fragmentation] =
+        (fullest->memory.total() * spec.fragmentation).in_base_units();
     fullest->memory[MemoryUse::Context] = spec.context.in_base_units();
   }
   return fullest;
@@ -32,7 +33,8 @@ std::string memory_lines(const FullestRank& fullest) {
       parts.emplace_back(fullest.memory.bytes[use], name_of(static_cast<MemoryUse>(use)));
     }
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (const auto& [bytes, name] : parts) {
     text += fmt::format("  {:<28}{:>12}  {:>5.1f} %\n", name, to_string(Bytes{bytes}),
@@ -46,11 +48,13 @@ void check_memory(const Setting& setting) {
   if (!fullest || fullest->share() <= 1 || !setting.scenario.memory.check_capacity) {
     return;
   }
-  throw OutOfMemoryError{fmt::format(
-      "out of memory: rank {} needs {} of its GPU's {}\n{}"
-      "Spread the model further (tensor, pipeline, sharding), keep less (recompute, a smaller micro_batch), or "
-      "go on with --set memory.check_capacity=false",
-      fullest->rank, to_string(fullest->memory.total()), to_string(fullest->capacity), memory_lines(*fullest))};
+  throw OutOfMemoryError{
+      fmt::format("out of memory: rank {} needs {} of its GPU's {}\n{}"
+                  "Spread the model further (tensor, pipeline, sharding), keep less (recompute, a smaller "
+                  "micro_batch), or "
+                  "go on with --set memory.check_capacity=false",
+                  fullest->rank, to_string(fullest->memory.total()), to_string(fullest->capacity),
+                  memory_lines(*fullest))};
 }
 
 }  // namespace lockstep

@@ -94,9 +94,10 @@ struct MemorySpec {
 
   template <class Visitor>
   static void describe(Visitor& key, MemorySpec& memory) {
-    key.optional("context", memory.context, Bytes{1024.0 * 1024 * 1024},
-                 "CUDA context, libraries and NCCL's buffers (a guess: 0.5 GiB of context on an A100, the rest "
-                 "for communicators)");
+    key.optional(
+        "context", memory.context, Bytes{1024.0 * 1024 * 1024},
+        "CUDA context, libraries and NCCL's buffers (a guess: 0.5 GiB of context on an A100, the rest "
+        "for communicators)");
     key.optional("fragmentation", memory.fragmentation, 0.05,
                  "of what is allocated, lost to the caching allocator (a guess)");
     key.optional("check_capacity", memory.check_capacity, true,

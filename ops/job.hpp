@@ -33,8 +33,8 @@ struct Job {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ProcessGroup> groups;
   std::vector<RankAssignment> ranks;
-  /// By program: device memory of a rank when it holds most, without context and fragmentation; empty where it
-  /// is not modelled.
+  /// By program: device memory of a rank when it holds most, without context and fragmentation; empty where
+  /// it is not modelled.
   std::vector<MemoryBreakdown> memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1
 };

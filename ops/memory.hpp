@@ -28,8 +28,8 @@ inline constexpr std::size_t kMemoryUses = static_cast<std::size_t>(MemoryUse::F
 /// `parameters`, `optimizer states`, ...
 [[nodiscard]] constexpr std::string_view name_of(MemoryUse use) {
   constexpr std::array<std::string_view, kMemoryUses> kNames{
-      "parameters",     "gradients", "optimizer states", "activations",
-      "workspace", "communication", "CUDA context", "fragmentation"};
+      "parameters", "gradients",     "optimizer states", "activations",
+      "workspace",  "communication", "CUDA context",     "fragmentation"};
   return kNames[static_cast<std::size_t>(use)];
 }
 
