@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibration/validation_text.hpp"
+#include "calibration/validation_figures.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,11 +22,9 @@ Json time_json(const ComparedTime& time, const ValidationSet& set) {
 }
 
 Json summary_json(const ErrorSummary& errors) {
-  return {{"points", errors.count},
-          {"geometric_mean", errors.geometric_mean},
-          {"mean", errors.mean},
-          {"bias", errors.bias},
-          {"largest", errors.largest}};
+  return {{"points", errors.count}, {"geometric_mean", errors.geometric_mean},  {"median", errors.median},
+          {"mean", errors.mean},    {"ninetieth_percentile", errors.ninetieth}, {"largest", errors.largest},
+          {"bias", errors.bias}};
 }
 
 Json errors_json(const Validation& validation, ComparedQuantity quantity) {
@@ -47,10 +45,30 @@ Json errors_json(const Validation& validation, ComparedQuantity quantity) {
   return lines;
 }
 
+Json order_json(const Validation& validation) {
+  const StepOrder order = step_order(validation);
+  Json json;
+  if (order.overall) {
+    json["all_points"] = *order.overall;
+  }
+  if (order.families > 0) {
+    Json lowest;
+    for (std::size_t i = 0; i < order.lowest_family.size(); ++i) {
+      lowest[validation.set.family[i]] = order.lowest_family[i];
+    }
+    json["families"] = {{"count", order.families},          {"median", order.median},
+                        {"lowest", order.lowest},           {"lowest_family", std::move(lowest)},
+                        {"mean_regret", order.mean_regret}, {"largest_regret", order.largest_regret}};
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
   Json json{{"name", validation.set.name}, {"title", validation.set.title}};
+  json["left_out_rows"] = validation.left_out;
+  json["every"] = validation.every;
   json["points"] = Json::array();
   for (const ValidationPoint& point : validation.points) {
     Json of_point;
@@ -67,6 +85,7 @@ std::string validation_json(const Validation& validation) {
   if (validation.set.measured.gpu_busy) {
     json["errors"]["gpu_busy"] = errors_json(validation, ComparedQuantity::GpuBusy);
   }
+  json["rank_correlation_of_step"] = order_json(validation);
   return json.dump(2) + "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -12,6 +13,8 @@
 
 namespace lockstep {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
@@ -37,28 +40,33 @@ CsvTable CsvTable::from_file(const std::filesystem::path& path) {
 CsvTable CsvTable::from_text(const std::string& text, const std::string& file_name) {
   CsvTable table;
   table.file_ = file_name;
-  std::istringstream lines{text};
+  const bool marked = text.starts_with(kByteOrderMark);
+  std::istringstream lines{marked ? text.substr(kByteOrderMark.size()) : text};
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (line.empty() || line == "\r" || line.front() == '#') {
-      continue;
+    const bool is_comment = line.starts_with('#') && !(marked && number == 1);
+    if (!line.empty() && line != "\r" && !is_comment) {
+      table.read_line(number, line);
     }
-    std::vector<std::string> cells = cells_of(line);
-    if (table.columns_.empty()) {
-      table.read_header(number, std::move(cells));
-      continue;
-    }
-    if (cells.size() != table.columns_.size()) {
-      throw InputError{{file_name, number, 1},
-                       fmt::format("{} cells under {} columns", cells.size(), table.columns_.size())};
-    }
-    table.rows_.push_back({number, std::move(cells)});
   }
   if (table.columns_.empty()) {
     throw InputError{{file_name}, "the table has no header line"};
   }
   return table;
+}
+
+void CsvTable::read_line(int number, const std::string& line) {
+  std::vector<std::string> cells = cells_of(line);
+  if (columns_.empty()) {
+    read_header(number, std::move(cells));
+    return;
+  }
+  if (cells.size() != columns_.size()) {
+    throw InputError{{file_, number, 1},
+                     fmt::format("{} cells under {} columns", cells.size(), columns_.size())};
+  }
+  rows_.push_back({number, std::move(cells)});
 }
 
 void CsvTable::read_header(int line, std::vector<std::string> columns) {

@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// A table of measurements: comma-separated values under one header line; lines that begin with # are
-/// comments, quoted cells may hold commas.
+/// comments, quoted cells may hold commas. Behind a UTF-8 byte order mark, as spreadsheets write it, the
+/// first line is the header whatever it begins with (`# GPUs`).
 class CsvTable {
  public:
   /// @throws InputError for a file that cannot be read, a repeated column, a line with too many or few cells
@@ -31,6 +32,7 @@ class CsvTable {
     int line;
     std::vector<std::string> cells;
   };
+  void read_line(int number, const std::string& line);
   void read_header(int line, std::vector<std::string> columns);
 
   std::string file_;

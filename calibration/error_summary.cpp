@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <vector>
 
 namespace lockstep {
 
@@ -9,21 +11,38 @@ ErrorSummary summarise(std::span<const double> errors) {
   // An error of nothing must not make the geometric mean nothing (analysis/utils.py of Lin et al.).
   constexpr double kLeast = 4e-4;
   ErrorSummary summary;
+  std::vector<double> absolute;
   double logarithms = 0;
   for (const double error : errors) {
-    ++summary.count;
-    summary.mean += std::abs(error);
+    absolute.push_back(std::abs(error));
+    summary.mean += absolute.back();
     summary.bias += error;
-    summary.largest = std::max(summary.largest, std::abs(error));
-    logarithms += std::log(std::abs(error) + kLeast);
+    logarithms += std::log(absolute.back() + kLeast);
   }
-  if (summary.count > 0) {
-    const auto count = static_cast<double>(summary.count);
-    summary.geometric_mean = std::exp(logarithms / count);
-    summary.mean /= count;
-    summary.bias /= count;
+  if (absolute.empty()) {
+    return summary;
   }
+  summary.count = absolute.size();
+  const auto count = static_cast<double>(summary.count);
+  summary.geometric_mean = std::exp(logarithms / count);
+  summary.mean /= count;
+  summary.bias /= count;
+  summary.median = quantile(absolute, 0.5);
+  summary.ninetieth = quantile(absolute, 0.9);
+  summary.largest = *std::max_element(absolute.begin(), absolute.end());
   return summary;
+}
+
+double quantile(std::span<const double> values, double share) {
+  if (values.empty() || !(share >= 0 && share <= 1)) {
+    throw std::logic_error{"quantile: of values, at a share of 0 to 1"};
+  }
+  std::vector<double> sorted{values.begin(), values.end()};
+  std::sort(sorted.begin(), sorted.end());
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace lockstep

@@ -9,12 +9,18 @@ namespace lockstep {
 struct ErrorSummary {
   std::size_t count = 0;
   double geometric_mean = 0;  ///< exp(mean ln(|error| + 4e-4)): GMAE of Lin et al., arXiv 2201.07821
+  double median = 0;          ///< of absolute errors
   double mean = 0;            ///< of absolute errors
-  double bias = 0;            ///< mean of signed errors
+  double ninetieth = 0;       ///< percentile of absolute errors
   double largest = 0;         ///< absolute
+  double bias = 0;            ///< mean of signed errors
 };
 
 /// All zero for no errors.
 [[nodiscard]] ErrorSummary summarise(std::span<const double> errors);
+
+/// The value below which @p share of @p values lie, between two of them by straight line (numpy.quantile's
+/// default). @throws std::logic_error for no values, a share outside 0 to 1
+[[nodiscard]] double quantile(std::span<const double> values, double share);
 
 }  // namespace lockstep

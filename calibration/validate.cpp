@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include <algorithm>
+#include <sstream>
 
 #include "base/suggest.hpp"
 
@@ -11,13 +12,35 @@ namespace {
 
 std::vector<std::string> columns_of(const ValidationSet& set) {
   std::vector<std::string> columns;
+  const auto add = [&](const std::string& column) {
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
+      columns.push_back(column);
+    }
+  };
+  std::for_each(set.family.begin(), set.family.end(), add);
+  std::for_each(set.groups.begin(), set.groups.end(), add);
   for (const auto& [column, cells] : set.rows) {
-    columns.push_back(column);
+    add(column);
   }
-  for (const auto& [column, key] : set.copied) {
-    columns.push_back(column);
+  for (const auto& [column, keys] : set.copied) {
+    add(column);
   }
   return columns;
+}
+
+/// The rows that ValidationSet::where asks for.
+std::vector<std::size_t> rows_of(const ValidationSet& set, const CsvTable& table) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const bool belongs = std::all_of(set.where.begin(), set.where.end(), [&](const auto& condition) {
+      const auto& [column, cells] = condition;
+      return std::find(cells.begin(), cells.end(), table.cell(row, column)) != cells.end();
+    });
+    if (belongs) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
 }
 
 Seconds measured(const CsvTable& table, std::size_t row, const std::string& column, Seconds unit) {
@@ -47,32 +70,59 @@ ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, st
       settings[key] = value;
     }
   }
-  for (const auto& [column, key] : set.copied) {
-    settings[key] = table.cell(row, column);
+  for (const auto& [column, keys] : set.copied) {
+    std::istringstream words{keys};
+    for (std::string key; words >> key;) {
+      settings[key] = table.cell(row, column);
+    }
   }
   return settings;
 }
 
-Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRow& predict) {
+namespace {
+
+/// What the table says of a row; the prediction is still to come.
+ValidationPoint measured_point(const ValidationSet& set, const CsvTable& table, std::size_t row,
+                               const std::vector<std::string>& columns) {
+  ValidationPoint point;
+  for (const std::string& column : columns) {
+    point.labels.push_back(table.cell(row, column));
+  }
+  point.step.measured = measured(table, row, set.measured.step, set.unit);
+  if (set.measured.gpu_busy) {
+    point.gpu_busy.emplace().measured = measured(table, row, *set.measured.gpu_busy, set.unit);
+  }
+  for (const OtherPredictor& other : set.others) {
+    point.step.others.push_back(error_in(table, row, other.step_error));
+    if (point.gpu_busy) {
+      point.gpu_busy->others.push_back(error_in(table, row, other.gpu_busy_error));
+    }
+  }
+  return point;
+}
+
+}  // namespace
+
+Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRows& predict,
+                    std::size_t every) {
   const CsvTable table = CsvTable::from_file(data / set.table);
-  Validation validation{set, columns_of(set), {}};
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    ValidationPoint point;
-    for (const std::string& column : validation.columns) {
-      point.labels.push_back(table.cell(row, column));
+  Validation validation;
+  validation.set = set;
+  validation.columns = columns_of(set);
+  validation.every = every;
+  const std::vector<std::size_t> rows = rows_of(set, table);
+  validation.left_out = table.rows() - rows.size();
+  std::vector<ScenarioSettings> settings;
+  for (std::size_t i = 0; i < rows.size(); i += every) {
+    settings.push_back(settings_of(set, table, rows[i]));
+    validation.points.push_back(measured_point(set, table, rows[i], validation.columns));
+  }
+  const std::vector<PredictedTimes> times = predict(settings);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    validation.points[i].step.predicted = times.at(i).step;
+    if (auto& gpu_busy = validation.points[i].gpu_busy) {
+      gpu_busy->predicted = times[i].gpu_busy;
     }
-    const PredictedTimes times = predict(settings_of(set, table, row));
-    point.step = {measured(table, row, set.measured.step, set.unit), times.step, {}};
-    if (set.measured.gpu_busy) {
-      point.gpu_busy = {measured(table, row, *set.measured.gpu_busy, set.unit), times.gpu_busy, {}};
-    }
-    for (const OtherPredictor& other : set.others) {
-      point.step.others.push_back(error_in(table, row, other.step_error));
-      if (point.gpu_busy) {
-        point.gpu_busy->others.push_back(error_in(table, row, other.gpu_busy_error));
-      }
-    }
-    validation.points.push_back(std::move(point));
   }
   return validation;
 }

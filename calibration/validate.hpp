@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,11 @@ struct ValidationPoint {
 
 struct Validation {
   ValidationSet set;
-  std::vector<std::string> columns;  ///< those that choose a row's scenario: ValidationSet::rows, then copied
+  /// Those that the set names, each once: family, groups, rows, copied.
+  std::vector<std::string> columns;
   std::vector<ValidationPoint> points;
+  std::size_t left_out = 0;  ///< rows of the table that ValidationSet::where does not ask for
+  std::size_t every = 1;     ///< of the rows that it asks for, each so-manieth was compared
 };
 
 struct PredictedTimes {
@@ -37,17 +42,18 @@ struct PredictedTimes {
   Seconds gpu_busy;  ///< at least one stream active, a step
 };
 
-/// Predicts the scenario of a row.
-using PredictRow = std::function<PredictedTimes(const ScenarioSettings& scenario)>;
+/// Predicts the scenarios of rows, in their order.
+using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const ScenarioSettings> rows)>;
 
 /// The keys that row @p row of @p table sets.
 /// @throws InputError for a cell that the set says nothing of
 [[nodiscard]] ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row);
 
-/// Every row of the set's table against its prediction.
+/// The rows of the set's table against their predictions.
 /// @param data the folder that the set's `table` is relative to
+/// @param every compares each so-manieth row only, beginning with the first
 /// @throws InputError for a table that is not there or does not fit the set; what @p predict throws
 [[nodiscard]] Validation validate(const ValidationSet& set, const std::filesystem::path& data,
-                                  const PredictRow& predict);
+                                  const PredictRows& predict, std::size_t every = 1);
 
 }  // namespace lockstep

@@ -57,8 +57,11 @@ struct ValidationSet {
   MeasuredColumns measured;
   std::vector<OtherPredictor> others;
   ScenarioSettings scenario;
+  std::map<std::string, std::vector<std::string>> where;
   std::map<std::string, std::map<std::string, ScenarioSettings>> rows;
   std::map<std::string, std::string> copied;
+  std::vector<std::string> groups;
+  std::vector<std::string> family;
   std::vector<std::string> notes;
 
   template <class Visitor>
@@ -71,9 +74,18 @@ struct ValidationSet {
     key.required("measured", set.measured, "columns of measured durations");
     key.optional("others", set.others, {}, "other predictors to stand beside");
     key.optional("scenario", set.scenario, {}, "keys of the scenario that are the same in all rows");
-    key.required("rows", set.rows,
+    key.optional("where", set.where, {},
+                 "columns, and the cells of the rows that are compared; others are left out, and counted");
+    key.optional("rows", set.rows, {},
                  "what cells say of a row's scenario: column, then cell, then keys of the scenario");
-    key.optional("copied", set.copied, {}, "columns whose cell is the value of a key of the scenario");
+    key.optional(
+        "copied", set.copied, {},
+        "columns whose cell is the value of a key of the scenario, or of several with blanks between");
+    key.optional("groups", set.groups, {},
+                 "columns by whose cells errors are summarised; those of 'rows' when left out");
+    key.optional("family", set.family, {},
+                 "columns that say what is trained: within rows with the same cells there, the order of step "
+                 "times is compared");
     key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
   }
 };

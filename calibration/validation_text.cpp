@@ -3,52 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+
+#include "calibration/validation_figures.hpp"
 
 namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
 
-const ComparedTime* compared(const ValidationPoint& point, ComparedQuantity quantity) {
-  if (quantity == ComparedQuantity::Step) {
-    return &point.step;
-  }
-  return point.gpu_busy ? &*point.gpu_busy : nullptr;
-}
-
-/// The figures over points that @p belongs says yes to.
-template <class Belongs>
-ErrorLine line_over(const Validation& validation, ComparedQuantity quantity, const Belongs& belongs) {
-  std::vector<double> ours;
-  std::vector<std::vector<double>> others(validation.set.others.size());
-  for (const ValidationPoint& point : validation.points) {
-    const ComparedTime* const time = compared(point, quantity);
-    if (time == nullptr || !belongs(point)) {
-      continue;
-    }
-    ours.push_back(time->error());
-    for (std::size_t other = 0; other < others.size(); ++other) {
-      if (time->others[other]) {
-        others[other].push_back(*time->others[other]);
-      }
-    }
-  }
-  ErrorLine line{"", "", summarise(ours), {}};
-  for (const std::vector<double>& errors : others) {
-    line.others.push_back(summarise(errors));
-  }
-  return line;
-}
-
-std::vector<std::string> cells_in_order(const Validation& validation, std::size_t column) {
-  std::vector<std::string> cells;
-  for (const ValidationPoint& point : validation.points) {
-    if (std::find(cells.begin(), cells.end(), point.labels[column]) == cells.end()) {
-      cells.push_back(point.labels[column]);
-    }
-  }
-  return cells;
-}
+constexpr std::size_t kFewPoints = 40;
+constexpr std::size_t kWorstPoints = 10;
 
 bool predicts(const OtherPredictor& other, ComparedQuantity quantity) {
   return (quantity == ComparedQuantity::Step ? other.step_error : other.gpu_busy_error).has_value();
@@ -62,12 +27,12 @@ std::string labels_text(const std::vector<std::string>& labels, const std::vecto
   return text;
 }
 
-std::vector<std::size_t> label_widths(const Validation& validation) {
+std::vector<std::size_t> label_widths(const Validation& validation, const std::vector<std::size_t>& points) {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < validation.columns.size(); ++column) {
     widths.push_back(validation.columns[column].size());
-    for (const ValidationPoint& point : validation.points) {
-      widths.back() = std::max(widths.back(), point.labels[column].size());
+    for (const std::size_t point : points) {
+      widths.back() = std::max(widths.back(), validation.points[point].labels[column].size());
     }
   }
   return widths;
@@ -77,56 +42,101 @@ const char* what(ComparedQuantity quantity) {
   return quantity == ComparedQuantity::Step ? "step time" : "GPU busy time";
 }
 
-std::string points_text(const Validation& validation, ComparedQuantity quantity) {
-  const std::vector<std::size_t> widths = label_widths(validation);
-  std::string text = fmt::format("{}, ms\n{}  measured  lockstep   error", what(quantity),
-                                 labels_text(validation.columns, widths));
+std::string point_text(const ComparedTime& time) {
+  std::string text = fmt::format("  {:8.2f}  {:8.2f} {:+5.1f} %", time.measured / 1_ms, time.predicted / 1_ms,
+                                 100 * time.error());
+  for (const auto& error : time.others) {
+    if (error) {
+      text += fmt::format("  {:8.2f} {:+5.1f} %", time.measured * (1 + *error) / 1_ms, 100 * *error);
+    }
+  }
+  return text;
+}
+
+std::string points_text(const Validation& validation, ComparedQuantity quantity,
+                        const std::vector<std::size_t>& points) {
+  const std::vector<std::size_t> widths = label_widths(validation, points);
+  std::string text = fmt::format("{}, ms", what(quantity));
+  if (points.size() < validation.points.size()) {
+    text += fmt::format(": the {} largest errors of step time (--all prints every point)", points.size());
+  }
+  text += '\n' + labels_text(validation.columns, widths) + "  measured  lockstep   error";
   for (const OtherPredictor& other : validation.set.others) {
     if (predicts(other, quantity)) {
       text += fmt::format("  {:>8}   error", other.name);
     }
   }
   text += '\n';
-  for (const ValidationPoint& point : validation.points) {
-    const ComparedTime& time = *compared(point, quantity);
-    text += fmt::format("{}  {:8.2f}  {:8.2f} {:+5.1f} %", labels_text(point.labels, widths),
-                        time.measured / 1_ms, time.predicted / 1_ms, 100 * time.error());
-    for (std::size_t i = 0; i < time.others.size(); ++i) {
-      if (const auto& error = time.others[i]) {
-        text += fmt::format("  {:8.2f} {:+5.1f} %", time.measured * (1 + *error) / 1_ms, 100 * *error);
-      }
-    }
-    text += '\n';
+  for (const std::size_t point : points) {
+    text += labels_text(validation.points[point].labels, widths) +
+            point_text(*compared(validation.points[point], quantity)) + '\n';
   }
   return text;
 }
 
 std::string figures(const ErrorSummary& errors) {
-  return fmt::format("  {:5.1f} {:5.1f} {:+6.1f} {:5.1f}", 100 * errors.geometric_mean, 100 * errors.mean,
-                     100 * errors.bias, 100 * errors.largest);
+  return fmt::format("  {:5.1f}   {:5.1f}  {:5.1f}   {:5.1f}    {:5.1f}  {:+5.1f}",
+                     100 * errors.geometric_mean, 100 * errors.median, 100 * errors.mean,
+                     100 * errors.ninetieth, 100 * errors.largest, 100 * errors.bias);
 }
 
 std::string errors_text(const Validation& validation, ComparedQuantity quantity) {
-  std::string text =
-      fmt::format("errors of {}, %: geometric mean, mean, bias, largest\n  {:<20} points  {:<24}",
-                  what(quantity), "", "lockstep");
-  for (const OtherPredictor& other : validation.set.others) {
-    if (predicts(other, quantity)) {
-      text += fmt::format("  {:<24}", other.name);
-    }
+  const std::vector<ErrorLine> lines = error_lines(validation, quantity);
+  const auto name = [](const ErrorLine& line) {
+    return line.column.empty() ? std::string{"all"} : line.column + " " + line.cell;
+  };
+  std::size_t width = 0;
+  for (const ErrorLine& line : lines) {
+    width = std::max(width, name(line).size());
   }
-  text += '\n';
-  for (const ErrorLine& line : error_lines(validation, quantity)) {
-    const std::string points = line.column.empty() ? "all" : line.column + " " + line.cell;
-    text += fmt::format("  {:<20} {:6}{}", points, line.ours.count, figures(line.ours));
-    for (const ErrorSummary& other : line.others) {
-      if (other.count > 0) {
-        text += figures(other);
+  const bool alone = validation.set.others.empty();
+  std::string text =
+      fmt::format("errors of {}, %\n  {:<{}}  points{}  geometric  median  mean  90th %  largest  bias\n",
+                  what(quantity), "", width, alone ? "" : "  predicted by");
+  for (const ErrorLine& line : lines) {
+    const auto row = [&](const std::string& whose, const ErrorSummary& errors) {
+      text += fmt::format("  {:<{}}  {:6}{}    {}\n", whose == "lockstep" ? name(line) : "", width,
+                          errors.count, alone ? "" : fmt::format("  {:<12}", whose), figures(errors));
+    };
+    row("lockstep", line.ours);
+    for (std::size_t i = 0; i < line.others.size(); ++i) {
+      if (line.others[i].count > 0) {
+        row(validation.set.others[i].name, line.others[i]);
       }
     }
-    text += '\n';
   }
   return text;
+}
+
+std::string order_text(const Validation& validation) {
+  const StepOrder order = step_order(validation);
+  if (!order.overall) {
+    return "";
+  }
+  std::string text = fmt::format("order of step times, Spearman's rank correlation: {:.3f} over all points\n",
+                                 *order.overall);
+  if (order.families > 0) {
+    const auto join = [](const std::vector<std::string>& words) {
+      return fmt::format("{}", fmt::join(words, ", "));
+    };
+    text += fmt::format(
+        "  by family (same {}; {} of them): median {:.3f}, lowest {:.3f} ({})\n"
+        "  taking what is predicted fastest in a family costs {:.1f} % over its fastest, at most {:.1f} %\n",
+        join(validation.set.family), order.families, order.median, order.lowest, join(order.lowest_family),
+        100 * order.mean_regret, 100 * order.largest_regret);
+  }
+  return text + '\n';
+}
+
+std::string title_text(const Validation& validation) {
+  std::string text = fmt::format("{}: {} points", validation.set.title, validation.points.size());
+  if (validation.every > 1) {
+    text += fmt::format(", one of {} rows", validation.every);
+  }
+  if (validation.left_out > 0) {
+    text += fmt::format("; {} rows of the table are not asked for (where)", validation.left_out);
+  }
+  return text + "\n\n";
 }
 
 /// No line ends in blanks.
@@ -143,27 +153,19 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
-std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity) {
-  std::vector<ErrorLine> lines;
-  for (std::size_t column = 0; column < validation.set.rows.size(); ++column) {
-    for (const std::string& cell : cells_in_order(validation, column)) {
-      lines.push_back(line_over(validation, quantity,
-                                [&](const ValidationPoint& point) { return point.labels[column] == cell; }));
-      lines.back().column = validation.columns[column];
-      lines.back().cell = cell;
-    }
+std::string validation_text(const Validation& validation, PrintedPoints printed) {
+  std::vector<std::size_t> points(validation.points.size());
+  std::iota(points.begin(), points.end(), std::size_t{0});
+  if (printed == PrintedPoints::FewOrWorst && points.size() > kFewPoints) {
+    points = worst_points(validation, kWorstPoints);
   }
-  lines.push_back(line_over(validation, quantity, [](const ValidationPoint&) { return true; }));
-  return lines;
-}
-
-std::string validation_text(const Validation& validation) {
-  std::string text = fmt::format("{}: {} points\n\n", validation.set.title, validation.points.size());
+  std::string text = title_text(validation);
   for (const ComparedQuantity quantity : {ComparedQuantity::GpuBusy, ComparedQuantity::Step}) {
     if (quantity == ComparedQuantity::Step || validation.set.measured.gpu_busy) {
-      text += points_text(validation, quantity) + '\n' + errors_text(validation, quantity) + '\n';
+      text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
     }
   }
+  text += order_text(validation);
   for (const OtherPredictor& other : validation.set.others) {
     text += fmt::format("{}: {}\n", other.name, other.meaning);
   }

@@ -5,11 +5,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
+#include <thread>
 
-#include "app/metrics_json.hpp"
-#include "app/prediction.hpp"
+#include "app/row_predictions.hpp"
 #include "app/validation_json.hpp"
+#include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/validation_text.hpp"
@@ -17,14 +19,20 @@
 namespace lockstep {
 namespace {
 
+constexpr int kMost = 1'000'000;  // of rows left out, of processes: beyond it something was mistyped
+
 struct ValidateOptions {
   std::string set = "dlrm_single_gpu";
   std::string data;
   std::string json;  ///< `-`: to stdout instead of the tables
+  bool all = false;
+  std::size_t every = 1;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
 int validate_command(const ValidateOptions& options) {
-  const Validation validation = validate_set(options.set, options.data, ConfigPath::standard());
+  const Validation validation =
+      validate_set(options.set, ConfigPath::standard(), {options.data, options.every, options.jobs});
   if (options.json == "-") {
     fmt::print("{}", validation_json(validation));
     return 0;
@@ -32,7 +40,7 @@ int validate_command(const ValidateOptions& options) {
   if (!options.json.empty()) {
     write_whole_file(options.json, validation_json(validation));
   }
-  fmt::print("{}", validation_text(validation));
+  fmt::print("{}", validation_text(validation, options.all ? PrintedPoints::All : PrintedPoints::FewOrWorst));
   return 0;
 }
 
@@ -43,22 +51,11 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
   return (tree / ".." / "shared" / "data").lexically_normal();
 }
 
-PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
-                           const ConfigPath& configs, EngineMode engine) {
-  YamlDocument document = YamlDocument::from_text(fmt::format("name: a row of {}\n", name), name);
-  for (const auto& [key, value] : settings) {
-    document.set(key, value);
-  }
-  const Setting setting = build(document, configs);
-  const SimulationResult result = predict(setting, nullptr, engine);
-  return {result.mean_step(), Seconds{gpu_busy_per_step(result, setting.job.steps)}};
-}
-
-Validation validate_set(const std::string& name, const std::filesystem::path& data,
-                        const ConfigPath& configs) {
-  const auto file = configs.find(ValidationSet::kConfigKind, name);
+Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
+  const auto file =
+      is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
-  const auto folder = data.empty() ? usual_data_folder(file) : data;
+  const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
   if (!std::filesystem::exists(folder / set.table)) {
     throw InputError{
         {(folder / set.table).string()},
@@ -66,9 +63,10 @@ Validation validate_set(const std::string& name, const std::filesystem::path& da
                     "--data FOLDER",
                     set.name)};
   }
-  return validate(set, folder, [&](const ScenarioSettings& settings) {
-    return predict_row(set.name, settings, configs, EngineMode::Bare);
-  });
+  const auto predict = [&](std::span<const ScenarioSettings> rows) {
+    return predict_rows(set.name, rows, configs, run.jobs);
+  };
+  return validate(set, folder, predict, run.every);
 }
 
 void add_validate_command(CLI::App& app, std::function<int()>& action) {
@@ -78,6 +76,7 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   command->footer(
       "examples:\n"
       "  lockstep validate\n"
+      "  lockstep validate gpt_single_node_a100 --every 20\n"
       "  lockstep validate dlrm_single_gpu --data ../shared/data --json errors.json");
   command->add_option("SET", options->set, "a name of lockstep list validation, or a file")
       ->capture_default_str();
@@ -85,6 +84,12 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
                       "folder of the measured tables (default: ../shared/data beside the checkout)");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
+  command->add_flag("--all", options->all, "print every point of a large table, not only the worst");
+  command->add_option("--every", options->every, "compare a sample: each so-manieth row")
+      ->check(CLI::Range(1, kMost))
+      ->capture_default_str();
+  command->add_option("--jobs", options->jobs, "processes that predict (default: one for each processor)")
+      ->check(CLI::Range(1, kMost));
   command->callback([options, &action] { action = [options] { return validate_command(*options); }; });
 }
 

@@ -27,6 +27,17 @@ TEST(CsvTable, SkipsCommentsAndReadsQuotedCells) {
   EXPECT_DOUBLE_EQ(table.number(1, "ms"), 6);
 }
 
+TEST(CsvTable, BehindAByteOrderMarkTheHeaderMayBeginWithANumberSign) {
+  const CsvTable table = CsvTable::from_text("\xEF\xBB\xBF# GPUs,ms\n# a comment\n8,6\n", "t.csv");
+  ASSERT_EQ(table.rows(), 1U);
+  EXPECT_EQ(table.cell(0, "# GPUs"), "8");
+}
+
+TEST(CsvTable, AByteOrderMarkIsNoPartOfTheFirstColumn) {
+  const CsvTable table = CsvTable::from_text("\xEF\xBB\xBFgpu,ms\nP100,6\n", "t.csv");
+  EXPECT_EQ(table.cell(0, "gpu"), "P100");
+}
+
 TEST(CsvTable, SaysWhichColumnWasMeant) {
   const CsvTable table = CsvTable::from_text("gpu,measured_ms\nP100,6\n", "t.csv");
   EXPECT_EQ(message_of([&] { static_cast<void>(table.cell(0, "measured_sm")); }),

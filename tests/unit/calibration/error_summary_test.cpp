@@ -24,6 +24,13 @@ TEST(ErrorSummary, APerfectPredictionLeavesTheGeometricMeanAboveZero) {
   EXPECT_NEAR(summarise(std::array{0.0, 0.0396}).geometric_mean, 0.004, 1e-12);
 }
 
+TEST(ErrorSummary, PercentilesLieBetweenTwoErrors) {
+  // 0.1 ... 0.4: the median half way from 0.2 to 0.3, nine tenths at 0.9 x 3 = 2.7 places.
+  const ErrorSummary summary = summarise(std::array{0.4, -0.1, -0.3, 0.2});
+  EXPECT_NEAR(summary.median, 0.25, 1e-12);
+  EXPECT_NEAR(summary.ninetieth, 0.37, 1e-12);
+}
+
 TEST(ErrorSummary, NothingHasNoError) {
   const ErrorSummary summary = summarise({});
   EXPECT_EQ(summary.count, 0U);

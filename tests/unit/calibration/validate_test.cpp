@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/validation_figures.hpp"
 #include "calibration/validation_text.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -29,11 +30,27 @@ copied: { batch: workload.global_batch }
                                   "two_gpus.yaml");
 }
 
+using PredictRow = std::function<PredictedTimes(const ScenarioSettings& row)>;
+
+PredictRows one_by_one(const PredictRow& predict) {
+  return [=](std::span<const ScenarioSettings> rows) {
+    std::vector<PredictedTimes> times;
+    for (const ScenarioSettings& row : rows) {
+      times.push_back(predict(row));
+    }
+    return times;
+  };
+}
+
 class ValidateTable : public testing::Test {
  protected:
   Validation validate_rows(const std::string& rows, const PredictRow& predict) {
+    return validate_rows(two_gpus(), rows, predict);
+  }
+  Validation validate_rows(const ValidationSet& set, const std::string& rows, const PredictRow& predict,
+                           std::size_t every = 1) {
     folder_.write("steps.csv", "gpu,batch,ms,busy_ms,off_pct\n" + rows);
-    return validate(two_gpus(), folder_.path(), predict);
+    return validate(set, folder_.path(), one_by_one(predict), every);
   }
 
   test::ScratchFolder folder_;
@@ -88,6 +105,99 @@ TEST_F(ValidateTable, ACellOfWhichTheSetSaysNothingIsTheUsersMistake) {
   } catch (const InputError& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("steps.csv:3:1: gpu: set 'two_gpus' says nothing of 'H100'"));
   }
+}
+
+TEST_F(ValidateTable, RowsThatAreNotAskedForAreLeftOutAndCounted) {
+  ValidationSet set = two_gpus();
+  set.where = {{"gpu", {"P100", "H100"}}, {"batch", {"512"}}};
+  const auto predict = [](const ScenarioSettings&) { return PredictedTimes{1_ms, 1_ms}; };
+  const Validation validation =
+      validate_rows(set, "V100,512,1,1,0\nP100,512,1,1,0\nP100,1024,1,1,0\n", predict);
+  ASSERT_EQ(validation.points.size(), 1U);
+  EXPECT_EQ(validation.points[0].labels, (std::vector<std::string>{"P100", "512"}));
+  EXPECT_EQ(validation.left_out, 2U);
+  EXPECT_THAT(validation_text(validation), HasSubstr("2 rows of the table are not asked for"));
+}
+
+TEST_F(ValidateTable, AColumnMaySetSeveralKeys) {
+  ValidationSet set = two_gpus();
+  set.copied = {{"batch", "workload.global_batch  workload.micro_batch"}};
+  std::vector<ScenarioSettings> asked;
+  static_cast<void>(validate_rows(set, "V100,512,1,1,0\n", [&](const ScenarioSettings& settings) {
+    asked.push_back(settings);
+    return PredictedTimes{1_ms, 1_ms};
+  }));
+  EXPECT_EQ(asked.at(0).at("workload.global_batch"), "512");
+  EXPECT_EQ(asked[0].at("workload.micro_batch"), "512");
+}
+
+TEST_F(ValidateTable, ASampleIsEachSoManiethRowOfThoseAskedFor) {
+  ValidationSet set = two_gpus();
+  set.where = {{"gpu", {"P100"}}};
+  const auto predict = [](const ScenarioSettings&) { return PredictedTimes{1_ms, 1_ms}; };
+  const Validation validation = validate_rows(
+      set, "P100,1,1,1,0\nV100,2,1,1,0\nP100,3,1,1,0\nP100,4,1,1,0\nP100,5,1,1,0\n", predict, 2);
+  ASSERT_EQ(validation.points.size(), 2U);
+  EXPECT_EQ(validation.points[0].labels[1], "1");
+  EXPECT_EQ(validation.points[1].labels[1], "4");
+}
+
+TEST_F(ValidateTable, FiguresAreByTheGroupsInTheOrderOfNumbers) {
+  ValidationSet set = two_gpus();
+  set.groups = {"batch"};
+  const auto predict = [](const ScenarioSettings&) { return PredictedTimes{1_ms, 1_ms}; };
+  const Validation validation =
+      validate_rows(set, "V100,1024,1,1,0\nV100,512,1,1,0\nP100,1024,1,1,0\n", predict);
+  const auto lines = error_lines(validation, ComparedQuantity::Step);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].cell, "512");
+  EXPECT_EQ(lines[1].cell, "1024");
+  EXPECT_EQ(lines[1].ours.count, 2U);
+}
+
+/// Measured 1 to 4 ms; V100's are predicted in that order, P100's the other way round.
+class OrderOfSteps : public ValidateTable {
+ protected:
+  Validation validation() {
+    ValidationSet set = two_gpus();
+    set.family = {"gpu"};
+    const std::string rows =
+        "V100,1,1,1,0\nV100,2,2,1,0\nV100,4,4,1,0\nP100,1,1,1,0\nP100,2,2,1,0\nP100,4,4,1,0\n";
+    return validate_rows(set, rows, [](const ScenarioSettings& row) {
+      const double batch = std::stod(row.at("workload.global_batch"));
+      return PredictedTimes{(row.at("gpu") == "v100_16gb" ? batch : 10 - batch) * 1_ms, 1_ms};
+    });
+  }
+};
+
+TEST_F(OrderOfSteps, IsJudgedWithinFamilies) {
+  const StepOrder order = step_order(validation());
+  EXPECT_EQ(order.families, 2U);
+  EXPECT_NEAR(order.median, 0, 1e-12);  // of 1 and -1
+  EXPECT_NEAR(order.lowest, -1, 1e-12);
+  EXPECT_EQ(order.lowest_family, std::vector<std::string>{"P100"});
+  // V100's fastest is chosen; on P100 the step of 4 ms is taken in place of that of 1 ms.
+  EXPECT_NEAR(order.mean_regret, 1.5, 1e-12);
+  EXPECT_NEAR(order.largest_regret, 3, 1e-12);
+}
+
+TEST_F(OrderOfSteps, IsPrinted) {
+  EXPECT_THAT(validation_text(validation()),
+              HasSubstr("by family (same gpu; 2 of them): median 0.000, lowest -1.000 (P100)"));
+}
+
+TEST_F(ValidateTable, OfALargeTableTheWorstPointsArePrinted) {
+  std::string rows;
+  for (int batch = 1; batch <= 50; ++batch) {
+    rows += "V100," + std::to_string(batch) + ",10,1,0\n";
+  }
+  const Validation validation = validate_rows(two_gpus(), rows, [](const ScenarioSettings& row) {
+    return PredictedTimes{row.at("workload.global_batch") == "7" ? 30_ms : 11_ms, 1_ms};
+  });
+  EXPECT_EQ(worst_points(validation, 1), std::vector<std::size_t>{6});
+  EXPECT_THAT(validation_text(validation), HasSubstr("the 10 largest errors of step time"));
+  EXPECT_THAT(validation_text(validation), testing::Not(HasSubstr("V100 49 ")));
+  EXPECT_THAT(validation_text(validation, PrintedPoints::All), HasSubstr("V100 49 "));
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+#include "app/row_predictions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "app/forked_tasks.hpp"
+#include "app/metrics_json.hpp"
+#include "app/prediction.hpp"
+#include "base/error.hpp"
+#include "base/yaml_document.hpp"
+#include "sim/stall.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kRowsOfATask =
+    8;                   // so few that processes end together, so many that forks cost nothing
+constexpr int kBug = 1;  // exit codes, as main()
+constexpr int kInput = 2;
+constexpr int kStalled = 3;
+
+/// Two numbers a line on standard output, read back by times_in().
+void print(const PredictedTimes& times) {
+  fmt::print("{} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units());
+}
+
+std::vector<PredictedTimes> times_in(const std::string& printed) {
+  std::vector<PredictedTimes> all;
+  std::istringstream in{printed};
+  for (double step = 0, busy = 0; in >> step >> busy;) {
+    all.push_back({Seconds{step}, Seconds{busy}});
+  }
+  return all;
+}
+
+std::string in_words(const ScenarioSettings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  }
+  return text;
+}
+
+/// A child's life: predicts rows until one fails. @return the exit code
+int predict_and_print(const std::string& name, std::span<const ScenarioSettings> rows,
+                      const ConfigPath& configs) {
+  for (const ScenarioSettings& row : rows) {
+    const auto fail = [&](const std::exception& problem, int code) {
+      fmt::print(stderr, "{}\n  in the row that sets {}", problem.what(), in_words(row));
+      return code;
+    };
+    try {
+      print(predict_row(name, row, configs, EngineMode::Bare));
+    } catch (const InputError& problem) {
+      return fail(problem, kInput);
+    } catch (const StallError& problem) {
+      return fail(problem, kStalled);
+    } catch (const std::exception& problem) {
+      return fail(problem, kBug);
+    }
+  }
+  return 0;
+}
+
+[[noreturn]] void report(const std::string& name, const EndedTask& task) {
+  switch (task.exit_code) {
+    case kInput:
+      throw InputError{{name}, task.said};
+    case kStalled:
+      throw StallError{task.said};
+    default:
+      throw std::runtime_error{
+          fmt::format("a process that predicts rows ended with code {}: {}", task.exit_code, task.said)};
+  }
+}
+
+}  // namespace
+
+PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
+                           const ConfigPath& configs, EngineMode engine) {
+  YamlDocument document = YamlDocument::from_text(fmt::format("name: a row of {}\n", name), name);
+  for (const auto& [key, value] : settings) {
+    document.set(key, value);
+  }
+  const Setting setting = build(document, configs);
+  const SimulationResult result = predict(setting, nullptr, engine);
+  return {result.mean_step(), Seconds{gpu_busy_per_step(result, setting.job.steps)}};
+}
+
+std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<const ScenarioSettings> rows,
+                                         const ConfigPath& configs, std::size_t jobs) {
+  const std::size_t tasks = (rows.size() + kRowsOfATask - 1) / kRowsOfATask;
+  std::map<std::size_t, EndedTask> ended;
+  ForkedTasks children;
+  for (std::size_t started = 0; ended.size() < tasks;) {
+    for (; started < tasks && children.running() < jobs; ++started) {
+      const std::size_t first = started * kRowsOfATask;
+      const auto share = rows.subspan(first, std::min(kRowsOfATask, rows.size() - first));
+      children.start(started, [&] { return predict_and_print(name, share, configs); });
+    }
+    for (EndedTask& task : children.wait(std::chrono::seconds{1})) {
+      if (task.exit_code != 0) {
+        report(name, task);
+      }
+      ended.emplace(task.task, std::move(task));
+    }
+    if (children.interruption() != 0) {
+      end_by(children.interruption());
+    }
+  }
+  std::vector<PredictedTimes> all;
+  for (const auto& [number, task] : ended) {
+    const std::vector<PredictedTimes> times = times_in(task.printed);
+    all.insert(all.end(), times.begin(), times.end());
+  }
+  return all;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/error_summary.hpp"
+#include "calibration/validate.hpp"
+
+namespace lockstep {
+
+enum class ComparedQuantity : std::uint8_t { Step, GpuBusy };
+
+/// A point's time of a quantity; nullptr where it was not measured.
+[[nodiscard]] const ComparedTime* compared(const ValidationPoint& point, ComparedQuantity quantity);
+
+/// Whose predictions, of what, over which points: figures of error.
+struct ErrorLine {
+  std::string column;  ///< of the table; "" for all points
+  std::string cell;    ///< the points with this cell there
+  ErrorSummary ours;
+  std::vector<ErrorSummary> others;  ///< by ValidationSet::others; count 0 where it predicts nothing
+};
+
+/// One for each cell of each column of ValidationSet::groups (left out: of ValidationSet::rows), numbers in
+/// their order, other cells in that of the table; and one for all points.
+[[nodiscard]] std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity);
+
+/// Numbers of the points with the largest absolute errors of step time, the worst first.
+[[nodiscard]] std::vector<std::size_t> worst_points(const Validation& validation, std::size_t count);
+
+/// How well the order of step times is predicted: for choosing a plan it matters more than the times.
+struct StepOrder {
+  std::optional<double> overall;  ///< rank_correlation() of predicted and measured over all points
+  std::size_t families = 0;       ///< with at least three points that were not measured alike
+  double median = 0;              ///< of the families' rank correlations
+  double lowest = 0;
+  std::vector<std::string> lowest_family;  ///< its cells, by ValidationSet::family
+  /// Within a family, measured time of the point predicted fastest over that of the fastest, less 1.
+  double mean_regret = 0;
+  double largest_regret = 0;
+};
+[[nodiscard]] StepOrder step_order(const Validation& validation);
+
+}  // namespace lockstep

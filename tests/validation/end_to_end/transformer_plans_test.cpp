@@ -1,0 +1,49 @@
+// Predicted against published step times of transformers by any plan: a sample of each table. The whole
+// tables: docs/validation.md.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "app/commands/validate.hpp"
+#include "calibration/validation_figures.hpp"
+#include "calibration/validation_text.hpp"
+
+namespace lockstep {
+namespace {
+
+const char* const kData = LOCKSTEP_SOURCE_DIR "/../shared/data";
+
+class TransformerPlans : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(std::filesystem::path{kData} / "end_to_end")) {
+      GTEST_SKIP() << "no measurements at ../shared/data/end_to_end";
+    }
+  }
+
+  static Validation sample(const std::string& set, std::size_t every) {
+    const Validation validation =
+        validate_set(set, ConfigPath::standard(), {.data = kData, .every = every, .jobs = 2});
+    fmt::print("{}", validation_text(validation));
+    return validation;
+  }
+};
+
+TEST_F(TransformerPlans, OfGptOnOneNodeArePredicted) {
+  const Validation validation = sample("gpt_single_node_a100", 20);
+  EXPECT_EQ(validation.points.size(), 72U);  // 1,440 rows
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_TRUE(step_order(validation).overall.has_value());
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 1);
+}
+
+TEST_F(TransformerPlans, OfMptWithFsdpArePredicted) {
+  const Validation validation = sample("mpt_fsdp_a100", 10);
+  EXPECT_EQ(validation.points.size(), 23U);  // 223 rows
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 1);
+}
+
+}  // namespace
+}  // namespace lockstep
