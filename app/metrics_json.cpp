@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/answer.hpp"
+#include "app/figures.hpp"
 
 namespace lockstep {
 namespace {
@@ -66,6 +67,29 @@ double exposed_communication(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
+void add_figures(Json& json, const Setting& setting, const SimulationResult& result) {
+  const Figures figures = figures_of(setting, result);
+  json["samples_per_s"] = figures.samples_per_s;
+  if (figures.tokens_per_s) {
+    json["tokens_per_s"] = *figures.tokens_per_s;
+  }
+  if (figures.mfu) {
+    json["mfu"] = *figures.mfu;
+  }
+  if (figures.cost_per_million) {
+    json[figures.tokens_per_s ? "cost_per_million_tokens" : "cost_per_million_samples"] =
+        *figures.cost_per_million;
+  }
+}
+
+Json gains(const Sensitivity& sensitivity) {
+  Json rows = Json::array();
+  for (const ResourceGain& gain : sensitivity) {
+    rows.push_back({{"resource", gain.resource}, {"step_time_s", gain.step_time}, {"gain", gain.gain}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 double gpu_busy_per_step(const SimulationResult& result, int steps) {
@@ -76,7 +100,8 @@ double gpu_busy_per_step(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
-std::string metrics_json(const Setting& setting, const SimulationResult& result) {
+std::string metrics_json(const Setting& setting, const SimulationResult& result,
+                         const Sensitivity* sensitivity) {
   Json json;
   json["name"] = setting.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
@@ -87,8 +112,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   json["steps"] = setting.job.steps;
   json["step_times_s"] = steps_of(result);
   json["ranks"] = setting.job.ranks.size();
-  json["samples_per_s"] =
-      static_cast<double>(setting.scenario.workload.global_batch) / result.mean_step().in_base_units();
+  add_figures(json, setting, result);
   json["operations"] = result.operations;
   json["launches"] = result.launches;
   json["wall_s"] = result.wall_seconds;
@@ -108,6 +132,9 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   for (const LinkUtilisation& link : link_utilisation(setting, result)) {
     json["links"].push_back(
         {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
+  }
+  if (sensitivity != nullptr) {
+    json["sensitivity"] = gains(*sensitivity);
   }
   json["metered_ranks"] = ranks_of(setting, result);
   return json.dump(2) + "\n";

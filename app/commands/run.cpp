@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -16,42 +14,16 @@
 #include "app/interruption.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
+#include "app/progress.hpp"
+#include "app/result_folder.hpp"
+#include "app/sensitivity.hpp"
+#include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
-
-/// Messages about progress go to stderr, when a person is looking.
-class Progress {
- public:
-  explicit Progress(bool quiet) : shown_{!quiet && isatty(STDERR_FILENO) == 1} {}
-
-  void say(const std::string& what) const {
-    if (shown_) {
-      fmt::print(stderr, "\r\x1b[K{} ...", what);
-      std::fflush(stderr);
-    }
-  }
-  void done() const {
-    if (shown_) {
-      fmt::print(stderr, "\r\x1b[K");
-    }
-  }
-
- private:
-  bool shown_;
-};
-
-std::filesystem::path folder_of(const RunOptions& options, const std::filesystem::path& scenario) {
-  if (!options.folder.empty()) {
-    return options.folder;
-  }
-  const auto name =
-      scenario.filename() == "scenario.yaml" ? scenario.parent_path().filename() : scenario.stem();
-  return std::filesystem::path{"lockstep-out"} / name;
-}
 
 /// The folder of the results: made at once, and gone again if it is still empty when the run has failed.
 class ResultFolder {
@@ -78,8 +50,8 @@ class ResultFolder {
 
 YamlDocument document_of(const RunOptions& options, const std::filesystem::path& path) {
   YamlDocument document = YamlDocument::from_file(path);
-  for (const auto& [key, value] : options.overrides) {
-    document.set(key, value);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
   }
   return document;
 }
@@ -101,19 +73,6 @@ void warn_of_guesses(const Setting& setting) {
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
 }
 
-std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
-  std::vector<std::pair<std::string, std::string>> overrides;
-  for (const std::string& assignment : assignments) {
-    const auto equals = assignment.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw std::invalid_argument{
-          fmt::format("--set {}: expected KEY=VALUE, e.g. --set steps=5", assignment)};
-    }
-    overrides.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
-  }
-  return overrides;
-}
-
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -126,8 +85,13 @@ int run_command(const RunOptions& options) {
   const ConfigPath configs = standard.beside(path.parent_path());
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
-  const Setting setting = build(document, configs);
-  const ResultFolder results{folder_of(options, path)};
+  Setting setting = build(document, configs);
+  std::vector<ImprovedStep> improved;
+  if (options.sensitivity) {  // before there are threads, and a clock of SimGrid's
+    progress.say("simulating with more of each resource");
+    improved = improved_steps(setting, usual_jobs({}, process_environment()));
+  }
+  const ResultFolder results{result_folder(options.folder, path)};
   const auto& folder = results.path();
   const Interruption interruption{[&folder] { remove_unfinished(folder); }};
   std::optional<ChromeTraceWriter> timeline;
@@ -142,7 +106,12 @@ int run_command(const RunOptions& options) {
   progress.say("simulating");
   const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
   progress.say("writing results");
-  const std::string metrics = metrics_json(setting, result);
+  std::optional<Sensitivity> sensitivity;
+  if (options.sensitivity) {
+    sensitivity = gains_over(result.mean_step(), improved);
+  }
+  const Sensitivity* gains = sensitivity ? &*sensitivity : nullptr;
+  const std::string metrics = metrics_json(setting, result, gains);
   write_whole_file(folder / "effective.yaml", effective_text<ScenarioSpec>(document, configs));
   write_whole_file(folder / "metrics.json", metrics);
   if (timeline) {
@@ -152,7 +121,7 @@ int run_command(const RunOptions& options) {
   if (options.json == "-") {
     fmt::print("{}", metrics);
   } else {
-    fmt::print("{}", answer(setting, result));
+    fmt::print("{}", answer(setting, result, gains));
   }
   if (!options.json.empty() && options.json != "-") {
     write_whole_file(options.json, metrics);
@@ -177,7 +146,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep run dlrm_mlperf_a100\n"
       "  lockstep run my/scenario.yaml -o results --set workload.global_batch=4096\n"
-      "  lockstep run gpt2_8xa100 --no-timeline --json -");
+      "  lockstep run gpt2_8xa100 --no-timeline --json -\n"
+      "  lockstep run gpt2_8xa100 --sensitivity                  what 10 % more of each resource would buy");
   command
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
@@ -189,11 +159,13 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
+  command->add_flag("--sensitivity", options->sensitivity,
+                    "also tell what 10 % more of each resource would buy");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("-v,--verbose", options->verbose, "say what was chosen and assumed");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
-      options->overrides = split(*assignments);
+      options->overrides = overrides_of(*assignments);
       return run_command(*options);
     };
   });
