@@ -44,6 +44,23 @@ int exit_code_of(const SweepTable& table) {
   return any_is_done ? kExitOk : table.rows.front().outcome.exit_code;
 }
 
+/// The table shortens what went wrong; here it is in full, each message once.
+void say_failures(const SweepTable& table) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> messages;
+  for (const SweepRow& row : table.rows) {
+    if (!row.is_done() && std::ranges::find(messages, row.outcome.message) == messages.end()) {
+      messages.push_back(row.outcome.message);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(messages.size(), kMost); ++i) {
+    fmt::print(stderr, "{}{}\n", i == 0 ? "\n" : "", messages[i]);
+  }
+  if (messages.size() > kMost) {
+    fmt::print(stderr, "and {} more messages in sweep.csv\n", messages.size() - kMost);
+  }
+}
+
 /// All points are done: the table, wherever it goes.
 int report(const SweepTable& table, const SweepCommandOptions& options, const fs::path& folder) {
   write_files(table, folder);
@@ -55,6 +72,7 @@ int report(const SweepTable& table, const SweepCommandOptions& options, const fs
   if (!options.json.empty() && options.json != "-") {
     write_whole_file(options.json, sweep_json(table));
   }
+  say_failures(table);
   if (!options.quiet) {
     fmt::print(stderr, "\nresults in {}: sweep.csv, sweep.json, plots, and a folder of points\n",
                folder.string());

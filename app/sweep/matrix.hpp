@@ -42,7 +42,7 @@ struct Matrix {
 };
 
 /// No sweep is larger: every process of it knows all points.
-constexpr std::size_t kMostPoints = 20'000;
+constexpr std::size_t kMostPoints = 10'000;
 
 /// @param node what stands behind `matrix:`; nothing is a matrix without points
 /// @throws InputError with all that is wrong

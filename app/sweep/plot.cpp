@@ -50,7 +50,8 @@ class Drawing {
 
   std::string draw() && {
     const double width = kLeft + slot_ * static_cast<double>(plot_.categories.size()) + 40;
-    const double height = kTop + kHeight + 130 + kLegendLine * static_cast<double>(names_shown());
+    const double height =
+        kTop + kHeight + label_height() + 38 + kLegendLine * static_cast<double>(names_shown());
     add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
         R"(font-family="Helvetica, Arial, sans-serif" font-size="12">)",
         width, height);
@@ -94,12 +95,29 @@ class Drawing {
           value);
     }
     for (std::size_t i = 0; i < plot_.categories.size(); ++i) {
-      add(R"svg(<text transform="translate({:.1f} {:.1f}) rotate(-25)" text-anchor="end">{}<title>{}</title></text>)svg",
-          x_of(i), kTop + kHeight + 18, escaped(shortened(plot_.categories[i])),
-          escaped(plot_.categories[i]));
+      draw_label(i);
     }
     add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" fill="#444444">{}</text>)", width - 40,
-        kTop + kHeight + 112, escaped(plot_.x));
+        kTop + kHeight + label_height() + 20, escaped(plot_.x));
+  }
+
+  /// Short names stand upright below their marks, longer ones lean.
+  [[nodiscard]] bool are_short() const {
+    return std::ranges::all_of(plot_.categories, [&](const std::string& name) {
+      return static_cast<double>(name.size()) * 7 < slot_;
+    });
+  }
+  [[nodiscard]] double label_height() const { return are_short() ? 22 : 92; }
+
+  void draw_label(std::size_t i) {
+    const std::string& name = plot_.categories[i];
+    if (are_short()) {
+      add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_of(i), kTop + kHeight + 18,
+          escaped(name));
+      return;
+    }
+    add(R"svg(<text transform="translate({:.1f} {:.1f}) rotate(-25)" text-anchor="end">{}<title>{}</title></text>)svg",
+        x_of(i), kTop + kHeight + 18, escaped(shortened(name)), escaped(name));
   }
 
   [[nodiscard]] std::string tooltip(const PlotSeries& series, std::size_t category) const {
@@ -140,7 +158,7 @@ class Drawing {
   }
 
   void draw_legend() {
-    double y = kTop + kHeight + 130;
+    double y = kTop + kHeight + label_height() + 40;
     for (std::size_t i = 0; i < names_shown(); ++i, y += kLegendLine) {
       if (i == kMostNames) {
         add(R"(<text x="{:.1f}" y="{:.1f}">and {} more</text>)", kLeft + 20, y,

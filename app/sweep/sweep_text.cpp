@@ -90,8 +90,15 @@ class TextTable {
   }
 
  private:
+  /// Four digits, without an exponent where a prefix does.
   static std::string figure(const std::optional<double>& value) {
-    return value ? fmt::format("{:.4g}", *value) : "";
+    if (!value) {
+      return "";
+    }
+    return *value >= 1e10  ? fmt::format("{:.4g} G", *value * 1e-9)
+           : *value >= 1e7 ? fmt::format("{:.4g} M", *value * 1e-6)
+           : *value >= 1e4 ? fmt::format("{:.4g} k", *value * 1e-3)
+                           : fmt::format("{:.4g}", *value);
   }
 
   [[nodiscard]] bool any(std::optional<double> SweepRow::*value) const {
