@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kUsualTasks = 16;  // of a job array
+constexpr int kMostJobs = 10'000;        // as many as a sweep has points
 
 SweepTable table_of(const SweepPlan& plan, const std::vector<std::optional<SweepRow>>& rows) {
   SweepTable table{plan.name(), plan.columns(), {}};
@@ -157,7 +158,7 @@ void add_sweep_command(CLI::App& app, std::function<int()>& action) {
                    "KEY=A,B,C: an axis of the matrix; KEY=VALUE: override a value of all points")
       ->allow_extra_args(false);
   command->add_option("-j,--jobs", options->jobs, "points at a time (default: cores); with --slurm: tasks")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostJobs));
   command->add_option("--shard", options->shard,
                       "I/N: this is process I of N, counted from 0, that share the folder");
   command->add_option("--slurm", options->slurm, "write a job-array script into this file, simulate nothing");

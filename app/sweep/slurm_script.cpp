@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -18,7 +20,8 @@ std::string one_word(const std::string& name) {
       word += '-';
     }
   }
-  return word.substr(0, 40);
+  word.resize(std::min<std::size_t>(word.size(), 40));
+  return word.ends_with('-') ? word.substr(0, word.size() - 1) : word;
 }
 
 }  // namespace
@@ -43,9 +46,8 @@ std::string slurm_script(const SlurmJob& job) {
       R"(#!/bin/bash
 # A sweep of Lockstep as a job array: sbatch THIS_FILE
 # The tasks share the points through the folder, which all nodes have to see. A task that is killed loses no
-# finished point: submit the script again. The task that finds all points done writes the table; so does
-#   {0} sweep {1} -o {2}{3}
-# at any time afterwards.
+# finished point: submit the script again. The task that finds all points done writes the table; so does the
+# command below without --shard, at any time afterwards.
 #SBATCH --job-name=lockstep-{4}
 #SBATCH --array=0-{5}
 #SBATCH --ntasks=1
@@ -58,7 +60,7 @@ exec {0} sweep {1} -o {2}{3} \
 )",
       shell_quoted(job.program.string()), shell_quoted(job.scenario.string()),
       shell_quoted(job.folder.string()), sets, one_word(job.name), job.tasks - 1,
-      (job.folder / "slurm-%A_%a.log").string(), job.tasks);
+      shell_quoted((job.folder / "slurm-%A_%a.log").string()), job.tasks);
 }
 
 }  // namespace lockstep

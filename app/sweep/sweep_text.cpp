@@ -23,6 +23,13 @@ std::string verdict(const std::string& sentence) {
   return sentence.substr(0, sentence.find(':'));
 }
 
+/// A message without the `file:line:column: ` that it may begin with.
+std::string without_place(const std::string& message) {
+  const auto end = message.find(": ");
+  const bool is_place = end != std::string::npos && message.find(' ') > end && message.find(':') < end;
+  return is_place ? message.substr(end + 2) : message;
+}
+
 struct Column {
   std::string head;
   bool is_right = true;
@@ -83,7 +90,7 @@ class TextTable {
       text += cells +
               (row.is_done() ? "  " + verdict(row.bottleneck)
                              : fmt::format("  failed ({}): {}", row.outcome.exit_code,
-                                           shortened(row.outcome.message, kMessageWidth))) +
+                                           shortened(without_place(row.outcome.message), kMessageWidth))) +
               "\n";
     }
     return text;
