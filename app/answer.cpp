@@ -200,7 +200,7 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   return sentence;
 }
 
-std::string answer(const Setting& setting, const SimulationResult& result, const Sensitivity* sensitivity) {
+std::string answer(const Setting& setting, const SimulationResult& result, const Sensitivity& sensitivity) {
   const Figures figures = figures_of(setting, result);
   const std::size_t ranks = setting.job.ranks.size();
   const Seconds step = result.mean_step();
@@ -212,7 +212,7 @@ std::string answer(const Setting& setting, const SimulationResult& result, const
   text += use_line(figures);
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
   return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
-         (sensitivity != nullptr ? gain_lines(*sensitivity) : "");
+         (sensitivity.empty() ? "" : gain_lines(sensitivity));
 }
 
 }  // namespace lockstep

@@ -36,8 +36,8 @@ struct LinkUtilisation {
 
 /// The one-screen answer: step time, bottleneck, where the time went, critical path, busiest links. The same
 /// bytes for the same scenario.
-/// @param sensitivity where it was asked for: what 10 % more of each resource would buy
+/// @param sensitivity empty where it was not asked for: what 10 % more of each resource would buy
 [[nodiscard]] std::string answer(const Setting& setting, const SimulationResult& result,
-                                 const Sensitivity* sensitivity = nullptr);
+                                 const Sensitivity& sensitivity = {});
 
 }  // namespace lockstep

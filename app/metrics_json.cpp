@@ -101,7 +101,7 @@ double gpu_busy_per_step(const SimulationResult& result, int steps) {
 }
 
 std::string metrics_json(const Setting& setting, const SimulationResult& result,
-                         const Sensitivity* sensitivity) {
+                         const Sensitivity& sensitivity) {
   Json json;
   json["name"] = setting.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
@@ -133,8 +133,8 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
     json["links"].push_back(
         {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
   }
-  if (sensitivity != nullptr) {
-    json["sensitivity"] = gains(*sensitivity);
+  if (!sensitivity.empty()) {
+    json["sensitivity"] = gains(sensitivity);
   }
   json["metered_ranks"] = ranks_of(setting, result);
   return json.dump(2) + "\n";

@@ -73,6 +73,44 @@ void warn_of_guesses(const Setting& setting) {
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
 }
 
+std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Setting& setting,
+                                                const Progress& progress) {
+  if (!options.sensitivity) {
+    return {};
+  }
+  progress.say("simulating with more of each resource");
+  return improved_steps(setting, usual_jobs({}, process_environment()));
+}
+
+void open_timeline(std::optional<ChromeTraceWriter>& timeline, const RunOptions& options,
+                   const Setting& setting, const std::filesystem::path& folder) {
+  if (options.no_timeline) {
+    return;
+  }
+  ChromeTraceOptions trace;
+  trace.path = folder / "timeline.json.gz";
+  trace.file_per_rank = options.timeline_per_rank;
+  trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
+  timeline.emplace(setting.job, setting.fabric.vertices(), trace);
+}
+
+void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
+  fmt::print("{}", options.json == "-" ? metrics : text);
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, metrics);
+  }
+}
+
+void say_where_results_are(const SimulationResult& result, const std::filesystem::path& folder,
+                           const std::optional<ChromeTraceWriter>& timeline) {
+  fmt::print(stderr, "\nsimulated {:.3g} million operations in {:.3f} s\nresults in {}\n",
+             1e-6 * static_cast<double>(result.operations), result.wall_seconds, folder.string());
+  if (timeline && !timeline->paths().empty()) {
+    fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
+               timeline->paths().front().string());
+  }
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -86,31 +124,18 @@ int run_command(const RunOptions& options) {
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
   Setting setting = build(document, configs);
-  std::vector<ImprovedStep> improved;
-  if (options.sensitivity) {  // before there are threads, and a clock of SimGrid's
-    progress.say("simulating with more of each resource");
-    improved = improved_steps(setting, usual_jobs({}, process_environment()));
-  }
+  // Before there are threads, and a clock of SimGrid's.
+  const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
   const ResultFolder results{result_folder(options.folder, path)};
   const auto& folder = results.path();
   const Interruption interruption{[&folder] { remove_unfinished(folder); }};
   std::optional<ChromeTraceWriter> timeline;
-  if (!options.no_timeline) {
-    ChromeTraceOptions trace;
-    trace.path = folder / "timeline.json.gz";
-    trace.file_per_rank = options.timeline_per_rank;
-    trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
-    timeline.emplace(setting.job, setting.fabric.vertices(), trace);
-  }
+  open_timeline(timeline, options, setting, folder);
   warn_of_guesses(setting);
   progress.say("simulating");
   const SimulationResult result = predict(setting, timeline ? &*timeline : nullptr);
   progress.say("writing results");
-  std::optional<Sensitivity> sensitivity;
-  if (options.sensitivity) {
-    sensitivity = gains_over(result.mean_step(), improved);
-  }
-  const Sensitivity* gains = sensitivity ? &*sensitivity : nullptr;
+  const Sensitivity gains = gains_over(result.mean_step(), improved);
   const std::string metrics = metrics_json(setting, result, gains);
   write_whole_file(folder / "effective.yaml", effective_text<ScenarioSpec>(document, configs));
   write_whole_file(folder / "metrics.json", metrics);
@@ -118,22 +143,9 @@ int run_command(const RunOptions& options) {
     timeline->finish();
   }
   progress.done();
-  if (options.json == "-") {
-    fmt::print("{}", metrics);
-  } else {
-    fmt::print("{}", answer(setting, result, gains));
-  }
-  if (!options.json.empty() && options.json != "-") {
-    write_whole_file(options.json, metrics);
-  }
+  print(options, metrics, answer(setting, result, gains));
   if (!options.quiet) {
-    fmt::print(stderr, "\nsimulated {:.3g} million operations in {:.3f} s\nresults in {}\n",
-               1e-6 * static_cast<double>(result.operations), result.wall_seconds, folder.string());
-    for (const auto& file : timeline ? timeline->paths() : std::vector<std::filesystem::path>{}) {
-      fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
-                 file.string());
-      break;
-    }
+    say_where_results_are(result, folder, timeline);
   }
   return 0;
 }
