@@ -5,6 +5,7 @@
 
 #include "base/parameters.hpp"
 #include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/parallel/plan_spec.hpp"
 #include "ops/workload/placement.hpp"
 
 namespace lockstep {
@@ -34,7 +35,7 @@ struct EmbeddingPlanSpec {
   }
 };
 
-/// What is done with dense parameters.
+/// What is done with dense parameters of a DLRM.
 enum class DenseParallelism : std::uint8_t { Data };
 constexpr auto names_of(DenseParallelism) {
   return std::to_array<EnumName<DenseParallelism>>({{DenseParallelism::Data, "data"}});
@@ -44,6 +45,7 @@ constexpr auto names_of(DenseParallelism) {
 struct ParallelismSpec {
   std::optional<int> ranks;
   DenseParallelism dense = DenseParallelism::Data;
+  TransformerPlanSpec transformer;
   EmbeddingPlanSpec embedding;
   Bytes bucket{BucketLimits{}.others};
   Bytes first_bucket{BucketLimits{}.first};
@@ -53,7 +55,8 @@ struct ParallelismSpec {
     key.optional("ranks", parallelism.ranks, std::nullopt,
                  "how many GPUs, the first ones; all when left out");
     key.optional("dense", parallelism.dense, DenseParallelism::Data,
-                 "dense parameters: replicated, with gradients all-reduced in buckets");
+                 "dense parameters of a DLRM: replicated, with gradients all-reduced in buckets");
+    TransformerPlanSpec::describe(key, parallelism.transformer);
     key.optional("embedding", parallelism.embedding, EmbeddingPlanSpec{}, "placement of embedding tables");
     key.optional("bucket", parallelism.bucket, BucketLimits{}.others,
                  "gradients per all-reduce, e.g. 25 MiB");
@@ -62,6 +65,7 @@ struct ParallelismSpec {
   }
 
   void check() const {
+    transformer.check();
     if (ranks && *ranks < 1) {
       throw FieldError{"ranks", "'ranks' is at least 1"};
     }

@@ -80,8 +80,8 @@ void StepWriter::blocking_copy(std::string_view name, const KernelCall& copy) {
   program_.end();
 }
 
-EventId StepWriter::communicate_with(const std::function<void(StreamId stream)>& issue) {
-  const StreamId stream = program_.stream("nccl");
+EventId StepWriter::communicate_with(std::string_view on, const std::function<void(StreamId stream)>& issue) {
+  const StreamId stream = program_.stream(on);
   const EventId inputs = program_.event(fmt::format("inputs of communication {}", communications_));
   const EventId end = program_.event(fmt::format("end of communication {}", communications_++));
   program_.record(compute_, inputs);
@@ -92,18 +92,32 @@ EventId StepWriter::communicate_with(const std::function<void(StreamId stream)>&
 }
 
 EventId StepWriter::communicate(CollectiveCall call) {
-  call.group = program_.group("world");
-  return communicate_with([&](StreamId stream) { program_.collective(stream, call); });
+  return communicate("world", "nccl", std::move(call));
 }
 
 EventId StepWriter::communicate(const std::function<CollectiveCall(std::size_t rank, GroupId world)>& call) {
   const GroupId world = program_.group("world");
-  const auto calls = calls_of<CollectiveCall>(ranks_, [&](std::size_t rank) { return call(rank, world); });
+  return communicate_by_rank("world", "nccl", [&](std::size_t rank) { return call(rank, world); });
+}
+
+EventId StepWriter::communicate(std::string_view group, std::string_view stream, CollectiveCall call) {
+  call.group = program_.group(group);
+  return communicate_with(stream, [&](StreamId on) { program_.collective(on, call); });
+}
+
+EventId StepWriter::communicate_by_rank(std::string_view group, std::string_view stream,
+                                        const std::function<CollectiveCall(std::size_t rank)>& call) {
+  const GroupId id = program_.group(group);
+  const auto calls = calls_of<CollectiveCall>(ranks_, [&](std::size_t rank) {
+    CollectiveCall of_rank = call(rank);
+    of_rank.group = id;
+    return of_rank;
+  });
   if (calls.are_equal()) {
-    return communicate(calls.by_rank.front());
+    return communicate(group, stream, calls.by_rank.front());
   }
-  return communicate_with([&](StreamId stream) {
-    program_.collective_per_rank(stream);
+  return communicate_with(stream, [&](StreamId on) {
+    program_.collective_per_rank(on);
     std::vector<std::uint32_t>& slot = collective_slots_.emplace_back();
     for (const CollectiveCall& each : calls.by_rank) {
       slot.push_back(program_.intern(each));

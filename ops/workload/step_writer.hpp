@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// Writes one training step that all ranks of a data-parallel group execute: one Program, with slots where
-/// ranks differ. Layers add their operators through it.
+/// Writes one training step that several ranks execute: one Program, with slots where they differ. Layers add
+/// their operators through it.
 class StepWriter {
  public:
   /// @param ranks how many ranks run the Program, >= 1
@@ -46,17 +46,30 @@ class StepWriter {
   EventId communicate(const std::function<CollectiveCall(std::size_t rank, GroupId world)>& call);
   /// Likewise, when all ranks call the same; the group is filled in.
   EventId communicate(CollectiveCall call);
+  /// Starts a collective of the group named @p group on the stream named @p stream, after what the compute
+  /// stream holds so far. @return the event of its end
+  EventId communicate(std::string_view group, std::string_view stream, CollectiveCall call);
+  /// Likewise, when the call depends on the rank; the group is filled in.
+  EventId communicate_by_rank(std::string_view group, std::string_view stream,
+                              const std::function<CollectiveCall(std::size_t rank)>& call);
   /// Lets the compute stream wait for such an event (Work::wait(), which does not block the host).
   void wait_for(EventId end);
 
   /// Runs @p write on the autograd thread while the main thread waits, as Tensor.backward() does.
   void on_autograd_thread(const std::function<void()>& write);
 
+  /// The Program, for jobs of several.
+  [[nodiscard]] Program take_program() { return std::move(program_).build(); }
+  /// By slot and rank: indices into Program::collectives.
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
+    return collective_slots_;
+  }
+
   /// The Job of this step, one rank per GPU. @param gpus as many as ranks
   [[nodiscard]] Job finish(std::span<const VertexId> gpus) &&;
 
  private:
-  EventId communicate_with(const std::function<void(StreamId stream)>& issue);
+  EventId communicate_with(std::string_view on, const std::function<void(StreamId stream)>& issue);
 
   ProgramBuilder program_;
   std::size_t ranks_;

@@ -4,6 +4,48 @@
 
 namespace lockstep {
 
+void ExpertsSpec::check() const {
+  if (count < 1 || feed_forward < 1) {
+    throw FieldError{count < 1 ? "count" : "feed_forward", "must be at least 1"};
+  }
+  if (per_token < 1 || per_token > count) {
+    throw FieldError{"per_token",
+                     fmt::format("between 1 and the {} experts there are, not {}", count, per_token)};
+  }
+  if (shared < 0 || dense_layers < 0) {
+    throw FieldError{shared < 0 ? "shared" : "dense_layers", "is not negative"};
+  }
+  if (!(capacity >= 1)) {
+    throw FieldError{"capacity", "at least 1: less would drop tokens of a balanced batch"};
+  }
+}
+
+void LatentAttentionSpec::check() const {
+  if (query_rank < 1 || key_value_rank < 1 || rotary_size < 1 || value_size < 1) {
+    throw FieldError{"query_rank", "widths of latent attention are at least 1"};
+  }
+}
+
+void TransformerSpec::check_implementation() const {
+  if (implementation == Implementation::Megatron) {
+    if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
+      throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};
+    }
+    if (latent_attention && (kv_heads || position_encoding != PositionEncoding::Rotary)) {
+      throw FieldError{"latent_attention", "latent attention has rotary positions and no kv_heads"};
+    }
+    return;
+  }
+  const bool plain = !kv_heads && !head_size && normalisation == Normalisation::Layer &&
+                     activation == Activation::Gelu && position_encoding == PositionEncoding::Learned &&
+                     bias && tied && !experts && !latent_attention;
+  if (!plain) {
+    throw FieldError{"implementation",
+                     "hugging_face is GPT-2 and BERT as they are; grouped queries, RMS norm, SwiGLU, rotary, "
+                     "experts and the like need 'implementation: megatron'"};
+  }
+}
+
 void TransformerSpec::check() const {
   const auto positive = [](const char* key, std::int64_t value) {
     if (value < 1) {
@@ -16,13 +58,20 @@ void TransformerSpec::check() const {
   positive("vocabulary", vocabulary);
   positive("positions", positions);
   positive("feed_forward", feed_forward.value_or(1));
-  if (hidden % heads != 0) {
+  positive("kv_heads", kv_heads.value_or(1));
+  positive("head_size", head_size.value_or(1));
+  if (!head_size && hidden % heads != 0) {
     throw FieldError{"heads", fmt::format("{} heads do not divide a hidden width of {}", heads, hidden)};
   }
   if (sequence < 2 || sequence > positions) {
     throw FieldError{"sequence", fmt::format("must be between 2 and the model's {} positions, not {}",
                                              positions, sequence)};
   }
+  if (heads % key_value_heads() != 0) {
+    throw FieldError{"kv_heads",
+                     fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
+  }
+  check_implementation();
   if (token_types < 0 || (family == TransformerFamily::Gpt && token_types > 0)) {
     throw FieldError{"token_types", "'token_types' is not negative, and 0 for a gpt"};
   }

@@ -21,13 +21,90 @@ constexpr auto names_of(TransformerFamily) {
       {{TransformerFamily::Gpt, "gpt"}, {TransformerFamily::Bert, "bert"}});
 }
 
-/// A GPT (Radford et al. 2019) or BERT (Devlin et al., arXiv 1810.04805), its weights tied between the token
-/// embedding and the output, trained with AdamW.
+/// Who wrote the code that is run.
+enum class Implementation : std::uint8_t {
+  HuggingFace,  ///< transformers' GPT-2 and BERT, eager, under autocast; data-parallel only
+  Megatron,     ///< Megatron-LM's fused layers with parameters in the type of matrix products; any plan
+};
+constexpr auto names_of(Implementation) {
+  return std::to_array<EnumName<Implementation>>(
+      {{Implementation::HuggingFace, "hugging_face"}, {Implementation::Megatron, "megatron"}});
+}
+
+enum class Normalisation : std::uint8_t { Layer, Rms };
+constexpr auto names_of(Normalisation) {
+  return std::to_array<EnumName<Normalisation>>(
+      {{Normalisation::Layer, "layer"}, {Normalisation::Rms, "rms"}});
+}
+
+enum class Activation : std::uint8_t {
+  Gelu,
+  SwiGlu,  ///< silu(x U) * (x V): two products in, one out (Shazeer, arXiv 2002.05202)
+};
+constexpr auto names_of(Activation) {
+  return std::to_array<EnumName<Activation>>({{Activation::Gelu, "gelu"}, {Activation::SwiGlu, "swiglu"}});
+}
+
+enum class PositionEncoding : std::uint8_t {
+  Learned,
+  Rotary,  ///< queries and keys are rotated (Su et al., arXiv 2104.09864)
+  Alibi,   ///< attention adds a slope (Press et al., arXiv 2108.12409)
+};
+constexpr auto names_of(PositionEncoding) {
+  return std::to_array<EnumName<PositionEncoding>>({{PositionEncoding::Learned, "learned"},
+                                                    {PositionEncoding::Rotary, "rotary"},
+                                                    {PositionEncoding::Alibi, "alibi"}});
+}
+
+/// Feed-forward layers of which each token uses a few (Fedus et al., arXiv 2101.03961).
+struct ExpertsSpec {
+  std::int64_t count = 0, per_token = 0, feed_forward = 0, shared = 0, dense_layers = 0;
+  double capacity = 1;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ExpertsSpec& experts) {
+    key.required("count", experts.count, "experts of a layer");
+    key.required("per_token", experts.per_token, "experts that a token is sent to");
+    key.required("feed_forward", experts.feed_forward, "width of an expert");
+    key.optional("shared", experts.shared, 0, "experts that every token uses besides");
+    key.optional("dense_layers", experts.dense_layers, 0, "layers at the beginning that have none");
+    key.optional("capacity", experts.capacity, 1,
+                 "tokens that an expert has room for, over the mean; buffers are padded to it");
+  }
+  void check() const;
+};
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): queries, keys and values come
+/// from narrow vectors; a part of queries and keys is rotated.
+struct LatentAttentionSpec {
+  std::int64_t query_rank = 0, key_value_rank = 0, rotary_size = 0, value_size = 0;
+
+  template <class Visitor>
+  static void describe(Visitor& key, LatentAttentionSpec& latent) {
+    key.required("query_rank", latent.query_rank, "width of the vector that queries are made from");
+    key.required("key_value_rank", latent.key_value_rank, "width of the one of keys and values");
+    key.required("rotary_size", latent.rotary_size,
+                 "of a head's query and key, what is rotated, besides head_size");
+    key.required("value_size", latent.value_size, "of a head's value");
+  }
+  void check() const;
+};
+
+/// A decoder or encoder made of attention and feed-forward layers, trained with AdamW. Hugging Face's: GPT-2
+/// (Radford et al. 2019) and BERT (Devlin et al., arXiv 1810.04805).
 struct TransformerSpec {
   TransformerFamily family = TransformerFamily::Gpt;
   std::int64_t layers = 0, hidden = 0, heads = 0, vocabulary = 0, positions = 0, sequence = 0;
   std::optional<std::int64_t> feed_forward;
   std::int64_t token_types = 0;
+  Implementation implementation = Implementation::HuggingFace;
+  std::optional<std::int64_t> kv_heads, head_size;
+  Normalisation normalisation = Normalisation::Layer;
+  Activation activation = Activation::Gelu;
+  PositionEncoding position_encoding = PositionEncoding::Learned;
+  bool bias = true, tied = true;
+  std::optional<ExpertsSpec> experts;
+  std::optional<LatentAttentionSpec> latent_attention;
   Gelu gelu = Gelu::Fused;
   AttentionKernels attention = AttentionKernels::Unfused;
   bool dropout = true;
@@ -45,6 +122,19 @@ struct TransformerSpec {
     key.required("positions", model.positions, "longest sequence");
     key.required("sequence", model.sequence, "tokens of a sample");
     key.optional("token_types", model.token_types, 0, "rows of BERT's segment embedding");
+    key.optional("implementation", model.implementation, Implementation::HuggingFace,
+                 "whose code; what follows up to latent_attention is for megatron");
+    key.optional("kv_heads", model.kv_heads, std::nullopt,
+                 "heads of keys and values (grouped-query attention); as many as heads when left out");
+    key.optional("head_size", model.head_size, std::nullopt, "hidden / heads when left out");
+    key.optional("normalisation", model.normalisation, Normalisation::Layer, "layer or RMS norm");
+    key.optional("activation", model.activation, Activation::Gelu, "between the feed-forward products");
+    key.optional("position_encoding", model.position_encoding, PositionEncoding::Learned,
+                 "how tokens know their places");
+    key.optional("bias", model.bias, true, "whether products add one");
+    key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
+    key.optional("experts", model.experts, std::nullopt, "mixture of experts");
+    key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
     key.optional("gelu", model.gelu, Gelu::Fused, "one kernel, or Hugging Face's gelu_new");
     key.optional("attention", model.attention, AttentionKernels::Unfused, "operators of attention");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
@@ -56,6 +146,11 @@ struct TransformerSpec {
 
   /// @throws FieldError for sizes that are not positive or do not fit together
   void check() const;
+  void check_implementation() const;
+
+  [[nodiscard]] std::int64_t key_value_heads() const { return kv_heads.value_or(heads); }
+  [[nodiscard]] std::int64_t feed_forward_width() const { return feed_forward.value_or(4 * hidden); }
+  [[nodiscard]] std::int64_t size_of_head() const { return head_size.value_or(hidden / heads); }
 
   [[nodiscard]] BlockShape block(std::int64_t batch) const;
 

@@ -2,12 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "ops/workload/dlrm.hpp"
+#include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/transformer.hpp"
 
 namespace lockstep {
+namespace {
+
+/// Micro-batches of a step of each replica.
+int micro_batches_of(const WorkloadSpec& workload, const TransformerPlanSpec& plan, int ranks) {
+  if (!workload.micro_batch) {
+    return workload.gradient_accumulation;
+  }
+  const std::int64_t replicas =
+      std::max<std::int64_t>(1, ranks / (std::int64_t{plan.tensor} * plan.context * plan.pipeline));
+  const std::int64_t samples = replicas * *workload.micro_batch;
+  if (workload.global_batch % samples != 0) {
+    throw std::invalid_argument{fmt::format("global_batch {} is no multiple of {} replicas x micro_batch {}",
+                                            workload.global_batch, replicas, *workload.micro_batch)};
+  }
+  return static_cast<int>(workload.global_batch / samples);
+}
+
+}  // namespace
 
 Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, const Fabric& fabric,
              const HostOverheads& host, std::span<const Bytes> gpu_memory) {
@@ -21,13 +41,14 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
         fmt::format("{} ranks were asked for, the cluster has {} GPUs", ranks, gpus.size())};
   }
   const ModelSpec& model = *workload.model;
+  const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
                             .framework = model.framework,
                             .parallelism = parallelism,
                             .host = host,
                             .data_loading = workload.data_loading,
-                            .gradient_accumulation = workload.gradient_accumulation,
+                            .gradient_accumulation = micro_batches,
                             .clip_gradients = workload.clip_gradients,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks)};
@@ -36,6 +57,9 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   }
   TransformerSpec transformer = model.transformer.value();
   transformer.sequence = workload.sequence.value_or(transformer.sequence);
+  if (transformer.implementation == Implementation::Megatron) {
+    return parallel_transformer_job(transformer, setup);
+  }
   return transformer_job(transformer, setup);
 }
 

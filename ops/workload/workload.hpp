@@ -21,6 +21,7 @@ struct WorkloadSpec {
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
   int gradient_accumulation = 1;
+  std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
   std::optional<std::int64_t> sequence;
   Seconds data_loading;
@@ -32,6 +33,8 @@ struct WorkloadSpec {
     key.optional("precision", workload.precision, Precision::FP32, "fp32, tf32, or autocast to fp16 or bf16");
     key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
                  "micro-batches per step; transformers only");
+    key.optional("micro_batch", workload.micro_batch, std::nullopt,
+                 "samples of a micro-batch on one replica, in place of gradient_accumulation");
     key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("data_loading", workload.data_loading, Seconds{0},
@@ -45,7 +48,12 @@ struct WorkloadSpec {
     if (gradient_accumulation < 1) {
       throw FieldError{"gradient_accumulation", "at least 1 micro-batch is needed; 1 means no accumulation"};
     }
-    if (model->dlrm && (gradient_accumulation > 1 || clip_gradients || sequence)) {
+    if (micro_batch && (*micro_batch < 1 || gradient_accumulation > 1)) {
+      throw FieldError{"micro_batch",
+                       "'micro_batch' is at least 1 sample and says how many micro-batches a step has: leave "
+                       "'gradient_accumulation' out"};
+    }
+    if (model->dlrm && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
       throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};
     }
     if (sequence) {

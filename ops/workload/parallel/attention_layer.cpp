@@ -1,0 +1,243 @@
+/// @file
+/// Self-attention as Megatron-LM writes it (core/transformer/attention.py, dot_product_attention.py,
+/// multi_latent_attention.py).
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Projections {
+  std::vector<ShardedLinear> down;  // every rank has all of it (latent attention)
+  std::vector<ShardedLinear> in;
+  ShardedLinear out;
+};
+
+Projections projections_of(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const auto& latent = scope.model.latent_attention;
+  if (!latent) {
+    return {.down = {},
+            .in = {{.tokens = s.tokens,
+                    .in = s.hidden,
+                    .out = s.query_width() + 2 * s.kv_width(),
+                    .bias = scope.model.bias}},
+            .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
+  }
+  return {.down = {{.tokens = s.rows, .in = s.hidden, .out = latent->query_rank},
+                   {.tokens = s.rows, .in = s.hidden, .out = latent->key_value_rank + latent->rotary_size}},
+          .in = {{.tokens = s.tokens,
+                  .in = latent->query_rank,
+                  .out = s.heads * (s.head_size + latent->rotary_size)},
+                 {.tokens = s.tokens,
+                  .in = latent->key_value_rank,
+                  .out = s.heads * (s.head_size + latent->value_size)}},
+          .out = {.tokens = s.tokens, .in = s.heads * latent->value_size, .out = s.hidden}};
+}
+
+FlashAttention flash_work(const LayerScope& scope, Direction direction) {
+  const LayerSizes& s = scope.sizes;
+  const auto& latent = scope.model.latent_attention;
+  // Products with queries and with values may differ in width; their mean gives the same arithmetic.
+  const std::int64_t size =
+      latent ? (s.head_size + latent->rotary_size + latent->value_size) / 2 : s.head_size;
+  return {.batch = s.batch,
+          .heads = s.heads,
+          .queries = s.queries,
+          .keys = s.sequence,
+          .head_size = size,
+          .causal = scope.model.family == TransformerFamily::Gpt,
+          .direction = direction};
+}
+
+void rotary(const LayerScope& scope, const char* name) {
+  if (scope.model.position_encoding != PositionEncoding::Rotary) {
+    return;
+  }
+  const LayerSizes& s = scope.sizes;
+  const auto& latent = scope.model.latent_attention;
+  const std::int64_t queries = latent ? s.heads * latent->rotary_size : s.query_width();
+  const std::int64_t keys = latent ? latent->rotary_size : s.kv_width();
+  for (const std::int64_t width : {queries, keys}) {
+    scope.step.op(
+        name, {kernels::elementwise("rotary", s.tokens * width, scope.storage(), {.reads = 1, .flops = 3})});
+  }
+}
+
+void flash(const LayerScope& scope, FlashAttention work) {
+  const bool forward = work.direction == Direction::Forward;
+  scope.step.op(forward ? "FlashAttnFunc" : "FlashAttnFuncBackward",
+                {{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
+}
+
+/// Keys and values of one rank.
+Bytes keys_and_values(const LayerScope& scope) {
+  return scope.bytes(scope.sizes.tokens * 2 * scope.sizes.kv_width());
+}
+
+/// Sends something to the next rank of the context group and receives the same from the one before.
+std::vector<EventId> shift_round(const LayerScope& scope, Bytes size) {
+  const auto ranks = static_cast<std::size_t>(scope.plan.spec.context);
+  const auto call = [&](CollectiveKind kind, std::size_t distance) {
+    return [=, &scope](std::size_t rank) {
+      return CollectiveCall{.kind = kind,
+                            .type = scope.storage(),
+                            .size = size,
+                            .send_bytes = {},
+                            .peer = static_cast<int>((rank + distance) % ranks)};
+    };
+  };
+  scope.step.program().begin("send_recv");
+  std::vector<EventId> ends{
+      scope.step.communicate_by_rank("cp", "nccl cp send", call(CollectiveKind::Send, 1)),
+      scope.step.communicate_by_rank("cp", "nccl cp receive", call(CollectiveKind::Receive, ranks - 1))};
+  scope.step.program().end();
+  return ends;
+}
+
+/// Each step of the ring attends to one rank's keys, half of which causality hides from it on the mean, while
+/// the next ones arrive. Backward sends the gradients of keys and values on as well.
+void ring_attention(const LayerScope& scope, FlashAttention work) {
+  const int ranks = scope.plan.spec.context;
+  const double tensors = work.direction == Direction::Forward ? 1 : 2;
+  work.keys /= ranks;
+  for (int turn = 0; turn < ranks; ++turn) {
+    std::vector<EventId> transfers;
+    if (turn + 1 < ranks) {
+      transfers = shift_round(scope, keys_and_values(scope) * tensors);
+    }
+    flash(scope, work);
+    for (const EventId end : transfers) {
+      scope.step.wait_for(end);
+    }
+  }
+}
+
+void flash_core(const LayerScope& scope, Direction direction) {
+  const FlashAttention work = flash_work(scope, direction);
+  const int ranks = scope.plan.spec.context;
+  if (ranks > 1 && scope.plan.spec.context_attention == ContextAttention::Ring) {
+    ring_attention(scope, work);
+    return;
+  }
+  const Bytes all = keys_and_values(scope) * static_cast<double>(ranks);
+  scope.communicate(CollectiveKind::AllGather, "cp", ranks, all);
+  flash(scope, work);
+  if (direction == Direction::Backward) {
+    scope.communicate(CollectiveKind::ReduceScatter, "cp", ranks, all);
+  }
+}
+
+Gemm head_product(const LayerSizes& s, std::int64_t n, std::int64_t k) {
+  return {.batch = s.batch * s.heads, .m = s.sequence, .n = n, .k = k};
+}
+
+std::int64_t scores_of(const LayerSizes& s) {
+  return s.batch * s.heads * s.sequence * s.sequence;
+}
+
+KernelCall masked_softmax(const LayerScope& scope, Direction direction) {
+  const bool forward = direction == Direction::Forward;
+  return {forward ? "scaled_masked_softmax_warp_forward" : "scaled_masked_softmax_warp_backward",
+          scope.storage(),
+          Softmax{.rows = scores_of(scope.sizes) / scope.sizes.sequence,
+                  .columns = scope.sizes.sequence,
+                  .direction = direction}};
+}
+
+void unfused_forward(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  Gemm query_key = head_product(s, s.sequence, s.head_size);
+  query_key.transpose_b = true;
+  scope.step.op("aten::baddbmm", {kernels::product(query_key, scope.type())});
+  scope.step.op("ScaledMaskedSoftmax", {masked_softmax(scope, Direction::Forward)});
+  if (scope.model.dropout) {
+    scope.step.op("aten::dropout",
+                  {{"fused_dropout_kernel_vec", scope.storage(),
+                    Pointwise{.elements = scores_of(s), .reads = 1, .writes = 1.5, .flops = 10}}});
+  }
+  scope.step.op("aten::bmm", {kernels::product(head_product(s, s.head_size, s.sequence), scope.type())});
+  scope.step.op("aten::contiguous", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
+}
+
+void unfused_backward(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const std::int64_t many = s.batch * s.heads, n = s.sequence, d = s.head_size;
+  const auto product = [&](const Gemm& gemm) { return kernels::product(gemm, scope.type()); };
+  scope.step.op("CloneBackward0", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
+  scope.step.op("BmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true}),
+                                 product({.batch = many, .m = n, .n = n, .k = d, .transpose_b = true})});
+  if (scope.model.dropout) {
+    scope.step.op("NativeDropoutBackward0",
+                  {kernels::elementwise("masked_scale", scores_of(s), scope.storage(),
+                                        {.reads = 1.5, .writes = 1, .flops = 2})});
+  }
+  scope.step.op("ScaledMaskedSoftmaxBackward", {masked_softmax(scope, Direction::Backward)});
+  scope.step.op("BaddbmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n}),
+                                     product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true})});
+  scope.step.op("SplitBackward0",
+                {kernels::concat(s.tokens * (s.query_width() + 2 * s.kv_width()), 3, scope.storage())});
+}
+
+}  // namespace
+
+void attention_core_forward(const LayerScope& scope) {
+  if (scope.model.attention == AttentionKernels::Flash) {
+    flash_core(scope, Direction::Forward);
+  } else {
+    unfused_forward(scope);
+  }
+}
+
+void attention_forward(const LayerScope& scope) {
+  const Projections projections = projections_of(scope);
+  norm_forward(scope, scope.sizes.rows, scope.sizes.hidden);
+  for (const ShardedLinear& down : projections.down) {
+    product_forward(scope, down);
+    norm_forward(scope, down.tokens, down.out);
+  }
+  for (const ShardedLinear& in : projections.in) {
+    column_linear_forward(scope, in);
+  }
+  rotary(scope, "apply_rotary_pos_emb");
+  attention_core_forward(scope);
+  row_linear_forward(scope, projections.out);
+  residual_forward(scope);
+}
+
+void attention_backward(const LayerScope& scope, BackwardParts parts) {
+  const Projections projections = projections_of(scope);
+  residual_backward(scope, parts);
+  row_linear_backward(scope, projections.out, parts);
+  if (parts.inputs) {
+    if (scope.plan.spec.recompute == Recompute::Selective &&
+        scope.model.attention == AttentionKernels::Unfused) {
+      attention_core_forward(scope);
+    }
+    if (scope.model.attention == AttentionKernels::Flash) {
+      flash_core(scope, Direction::Backward);
+    } else {
+      unfused_backward(scope);
+    }
+    rotary(scope, "apply_rotary_pos_emb_backward");
+  }
+  for (const ShardedLinear& in : projections.in) {
+    column_linear_backward(scope, in, parts);
+  }
+  for (const ShardedLinear& down : projections.down) {
+    norm_backward(scope, down.tokens, down.out, parts);
+    if (parts.inputs) {
+      input_gradient(scope, down);
+    }
+    if (parts.weights) {
+      weight_gradient(scope, down);
+    }
+  }
+  norm_backward(scope, scope.sizes.rows, scope.sizes.hidden, parts);
+}
+
+}  // namespace lockstep

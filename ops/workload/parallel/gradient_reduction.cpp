@@ -1,0 +1,75 @@
+#include "ops/workload/parallel/gradient_reduction.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+
+void GradientReduction::begin(bool first, bool last) {
+  first_ = first;
+  reduces_ = last || plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
+}
+
+DataType GradientReduction::type() const {
+  return plan_.spec.fp32_gradients ? DataType::FP32 : storage_type(step_.precision());
+}
+
+void GradientReduction::accumulate(std::int64_t elements, bool expert) {
+  const DataType product = storage_type(step_.precision());
+  const bool converts = type() != product;
+  if (!first_ || converts) {  // main_grad += grad, in the type of gradients; a first one is only converted
+    const double reads = first_ ? 0 : 1;
+    step_.op("aten::add_",
+             {kernels::elementwise("add", elements, type(),
+                                   {.reads = reads + size_of(product) / size_of(type()), .writes = 1})});
+  }
+  if (!reduces_ || replicas(expert) == 1) {
+    return;
+  }
+  Bucket& bucket = expert ? expert_ : dense_;
+  bucket.open += elements;
+  const bool by_size = plan_.spec.sharding != Sharding::Zero3 && plan_.spec.overlap_gradients;
+  if (by_size && static_cast<double>(bucket.open) * size_of(type()) >= bucket_) {
+    reduce(bucket);
+  }
+}
+
+void GradientReduction::layer_done() {
+  if (plan_.spec.sharding == Sharding::Zero3) {
+    reduce(dense_);
+    reduce(expert_);
+  }
+}
+
+void GradientReduction::reduce(Bucket& bucket) {
+  if (bucket.open == 0) {
+    return;
+  }
+  const Bytes size = static_cast<double>(bucket.open) * size_of(type());
+  bucket.open = 0;
+  const bool hybrid = !bucket.expert && plan_.shard < plan_.replicas();
+  const bool shares = plan_.spec.sharding != Sharding::None;
+  step_.program().begin(shares ? "c10d::_reduce_scatter_base_" : "c10d::allreduce_");
+  const auto start = [&](CollectiveKind kind, const char* group, Bytes bytes) {
+    return step_.communicate(group, "nccl gradients",
+                             {.kind = kind, .type = type(), .size = bytes, .send_bytes = {}});
+  };
+  if (plan_.shard > 1 || !hybrid) {
+    ends_.push_back(start(shares ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
+                          bucket.expert ? "edp" : (hybrid ? "shard" : "dp"), size));
+  }
+  if (hybrid) {
+    ends_.push_back(start(CollectiveKind::AllReduce, "replica", size / static_cast<double>(plan_.shard)));
+  }
+  step_.program().end();
+}
+
+void GradientReduction::finish() {
+  reduce(dense_);
+  reduce(expert_);
+  for (const EventId end : ends_) {
+    step_.wait_for(end);
+  }
+  ends_.clear();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/parallel/parallel_plan.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// Gradients of a rank of a plan, on their way to the other data-parallel ranks. Dense parameters are reduced
+/// over `dp`, experts' over `edp`.
+///   none          all-reduce
+///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
+///                 every micro-batch reduces; the others do in the last one
+///   zero3         reduce-scatter by layer (layer_done), in every micro-batch
+/// *Source*: Megatron-LM core/distributed (param_and_grad_buffer.py); Rajbhandari et al., arXiv 1910.02054,
+/// section 7; torch.distributed.fsdp.
+class GradientReduction {
+ public:
+  GradientReduction(StepWriter& step, const ParallelPlan& plan, Bytes bucket)
+      : step_{step}, plan_{plan}, bucket_{bucket} {}
+
+  /// From now on gradients are those of the first, or of the last, micro-batch (both if there is one).
+  void begin(bool first, bool last);
+
+  /// The gradient of a parameter of this rank is there: added to that of earlier micro-batches, and reduced
+  /// with others when a bucket is full.
+  void accumulate(std::int64_t elements, bool expert);
+
+  /// zero3: backward of a layer is over: its gradients are reduced together.
+  void layer_done();
+
+  /// At the end of the step: reduces what is left; the compute stream waits for everything.
+  void finish();
+
+ private:
+  struct Bucket {
+    std::int64_t open = 0;
+    bool expert = false;
+  };
+  void reduce(Bucket& bucket);
+  [[nodiscard]] int replicas(bool expert) const { return expert ? plan_.expert_data : plan_.replicas(); }
+  [[nodiscard]] DataType type() const;
+
+  StepWriter& step_;
+  const ParallelPlan& plan_;
+  Bytes bucket_;
+  Bucket dense_{}, expert_{0, true};
+  bool first_ = true, reduces_ = true;
+  std::vector<EventId> ends_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,127 @@
+#include "ops/workload/parallel/layer_scope.hpp"
+
+#include <algorithm>
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+KernelCall norm_kernel(const LayerScope& scope, const char* name, std::int64_t rows, std::int64_t columns,
+                       LayerNorm::Part part) {
+  return {name, scope.storage(), LayerNorm{.rows = rows, .columns = columns, .part = part}};
+}
+
+double mask_share(const LayerScope& scope) {
+  return scope.model.dropout ? size_of(DataType::BOOL) / size_of(scope.storage()) : 0;
+}
+
+}  // namespace
+
+LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan) {
+  LayerSizes sizes;
+  const std::int64_t tensor = plan.spec.tensor;
+  sizes.batch = plan.micro_batch;
+  sizes.sequence = model.sequence;
+  sizes.queries = model.sequence / plan.spec.context;
+  sizes.tokens = sizes.batch * sizes.queries;
+  sizes.rows = plan.spec.sequence_parallel ? sizes.tokens / tensor : sizes.tokens;
+  sizes.hidden = model.hidden;
+  sizes.heads = model.heads / tensor;
+  sizes.kv_heads = std::max<std::int64_t>(1, model.key_value_heads() / tensor);
+  sizes.head_size = model.size_of_head();
+  sizes.feed_forward = model.feed_forward_width() / tensor;
+  return sizes;
+}
+
+EventId LayerScope::start(CollectiveKind kind, std::string_view group, Bytes size) const {
+  step.program().begin(to_string(kind));
+  const EventId end = step.communicate(group, "nccl " + std::string{group},
+                                       {.kind = kind, .type = storage(), .size = size, .send_bytes = {}});
+  step.program().end();
+  return end;
+}
+
+void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ranks, Bytes size) const {
+  if (ranks > 1) {
+    step.wait_for(start(kind, group, size));
+  }
+}
+
+void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
+  const bool rms = scope.model.normalisation == Normalisation::Rms;
+  scope.step.op(rms ? "RMSNorm" : "FusedLayerNorm",
+                {norm_kernel(scope, rms ? "rms_norm_fwd_kernel" : "ln_fwd_kernel", rows, columns,
+                             LayerNorm::Part::Forward)});
+}
+
+void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
+  const bool rms = scope.model.normalisation == Normalisation::Rms;
+  if (parts.inputs) {
+    scope.step.op(rms ? "RMSNormBackward" : "FusedLayerNormBackward",
+                  {norm_kernel(scope, rms ? "rms_norm_bwd_kernel" : "ln_bwd_kernel", rows, columns,
+                               LayerNorm::Part::InputGradient),
+                   norm_kernel(scope, rms ? "rms_norm_bwd_finalize_kernel" : "ln_bwd_finalize_kernel", rows,
+                               columns, LayerNorm::Part::ParameterGradient)});
+    scope.step.op("aten::add_", {kernels::add(rows * columns, scope.storage())});
+  }
+  if (parts.weights) {
+    scope.gradients.accumulate(columns, false);
+    if (!rms && scope.model.bias) {
+      scope.gradients.accumulate(columns, false);
+    }
+  }
+}
+
+void residual_forward(const LayerScope& scope) {
+  const double random = scope.model.dropout ? 10 : 0;
+  scope.step.op("bias_dropout_add_fused",
+                {kernels::elementwise("bias_dropout_add", scope.sizes.elements(), scope.storage(),
+                                      {.reads = 2, .writes = 1 + mask_share(scope), .flops = 2 + random})});
+}
+
+void residual_backward(const LayerScope& scope, BackwardParts parts) {
+  const LayerSizes& sizes = scope.sizes;
+  if (parts.inputs && scope.model.dropout) {
+    scope.step.op("bias_dropout_add_backward",
+                  {kernels::elementwise("masked_scale", sizes.elements(), scope.storage(),
+                                        {.reads = 1 + mask_share(scope), .writes = 1, .flops = 2})});
+  }
+  if (parts.weights && scope.model.bias) {
+    scope.step.op("aten::sum",
+                  {kernels::reduce("sum", {.rows = sizes.rows, .columns = sizes.hidden, .across_rows = true},
+                                   scope.storage())});
+    scope.gradients.accumulate(sizes.hidden, false);
+  }
+}
+
+Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompute) {
+  const LayerSizes& s = scope.sizes;
+  const TransformerSpec& model = scope.model;
+  const Bytes row = scope.bytes(s.elements());
+  if (recompute == Recompute::Full) {
+    return row;
+  }
+  const double mask = mask_share(scope);
+  Bytes kept = row * (4 + 2 * mask);  // inputs of two norms, their results; two masks
+  // Queries, keys, values; the context, which the projection keeps.
+  kept += scope.bytes(s.tokens * (2 * s.query_width() + 2 * s.kv_width()));
+  if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
+    const Bytes scores = scope.bytes(s.batch * s.heads * s.sequence * s.sequence);
+    kept += scores * (model.dropout ? 2 + mask : 1);
+  }
+  const double copies = model.activation == Activation::SwiGlu ? 3 : 2;  // before and after it
+  const auto& experts = model.experts;
+  if (!has_experts) {
+    return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
+  }
+  const double sent = static_cast<double>(s.tokens * experts->per_token) * experts->capacity;
+  const auto width = static_cast<double>(experts->feed_forward / scope.plan.spec.expert_tensor);
+  const Bytes one = size_of(scope.storage());
+  kept +=
+      one * (sent * (2 * static_cast<double>(s.hidden) + copies * width));  // dispatched, before and after
+  return kept +
+         scope.bytes(s.tokens * experts->shared * experts->feed_forward / scope.plan.spec.tensor) * copies;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/workload/parallel/gradient_reduction.hpp"
+#include "ops/workload/parallel/memory_ledger.hpp"
+#include "ops/workload/parallel/parallel_plan.hpp"
+#include "ops/workload/step_writer.hpp"
+#include "ops/workload/transformer_spec.hpp"
+
+namespace lockstep {
+
+/// Which gradients a backward pass computes: both, or one after the other (zero bubble).
+struct BackwardParts {
+  bool inputs = true;
+  bool weights = true;
+};
+
+/// What one rank has of a layer. Tokens are those of a micro-batch and of the rank's piece of the sequence;
+/// rows are the tokens outside of products, which sequence-parallel ranks share.
+struct LayerSizes {
+  std::int64_t tokens = 0, rows = 0, hidden = 0;
+  std::int64_t batch = 0, queries = 0, sequence = 0;  ///< samples; tokens of one here and in all
+  std::int64_t heads = 0, kv_heads = 0, head_size = 0;
+  std::int64_t feed_forward = 0;
+
+  [[nodiscard]] std::int64_t query_width() const { return heads * head_size; }
+  [[nodiscard]] std::int64_t kv_width() const { return kv_heads * head_size; }
+  [[nodiscard]] std::int64_t elements() const { return rows * hidden; }  ///< of the residual stream
+};
+
+[[nodiscard]] LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan);
+
+/// What the layers of a Megatron-like model write with.
+struct LayerScope {
+  StepWriter& step;
+  const TransformerSpec& model;
+  const ParallelPlan& plan;
+  GradientReduction& gradients;
+  MemoryLedger& memory;
+  LayerSizes sizes;
+
+  /// Of products, activations and parameters.
+  [[nodiscard]] DataType type() const { return product_type(step.precision()); }
+  [[nodiscard]] DataType storage() const { return storage_type(step.precision()); }
+  [[nodiscard]] Bytes bytes(std::int64_t elements) const {
+    return static_cast<double>(elements) * size_of(storage());
+  }
+  /// Starts a collective of @p size over the @p ranks of a group; nothing for one rank alone.
+  [[nodiscard]] EventId start(CollectiveKind kind, std::string_view group, Bytes size) const;
+  /// Likewise, and the compute stream waits for its end.
+  void communicate(CollectiveKind kind, std::string_view group, int ranks, Bytes size) const;
+};
+
+/// Normalisation of the residual stream, and its backward. The gradient of what was normalised is added to
+/// that of the residual stream.
+void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);
+void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts);
+
+/// Dropout of a layer's output and the sum with the residual stream: one kernel (bias_dropout_add_fused).
+void residual_forward(const LayerScope& scope);
+void residual_backward(const LayerScope& scope, BackwardParts parts);
+
+/// A layer's self-attention between its normalisation and the residual stream.
+void attention_forward(const LayerScope& scope);
+void attention_backward(const LayerScope& scope, BackwardParts parts);
+/// What full or selective recomputation runs again before backward.
+void attention_core_forward(const LayerScope& scope);
+
+/// Feed-forward of @p width a rank (its share already); gated with two products in.
+void feed_forward_forward(const LayerScope& scope, std::int64_t width);
+void feed_forward_backward(const LayerScope& scope, std::int64_t width, BackwardParts parts);
+
+/// Router, dispatch, experts, combination; shared experts besides.
+void experts_forward(const LayerScope& scope);
+void experts_backward(const LayerScope& scope, BackwardParts parts);
+
+/// Bytes that the forward pass of a layer keeps for its backward (Korthikanti et al., arXiv 2205.05198,
+/// equations 1 to 4 and 6, and for what they have not in the same way).
+[[nodiscard]] Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompute);
+
+/// Elements of a rank's parameters of a layer, in the order of the modules: dense ones and experts'.
+struct LayerParameters {
+  std::vector<std::int64_t> dense, expert;
+};
+[[nodiscard]] LayerParameters parameters_of_layer(const TransformerSpec& model, const ParallelPlan& plan,
+                                                  bool has_experts);
+
+}  // namespace lockstep

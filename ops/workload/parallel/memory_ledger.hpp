@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.hpp"
+
+namespace lockstep {
+
+/// What device memory holds.
+enum class MemoryUse : std::uint8_t {
+  Parameters,  ///< in the type of matrix products, and gathered copies (zero3)
+  Gradients,
+  Optimizer,      ///< master weights and moments
+  Activations,    ///< kept for backward
+  Workspace,      ///< of the operator that runs: gathered inputs, logits
+  Communication,  ///< buffers of collectives
+  Context,        ///< the CUDA context and libraries
+  Fragmentation,  ///< of the caching allocator
+};
+inline constexpr std::size_t kMemoryUses = static_cast<std::size_t>(MemoryUse::Fragmentation) + 1;
+
+/// Bytes of each use.
+struct MemoryBreakdown {
+  std::array<double, kMemoryUses> bytes{};
+  [[nodiscard]] double& operator[](MemoryUse use) { return bytes[static_cast<std::size_t>(use)]; }
+  [[nodiscard]] double operator[](MemoryUse use) const { return bytes[static_cast<std::size_t>(use)]; }
+  [[nodiscard]] Bytes total() const {
+    double sum = 0;
+    for (const double part : bytes) {
+      sum += part;
+    }
+    return Bytes{sum};
+  }
+};
+
+/// Device memory of one rank while its program is written: what is allocated is counted in program order.
+class MemoryLedger {
+ public:
+  void allocate(MemoryUse use, Bytes size) {
+    now_[use] += size.in_base_units();
+    if (now_.total() > peak_.total()) {
+      peak_ = now_;
+    }
+  }
+  void release(MemoryUse use, Bytes size) { now_[use] -= size.in_base_units(); }
+
+  [[nodiscard]] const MemoryBreakdown& now() const { return now_; }
+  [[nodiscard]] const MemoryBreakdown& peak() const { return peak_; }  ///< what it held when it held most
+
+ private:
+  MemoryBreakdown now_;
+  MemoryBreakdown peak_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#include "ops/workload/parallel/parallel_job.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "ops/workload/parallel/process_groups.hpp"
+#include "ops/workload/parallel/stage_writer.hpp"
+
+namespace lockstep {
+namespace {
+
+/// What StageWriter names groups; gradients travel between stages in communicators of their own.
+std::string kind_of(const std::string& group) {
+  return group == "pp gradients" ? "pp" : group;
+}
+
+/// The Job's groups, each made when the first rank asks for it.
+class Groups {
+ public:
+  Groups(const PlanGroups& plan, Job& job) : plan_{plan}, job_{job} {}
+
+  std::uint32_t of(const std::string& name, std::uint32_t rank) {
+    std::vector<std::uint32_t> members = plan_.members(kind_of(name), rank);
+    const auto [entry, fresh] =
+        known_.try_emplace({name, members.front()}, static_cast<std::uint32_t>(job_.groups.size()));
+    if (fresh) {
+      job_.groups.push_back({fmt::format("{} of rank {}", name, members.front()), std::move(members)});
+    }
+    return entry->second;
+  }
+
+ private:
+  const PlanGroups& plan_;
+  Job& job_;
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> known_;  // by name and first member
+};
+
+}  // namespace
+
+Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
+  if (model.attention == AttentionKernels::Flash && !is_mixed(setup.precision)) {
+    throw std::invalid_argument{
+        "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: unfused'"};
+  }
+  const auto ranks = static_cast<int>(setup.gpus.size());
+  const ParallelPlan plan =
+      make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);
+  Job job;
+  std::vector<std::vector<std::vector<std::uint32_t>>>
+      slots;  // by stage, slot and place in the context group
+  for (int stage = 0; stage < plan.spec.pipeline; ++stage) {
+    StepWriter step{setup.host, static_cast<std::size_t>(plan.spec.context), setup.framework,
+                    setup.precision};
+    StageWriter writer{step, model, plan, setup, stage};
+    writer.write();
+    slots.push_back(step.collective_slots());
+    job.programs.push_back(std::make_shared<const Program>(step.take_program()));
+  }
+  const PlanGroups places{plan};
+  Groups groups{places, job};
+  for (std::uint32_t rank = 0; rank < setup.gpus.size(); ++rank) {
+    const RankPlace& place = places.place(rank);
+    RankAssignment& assignment = job.ranks.emplace_back();
+    assignment.gpu = setup.gpus[rank];
+    assignment.program = static_cast<std::uint32_t>(place.stage);
+    for (const std::string& name : job.programs[assignment.program]->groups) {
+      assignment.groups.push_back(groups.of(name, rank));
+    }
+    for (const auto& slot : slots[assignment.program]) {
+      assignment.collective_slots.push_back(slot[static_cast<std::size_t>(place.context)]);
+    }
+  }
+  return job;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,112 @@
+#include "ops/workload/parallel/parallel_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+template <class... Args>
+void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
+  if (!holds) {
+    throw std::invalid_argument{fmt::format(format, std::forward<Args>(args)...)};
+  }
+}
+
+void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
+  const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
+  expect(model.heads % tensor == 0, "{} heads cannot be divided among {} tensor-parallel ranks", model.heads,
+         tensor);
+  expect(kv_heads % tensor == 0 || tensor % kv_heads == 0,
+         "{} heads of keys and values can neither be divided among nor repeated on {} tensor-parallel ranks",
+         kv_heads, tensor);
+  expect(model.feed_forward_width() % tensor == 0,
+         "a feed-forward width of {} cannot be divided among {} tensor-parallel ranks",
+         model.feed_forward_width(), tensor);
+  // A ring of causal attention is even when each rank takes a piece from either end.
+  expect(model.sequence % (2 * std::int64_t{spec.context}) == 0 || spec.context == 1,
+         "a sequence of {} tokens cannot be cut into 2 pieces for each of {} context-parallel ranks",
+         model.sequence, spec.context);
+  expect(!spec.sequence_parallel || (model.sequence / spec.context) % tensor == 0,
+         "{} tokens of a sequence cannot be divided among {} sequence-parallel ranks",
+         model.sequence / spec.context, tensor);
+  expect(spec.context == 1 || model.attention == AttentionKernels::Flash,
+         "context parallelism needs the model's 'attention: flash'");
+  if (!model.experts) {
+    expect(spec.expert == 1 && spec.expert_tensor == 1,
+           "the model has no experts: 'expert' and 'expert_tensor' must be 1");
+    return;
+  }
+  expect(
+      spec.tensor == 1 || spec.sequence_parallel,
+      "experts with tensor {} need 'sequence_parallel: true': else all its ranks would send the same tokens",
+      spec.tensor);
+  expect(model.experts->count % spec.expert == 0,
+         "{} experts cannot be divided among {} expert-parallel ranks", model.experts->count, spec.expert);
+  expect(model.experts->feed_forward % spec.expert_tensor == 0,
+         "an expert's width of {} cannot be divided among {} ranks", model.experts->feed_forward,
+         spec.expert_tensor);
+}
+
+void check_pipeline(const TransformerPlanSpec& spec, const TransformerSpec& model, int micro_batches) {
+  const std::int64_t parts = std::int64_t{spec.pipeline} * spec.chunks;
+  expect(model.layers >= parts, "{} layers cannot fill {} stages x {} chunks: some would have none",
+         model.layers, spec.pipeline, spec.chunks);
+  expect(spec.schedule != PipelineSchedule::Interleaved || micro_batches % spec.pipeline == 0,
+         "an interleaved schedule works on {} micro-batches at a time: {} are no multiple", spec.pipeline,
+         micro_batches);
+}
+
+}  // namespace
+
+std::vector<LayerRange> split_layers(std::int64_t layers, int parts) {
+  const std::int64_t least = layers / parts;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(parts), least);
+  const auto more = static_cast<std::size_t>(layers % parts);
+  // Parts with one more: those in the middle, a little nearer to the front, where activations are kept longer
+  // but the head is not.
+  const std::size_t begin = (counts.size() - more) / 2;
+  for (std::size_t part = begin; part < begin + more; ++part) {
+    ++counts[part];
+  }
+  std::vector<LayerRange> ranges;
+  std::int64_t first = 0;
+  for (const std::int64_t count : counts) {
+    ranges.push_back({first, count});
+    first += count;
+  }
+  return ranges;
+}
+
+ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
+                       std::int64_t global_batch, int micro_batches) {
+  const int model_ranks = spec.tensor * spec.context * spec.pipeline;
+  expect(ranks % model_ranks == 0,
+         "{} GPUs are no multiple of tensor {} x context {} x pipeline {} = {} GPUs for one replica", ranks,
+         spec.tensor, spec.context, spec.pipeline, model_ranks);
+  ParallelPlan plan;
+  plan.spec = spec;
+  plan.ranks = ranks;
+  plan.data = ranks / model_ranks;
+  plan.micro_batches = micro_batches;
+  const std::int64_t shares = std::int64_t{plan.data} * micro_batches;
+  expect(global_batch % shares == 0,
+         "global_batch {} cannot be divided evenly among {} data-parallel replicas x {} micro-batches",
+         global_batch, plan.data, micro_batches);
+  plan.micro_batch = global_batch / shares;
+  check_model(spec, model);
+  check_pipeline(spec, model, micro_batches);
+  const int stage_ranks = ranks / spec.pipeline, expert_ranks = spec.expert * spec.expert_tensor;
+  expect(stage_ranks % expert_ranks == 0,
+         "the {} ranks of a stage are no multiple of expert {} x expert_tensor {}", stage_ranks, spec.expert,
+         spec.expert_tensor);
+  plan.expert_data = stage_ranks / expert_ranks;
+  plan.shard = spec.shard_group.value_or(plan.replicas());
+  expect(plan.replicas() % plan.shard == 0, "{} replicas are no multiple of a shard_group of {}",
+         plan.replicas(), plan.shard);
+  plan.layers = split_layers(model.layers, spec.pipeline * spec.chunks);
+  return plan;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/workload/parallel/plan_spec.hpp"
+#include "ops/workload/transformer_spec.hpp"
+
+namespace lockstep {
+
+/// A range of layers of the model.
+struct LayerRange {
+  std::int64_t first = 0, count = 0;
+};
+
+/// A TransformerPlanSpec for one model, batch and number of GPUs: everything adds up.
+struct ParallelPlan {
+  TransformerPlanSpec spec;
+  int ranks = 1;
+  int data = 1;         ///< ranks / (tensor x context x pipeline)
+  int expert_data = 1;  ///< replicas of an expert: tensor x context x data / (expert_tensor x expert)
+  int shard = 1;        ///< zero3: ranks that share parameters
+  std::int64_t micro_batch = 0;  ///< samples of a data-parallel rank
+  int micro_batches = 1;         ///< per step
+  /// By chunk, in the order of the model; chunk c of stage s is at c x pipeline + s.
+  std::vector<LayerRange> layers;
+
+  [[nodiscard]] int replicas() const { return data * spec.context; }  ///< that reduce dense gradients
+  [[nodiscard]] bool is_first(int stage, int chunk) const { return stage == 0 && chunk == 0; }
+  [[nodiscard]] bool is_last(int stage, int chunk) const {
+    return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;
+  }
+  [[nodiscard]] const LayerRange& layers_of(int stage, int chunk) const {
+    return layers[static_cast<std::size_t>(chunk * spec.pipeline + stage)];
+  }
+};
+
+/// Layers in @p parts consecutive parts: as even as they go, the first and the last part the first to have
+/// fewer, because they hold the embedding and the head too.
+[[nodiscard]] std::vector<LayerRange> split_layers(std::int64_t layers, int parts);
+
+/// @param micro_batches per step
+/// @throws std::invalid_argument with a sentence about what does not divide
+[[nodiscard]] ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
+                                     std::int64_t global_batch, int micro_batches);
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#include "ops/workload/parallel/parameter_gather.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+
+bool ParameterGather::is_needed() const {
+  return scope_.plan.spec.sharding == Sharding::Zero3 && scope_.plan.shard > 1;
+}
+
+void ParameterGather::plan(std::vector<std::size_t> order) {
+  order_ = std::move(order);
+  next_ = used_ = 0;
+}
+
+void ParameterGather::gather(std::size_t unit) {
+  if (ready_.contains(unit)) {
+    return;  // kept since forward
+  }
+  const Bytes size = scope_.bytes(elements_[unit]);
+  scope_.step.program().begin("c10d::_allgather_base_");
+  const bool hybrid = scope_.plan.shard < scope_.plan.replicas();
+  ready_[unit] = scope_.step.communicate(
+      hybrid ? "shard" : "dp", "nccl parameters",
+      {.kind = CollectiveKind::AllGather, .type = scope_.storage(), .size = size, .send_bytes = {}});
+  scope_.step.program().end();
+  scope_.memory.allocate(MemoryUse::Parameters, size);
+}
+
+void ParameterGather::use(std::size_t unit) {
+  if (!is_needed()) {
+    return;
+  }
+  const auto ahead = static_cast<std::size_t>(scope_.plan.spec.prefetch);
+  for (++used_; next_ < std::min(order_.size(), used_ + ahead); ++next_) {
+    gather(order_[next_]);
+  }
+  scope_.step.wait_for(ready_.at(unit));
+}
+
+void ParameterGather::done(std::size_t unit, bool drops) {
+  if (is_needed() && drops) {
+    ready_.erase(unit);
+    scope_.memory.release(MemoryUse::Parameters, scope_.bytes(elements_[unit]));
+  }
+}
+
+}  // namespace lockstep

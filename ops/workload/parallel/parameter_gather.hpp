@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or the
+/// embedding with the head, as FSDP wraps them. With other shardings nothing is written.
+/// *Source*: Zhao et al., arXiv 2304.11277 (PyTorch FSDP), sections 3.2.1, 3.3.2 (prefetching) and 3.4 (rate
+/// limiter).
+class ParameterGather {
+ public:
+  ParameterGather(const LayerScope& scope, std::vector<std::int64_t> elements_of_unit)
+      : scope_{scope}, elements_{std::move(elements_of_unit)} {}
+
+  /// The units that are used next, in this order.
+  void plan(std::vector<std::size_t> order);
+
+  /// @p unit is used now: it is there when what follows on the compute stream starts.
+  void use(std::size_t unit);
+
+  /// It is not needed for now. @param drops false: kept although it could be dropped
+  void done(std::size_t unit, bool drops);
+
+ private:
+  [[nodiscard]] bool is_needed() const;
+  void gather(std::size_t unit);
+
+  const LayerScope& scope_;
+  std::vector<std::int64_t> elements_;
+  std::vector<std::size_t> order_;
+  std::size_t next_ = 0;  // in order_, to be gathered
+  std::size_t used_ = 0;
+  std::map<std::size_t, EventId> ready_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#include "ops/workload/parallel/plan_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace lockstep {
+
+void TransformerPlanSpec::check() const {
+  const auto degree = [](const char* key, int value) {
+    if (value < 1) {
+      throw FieldError{key, fmt::format("'{}' is at least 1, not {}", key, value)};
+    }
+  };
+  degree("tensor", tensor);
+  degree("pipeline", pipeline);
+  degree("context", context);
+  degree("expert", expert);
+  degree("expert_tensor", expert_tensor);
+  degree("chunks", chunks);
+  degree("shard_group", shard_group.value_or(1));
+  if (prefetch < 0) {
+    throw FieldError{"prefetch", "'prefetch' is not negative; 0 gathers a layer when it is needed"};
+  }
+  if ((schedule == PipelineSchedule::Interleaved) != (chunks > 1)) {
+    throw FieldError{"chunks", chunks > 1 ? "several chunks a stage need 'schedule: interleaved'"
+                                          : "an interleaved schedule needs at least 2 chunks a stage"};
+  }
+  if (sequence_parallel && tensor == 1) {
+    throw FieldError{"sequence_parallel",
+                     "'sequence_parallel' shares tokens among tensor-parallel ranks: "
+                     "'tensor' must be at least 2"};
+  }
+  if (shard_group && sharding != Sharding::Zero3) {
+    throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};
+  }
+  if (sharding == Sharding::Zero3 && pipeline > 1) {
+    throw FieldError{"sharding",
+                     "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
+  }
+  std::string sorted = rank_order + "-";
+  for (const std::string_view part : {"tp-", "cp-", "dp-", "pp-"}) {
+    const auto at = sorted.find(part);
+    if (at == std::string::npos) {
+      sorted = "?";
+      break;
+    }
+    sorted.erase(at, part.size());
+  }
+  if (!sorted.empty()) {
+    throw FieldError{"rank_order", fmt::format("'{}' does not name tp, cp, dp and pp once each, as in "
+                                               "tp-cp-dp-pp",
+                                               rank_order)};
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+/// The order in which a pipeline stage works on micro-batches.
+enum class PipelineSchedule : std::uint8_t {
+  GPipe,        ///< all forward, then all backward (Huang et al., arXiv 1811.06965)
+  OneFOneB,     ///< one forward, one backward once the pipeline is full (Narayanan et al., arXiv 1806.03377)
+  Interleaved,  ///< 1F1B over several chunks of layers a stage (Narayanan et al., arXiv 2104.04473, 2.2.2)
+  ZeroBubble,   ///< ZB-H1: weight gradients fill the bubble (Qi et al., arXiv 2401.10241, 2.2)
+};
+constexpr auto names_of(PipelineSchedule) {
+  return std::to_array<EnumName<PipelineSchedule>>({{PipelineSchedule::GPipe, "gpipe"},
+                                                    {PipelineSchedule::OneFOneB, "1f1b"},
+                                                    {PipelineSchedule::Interleaved, "interleaved"},
+                                                    {PipelineSchedule::ZeroBubble, "zero_bubble"}});
+}
+
+/// What data-parallel ranks keep only a share of (Rajbhandari et al., arXiv 1910.02054).
+enum class Sharding : std::uint8_t {
+  None,   ///< nothing: gradients are all-reduced
+  Zero1,  ///< optimizer states: gradients are reduce-scattered, parameters all-gathered after the step
+  Zero2,  ///< gradients too
+  Zero3,  ///< parameters too, gathered layer by layer (FSDP's full shard)
+};
+constexpr auto names_of(Sharding) {
+  return std::to_array<EnumName<Sharding>>({{Sharding::None, "none"},
+                                            {Sharding::Zero1, "zero1"},
+                                            {Sharding::Zero2, "zero2"},
+                                            {Sharding::Zero3, "zero3"}});
+}
+
+/// Activations that backward computes again instead of keeping them.
+enum class Recompute : std::uint8_t {
+  None,
+  Selective,  ///< those of attention's core (Korthikanti et al., arXiv 2205.05198, section 5)
+  Full,       ///< all of a layer but its input
+};
+constexpr auto names_of(Recompute) {
+  return std::to_array<EnumName<Recompute>>(
+      {{Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}});
+}
+
+/// How attention works when a sequence is cut.
+enum class ContextAttention : std::uint8_t {
+  Ring,  ///< keys and values travel round the group while attention goes on (Liu et al., arXiv 2310.01889)
+  AllGather,  ///< keys and values of all are gathered first (Llama 3, arXiv 2407.21783, section 3.3.2)
+};
+constexpr auto names_of(ContextAttention) {
+  return std::to_array<EnumName<ContextAttention>>(
+      {{ContextAttention::Ring, "ring"}, {ContextAttention::AllGather, "all_gather"}});
+}
+
+/// How a transformer is spread over GPUs: `{ tensor: 8, pipeline: 4, sharding: zero1 }`. What is left of the
+/// GPUs is data parallel.
+struct TransformerPlanSpec {
+  int tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
+  bool sequence_parallel = false;
+  PipelineSchedule schedule = PipelineSchedule::OneFOneB;
+  int chunks = 1;
+  ContextAttention context_attention = ContextAttention::Ring;
+  Sharding sharding = Sharding::None;
+  std::optional<int> shard_group;
+  bool reshard_after_forward = true;
+  int prefetch = 1;
+  Recompute recompute = Recompute::None;
+  bool overlap_gradients = true;
+  bool fp32_gradients = true;
+  std::string rank_order = "tp-cp-dp-pp";
+
+  template <class Visitor>
+  static void describe(Visitor& key, TransformerPlanSpec& plan) {
+    key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
+    key.optional("sequence_parallel", plan.sequence_parallel, false,
+                 "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
+    key.optional("pipeline", plan.pipeline, 1, "stages of layers");
+    key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
+    key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
+    key.optional("context", plan.context, 1, "ranks that share every sequence");
+    key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
+                 "how its attention sees all keys");
+    key.optional("expert", plan.expert, 1, "ranks that share the experts; they are data-parallel otherwise");
+    key.optional("expert_tensor", plan.expert_tensor, 1, "ranks that share every expert's products");
+    key.optional("sharding", plan.sharding, Sharding::None, "what data-parallel ranks share: ZeRO, FSDP");
+    key.optional("shard_group", plan.shard_group, std::nullopt,
+                 "zero3: ranks that share, replicas of each other beyond (hybrid shard); all when left out");
+    key.optional("reshard_after_forward", plan.reshard_after_forward, true,
+                 "zero3: parameters are dropped after forward and gathered again for backward");
+    key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
+    key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
+    key.optional("overlap_gradients", plan.overlap_gradients, true,
+                 "gradients are reduced in buckets while backward goes on; else all at its end");
+    key.optional("fp32_gradients", plan.fp32_gradients, true,
+                 "gradients are summed and reduced in FP32; else in the type of matrix products");
+    key.optional("rank_order", plan.rank_order, "tp-cp-dp-pp",
+                 "which ranks are neighbours, the nearest first: tensor, context, data, pipeline");
+  }
+
+  /// @throws FieldError for degrees below 1 and options that belong to others
+  void check() const;
+
+  bool operator==(const TransformerPlanSpec&) const = default;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/job.hpp"
+#include "ops/workload/parallel/parallel_plan.hpp"
+
+namespace lockstep {
+
+/// Where a rank stands in a plan.
+struct RankPlace {
+  int tensor = 0, context = 0, data = 0, stage = 0;
+  int in_stage = 0;  ///< among the ranks of its stage, in rank order: experts are laid out over these
+};
+
+/// The process groups of a plan, as Megatron-LM's parallel_state makes them:
+///   tp            ranks that differ in the tensor index alone; likewise cp, pp
+///   dp            replicas of dense parameters: they differ in data and context
+///   mp            all that hold a replica's parameters (the gradients' norm): they differ in tensor and
+///   stage embedding     first and last stage (tied weights) ep, etp, edp  experts: a stage's ranks in the
+///   order tensor, expert, data shard, replica  zero3 with a shard_group: neighbours within dp, and their
+///   counterparts
+class PlanGroups {
+ public:
+  explicit PlanGroups(const ParallelPlan& plan);
+
+  [[nodiscard]] const RankPlace& place(std::uint32_t rank) const { return places_[rank]; }
+
+  /// Global ranks of the group of that kind that @p rank is in, in group order.
+  /// @throws std::logic_error for an unknown kind
+  [[nodiscard]] std::vector<std::uint32_t> members(std::string_view kind, std::uint32_t rank) const;
+
+ private:
+  void add_dense(std::uint32_t rank);
+  void add_experts(std::uint32_t rank);
+  void add(std::string_view kind, std::uint64_t key, std::uint32_t rank);
+
+  const ParallelPlan& plan_;
+  std::vector<RankPlace> places_;
+  /// By kind: the group's number by rank, and members by number.
+  struct Kind {
+    std::vector<std::uint64_t> group_of_rank;
+    std::map<std::uint64_t, std::vector<std::uint32_t>> members;
+  };
+  std::map<std::string, Kind, std::less<>> kinds_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// y[tokens, out] = x[tokens, in] W, in or out already divided among the ranks of a group.
+struct ShardedLinear {
+  std::int64_t tokens = 0, in = 0, out = 0;
+  bool bias = false;
+  std::int64_t products = 1;  ///< side by side in one batched kernel: experts
+};
+
+/// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first; backward
+/// sums the input's gradient over the ranks (all-reduce, or reduce-scatter to sequence-parallel rows) while
+/// the weight's gradient is computed.
+void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
+void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
+
+/// RowParallelLinear: each rank has some inputs; outputs are summed over the ranks (all-reduce, or
+/// reduce-scatter to sequence-parallel rows).
+void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
+void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
+
+/// Products alone, without communication.
+void product_forward(const LayerScope& scope, const ShardedLinear& shape);
+void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
+void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);
+
+}  // namespace lockstep

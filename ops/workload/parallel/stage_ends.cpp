@@ -1,0 +1,182 @@
+/// @file
+/// What the first and the last stage have besides layers, and the optimizer step.
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/multi_tensor.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/stage_writer.hpp"
+
+namespace lockstep {
+namespace {
+
+KernelCall look_up(const char* name, std::int64_t rows, std::int64_t picks, std::int64_t columns,
+                   DataType type, Direction direction) {
+  return {name, type,
+          IndexSelect{.table_rows = rows, .picks = picks, .columns = columns, .direction = direction}};
+}
+
+/// A row of logits to one number.
+KernelCall over_logits(const char* name, std::int64_t rows, std::int64_t columns) {
+  return kernels::reduce(name, {.rows = rows, .columns = columns}, DataType::FP32);
+}
+
+}  // namespace
+
+void StageWriter::embedding_forward() {
+  const ModuleRange module{step_, "embedding"};
+  const LayerSizes& s = scope_.sizes;
+  const Bytes tokens = static_cast<double>(s.batch * (s.queries + 1)) * size_of(DataType::INT64);
+  step_.op("aten::to", {kernels::copy_to_device(tokens, true)});
+  step_.op("aten::embedding", {look_up("indexSelectLargeIndex", vocabulary_share(), s.tokens, s.hidden,
+                                       scope_.storage(), Direction::Forward)});
+  if (plan_.spec.tensor > 1) {  // tokens of other ranks' rows are set to zero
+    step_.op("aten::masked_fill_",
+             {kernels::elementwise("masked_fill", s.tokens * s.hidden, scope_.storage(), {})});
+    scope_.communicate(
+        plan_.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, "tp",
+        plan_.spec.tensor, scope_.bytes(s.tokens * s.hidden));
+  }
+  if (model_.position_encoding == PositionEncoding::Learned) {
+    step_.op("aten::add", {kernels::elementwise("add", s.elements(), scope_.storage(), {.reads = 1})});
+  }
+  if (model_.dropout) {
+    step_.op("aten::dropout",
+             {{"fused_dropout_kernel_vec", scope_.storage(),
+               Pointwise{.elements = s.elements(), .reads = 1, .writes = 1.5, .flops = 10}}});
+  }
+}
+
+void StageWriter::embedding_backward() {
+  const ModuleRange module{step_, "embedding"};
+  const LayerSizes& s = scope_.sizes;
+  if (model_.dropout) {
+    step_.op("NativeDropoutBackward0", {kernels::elementwise("masked_scale", s.elements(), scope_.storage(),
+                                                             {.reads = 1.5, .writes = 1, .flops = 2})});
+  }
+  if (plan_.spec.sequence_parallel) {
+    scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor, scope_.bytes(s.tokens * s.hidden));
+  }
+  step_.op("EmbeddingBackward0", {kernels::fill(vocabulary_share() * s.hidden, scope_.storage()),
+                                  look_up("compute_grad_weight", vocabulary_share(), s.tokens, s.hidden,
+                                          scope_.storage(), Direction::Backward)});
+  gradients_.accumulate(vocabulary_share() * s.hidden, false);
+  if (model_.position_encoding == PositionEncoding::Learned) {
+    gradients_.accumulate(model_.positions * s.hidden, false);
+  }
+}
+
+void StageWriter::head_forward() {
+  const ModuleRange module{step_, "head"};
+  norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
+  column_linear_forward(
+      scope_, {.tokens = scope_.sizes.tokens, .in = scope_.sizes.hidden, .out = vocabulary_share()});
+}
+
+void StageWriter::head_backward(BackwardParts parts) {
+  const ModuleRange module{step_, "head"};
+  const LayerSizes& s = scope_.sizes;
+  if (parts.inputs) {
+    step_.op("VocabParallelCrossEntropyBackward",
+             {kernels::elementwise("softmax_gradient", s.tokens * vocabulary_share(), DataType::FP32,
+                                   {.reads = 1, .writes = 1, .flops = 3}),
+              kernels::cast(s.tokens * vocabulary_share(), DataType::FP32, scope_.storage())});
+  }
+  column_linear_backward(scope_, {.tokens = s.tokens, .in = s.hidden, .out = vocabulary_share()}, parts);
+  norm_backward(scope_, s.rows, s.hidden, parts);
+}
+
+/// Vocabulary-parallel cross entropy (Megatron-LM core/tensor_parallel/cross_entropy.py): greatest logit,
+/// that of the target, sum of exponentials, each reduced over the ranks.
+void StageWriter::loss() {
+  const ModuleRange module{step_, "loss"};
+  const std::int64_t rows = scope_.sizes.tokens, columns = vocabulary_share();
+  const Bytes of_row = static_cast<double>(rows) * size_of(DataType::FP32);
+  const auto reduce = [&] { scope_.communicate(CollectiveKind::AllReduce, "tp", plan_.spec.tensor, of_row); };
+  step_.op("aten::to", {kernels::cast(rows * columns, scope_.storage(), DataType::FP32)});
+  step_.op("aten::max", {over_logits("max", rows, columns)});
+  reduce();
+  step_.op("aten::sub_", {kernels::elementwise("sub", rows * columns, DataType::FP32, {})});
+  step_.op("aten::index",
+           {{"index_elementwise_kernel", DataType::FP32, Pointwise{.elements = rows, .reads = 2}}});
+  reduce();
+  step_.op("aten::exp", {kernels::elementwise("exp", rows * columns, DataType::FP32, {.flops = 8})});
+  step_.op("aten::sum", {over_logits("sum", rows, columns)});
+  reduce();
+  step_.op("aten::log", {kernels::elementwise("log", rows, DataType::FP32, {.flops = 8})});
+  step_.op("aten::div_", {kernels::scale(rows * columns, DataType::FP32)});
+  if (model_.loss_readback) {
+    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
+  }
+}
+
+/// The norm of all gradients of a replica; the host reads it, and with FP16 whether there is an overflow.
+void StageWriter::clip(std::int64_t elements) {
+  const bool fp16 = step_.precision() == Precision::FP16;
+  if (!setup_.clip_gradients && !fp16) {
+    return;
+  }
+  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  step_.program().begin("clip_grad_norm");
+  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
+    step_.launch({"multi_tensor_apply_kernel<l2norm>", type,
+                  Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
+  }
+  step_.program().end();
+  const bool shares = plan_.spec.sharding != Sharding::None;
+  scope_.communicate(CollectiveKind::AllReduce, shares ? "world" : "mp",
+                     shares ? plan_.ranks : plan_.spec.tensor * plan_.spec.pipeline, size_of(DataType::FP32));
+  step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
+  if (setup_.clip_gradients) {
+    step_.op("multi_tensor_scale", {kernels::scale(elements, type)});
+  }
+}
+
+void StageWriter::update() {
+  const ModuleRange phase{step_, "optimizer"};
+  gradients_.finish();
+  wait_for_transfers();
+  const bool split_weight = model_.tied && plan_.spec.pipeline > 1;
+  const DataType gradient = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  if (split_weight && (has_embedding() || has_head())) {
+    const double table = static_cast<double>(vocabulary_share() * model_.hidden);
+    scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
+  }
+  const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
+    const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+    const int ranks = expert                                   ? plan_.expert_data
+                      : plan_.spec.sharding == Sharding::Zero3 ? plan_.shard
+                                                               : plan_.replicas();
+    return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
+  };
+  const std::int64_t elements = share(dense_, false) + share(expert_, true);
+  clip(elements);
+  step_.program().begin("Optimizer.step#FusedAdam.step");
+  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 4)) {
+    step_.launch({"multi_tensor_apply_kernel<fused_adamw>", DataType::FP32,
+                  OptimizerUpdate{.optimizer = Optimizer::AdamW,
+                                  .parameters = launch.elements,
+                                  .tensors = launch.tensors,
+                                  .reads = 4,
+                                  .writes = 3,
+                                  .flops = 15}});
+  }
+  step_.program().end();
+  if (is_mixed(step_.precision()) && plan_.spec.sharding != Sharding::Zero3) {
+    step_.op("aten::_foreach_copy_", {kernels::cast(elements, DataType::FP32, scope_.storage())});
+  }
+  if (plan_.spec.sharding == Sharding::Zero1 || plan_.spec.sharding == Sharding::Zero2) {
+    const auto gather = [&](const std::vector<std::int64_t>& parameters, const char* group, int ranks) {
+      const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+      if (all > 0) {
+        scope_.communicate(CollectiveKind::AllGather, group, ranks, scope_.bytes(all));
+      }
+    };
+    gather(dense_, "dp", plan_.replicas());
+    gather(expert_, "edp", plan_.expert_data);
+  }
+}
+
+}  // namespace lockstep

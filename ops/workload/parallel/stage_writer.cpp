@@ -1,0 +1,307 @@
+#include "ops/workload/parallel/stage_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+
+namespace lockstep {
+namespace {
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
+                         const TrainingSetup& setup, int stage)
+    : step_{step},
+      model_{model},
+      plan_{plan},
+      setup_{setup},
+      stage_{stage},
+      gradients_{step, plan, setup.parallelism.bucket},
+      scope_{step, model, plan, gradients_, memory_, layer_sizes(model, plan)},
+      gather_{scope_, units()} {
+  for (int chunk = 0; chunk < plan.spec.chunks; ++chunk) {
+    const LayerRange& range = plan.layers_of(stage, chunk);
+    for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+      const LayerParameters of_layer = parameters_of_layer(model, plan, has_experts(layer));
+      dense_.insert(dense_.end(), of_layer.dense.begin(), of_layer.dense.end());
+      expert_.insert(expert_.end(), of_layer.expert.begin(), of_layer.expert.end());
+    }
+  }
+  const std::int64_t table = vocabulary_share() * model.hidden;
+  if (has_embedding()) {
+    dense_.push_back(table);
+    if (model.position_encoding == PositionEncoding::Learned) {
+      dense_.push_back(model.positions * model.hidden);
+    }
+  }
+  if (has_head()) {
+    dense_.push_back(model.hidden);
+    if (!model.tied || !has_embedding()) {
+      dense_.push_back(table);
+    }
+  }
+}
+
+/// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by).
+std::int64_t StageWriter::vocabulary_share() const {
+  constexpr std::int64_t kMultiple = 128;
+  const std::int64_t whole = kMultiple * plan_.spec.tensor;
+  return (model_.vocabulary + whole - 1) / whole * kMultiple;
+}
+
+bool StageWriter::has_experts(std::int64_t layer) const {
+  return model_.experts && layer >= model_.experts->dense_layers;
+}
+
+/// Elements by unit: embedding and head, then the stage's layers.
+std::vector<std::int64_t> StageWriter::units() const {
+  std::vector<std::int64_t> elements{vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2)};
+  for (const LayerRange& range : plan_.layers) {
+    for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+      elements.push_back(sum(parameters_of_layer(model_, plan_, has_experts(layer)).dense));
+    }
+  }
+  return elements;
+}
+
+std::size_t StageWriter::unit_of(std::int64_t layer) const {
+  return static_cast<std::size_t>(layer) + 1;
+}
+
+void StageWriter::plan_gathers(int chunk, bool forward) {
+  std::vector<std::size_t> order;
+  const LayerRange& range = plan_.layers_of(stage_, chunk);
+  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+    order.push_back(unit_of(layer));
+  }
+  if (forward) {
+    order.insert(order.begin(), 0);
+  } else {
+    std::reverse(order.begin(), order.end());
+  }
+  gather_.plan(std::move(order));
+}
+
+void StageWriter::allocate_states() {
+  const double z = size_of(scope_.storage()).in_base_units();
+  const bool mixed = is_mixed(step_.precision());
+  const auto share = [&](Sharding from, bool expert) {
+    const int ranks = expert ? plan_.expert_data
+                             : (plan_.spec.sharding == Sharding::Zero3 ? plan_.shard : plan_.replicas());
+    return plan_.spec.sharding >= from ? 1.0 / ranks : 1.0;
+  };
+  for (const bool expert : {false, true}) {
+    const auto elements = static_cast<double>(sum(expert ? expert_ : dense_));
+    const double gradient = plan_.spec.fp32_gradients ? 4 : z;
+    // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
+    const double parameter = plan_.spec.sharding == Sharding::Zero3 && mixed && !expert ? 0 : z;
+    memory_.allocate(MemoryUse::Parameters, Bytes{elements * parameter * share(Sharding::Zero3, expert)});
+    memory_.allocate(MemoryUse::Gradients, Bytes{elements * gradient * share(Sharding::Zero2, expert)});
+    memory_.allocate(MemoryUse::Optimizer,
+                     Bytes{elements * (mixed ? 12 : 8) * share(Sharding::Zero1, expert)});
+  }
+}
+
+void StageWriter::write() {
+  allocate_states();
+  begin_step();
+  for (const StageAction& action : stage_actions(plan_.spec.schedule, plan_.spec.pipeline, stage_,
+                                                 plan_.micro_batches, plan_.spec.chunks)) {
+    act(action);
+  }
+  update();
+}
+
+void StageWriter::begin_step() {
+  if (setup_.data_loading > Seconds{0}) {
+    step_.program().host_work("data loading", setup_.data_loading);
+  }
+  const double elements = static_cast<double>(sum(dense_) + sum(expert_));
+  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  step_.program().begin("zero_grad_buffer");
+  step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});
+  step_.program().end();
+}
+
+void StageWriter::act(const StageAction& action) {
+  switch (action.kind) {
+    case StageAction::Kind::Forward:
+      forward(action);
+      break;
+    case StageAction::Kind::Backward:
+      backward(action, {.inputs = true, .weights = plan_.spec.schedule != PipelineSchedule::ZeroBubble});
+      break;
+    case StageAction::Kind::WeightGradient:
+      backward(action, {.inputs = false, .weights = true});
+      break;
+  }
+}
+
+Bytes StageWriter::kept_by_chunk(int chunk) const {
+  const LayerRange& range = plan_.layers_of(stage_, chunk);
+  Bytes kept{0};
+  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+    kept += kept_by_layer(scope_, has_experts(layer), plan_.spec.recompute);
+  }
+  if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
+    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
+    kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
+  }
+  return kept;
+}
+
+void StageWriter::forward(const StageAction& action) {
+  const ModuleRange phase{step_, "forward"};
+  receive(action);
+  plan_gathers(action.chunk, true);
+  gather_.use(0);
+  if (plan_.is_first(stage_, action.chunk)) {
+    embedding_forward();
+  }
+  memory_.allocate(MemoryUse::Activations, kept_by_chunk(action.chunk));
+  const LayerRange& range = plan_.layers_of(stage_, action.chunk);
+  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+    const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    gather_.use(unit_of(layer));
+    layer_forward(layer);
+    gather_.done(unit_of(layer), plan_.spec.reshard_after_forward);
+  }
+  if (plan_.is_last(stage_, action.chunk)) {
+    head_forward();
+    loss();
+  }
+  send(action);
+}
+
+void StageWriter::backward(const StageAction& action, BackwardParts parts) {
+  const ModuleRange phase{step_, parts.inputs ? "backward" : "weight gradients"};
+  if (parts.inputs) {
+    receive(action);
+  }
+  gradients_.begin(action.micro_batch == 0, action.micro_batch + 1 == plan_.micro_batches);
+  plan_gathers(action.chunk, false);
+  if (plan_.is_last(stage_, action.chunk)) {
+    head_backward(parts);
+  }
+  const LayerRange& range = plan_.layers_of(stage_, action.chunk);
+  for (std::int64_t layer = range.first + range.count; layer-- > range.first;) {
+    const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    if (parts.inputs) {
+      gather_.use(unit_of(layer));
+    }
+    layer_backward(layer, parts);
+    if (parts.weights) {
+      gradients_.layer_done();
+    }
+    if (parts.inputs) {
+      gather_.done(unit_of(layer), true);
+    }
+  }
+  if (parts.weights) {
+    if (plan_.is_first(stage_, action.chunk)) {
+      embedding_backward();
+    }
+    gradients_.layer_done();
+    memory_.release(MemoryUse::Activations, kept_by_chunk(action.chunk));
+    gather_.done(0, true);
+  }
+  if (parts.inputs) {
+    send(action);
+  }
+}
+
+void StageWriter::layer_forward(std::int64_t layer) {
+  attention_forward(scope_);
+  norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
+  if (has_experts(layer)) {
+    experts_forward(scope_);
+  } else {
+    feed_forward_forward(scope_, scope_.sizes.feed_forward);
+  }
+  residual_forward(scope_);
+}
+
+void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
+  const bool again = parts.inputs && plan_.spec.recompute == Recompute::Full;
+  const Bytes extra = again ? kept_by_layer(scope_, has_experts(layer), Recompute::None) : Bytes{0};
+  if (again) {
+    const ModuleRange range{step_, "recompute"};
+    layer_forward(layer);
+  }
+  memory_.allocate(MemoryUse::Workspace, extra);
+  residual_backward(scope_, parts);
+  if (has_experts(layer)) {
+    experts_backward(scope_, parts);
+  } else {
+    feed_forward_backward(scope_, scope_.sizes.feed_forward, parts);
+  }
+  norm_backward(scope_, scope_.sizes.rows, scope_.sizes.hidden, parts);
+  attention_backward(scope_, parts);
+  memory_.release(MemoryUse::Workspace, extra);
+}
+
+/// DeepSpeed and Megatron-LM without overlap of transfers send and receive in one NCCL group, which the
+/// compute stream waits for; schedules that overlap them do not.
+bool StageWriter::waits_for_sends() const {
+  return plan_.spec.schedule == PipelineSchedule::GPipe || plan_.spec.schedule == PipelineSchedule::OneFOneB;
+}
+
+void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
+  const Bytes size = scope_.bytes(scope_.sizes.elements());
+  const bool sends = transfer.kind == CollectiveKind::Send;
+  step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
+  ends.push_back(step_.communicate(transfer.group,
+                                   fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive"),
+                                   {.kind = transfer.kind,
+                                    .type = scope_.storage(),
+                                    .size = size,
+                                    .send_bytes = {},
+                                    .peer = transfer.peer}));
+  step_.program().end();
+}
+
+void StageWriter::receive(const StageAction& action) {
+  const int stages = plan_.spec.pipeline;
+  const bool forward = action.kind == StageAction::Kind::Forward;
+  const bool at_end = forward ? plan_.is_first(stage_, action.chunk) : plan_.is_last(stage_, action.chunk);
+  if (!at_end && stages > 1) {
+    transfer({CollectiveKind::Receive, forward ? "pp" : "pp gradients",
+              (stage_ + (forward ? stages - 1 : 1)) % stages},
+             receives_);
+  }
+  wait_for_transfers();
+}
+
+void StageWriter::send(const StageAction& action) {
+  const int stages = plan_.spec.pipeline;
+  const bool forward = action.kind == StageAction::Kind::Forward;
+  const bool at_end = forward ? plan_.is_last(stage_, action.chunk) : plan_.is_first(stage_, action.chunk);
+  if (!at_end && stages > 1) {
+    transfer({CollectiveKind::Send, forward ? "pp" : "pp gradients",
+              (stage_ + (forward ? 1 : stages - 1)) % stages},
+             sends_);
+  }
+}
+
+void StageWriter::wait_for_transfers() {
+  for (const EventId end : receives_) {
+    step_.wait_for(end);
+  }
+  if (waits_for_sends()) {
+    for (const EventId end : sends_) {
+      step_.wait_for(end);
+    }
+  }
+  receives_.clear();
+  sends_.clear();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ops/workload/parallel/layer_scope.hpp"
+#include "ops/workload/parallel/parameter_gather.hpp"
+#include "ops/workload/parallel/pipeline_schedule.hpp"
+#include "ops/workload/training_setup.hpp"
+
+namespace lockstep {
+
+/// Writes the step of one pipeline stage: the Program of all ranks of that stage.
+class StageWriter {
+ public:
+  StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
+              const TrainingSetup& setup, int stage);
+  StageWriter(const StageWriter&) = delete;
+  StageWriter& operator=(const StageWriter&) = delete;
+
+  void write();
+
+  [[nodiscard]] const MemoryLedger& memory() const { return memory_; }
+
+ private:
+  struct Transfer {
+    CollectiveKind kind;
+    const char* group;
+    int peer;
+  };
+
+  void allocate_states();
+  void begin_step();
+  void act(const StageAction& action);
+  void forward(const StageAction& action);
+  void backward(const StageAction& action, BackwardParts parts);
+  void layer_forward(std::int64_t layer);
+  void layer_backward(std::int64_t layer, BackwardParts parts);
+  void embedding_forward();
+  void embedding_backward();
+  void head_forward();
+  void head_backward(BackwardParts parts);
+  void loss();
+  void update();
+  void clip(std::int64_t elements);
+  void receive(const StageAction& action);
+  void send(const StageAction& action);
+  void transfer(const Transfer& transfer, std::vector<EventId>& ends);
+  void wait_for_transfers();
+  [[nodiscard]] bool waits_for_sends() const;
+  [[nodiscard]] bool has_experts(std::int64_t layer) const;
+  [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
+  [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
+  [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
+  [[nodiscard]] std::int64_t vocabulary_share() const;
+  [[nodiscard]] std::vector<std::int64_t> units() const;
+  [[nodiscard]] std::size_t unit_of(std::int64_t layer) const;
+  void plan_gathers(int chunk, bool forward);
+
+  StepWriter& step_;
+  const TransformerSpec& model_;
+  const ParallelPlan& plan_;
+  const TrainingSetup& setup_;
+  int stage_;
+  MemoryLedger memory_;
+  GradientReduction gradients_;
+  LayerScope scope_;
+  std::vector<std::int64_t> dense_, expert_;  // elements of this rank's parameters
+  ParameterGather gather_;
+  std::vector<EventId> sends_, receives_;
+};
+
+}  // namespace lockstep
