@@ -35,11 +35,32 @@ struct ProgramAtPeak {
   std::vector<std::uint32_t> slots;  ///< one entry a launch
 };
 
+/// Follows a thread's ranges: is what comes now computed for the second time?
+class Recomputation {
+ public:
+  explicit Recomputation(const Program& program) : program_{program} {}
+
+  void read(const Instruction& instruction) {
+    if (instruction.op == Opcode::RangeBegin) {
+      depth_ += depth_ > 0 || program_.names[instruction.operand] == kRecomputeRange ? 1 : 0;
+    } else if (instruction.op == Opcode::RangeEnd && depth_ > 0) {
+      --depth_;
+    }
+  }
+  [[nodiscard]] bool goes_on() const { return depth_ > 0; }
+
+ private:
+  const Program& program_;
+  int depth_ = 0;  ///< of ranges, from the outermost recomputation on
+};
+
 ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
   ProgramAtPeak sum;
   for (const Program::Thread& thread : program.threads) {
+    Recomputation recomputation{program};
     for (const Instruction& instruction : thread.instructions) {
-      if (instruction.op != Opcode::Launch) {
+      recomputation.read(instruction);
+      if (instruction.op != Opcode::Launch || recomputation.goes_on()) {
         continue;
       }
       if (instruction.per_rank) {

@@ -14,6 +14,9 @@
 
 namespace lockstep {
 
+/// Name of the ranges in which a Program computes activations a second time: no work of the model.
+inline constexpr const char* kRecomputeRange = "recompute";
+
 /// What a kernel contributes to the FLOPs of the model; a multiply-add counts as two.
 ///
 ///   product                   2 batch m n k
@@ -22,8 +25,7 @@ namespace lockstep {
 ///                             recomputation and no work of the model.
 ///   everything else           0
 ///
-/// *Assumes* that a product is launched because the model needs it: activations that a Program computes a
-/// second time are counted twice.
+/// *Assumes* that the model needs every product that is launched outside of ranges called kRecomputeRange.
 /// *Source*: Dao, arXiv 2307.08691, section 4.1, for attention.
 [[nodiscard]] Flops model_flops(const KernelCall& call);
 

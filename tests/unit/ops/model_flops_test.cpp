@@ -78,5 +78,25 @@ TEST(ModelFlops, TimeAtPeakIsTheMeanOfRanksTypesAndGpus) {
   EXPECT_DOUBLE_EQ(time_at_peak(job, gpus, gpu_of_rank).in_base_units(), 10.75);
 }
 
+// [product] recompute{ [product] inner{ [product] } } other{ [product] }: the first and the last are the
+// model's.
+TEST(ModelFlops, WhatIsComputedAgainIsNoWorkOfTheModel) {
+  Program program;
+  program.streams = {"s"};
+  program.names = {"recompute", "inner"};
+  program.kernels = {product(1, DataType::FP32)};
+  const Instruction launch{Opcode::Launch, 0, false, 0, 0, 0, 0};
+  const Instruction again{Opcode::RangeBegin, 0, false, 0, 0, 0, 0};
+  const Instruction inner{Opcode::RangeBegin, 0, false, 0, 1, 0, 0};
+  const Instruction end{Opcode::RangeEnd, 0, false, 0, 0, 0, 0};
+  program.threads = {{"main", {launch, again, launch, inner, launch, end, end, inner, launch, end}}};
+  Job job;
+  job.programs = {std::make_shared<const Program>(program)};
+  job.ranks = {{0, 0, {}, {}, {}}};
+  const std::vector<GpuSpec> gpus{gpu_with(2000, 1)};
+  const std::vector<std::uint32_t> gpu_of_rank{0};
+  EXPECT_DOUBLE_EQ(time_at_peak(job, gpus, gpu_of_rank).in_base_units(), 2);
+}
+
 }  // namespace
 }  // namespace lockstep
