@@ -41,6 +41,10 @@ std::string described(const CollectiveCall& call, const CollectiveCall& other) {
 
 }  // namespace
 
+CollectiveRequest pair_request(const CollectiveCall& call) {
+  return {CollectiveKind::Send, call.type, call.size, 1, 0, {}};
+}
+
 Communicator::Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks)
     : name_{std::move(name)}, gpus_{std::move(gpus)}, ranks_{std::move(ranks)}, issued_(gpus_.size(), 0) {}
 
@@ -97,11 +101,10 @@ void Communicator::check_match(const Meeting& meeting, std::uint32_t position, c
 
 CollectiveRequest Communicator::request_of(const Meeting& meeting) const {
   const CollectiveCall& call = *meeting.arrivals.front().call;
-  CollectiveRequest request{call.kind, call.type, call.size, call.peer, 0, {}};
-  if (is_pair(call.kind)) {  // position 0 sends to position 1
-    request.kind = CollectiveKind::Send;
-    request.root = 1;
+  if (is_pair(call.kind)) {
+    return pair_request(call);
   }
+  CollectiveRequest request{call.kind, call.type, call.size, call.peer, 0, {}};
   if (call.send_bytes.empty()) {
     return request;
   }

@@ -39,6 +39,9 @@ struct Meeting {
   const CollectivePlan* plan = nullptr;
 };
 
+/// What a send or receive asks of the planner: of its two-member group, position 0 sends to position 1.
+[[nodiscard]] CollectiveRequest pair_request(const CollectiveCall& call);
+
 /// The rendezvous of a process group: the k-th collective that each member issues is the same collective.
 class Communicator {
  public:

@@ -51,14 +51,51 @@ std::uint32_t most_queued(const Program& program, std::uint8_t stream) {
   return most;
 }
 
+std::vector<std::uint32_t> pairs_of(const Program& program) {
+  std::vector<bool> called(program.collectives.size(), false);
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Collective && !instruction.per_rank) {
+        called[instruction.operand] = true;
+      }
+    }
+  }
+  std::vector<std::uint32_t> pairs;
+  for (std::uint32_t i = 0; i < called.size(); ++i) {
+    const CollectiveKind kind = program.collectives[i].kind;
+    if (called[i] && (kind == CollectiveKind::Send || kind == CollectiveKind::Receive)) {
+      pairs.push_back(i);
+    }
+  }
+  return pairs;
+}
+
+bool only_takes_time(Opcode op) {
+  return op == Opcode::RangeBegin || op == Opcode::RangeEnd || op == Opcode::HostWork;
+}
+
 std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vector<KernelTiming>& kernels) {
   const auto& code = thread.instructions;
   std::vector<std::uint32_t> rows(code.size(), 0);
+  std::uint32_t following = 0;  // instructions that may continue a row on `stream`, or on any if `anywhere`
+  std::uint8_t stream = 0;
+  bool anywhere = true;
   for (std::size_t i = code.size(); i-- > 0;) {
-    if (code[i].op == Opcode::Launch && !code[i].per_rank &&
-        kernels[code[i].operand].kind == KernelTiming::Kind::Compute) {
-      rows[i] = 1 + (i + 1 < code.size() && code[i + 1].stream == code[i].stream ? rows[i + 1] : 0);
+    if (only_takes_time(code[i].op)) {
+      ++following;
+      continue;
     }
+    const bool computes = code[i].op == Opcode::Launch && !code[i].per_rank &&
+                          kernels[code[i].operand].kind == KernelTiming::Kind::Compute;
+    if (!computes) {
+      following = 0;
+      anywhere = true;
+      continue;
+    }
+    following = anywhere || code[i].stream == stream ? following + 1 : 1;
+    stream = code[i].stream;
+    anywhere = false;
+    rows[i] = following;
   }
   return rows;
 }
@@ -86,6 +123,7 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
     compiled.rows.push_back(rows_of(thread, compiled.kernels));
     compiled.code.push_back(thread.instructions.data());
   }
+  compiled.pairs = pairs_of(program);
   for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
     compiled.most_queued.push_back(most_queued(program, static_cast<std::uint8_t>(stream)));
   }

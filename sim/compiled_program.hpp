@@ -16,9 +16,10 @@ struct CompiledProgram {
   std::vector<KernelTiming> kernels;     ///< by index into Program::kernels
   std::vector<double> kernel_seconds;    ///< of them, packed
   std::vector<const Instruction*> code;  ///< by thread: its first instruction
+  std::vector<std::uint32_t> pairs;      ///< sends and receives that all its ranks call, as collectives
   std::vector<Pauses> pauses;            ///< by thread
-  /// By thread and instruction: how many launches of compute kernels on one stream follow each other from
-  /// there on; kernels that differ between ranks end a row.
+  /// By thread and launch of a compute kernel: how many instructions from there on launch such kernels on the
+  /// same stream or only take host time; kernels that differ between ranks end a row. Else 0.
   std::vector<std::vector<std::uint32_t>> rows;
   /// By stream: most launches that it can hold which have not started. kUnbounded where the program never
   /// waits for the stream or several threads launch on it.

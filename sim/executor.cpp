@@ -104,13 +104,30 @@ void Executor::prepare_plans() {
       }
     }
   }
-  for (const Rank& rank : ranks_) {
+  for (Rank& rank : ranks_) {
+    prepare_pairs(rank);
     const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
     for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
       if (kernels[kernel].kind == KernelTiming::Kind::Transfer) {
         network_.prepare(copy_plan(rank, kernel).plan);
       }
     }
+  }
+}
+
+/// Sends and receives that a rank calls: of all ranks alike, and in its slots.
+void Executor::prepare_pairs(Rank& rank) {
+  const auto prepare = [&](const CollectiveCall& call) {
+    if (is_pair(call)) {
+      network_.prepare(pair(rank, call).group->plan(pair_request(call), spec_.plan_collective));
+    }
+  };
+  const CompiledProgram& compiled = spec_.compiled[spec_.compiled_of_rank[rank.number()]];
+  for (const std::uint32_t collective : compiled.pairs) {
+    prepare(rank.program().collectives[collective]);
+  }
+  for (const std::uint32_t collective : rank.assignment().collective_slots) {
+    prepare(rank.program().collectives[collective]);
   }
 }
 

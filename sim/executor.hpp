@@ -117,6 +117,7 @@ class Executor final : public Surroundings {
   void end_collective(const Transfer& transfer, double date);
   CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
   void prepare_plans();
+  void prepare_pairs(Rank& rank);
   void make_ranks();
   void make_groups();
   void make_logs();

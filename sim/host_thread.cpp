@@ -14,8 +14,8 @@ namespace {
 // few enough to stay in the first-level cache.
 constexpr std::size_t kBatch = 8;
 
-/// Launches of compute kernels on one stream that waits for nothing: what HostThread::launch() and
-/// Stream::launch() do for each, with the state of both actors in registers.
+/// Launches of compute kernels on one stream that waits for nothing, and host time between them: what
+/// HostThread::launch() and Stream::launch() do for each, with the state of both actors in registers.
 struct LaunchRow {
   std::span<const Instruction> instructions;
   std::uint32_t first;  ///< StreamItem::where of the first one
@@ -24,21 +24,26 @@ struct LaunchRow {
   const Variation::Row& variation;
 
   /// @param note called with start and end of each kernel
+  /// @param launches raised by their number
   /// @return the thread's clock, which was @p clock
   template <class Note>
-  double run(double clock, StreamProgress& stream, Note note) const {
+  double run(double clock, StreamProgress& stream, std::uint32_t& launches, Note note) const {
     const RankTiming constants = timing;
     const Variation::Row factors = variation;
     StreamProgress progress = stream;
     std::uint32_t where = first;
-    for (const Instruction& launch : instructions) {
+    for (const Instruction& instruction : instructions) {
       const std::uint64_t draw = factors.draw(where++);
       const double host_factor = constants.host_factor * factors.host(draw);
-      clock += static_cast<double>(launch.lead) * host_factor;
-      clock += static_cast<double>(launch.cost) * host_factor;
+      clock += static_cast<double>(instruction.lead) * host_factor;
+      clock += static_cast<double>(instruction.cost) * host_factor;
+      if (instruction.op != Opcode::Launch) {
+        continue;
+      }
+      ++launches;
       const double start = std::max(progress.clock + constants.kernel_gap, clock + constants.launch_to_start);
       const double end =
-          start + kernel_seconds[launch.operand] * (constants.gpu_factor * factors.kernel(draw));
+          start + kernel_seconds[instruction.operand] * (constants.gpu_factor * factors.kernel(draw));
       progress.compute_kernel(start, end);
       note(start, end);
     }
@@ -152,7 +157,7 @@ inline HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& in
       return Outcome::Done;
     case Opcode::RangeBegin:
       spend(instruction.lead);
-      open_range();
+      open_range(rank);
       spend(instruction.cost);
       return Outcome::Done;
     case Opcode::RangeEnd:
@@ -173,8 +178,7 @@ void HostThread::advance(Rank& rank) {
   }
 }
 
-/// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels:
-/// the same as launch() and Stream::launch() for each, with the state of both actors in registers.
+/// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels.
 /// @return whether there was one; then the last is the current instruction
 bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
                                  const Variation::Row& variation) {
@@ -193,12 +197,13 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
   }
   ActivityMeter* const meter = rank.activity.get();
   StreamProgress progress = stream.progress();
-  const LaunchRow launches{instructions.subspan(next_, count), where(), rank.kernel_seconds(), timing,
-                           variation};
+  const LaunchRow instructions_in_row{instructions.subspan(next_, count), where(), rank.kernel_seconds(),
+                                      timing, variation};
+  std::uint32_t launches = 0;
   if (meter == nullptr && queue == nullptr) {
-    clock_ = launches.run(clock_, progress, [](double /*start*/, double /*end*/) {});
+    clock_ = instructions_in_row.run(clock_, progress, launches, [](double /*start*/, double /*end*/) {});
   } else {
-    clock_ = launches.run(clock_, progress, [&](double start, double end) {
+    clock_ = instructions_in_row.run(clock_, progress, launches, [&](double start, double end) {
       if (meter != nullptr) {
         meter->compute(on, start, end);
       }
@@ -207,8 +212,8 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
       }
     });
   }
-  stream.launched_in_a_row(count, progress);
-  rank.skip_correlations(count);
+  stream.launched_in_a_row(launches, progress);
+  rank.skip_correlations(launches);
   next_ += count - 1;
   return true;
 }

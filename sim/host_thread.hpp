@@ -43,7 +43,7 @@ class HostThread {
   void record(Rank& rank, const Instruction& instruction);
   void stream_wait(Rank& rank, const Instruction& instruction);
   void post(Rank& rank, const Instruction& instruction);
-  void open_range();
+  void open_range(Rank& rank);
   void close_range(Rank& rank);
   bool must_pause(Rank& rank, std::uint8_t stream);
   bool pauses(Rank& rank, std::uint8_t stream);

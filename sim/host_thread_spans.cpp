@@ -8,14 +8,16 @@
 
 namespace lockstep {
 
-void HostThread::open_range() {
-  open_.push_back({clock_, next_});
+void HostThread::open_range(Rank& rank) {
+  if (rank.context().timeline != nullptr) {
+    open_.push_back({clock_, next_});
+  }
 }
 
 void HostThread::close_range(Rank& rank) {
-  const OpenRange range = open_.back();
-  open_.pop_back();
   if (TimelineBuffer* timeline = rank.context().timeline) {
+    const OpenRange range = open_.back();
+    open_.pop_back();
     TimelineSpan span;
     span.start = span.transfer_start = range.start;
     span.end = clock_;

@@ -105,7 +105,7 @@ class Rank {
   [[nodiscard]] Variation::Row variation(std::uint32_t step) const {
     return context_->variation->row(number_, step);
   }
-  /// Instructions of @p thread from @p instruction on that only launch compute kernels on one stream.
+  /// CompiledProgram::rows of an instruction of @p thread.
   [[nodiscard]] std::uint32_t row(std::uint8_t thread, std::uint32_t instruction) const {
     return program_->rows[thread][instruction];
   }

@@ -22,11 +22,11 @@ class Groups {
   Groups(const PlanGroups& plan, Job& job) : plan_{plan}, job_{job} {}
 
   std::uint32_t of(const std::string& name, std::uint32_t rank) {
-    std::vector<std::uint32_t> members = plan_.members(kind_of(name), rank);
+    const std::vector<std::uint32_t>& members = plan_.members(kind_of(name), rank);
     const auto [entry, fresh] =
         known_.try_emplace({name, members.front()}, static_cast<std::uint32_t>(job_.groups.size()));
     if (fresh) {
-      job_.groups.push_back({fmt::format("{} of rank {}", name, members.front()), std::move(members)});
+      job_.groups.push_back({fmt::format("{} of rank {}", name, members.front()), members});
     }
     return entry->second;
   }

@@ -88,7 +88,7 @@ void PlanGroups::add_experts(std::uint32_t rank) {
   add("edp", key_of({tensor, expert, kAny, place.stage}), rank);
 }
 
-std::vector<std::uint32_t> PlanGroups::members(std::string_view kind, std::uint32_t rank) const {
+const std::vector<std::uint32_t>& PlanGroups::members(std::string_view kind, std::uint32_t rank) const {
   const auto found = kinds_.find(kind);
   if (found == kinds_.end()) {
     throw std::logic_error{"a plan has no groups of kind '" + std::string{kind} + "'"};

@@ -32,7 +32,7 @@ class PlanGroups {
 
   /// Global ranks of the group of that kind that @p rank is in, in group order.
   /// @throws std::logic_error for an unknown kind
-  [[nodiscard]] std::vector<std::uint32_t> members(std::string_view kind, std::uint32_t rank) const;
+  [[nodiscard]] const std::vector<std::uint32_t>& members(std::string_view kind, std::uint32_t rank) const;
 
  private:
   void add_dense(std::uint32_t rank);
