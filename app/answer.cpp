@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/figures.hpp"
+#include "app/memory_report.hpp"
 #include "ops/collectives/collective.hpp"
 
 namespace lockstep {
@@ -107,6 +108,16 @@ std::string gain_lines(const Sensitivity& sensitivity) {
                                                                  gain.gain > 0 ? "less time" : "more time"));
   }
   return text;
+}
+
+std::string memory_text(const Setting& setting) {
+  const auto fullest = fullest_rank(setting);
+  if (!fullest) {
+    return {};
+  }
+  return list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank,
+                               to_string(fullest->memory.total()), to_string(fullest->capacity))) +
+         memory_lines(*fullest);
 }
 
 std::string gpu_names(const Setting& setting) {
@@ -212,7 +223,7 @@ std::string answer(const Setting& setting, const SimulationResult& result, const
   text += use_line(figures);
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
   return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
-         (sensitivity.empty() ? "" : gain_lines(sensitivity));
+         (sensitivity.empty() ? "" : gain_lines(sensitivity)) + memory_text(setting);
 }
 
 }  // namespace lockstep

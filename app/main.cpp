@@ -1,5 +1,5 @@
 /// @file
-/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled.
+/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled, 4 out of memory.
 
 #include <fmt/core.h>
 #include <spdlog/sinks/stdout_color_sinks.h>

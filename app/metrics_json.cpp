@@ -6,6 +6,7 @@
 
 #include "app/answer.hpp"
 #include "app/figures.hpp"
+#include "app/memory_report.hpp"
 
 namespace lockstep {
 namespace {
@@ -132,6 +133,15 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
   for (const LinkUtilisation& link : link_utilisation(setting, result)) {
     json["links"].push_back(
         {{"name", link.name}, {"bytes_per_step", link.bytes_per_step}, {"utilisation", link.utilisation}});
+  }
+  if (const auto fullest = fullest_rank(setting)) {
+    Json& memory = json["memory"];
+    memory = {{"rank", fullest->rank},
+              {"bytes", fullest->memory.total().in_base_units()},
+              {"capacity", fullest->capacity.in_base_units()}};
+    for (std::size_t use = 0; use < kMemoryUses; ++use) {
+      memory["parts"][std::string{name_of(static_cast<MemoryUse>(use))}] = fullest->memory.bytes[use];
+    }
   }
   if (!sensitivity.empty()) {
     json["sensitivity"] = gains(sensitivity);

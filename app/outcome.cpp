@@ -5,6 +5,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "app/memory_report.hpp"
 #include "base/error.hpp"
 #include "sim/stall.hpp"
 
@@ -17,6 +18,8 @@ Outcome outcome_of(const std::function<int()>& action) {
     return {kExitInput, problem.what()};
   } catch (const StallError& problem) {
     return {kExitStalled, problem.what()};
+  } catch (const OutOfMemoryError& problem) {
+    return {kExitOutOfMemory, problem.what()};
   } catch (const std::invalid_argument& problem) {
     return {kExitInput, problem.what()};
   } catch (const std::exception& problem) {

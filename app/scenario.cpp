@@ -13,6 +13,15 @@ void SlowRank::check() const {
   }
 }
 
+void MemorySpec::check() const {
+  if (context < Bytes{0}) {
+    throw FieldError{"context", "'context' is not negative"};
+  }
+  if (fragmentation < 0 || fragmentation >= 1) {
+    throw FieldError{"fragmentation", "'fragmentation' is a share: at least 0, below 1"};
+  }
+}
+
 void ScenarioSpec::check() const {
   if (steps < 1) {
     throw FieldError{"steps", fmt::format("at least one step must be simulated, not {}", steps)};

@@ -87,6 +87,26 @@ constexpr auto names_of(ScenarioNetwork /*unused*/) {
                                                    {ScenarioNetwork::Alone, "alone"}});
 }
 
+/// What a GPU's memory holds besides what the job allocates, and what happens when it is not enough.
+struct MemorySpec {
+  Bytes context{1024.0 * 1024 * 1024};
+  double fragmentation = 0.05;
+  bool check_capacity = true;
+
+  template <class Visitor>
+  static void describe(Visitor& key, MemorySpec& memory) {
+    key.optional(
+        "context", memory.context, Bytes{1024.0 * 1024 * 1024},
+        "CUDA context, libraries and NCCL's buffers (a guess: 0.5 GiB of context on an A100, the rest "
+        "for communicators)");
+    key.optional("fragmentation", memory.fragmentation, 0.05,
+                 "of what is allocated, lost to the caching allocator (a guess)");
+    key.optional("check_capacity", memory.check_capacity, true,
+                 "stop with exit code 4 when a rank needs more than its GPU has; false: go on");
+  }
+  void check() const;
+};
+
 struct ScenarioSpec {
   std::string name;
   Named<ClusterSpec> cluster;
@@ -95,6 +115,7 @@ struct ScenarioSpec {
   WorkloadSpec workload;
   ParallelismSpec parallelism;
   CollectiveSettings collectives;
+  MemorySpec memory;
   int steps = 3;
   VariationSpec vary;
   bool interference = false;
@@ -113,6 +134,7 @@ struct ScenarioSpec {
     key.required("workload", scenario.workload, "what is trained");
     key.optional("parallelism", scenario.parallelism, ParallelismSpec{}, "how it is spread over the GPUs");
     key.optional("collectives", scenario.collectives, CollectiveSettings{}, "how ranks communicate");
+    key.optional("memory", scenario.memory, MemorySpec{}, "device memory besides what the job allocates");
     key.optional("steps", scenario.steps, 3, "training steps to simulate");
     key.optional("vary", scenario.vary, VariationSpec{}, "jitter, stragglers, degraded links");
     key.optional("interference", scenario.interference, false,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/memory.hpp"
 #include "ops/program.hpp"
 #include "topology/fabric.hpp"
 
@@ -32,6 +33,9 @@ struct Job {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ProcessGroup> groups;
   std::vector<RankAssignment> ranks;
+  /// By program: device memory of a rank when it holds most, without context and fragmentation; empty where
+  /// it is not modelled.
+  std::vector<MemoryBreakdown> memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1
 };
 

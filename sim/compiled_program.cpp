@@ -102,19 +102,25 @@ std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vec
 
 }  // namespace
 
-CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
-  CompiledProgram compiled;
-  compiled.program = &program;
-  compiled.kernels.reserve(program.kernels.size());
+std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gpu) {
+  std::vector<KernelTiming> kernels;
+  kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
-    compiled.kernels.push_back(
+    kernels.push_back(
         {.seconds = prediction.duration.in_base_units(),
          .band = prediction.band,
          .in_range = prediction.in_range,
          .derived = prediction.provenance == Provenance::Derived,
          .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
   }
+  return kernels;
+}
+
+CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
+  CompiledProgram compiled;
+  compiled.program = &program;
+  compiled.kernels = time_kernels(program, gpu);
   for (const KernelTiming& kernel : compiled.kernels) {
     compiled.kernel_seconds.push_back(kernel.seconds);
   }

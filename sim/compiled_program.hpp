@@ -27,7 +27,10 @@ struct CompiledProgram {
   static constexpr std::uint32_t kUnbounded = ~0U;
 };
 
-/// Asks the kernel models once per distinct kernel.
+/// Asks the kernel models once per distinct kernel. By index into Program::kernels.
+/// @throws std::invalid_argument for a kernel that the GPU cannot run
+std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gpu);
+
 CompiledProgram compile(const Program& program, const GpuSpec& gpu);
 
 }  // namespace lockstep

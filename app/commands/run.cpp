@@ -12,6 +12,7 @@
 
 #include "app/answer.hpp"
 #include "app/interruption.hpp"
+#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "app/progress.hpp"
@@ -124,6 +125,7 @@ int run_command(const RunOptions& options) {
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
   Setting setting = build(document, configs);
+  check_memory(setting);
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
   const ResultFolder results{result_folder(options.folder, path)};

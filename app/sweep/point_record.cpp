@@ -23,7 +23,9 @@ void read_metrics(const Json& metrics, SweepRow& row) {
   row.samples_per_s = figure(metrics, "samples_per_s");
   row.tokens_per_s = figure(metrics, "tokens_per_s");
   row.mfu = figure(metrics, "mfu");
-  row.memory_peak = figure(metrics, "memory_peak_bytes");
+  if (const auto memory = metrics.find("memory"); memory != metrics.end() && memory->is_object()) {
+    row.memory_peak = figure(*memory, "bytes");
+  }
   row.cost = figure(metrics, "cost_per_million_tokens");
   row.cost_is_of_tokens = row.cost.has_value();
   if (!row.cost) {

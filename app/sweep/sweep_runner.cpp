@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/forked_tasks.hpp"
+#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "app/sweep/point_claim.hpp"
@@ -30,6 +31,7 @@ int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::fi
   record.outcome = outcome_of([&] {
     const YamlDocument document = plan.document_of(point);
     const Setting setting = build(document, plan.configs());
+    check_memory(setting);
     record.metrics = metrics_json(setting, predict(setting, nullptr));
     write_whole_file(points_folder(folder) / (point.key + ".yaml"),
                      effective_text<ScenarioSpec>(document, plan.configs()));

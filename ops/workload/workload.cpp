@@ -52,6 +52,9 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .clip_gradients = workload.clip_gradients,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks)};
+  if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
+    throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
+  }
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);
   }

@@ -5,7 +5,8 @@
 namespace lockstep {
 
 void GradientReduction::begin(bool first, bool last) {
-  first_ = first;
+  const bool shares = plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
+  first_ = first || shares;  // what was reduced before is a share of the gradients: little to add to
   reduces_ = last || plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
 }
 

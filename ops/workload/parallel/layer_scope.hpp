@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "ops/memory.hpp"
 #include "ops/workload/parallel/gradient_reduction.hpp"
-#include "ops/workload/parallel/memory_ledger.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/step_writer.hpp"
 #include "ops/workload/transformer_spec.hpp"

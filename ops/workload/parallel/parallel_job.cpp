@@ -55,6 +55,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
                     setup.precision};
     StageWriter writer{step, model, plan, setup, stage};
     writer.write();
+    job.memory.push_back(writer.memory().peak());
     slots.push_back(step.collective_slots());
     job.programs.push_back(std::make_shared<const Program>(step.take_program()));
   }

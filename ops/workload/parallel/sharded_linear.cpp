@@ -42,7 +42,9 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
   scope.step.op("aten::matmul", {kernels::product(gemm, scope.type())});
-  scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
+  if (!shape.shares_weight) {
+    scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
+  }
   if (shape.bias) {
     scope.step.op("aten::sum",
                   {kernels::reduce("sum", {.rows = shape.tokens, .columns = shape.out, .across_rows = true},

@@ -11,7 +11,8 @@ namespace lockstep {
 struct ShardedLinear {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;
-  std::int64_t products = 1;  ///< side by side in one batched kernel: experts
+  std::int64_t products = 1;   ///< side by side in one batched kernel: experts
+  bool shares_weight = false;  ///< with the embedding, which passes the gradient on
 };
 
 /// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first; backward

@@ -62,6 +62,9 @@ void StageWriter::embedding_backward() {
   step_.op("EmbeddingBackward0", {kernels::fill(vocabulary_share() * s.hidden, scope_.storage()),
                                   look_up("compute_grad_weight", vocabulary_share(), s.tokens, s.hidden,
                                           scope_.storage(), Direction::Backward)});
+  if (model_.tied && has_head()) {
+    step_.op("aten::add_", {kernels::add(vocabulary_share() * s.hidden, scope_.storage())});
+  }
   gradients_.accumulate(vocabulary_share() * s.hidden, false);
   if (model_.position_encoding == PositionEncoding::Learned) {
     gradients_.accumulate(model_.positions * s.hidden, false);
@@ -84,7 +87,12 @@ void StageWriter::head_backward(BackwardParts parts) {
                                    {.reads = 1, .writes = 1, .flops = 3}),
               kernels::cast(s.tokens * vocabulary_share(), DataType::FP32, scope_.storage())});
   }
-  column_linear_backward(scope_, {.tokens = s.tokens, .in = s.hidden, .out = vocabulary_share()}, parts);
+  column_linear_backward(scope_,
+                         {.tokens = s.tokens,
+                          .in = s.hidden,
+                          .out = vocabulary_share(),
+                          .shares_weight = model_.tied && has_embedding()},
+                         parts);
   norm_backward(scope_, s.rows, s.hidden, parts);
 }
 

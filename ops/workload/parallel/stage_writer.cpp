@@ -125,7 +125,11 @@ void StageWriter::begin_step() {
   if (setup_.data_loading > Seconds{0}) {
     step_.program().host_work("data loading", setup_.data_loading);
   }
-  const double elements = static_cast<double>(sum(dense_) + sum(expert_));
+  if (plan_.spec.sharding == Sharding::Zero3) {
+    return;  // FSDP drops gradients instead of filling them
+  }
+  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.replicas() : 1.0;
+  const double elements = static_cast<double>(sum(dense_) + sum(expert_)) * share;
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");
   step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});

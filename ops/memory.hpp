@@ -1,8 +1,12 @@
 #pragma once
 
+/// @file
+/// Device memory: what holds it, and how much at most.
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/units.hpp"
 
@@ -15,11 +19,19 @@ enum class MemoryUse : std::uint8_t {
   Optimizer,      ///< master weights and moments
   Activations,    ///< kept for backward
   Workspace,      ///< of the operator that runs: gathered inputs, logits
-  Communication,  ///< buffers of collectives
+  Communication,  ///< buffers of collectives: gradients that are gathered in a bucket
   Context,        ///< the CUDA context and libraries
   Fragmentation,  ///< of the caching allocator
 };
 inline constexpr std::size_t kMemoryUses = static_cast<std::size_t>(MemoryUse::Fragmentation) + 1;
+
+/// `parameters`, `optimizer states`, ...
+[[nodiscard]] constexpr std::string_view name_of(MemoryUse use) {
+  constexpr std::array<std::string_view, kMemoryUses> kNames{
+      "parameters", "gradients",     "optimizer states", "activations",
+      "workspace",  "communication", "CUDA context",     "fragmentation"};
+  return kNames[static_cast<std::size_t>(use)];
+}
 
 /// Bytes of each use.
 struct MemoryBreakdown {

@@ -1,0 +1,176 @@
+/// @file
+/// Plans of transformers against the formulas that were published of them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/config_path.hpp"
+#include "base/yaml_reader.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "ops/workload/parallel/parallel_job.hpp"
+#include "tests/support/program_listing.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Batch {
+  int ranks = 1;
+  std::int64_t batch = 1;
+  int micro_batches = 1;
+  Precision precision = Precision::BF16;
+};
+
+Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan, const Batch& run) {
+  std::vector<VertexId> gpus(static_cast<std::size_t>(run.ranks));
+  std::iota(gpus.begin(), gpus.end(), 0U);
+  TrainingSetup setup;
+  setup.global_batch = run.batch;
+  setup.gradient_accumulation = run.micro_batches;
+  setup.precision = run.precision;
+  setup.host = plain_host();
+  setup.parallelism.transformer = plan;
+  setup.gpus = gpus;
+  Job job = parallel_transformer_job(model, setup);
+  check(job);
+  return job;
+}
+
+TransformerSpec gpt3() {
+  TransformerSpec spec;
+  spec.implementation = Implementation::Megatron;
+  spec.layers = 4;
+  spec.hidden = 12288;
+  spec.heads = 96;
+  spec.vocabulary = 51200;
+  spec.positions = spec.sequence = 2048;
+  return spec;
+}
+
+TransformerSpec shipped(const std::string& name) {
+  return *read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml").transformer;
+}
+
+/// Activations of one layer of one rank: what one layer more adds.
+double activations_of_layer(const TransformerPlanSpec& plan, int ranks) {
+  TransformerSpec more = gpt3(), less = gpt3();
+  more.layers = 5;
+  const auto bytes = [&](const TransformerSpec& model) {
+    return job_of(model, plan, {.ranks = ranks}).memory.front()[MemoryUse::Activations];
+  };
+  return bytes(more) - bytes(less);
+}
+
+/// Korthikanti et al., arXiv 2205.05198, table 2, in bytes, with sbh = 2048 x 1 x 12288 and 5as/h = 80.
+TEST(Activations, AreThoseOfKorthikantisTable) {
+  const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  EXPECT_DOUBLE_EQ(activations_of_layer({}, 1), sbh * (34 + scores));
+  EXPECT_DOUBLE_EQ(activations_of_layer({.tensor = 8}, 8), sbh * (10 + 24.0 / 8 + scores / 8));
+  EXPECT_DOUBLE_EQ(activations_of_layer({.tensor = 8, .sequence_parallel = true}, 8),
+                   sbh * (34 + scores) / 8);
+  EXPECT_DOUBLE_EQ(
+      activations_of_layer({.tensor = 8, .sequence_parallel = true, .recompute = Recompute::Selective}, 8),
+      sbh * 34 / 8);
+  EXPECT_DOUBLE_EQ(activations_of_layer({.recompute = Recompute::Full}, 1), sbh * 2);
+}
+
+/// Rajbhandari et al., arXiv 1910.02054, figure 1: 2 + 2 + 12 bytes a parameter with gradients in 16 bits, of
+/// which each stage divides one part more by the number of ranks.
+TEST(States, AreThoseOfZero) {
+  const auto states = [](Sharding sharding) {
+    const Job job = job_of(gpt3(), {.sharding = sharding, .fp32_gradients = false}, {.ranks = 4, .batch = 4});
+    const MemoryBreakdown& memory = job.memory.front();
+    return memory[MemoryUse::Gradients] + memory[MemoryUse::Optimizer];
+  };
+  const double parameters = states(Sharding::None) / 14;
+  EXPECT_NEAR(parameters, 4 * 12.0 * 12288 * 12288 + 51200.0 * 12288, 0.01 * parameters);
+  EXPECT_DOUBLE_EQ(states(Sharding::Zero1), parameters * (2 + 12.0 / 4));
+  EXPECT_DOUBLE_EQ(states(Sharding::Zero2), parameters * (2 + 12.0) / 4);
+}
+
+double collective_bytes(const Job& job, CollectiveKind kind) {
+  double bytes = 0;
+  const Program& program = *job.programs.front();
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Collective && !instruction.per_rank &&
+          program.collectives[instruction.operand].kind == kind) {
+        bytes += program.collectives[instruction.operand].size.in_base_units();
+      }
+    }
+  }
+  return bytes;
+}
+
+/// ZeRO, section 7.2: parameters are gathered for forward and for backward, gradients reduced once: 1.5 times
+/// the volume of data parallelism, whose all-reduce is a reduce-scatter and an all-gather. One layer's
+/// parameters are gathered once when backward begins with the layer that forward ended with: not here, where
+/// each is dropped.
+TEST(FullSharding, MovesOneAndAHalfTimesTheVolume) {
+  const TransformerPlanSpec full{.sharding = Sharding::Zero3, .fp32_gradients = false};
+  const Job job = job_of(gpt3(), full, {.ranks = 4, .batch = 4});
+  const double gathered = collective_bytes(job, CollectiveKind::AllGather);
+  const double reduced = collective_bytes(job, CollectiveKind::ReduceScatter);
+  const double table = 2.0 * 51200 * 12288;  // the embedding stays from forward to backward
+  EXPECT_NEAR(gathered, 2 * (reduced - table) + table, 0.01 * gathered);
+}
+
+/// What papers call the models.
+TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
+  const auto billions = [](const std::string& name) {
+    const Job job = job_of(shipped(name), {}, {});
+    return job.memory.front()[MemoryUse::Parameters] / 2e9;
+  };
+  EXPECT_NEAR(billions("gpt3_175b"), 175, 0.02 * 175);
+  EXPECT_NEAR(billions("gpt_1t"), 1008, 0.01 * 1008);
+  EXPECT_NEAR(billions("llama2_7b"), 6.74, 0.01 * 6.74);
+  EXPECT_NEAR(billions("llama2_70b"), 69, 0.01 * 69);
+  EXPECT_NEAR(billions("llama3_8b"), 8.03, 0.01 * 8.03);
+  EXPECT_NEAR(billions("llama3_405b"), 405, 0.01 * 405);
+  EXPECT_NEAR(billions("mixtral_8x7b"), 46.7, 0.01 * 46.7);
+  EXPECT_NEAR(billions("deepseek_v3"), 671, 0.01 * 671);
+  EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
+}
+
+/// Arithmetic of all matrix products of all ranks.
+double flops(const Job& job) {
+  double sum = 0;
+  for (const RankAssignment& rank : job.ranks) {
+    const Program& program = *job.programs[rank.program];
+    for (const Program::Thread& thread : program.threads) {
+      for (const Instruction& instruction : thread.instructions) {
+        if (instruction.op != Opcode::Launch || instruction.per_rank) {
+          continue;
+        }
+        if (const auto* gemm = std::get_if<Gemm>(&program.kernels[instruction.operand].work)) {
+          sum += 2.0 * static_cast<double>(gemm->batch) * static_cast<double>(gemm->m) *
+                 static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+/// Narayanan et al., arXiv 2104.04473, equation 3: 96 B s l h^2 (1 + s / 6h + V / 16 l h) with activations
+/// computed again, of which a quarter is that and the head has none: 72 and 6 B s V h without.
+TEST(Arithmetic, IsTheSameInEveryPlan) {
+  const TransformerSpec model = gpt3();
+  const double b = 16, s = 2048, l = 4, h = 12288, v = 51200;
+  const double expected = 72 * b * s * l * h * h * (1 + s / (6 * h)) + 6 * b * s * v * h;
+  const Batch run{.ranks = 16, .batch = 16, .micro_batches = 4};
+  EXPECT_NEAR(flops(job_of(model, {.tensor = 4}, run)) / expected, 1, 1e-12);
+  EXPECT_NEAR(flops(job_of(model, {.tensor = 2, .pipeline = 2, .sequence_parallel = true}, run)) / expected,
+              1, 1e-12);
+  EXPECT_NEAR(
+      flops(job_of(model, {.tensor = 4, .pipeline = 4, .schedule = PipelineSchedule::ZeroBubble}, run)) /
+          expected,
+      1, 1e-12);
+  const double again = 24 * b * s * l * h * h * (1 + s / (6 * h));
+  EXPECT_NEAR(flops(job_of(model, {.tensor = 4, .recompute = Recompute::Full}, run)) / (expected + again), 1,
+              1e-12);
+}
+
+}  // namespace
+}  // namespace lockstep
