@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/figures.hpp"
 #include "app/memory_report.hpp"
 #include "ops/collectives/collective.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kLines = 6;  // of each list: the answer fits one screen
+constexpr double kNothing = 0.0005;  // of a step: rounds to 0.0 %
+constexpr std::size_t kLines = 6;    // of each list: the answer fits one screen
 
 double total_seconds(const SimulationResult& result) {
   return result.step_ends.back();
@@ -78,6 +80,32 @@ std::string link_lines(const Setting& setting, const SimulationResult& result) {
   for (std::size_t i = 0; i < std::min<std::size_t>(4, links.size()); ++i) {
     text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n", shortened(links[i].name, 39),
                         to_string(Bytes{links[i].bytes_per_step}) + "/step", 100 * links[i].utilisation);
+  }
+  return text;
+}
+
+/// MFU, and the cost where a price is given.
+std::string use_line(const Figures& figures) {
+  std::string text;
+  if (figures.mfu) {
+    text += fmt::format("MFU          {:.1f} %  of the peak for the types of its matrix products\n",
+                        100 * *figures.mfu);
+  }
+  if (figures.cost_per_million) {
+    text += fmt::format("cost         {:.4g} for a million {}\n", *figures.cost_per_million,
+                        figures.tokens_per_s ? "tokens" : "samples");
+  }
+  return text;
+}
+
+std::string gain_lines(const Sensitivity& sensitivity) {
+  std::string text = list_head("what 10 % more would buy");
+  for (const ResourceGain& gain : sensitivity) {
+    text +=
+        fmt::format("  {:<40}{:>12}  {}\n", gain.resource, to_string(Seconds{gain.step_time}),
+                    std::abs(gain.gain) < kNothing ? "no difference"
+                                                   : fmt::format("{:.1f} % {}", 100 * std::abs(gain.gain),
+                                                                 gain.gain > 0 ? "less time" : "more time"));
   }
   return text;
 }
@@ -190,7 +218,7 @@ std::string plural(std::size_t count, const std::string& what) {
 }
 
 /// What was run, and how long it takes.
-std::string headline(const Setting& setting, const SimulationResult& result) {
+std::string headline(const Setting& setting, const SimulationResult& result, const Figures& figures) {
   const Seconds step = result.mean_step();
   const std::string ranks = plural(setting.job.ranks.size(), "rank") + " on " + gpu_names(setting);
   if (const auto& trace = setting.scenario.trace) {
@@ -200,16 +228,18 @@ std::string headline(const Setting& setting, const SimulationResult& result) {
   const auto batch = setting.scenario.workload->global_batch;
   return fmt::format("  {}, {} steps of {} samples\n\n", ranks, setting.job.steps, batch) +
          fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n", step,
-                     100 * step_band(setting, result), static_cast<double>(batch) / step.in_base_units());
+                     100 * step_band(setting, result), *figures.samples_per_s);
 }
 
 }  // namespace
 
-std::string answer(const Setting& setting, const SimulationResult& result) {
-  std::string text = setting.scenario.name + "\n" + headline(setting, result);
+std::string answer(const Setting& setting, const SimulationResult& result, const Sensitivity& sensitivity) {
+  const Figures figures = figures_of(setting, result);
+  std::string text = setting.scenario.name + "\n" + headline(setting, result, figures);
+  text += use_line(figures);
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
   return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
-         memory_text(setting);
+         (sensitivity.empty() ? "" : gain_lines(sensitivity)) + memory_text(setting);
 }
 
 }  // namespace lockstep

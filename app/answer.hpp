@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/prediction.hpp"
+#include "app/sensitivity.hpp"
 
 namespace lockstep {
 
@@ -35,6 +36,8 @@ struct LinkUtilisation {
 
 /// The one-screen answer: step time, bottleneck, where the time went, critical path, busiest links. The same
 /// bytes for the same scenario.
-[[nodiscard]] std::string answer(const Setting& setting, const SimulationResult& result);
+/// @param sensitivity empty where it was not asked for: what 10 % more of each resource would buy
+[[nodiscard]] std::string answer(const Setting& setting, const SimulationResult& result,
+                                 const Sensitivity& sensitivity = {});
 
 }  // namespace lockstep

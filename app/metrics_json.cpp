@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/answer.hpp"
+#include "app/figures.hpp"
 #include "app/memory_report.hpp"
 
 namespace lockstep {
@@ -67,6 +68,31 @@ double exposed_communication(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
+void add_figures(Json& json, const Setting& setting, const SimulationResult& result) {
+  const Figures figures = figures_of(setting, result);
+  if (figures.samples_per_s) {
+    json["samples_per_s"] = *figures.samples_per_s;
+  }
+  if (figures.tokens_per_s) {
+    json["tokens_per_s"] = *figures.tokens_per_s;
+  }
+  if (figures.mfu) {
+    json["mfu"] = *figures.mfu;
+  }
+  if (figures.cost_per_million) {
+    json[figures.tokens_per_s ? "cost_per_million_tokens" : "cost_per_million_samples"] =
+        *figures.cost_per_million;
+  }
+}
+
+Json gains(const Sensitivity& sensitivity) {
+  Json rows = Json::array();
+  for (const ResourceGain& gain : sensitivity) {
+    rows.push_back({{"resource", gain.resource}, {"step_time_s", gain.step_time}, {"gain", gain.gain}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 double gpu_busy_per_step(const SimulationResult& result, int steps) {
@@ -77,7 +103,8 @@ double gpu_busy_per_step(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
-std::string metrics_json(const Setting& setting, const SimulationResult& result) {
+std::string metrics_json(const Setting& setting, const SimulationResult& result,
+                         const Sensitivity& sensitivity) {
   Json json;
   json["name"] = setting.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
@@ -88,9 +115,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
   json["steps"] = setting.job.steps;
   json["step_times_s"] = steps_of(result);
   json["ranks"] = setting.job.ranks.size();
-  if (const auto& workload = setting.scenario.workload) {
-    json["samples_per_s"] = static_cast<double>(workload->global_batch) / result.mean_step().in_base_units();
-  }
+  add_figures(json, setting, result);
   json["operations"] = result.operations;
   json["launches"] = result.launches;
   json["simulated_ranks"] = result.simulated_ranks;
@@ -122,6 +147,9 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result)
     for (std::size_t use = 0; use < kMemoryUses; ++use) {
       memory["parts"][std::string{name_of(static_cast<MemoryUse>(use))}] = fullest->memory.bytes[use];
     }
+  }
+  if (!sensitivity.empty()) {
+    json["sensitivity"] = gains(sensitivity);
   }
   json["metered_ranks"] = ranks_of(setting, result);
   return json.dump(2) + "\n";

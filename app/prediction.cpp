@@ -193,6 +193,10 @@ void check_kernels(const Job& job, const Gpus& gpus) {
 
 Setting build(const YamlDocument& document, const ConfigPath& configs) {
   auto scenario = read_document<ScenarioSpec>(document, configs);
+  if (scenario.matrix.kind != YamlNode::Kind::Null) {
+    throw InputError{location_of(document, "matrix"),
+                     "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};
+  }
   Fabric fabric = at_key(document, "cluster", [&] { return build_cluster(*scenario.cluster); });
   if (!scenario.vary.links.empty()) {
     fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
@@ -221,9 +225,15 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     return 0;
   });
   gpus.of_rank.resize(job.ranks.size());
-  return {
-      std::move(scenario), std::move(fabric),  std::move(gpus.models), std::move(gpus.of_rank),
-      std::move(host),     std::move(profile), std::move(job),         location_of(document, "collectives")};
+  return {std::move(scenario),
+          std::move(fabric),
+          std::move(gpus.models),
+          std::move(gpus.of_rank),
+          std::move(host),
+          std::move(profile),
+          std::move(job),
+          location_of(document, "collectives"),
+          1.0};
 }
 
 namespace {
@@ -300,10 +310,10 @@ SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeli
     }
   };
   input.gpu_factor.assign(setting.job.ranks.size(), 1.0);
-  input.host_factor.assign(setting.job.ranks.size(), 1.0);
+  input.host_factor.assign(setting.job.ranks.size(), setting.host_scale);
   for (const SlowRank& slow : setting.scenario.vary.slow_ranks) {
     input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
-    input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host;
+    input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host * setting.host_scale;
   }
   SimulationOptions options = options_of(setting.scenario);
   options.engine = engine.value_or(options.engine);

@@ -28,6 +28,7 @@ struct Setting {
   CollectiveProfile profile;
   Job job;
   SourceLocation collectives_at;  ///< what cannot be planned is told there
+  double host_scale = 1;          ///< on all host times, beside what the scenario varies
 };
 
 /// @throws InputError at the place in the scenario that does not fit

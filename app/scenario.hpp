@@ -12,6 +12,7 @@
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
+#include "base/yaml_node.hpp"
 #include "ops/collectives/collective_profile.hpp"
 #include "ops/collectives/comm_choice.hpp"
 #include "ops/host_overhead.hpp"
@@ -135,6 +136,8 @@ struct ScenarioSpec {
   ScenarioEngine engine = ScenarioEngine::RunAhead;
   ScenarioNetwork network = ScenarioNetwork::Shared;
   ScenarioFold fold = ScenarioFold::Auto;
+  std::optional<double> price_per_gpu_hour;
+  YamlNode matrix;  ///< points of a sweep (app/sweep/matrix.hpp); nothing for a single run
 
   template <class Visitor>
   static void describe(Visitor& key, ScenarioSpec& scenario) {
@@ -158,6 +161,12 @@ struct ScenarioSpec {
                  "how transfers share links: max-min per collective, a flow per edge, or not at all");
     key.optional("fold", scenario.fold, ScenarioFold::Auto,
                  "auto: ranks that do the same at the same time are simulated once; results agree");
+    key.optional("price_per_gpu_hour", scenario.price_per_gpu_hour, std::nullopt,
+                 "in any currency, e.g. 2.5: gives the cost of a million tokens or samples");
+    key.optional(
+        "matrix", scenario.matrix, YamlNode{},
+        "for lockstep sweep: lists of values by key, e.g. { workload.global_batch: [64, 128] }, with "
+        "include and exclude as GitHub Actions has them");
   }
   void check() const;
 };

@@ -73,14 +73,23 @@ class Completion {
   Reading reading_;
 };
 
+YamlNode completed(const ParameterType& type, const YamlDocument& document, const ConfigPath& configs) {
+  Completion completion{configs};
+  YamlNode whole = completion.of(type, document.root());
+  completion.finish();
+  return whole;
+}
+
 }  // namespace
+
+std::string effective_values(const ParameterType& type, const YamlDocument& document,
+                             const ConfigPath& configs) {
+  return flow_text(completed(type, document, configs));
+}
 
 std::string effective_text(const ParameterType& type, const YamlDocument& document,
                            const ConfigPath& configs) {
-  Completion completion{configs};
-  const YamlNode whole = completion.of(type, document.root());
-  completion.finish();
-  return block_text(whole, [&](const YamlNode& node) {
+  return block_text(completed(type, document, configs), [&](const YamlNode& node) {
     const std::string file = configs.shown(node.at.file);
     return node.at.line > 0 ? file + ":" + std::to_string(node.at.line) : file;
   });

@@ -16,6 +16,10 @@ namespace lockstep {
 std::string effective_text(const ParameterType& type, const YamlDocument& document,
                            const ConfigPath& configs);
 
+/// The same without the origins: equal for two documents that mean the same, wherever it was written.
+std::string effective_values(const ParameterType& type, const YamlDocument& document,
+                             const ConfigPath& configs);
+
 template <Described Spec>
 std::string effective_text(const YamlDocument& document, const ConfigPath& configs = ConfigPath::standard()) {
   return effective_text(type_of<Spec>(), document, configs);

@@ -134,6 +134,8 @@ class SchemaWriter {
         return json::object({{"type", json::text("array")}, {"items", schema(type.element.front())}});
       case Kind::Table:
         return table(type);
+      case Kind::Anything:
+        return "true";
       case Kind::Text:
       case Kind::Mapping:
         break;

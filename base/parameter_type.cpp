@@ -41,6 +41,8 @@ std::string without_nothing(const ParameterType& type) {
     case Kind::Table:
       return (type.choices.empty() ? "a mapping of names" : "a mapping of (" + joined(type.choices) + ")") +
              ", each: " + in_words(type.element.front());
+    case Kind::Anything:
+      return "any YAML";
   }
   throw std::logic_error{"a kind of parameter without words"};
 }

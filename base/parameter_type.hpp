@@ -17,7 +17,7 @@ struct Parameter;
 /// What a field may hold, as a value: what `explain`, the JSON Schema and the effective configuration are
 /// made of.
 struct ParameterType {
-  enum class Kind { Text, Truth, Integer, Number, Quantity, Choice, Mapping, List, Table };
+  enum class Kind { Text, Truth, Integer, Number, Quantity, Choice, Mapping, List, Table, Anything };
 
   Kind kind = Kind::Text;
   bool may_be_nothing = false;         ///< std::optional: `~` is allowed
@@ -76,6 +76,8 @@ ParameterType type_of() {
     if constexpr (HasLongForm<T>) {
       type.long_form = &T::long_form;
     }
+  } else if constexpr (std::is_same_v<T, YamlNode>) {
+    type.kind = Kind::Anything;
   } else if constexpr (is_named<T>) {
     type = type_of<decltype(T::value)>();
     type.has_shorthand = type.long_form != nullptr;  // a plain shorthand would be taken for a name

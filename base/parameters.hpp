@@ -28,7 +28,8 @@
 ///
 /// Field types: std::string, bool, int, std::int64_t, std::uint64_t, double, the quantities of
 /// base/units.hpp, enums (below), Specs, std::vector<T>, std::map<K, T> with K a std::string or an enum (any
-/// comparator), std::optional<T> (`~` is std::nullopt), Named<T> (base/named.hpp).
+/// comparator), std::optional<T> (`~` is std::nullopt), Named<T> (base/named.hpp), YamlNode (any YAML, kept
+/// as it is written).
 
 #include <array>
 #include <concepts>

@@ -147,17 +147,50 @@ YamlDocument YamlDocument::from_text(const std::string& text, const std::string&
   return loader.document(file_name, std::move(root));
 }
 
-void YamlDocument::set(const std::string& key_path, const std::string& value) {
-  const SourceLocation origin{"--set " + key_path};
+YamlNode& YamlDocument::place_of(const std::string& key_path, const SourceLocation& origin) {
   YamlNode* place = &root_;
   for (const std::string& part : split(key_path)) {
     if (part.empty()) {
-      throw InputError{origin, "a key is missing; expected --set KEY.KEY=VALUE"};
+      const std::string expected =
+          origin.line > 0 ? "KEY.KEY, not '" + key_path + "'" : "--set KEY.KEY=VALUE";
+      throw InputError{origin, "a key is missing; expected " + expected};
     }
     place = step_into(*place, part, origin);
   }
-  *place = parse_yaml(value, origin.file, problems_);
-  relocate(*place, origin);
+  return *place;
+}
+
+void YamlDocument::set(const std::string& key_path, const std::string& value) {
+  const SourceLocation origin{"--set " + key_path};
+  YamlNode& place = place_of(key_path, origin);
+  place = parse_yaml(value, origin.file, problems_);
+  relocate(place, origin);
+}
+
+YamlNode YamlDocument::value_of_set(const std::string& key_path, const std::string& value) {
+  const SourceLocation origin{"--set " + key_path};
+  std::vector<Problem> problems;
+  YamlNode node = parse_yaml(value, origin.file, problems);
+  if (!problems.empty()) {
+    throw InputError{std::move(problems)};
+  }
+  relocate(node, origin);
+  return node;
+}
+
+void YamlDocument::set(const std::string& key_path, YamlNode value) {
+  YamlNode& place = place_of(key_path, value.at);
+  place = std::move(value);
+}
+
+std::optional<YamlEntry> YamlDocument::take(const std::string& key) {
+  YamlEntry* found = root_.find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  YamlEntry entry = std::move(*found);
+  root_.entries.erase(root_.entries.begin() + (found - root_.entries.data()));
+  return entry;
 }
 
 std::string YamlDocument::inclusion_of(const std::string& file) const {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,16 @@ class YamlDocument {
   /// @throws InputError when the path is malformed or leads past the end of a list, or @p value is not YAML
   void set(const std::string& key_path, const std::string& value);
 
+  /// The same with a value that was read elsewhere: its place is the origin.
+  /// @throws InputError when the path is malformed or leads past the end of a list
+  void set(const std::string& key_path, YamlNode value);
+
+  /// The value that `--set KEY=VALUE` gives, with that as its origin. @throws InputError for no YAML
+  static YamlNode value_of_set(const std::string& key_path, const std::string& value);
+
+  /// Takes a top-level key out of the document. @return its entry, std::nullopt where it has none
+  std::optional<YamlEntry> take(const std::string& key);
+
   [[nodiscard]] const YamlNode& root() const { return root_; }
   [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
 
@@ -46,6 +57,7 @@ class YamlDocument {
  private:
   YamlDocument() = default;
   friend class YamlLoader;
+  YamlNode& place_of(const std::string& key_path, const SourceLocation& origin);
 
   std::string file_;
   YamlNode root_;

@@ -168,6 +168,8 @@ void read_value(const YamlNode& node, const std::string& key, T& value, Reading&
   using namespace reader_detail;
   if constexpr (Described<T>) {
     read_spec(node, key, value, reading);
+  } else if constexpr (std::is_same_v<T, YamlNode>) {
+    value = node;
   } else if constexpr (is_named<T>) {
     if (read_long_form(node, key, value.value, reading)) {
       value.name.clear();

@@ -39,6 +39,8 @@ YamlNode yaml_of(const T& value) {
     T copy = value;  // describe() takes what it visits by reference, to read into it
     T::describe(writer, copy);
     return std::move(writer.mapping);
+  } else if constexpr (std::is_same_v<T, YamlNode>) {
+    return value;
   } else if constexpr (is_named<T>) {
     return yaml_of(value.value);
   } else if constexpr (is_optional<T>) {

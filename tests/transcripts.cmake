@@ -25,3 +25,10 @@ endforeach()
 add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_run.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
 set_tests_properties(inputs.interrupted_run PROPERTIES LABELS inputs)
+
+# What a sweep survives. The case `mpi` needs mpirun and is skipped, with a line that says so, where there is none.
+foreach(case failures killed interrupted changed shards mpi)
+  add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py
+           $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie ${case})
+  set_tests_properties(sweep.${case} PROPERTIES LABELS inputs SKIP_RETURN_CODE 77)
+endforeach()

@@ -18,9 +18,19 @@ def table():
     for answer in sorted(ROOT.glob("scenarios/*/expected.txt")):
         folder = answer.parent
         question = (folder / "README.md").read_text().split("\n", 1)[0].removeprefix("# ")
-        step = re.search(r"^(?:step|run) time +(\S+ \S+)", answer.read_text(), re.MULTILINE).group(1)
+        step = step_time(answer.read_text())
         rows.append(f"| [{folder.name}](scenarios/{folder.name}/README.md) | {question} | {step} |")
     return "\n".join(rows)
+
+
+def step_time(text):
+    """Of an answer to `lockstep run`; of the best point in one to `lockstep sweep`."""
+    of_run = re.search(r"^(?:step|run) time +(\S+ \S+)", text, re.MULTILINE)
+    if of_run:
+        return of_run.group(1)
+    points = re.search(r"^  (\d+) points", text, re.MULTILINE).group(1)
+    best = re.search(r"^ \* .*?  (\d\S* (?:s|ms|us))  ", text, re.MULTILINE).group(1)
+    return f"{best}, best of {points}"
 
 
 def answer(scenario):

@@ -2,8 +2,9 @@
 """Runs one command of the simulator and compares what it says, byte for byte, with a file.
 
     run_transcript.py --lockstep build/lockstep golden scenarios/NAME [--update]
-        `lockstep run scenarios/NAME/scenario.yaml` against scenarios/NAME/expected.txt: standard output. What changes
-        from run to run (wall time, the output folder) goes to standard error, which is not compared.
+        `lockstep run scenarios/NAME/scenario.yaml` (`lockstep sweep` where the scenario has a `matrix:`) against
+        scenarios/NAME/expected.txt: standard output. What changes from run to run (wall time, the output folder)
+        goes to standard error, which is not compared.
 
     run_transcript.py --lockstep build/lockstep input tests/inputs/NAME.expected [--update]
         a command that has to fail. The file is a transcript:
@@ -27,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(lockstep: Path, words: list, folder: Path, output: Path):
-    """Exit code, standard output and standard error of `lockstep WORDS`; `run` is told to write into output."""
-    arguments = [*words, "-o", output] if words[0] == "run" else words
+    """Exit code, standard output and standard error of `lockstep WORDS`; `run` and `sweep` write into output."""
+    arguments = [*words, "-o", output] if words[0] in ("run", "sweep") else words
     done = subprocess.run([lockstep.resolve(), *arguments], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
@@ -37,7 +38,9 @@ def run(lockstep: Path, words: list, folder: Path, output: Path):
 def golden(lockstep: Path, scenario: Path, output: Path):
     """(file, what it should contain now, a problem besides or None)."""
     scenario = scenario.resolve().relative_to(ROOT)
-    code, said, complained = run(lockstep, ["run", str(scenario / "scenario.yaml")], ROOT, output)
+    file = scenario / "scenario.yaml"
+    command = "sweep" if "\nmatrix:" in (ROOT / file).read_text() else "run"
+    code, said, complained = run(lockstep, [command, str(file)], ROOT, output)
     problem = None if code == 0 else f"exit code {code}:\n{complained}"
     return ROOT / scenario / "expected.txt", said, problem
 

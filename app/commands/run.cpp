@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -18,6 +16,10 @@
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "app/rank_list.hpp"
+#include "app/progress.hpp"
+#include "app/result_folder.hpp"
+#include "app/sensitivity.hpp"
+#include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "ops/workload/dlrm.hpp"
@@ -25,36 +27,6 @@
 
 namespace lockstep {
 namespace {
-
-/// Messages about progress go to stderr, when a person is looking.
-class Progress {
- public:
-  explicit Progress(bool quiet) : shown_{!quiet && isatty(STDERR_FILENO) == 1} {}
-
-  void say(const std::string& what) const {
-    if (shown_) {
-      fmt::print(stderr, "\r\x1b[K{} ...", what);
-      std::fflush(stderr);
-    }
-  }
-  void done() const {
-    if (shown_) {
-      fmt::print(stderr, "\r\x1b[K");
-    }
-  }
-
- private:
-  bool shown_;
-};
-
-std::filesystem::path folder_of(const RunOptions& options, const std::filesystem::path& scenario) {
-  if (!options.folder.empty()) {
-    return options.folder;
-  }
-  const auto name =
-      scenario.filename() == "scenario.yaml" ? scenario.parent_path().filename() : scenario.stem();
-  return std::filesystem::path{"lockstep-out"} / name;
-}
 
 /// The folder of the results: made at once, and gone again if it is still empty when the run has failed.
 class ResultFolder {
@@ -81,8 +53,8 @@ class ResultFolder {
 
 YamlDocument document_of(const RunOptions& options, const std::filesystem::path& path) {
   YamlDocument document = YamlDocument::from_file(path);
-  for (const auto& [key, value] : options.overrides) {
-    document.set(key, value);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
   }
   return document;
 }
@@ -135,17 +107,52 @@ void write_embedding_plan(const Setting& setting, const std::filesystem::path& f
                                    fmt::format("{}: {}", scenario.name, who)));
 }
 
-std::vector<std::pair<std::string, std::string>> split(const std::vector<std::string>& assignments) {
-  std::vector<std::pair<std::string, std::string>> overrides;
-  for (const std::string& assignment : assignments) {
-    const auto equals = assignment.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw std::invalid_argument{
-          fmt::format("--set {}: expected KEY=VALUE, e.g. --set steps=5", assignment)};
-    }
-    overrides.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Setting& setting,
+                                                const Progress& progress) {
+  if (!options.sensitivity) {
+    return {};
   }
-  return overrides;
+  progress.say("simulating with more of each resource");
+  return improved_steps(setting, usual_jobs({}, process_environment()));
+}
+
+/// @param simulated ranks that are shown where none are asked for
+ChromeTraceOptions trace_options(const RunOptions& options, const Setting& setting,
+                                 const std::filesystem::path& folder,
+                                 const std::vector<std::uint32_t>& simulated) {
+  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, setting);
+  ChromeTraceOptions trace;
+  trace.path = folder / "timeline.json.gz";
+  trace.file_per_rank = options.timeline_per_rank;
+  for (const NoiseSpec& noise : setting.scenario.vary.noise) {
+    trace.noise.push_back(noise.name);
+  }
+  trace.ranks = asked_for.empty() ? simulated : asked_for;
+  trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
+  return trace;
+}
+
+void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
+  fmt::print("{}", options.json == "-" ? metrics : text);
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, metrics);
+  }
+}
+
+void say_where_results_are(const Setting& setting, const SimulationResult& result,
+                           const std::filesystem::path& folder,
+                           const std::optional<ChromeTraceWriter>& timeline) {
+  const bool folded = result.simulated_ranks < setting.job.ranks.size();
+  fmt::print(stderr, "\nsimulated {:.3g} million operations{} in {:.3f} s\nresults in {}\n",
+             1e-6 * static_cast<double>(result.operations),
+             folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
+                                  setting.job.ranks.size(), result.simulated_ranks)
+                    : "",
+             result.wall_seconds, folder.string());
+  if (timeline && !timeline->paths().empty()) {
+    fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
+               timeline->paths().front().string());
+  }
 }
 
 }  // namespace
@@ -160,26 +167,21 @@ int run_command(const RunOptions& options) {
   const ConfigPath configs = standard.beside(path.parent_path());
   const YamlDocument document = document_of(options, path);
   progress.say("building " + path.string());
-  const Setting setting = build(document, configs);
+  Setting setting = build(document, configs);
   check_memory(setting);
-  const ResultFolder results{folder_of(options, path)};
+  // Before there are threads, and a clock of SimGrid's.
+  const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
+  const ResultFolder results{result_folder(options.folder, path)};
   const auto& folder = results.path();
   const Interruption interruption{[&folder] { remove_unfinished(folder); }};
-  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, setting);
   std::optional<ChromeTraceWriter> timeline;
+  (void)asked_timeline_ranks(options, setting);  // what cannot be is told before anything is simulated
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
     if (options.no_timeline) {
       return TimelineRequest{};
     }
-    ChromeTraceOptions trace;
-    trace.path = folder / "timeline.json.gz";
-    trace.file_per_rank = options.timeline_per_rank;
-    for (const NoiseSpec& noise : setting.scenario.vary.noise) {
-      trace.noise.push_back(noise.name);
-    }
-    trace.ranks = asked_for.empty() ? simulated : asked_for;
-    trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
+    const ChromeTraceOptions trace = trace_options(options, setting, folder, simulated);
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
     return TimelineRequest{&*timeline, trace.ranks};
   };
@@ -187,7 +189,8 @@ int run_command(const RunOptions& options) {
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);
   progress.say("writing results");
-  const std::string metrics = metrics_json(setting, result);
+  const Sensitivity gains = gains_over(result.mean_step(), improved);
+  const std::string metrics = metrics_json(setting, result, gains);
   write_whole_file(folder / "effective.yaml",
                    effective_text<ScenarioSpec>(portable(document, configs), configs));
   write_whole_file(folder / "metrics.json", metrics);
@@ -196,27 +199,9 @@ int run_command(const RunOptions& options) {
     timeline->finish();
   }
   progress.done();
-  if (options.json == "-") {
-    fmt::print("{}", metrics);
-  } else {
-    fmt::print("{}", answer(setting, result));
-  }
-  if (!options.json.empty() && options.json != "-") {
-    write_whole_file(options.json, metrics);
-  }
+  print(options, metrics, answer(setting, result, gains));
   if (!options.quiet) {
-    const bool folded = result.simulated_ranks < setting.job.ranks.size();
-    fmt::print(stderr, "\nsimulated {:.3g} million operations{} in {:.3f} s\nresults in {}\n",
-               1e-6 * static_cast<double>(result.operations),
-               folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
-                                    setting.job.ranks.size(), result.simulated_ranks)
-                      : "",
-               result.wall_seconds, folder.string());
-    for (const auto& file : timeline ? timeline->paths() : std::vector<std::filesystem::path>{}) {
-      fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
-                 file.string());
-      break;
-    }
+    say_where_results_are(setting, result, folder, timeline);
   }
   return 0;
 }
@@ -229,7 +214,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep run dlrm_mlperf_a100\n"
       "  lockstep run my/scenario.yaml -o results --set workload.global_batch=4096\n"
-      "  lockstep run gpt2_8xa100 --no-timeline --json -");
+      "  lockstep run gpt2_8xa100 --no-timeline --json -\n"
+      "  lockstep run gpt2_8xa100 --sensitivity                  what 10 % more of each resource would buy");
   command
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
@@ -244,11 +230,13 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
+  command->add_flag("--sensitivity", options->sensitivity,
+                    "also tell what 10 % more of each resource would buy");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("-v,--verbose", options->verbose, "say what was chosen and assumed");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
-      options->overrides = split(*assignments);
+      options->overrides = overrides_of(*assignments);
       return run_command(*options);
     };
   });

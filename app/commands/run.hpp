@@ -2,8 +2,9 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "app/overrides.hpp"
 
 namespace CLI {
 class App;
@@ -12,14 +13,15 @@ class App;
 namespace lockstep {
 
 struct RunOptions {
-  std::string scenario;                                        ///< name of a shipped one, file or folder
-  std::string folder;                                          ///< where results go; empty: lockstep-out/NAME
-  std::vector<std::pair<std::string, std::string>> overrides;  ///< key path, value
-  std::string json;            ///< `-`: metrics to stdout instead of the answer
+  std::string scenario;  ///< name of a shipped one, file or folder
+  std::string folder;    ///< where results go; empty: lockstep-out/NAME
+  std::vector<Override> overrides;
+  std::string json;  ///< `-`: metrics to stdout instead of the answer
   std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
   bool no_timeline = false;
   bool timeline_per_rank = false;
   bool hta_names = false;
+  bool sensitivity = false;
   bool quiet = false;
   bool verbose = false;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -216,6 +217,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   if (parts.inputs) {
     if (scope.plan.spec.recompute == Recompute::Selective &&
         scope.model.attention == AttentionKernels::Unfused) {
+      const ModuleRange range{scope.step, kRecomputeRange};
       attention_core_forward(scope);
     }
     if (scope.model.attention == AttentionKernels::Flash) {

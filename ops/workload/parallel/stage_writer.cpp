@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -237,7 +238,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const bool again = parts.inputs && plan_.spec.recompute == Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, has_experts(layer), Recompute::None) : Bytes{0};
   if (again) {
-    const ModuleRange range{step_, "recompute"};
+    const ModuleRange range{step_, kRecomputeRange};
     layer_forward(layer);
   }
   memory_.allocate(MemoryUse::Workspace, extra);

@@ -135,6 +135,16 @@ TEST(YamlDocument, SetReplacesAndMakesValues) {
   EXPECT_EQ(to_string(document.root().find("w")->value.find("batch")->value.at), "--set w.batch");
 }
 
+TEST(YamlDocument, SetTakesAValueReadElsewhereWithItsPlace) {
+  YamlDocument document = YamlDocument::from_text("w: {batch: 1}\nmatrix: {w.batch: [2, 4]}\n", "a.yaml");
+  const std::optional<YamlEntry> matrix = document.take("matrix");
+  ASSERT_TRUE(matrix.has_value());
+  EXPECT_FALSE(document.take("matrix").has_value());
+  document.set("w.batch", matrix->value.find("w.batch")->value.items[1]);
+  EXPECT_EQ(flat(document.root()), "{w: {batch: 4}}");
+  EXPECT_EQ(to_string(document.root().find("w")->value.find("batch")->value.at), "a.yaml:2:23");
+}
+
 TEST(YamlDocument, SetRefusesWhatLeadsNowhere) {
   YamlDocument document = YamlDocument::from_text("list: [1, 2]\n", "a.yaml");
   EXPECT_EQ(complaint_of([&] { document.set("list.2", "x"); }),

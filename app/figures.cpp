@@ -1,0 +1,45 @@
+#include "app/figures.hpp"
+
+#include "ops/model_flops.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+constexpr double kMillion = 1e6;
+
+std::optional<double> tokens_of_sample(const WorkloadSpec& workload) {
+  if (workload.sequence) {
+    return static_cast<double>(*workload.sequence);
+  }
+  if (workload.model->transformer) {
+    return static_cast<double>(workload.model->transformer->sequence);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Figures figures_of(const Setting& setting, const SimulationResult& result) {
+  const double step = result.mean_step().in_base_units();
+  Figures figures;
+  if (!setting.scenario.workload) {
+    return figures;
+  }
+  const WorkloadSpec& workload = *setting.scenario.workload;
+  figures.samples_per_s = static_cast<double>(workload.global_batch) / step;
+  if (const auto tokens = tokens_of_sample(workload)) {
+    figures.tokens_per_s = *figures.samples_per_s * *tokens;
+  }
+  const Seconds at_peak = time_at_peak(setting.job, setting.gpu_models, setting.gpu_model_of_rank);
+  if (at_peak > Seconds{0}) {
+    figures.mfu = at_peak.in_base_units() / step;
+  }
+  if (const auto price = setting.scenario.price_per_gpu_hour) {
+    const double per_second = *price * static_cast<double>(setting.job.ranks.size()) / kSecondsPerHour;
+    figures.cost_per_million = kMillion * per_second / figures.tokens_per_s.value_or(*figures.samples_per_s);
+  }
+  return figures;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/yaml_document.hpp"
+
+namespace lockstep {
+
+/// What `--set KEY=VALUE` says.
+struct Override {
+  std::string key_path;
+  std::string value;  ///< YAML
+};
+
+/// @throws std::invalid_argument for an assignment without key or `=`
+[[nodiscard]] std::vector<Override> overrides_of(const std::vector<std::string>& assignments);
+
+/// `1,2,4` as its three values, split at the commas outside of brackets, braces and quotes: `[1, 2]` is one.
+/// @throws std::invalid_argument for a value that is empty or left open
+[[nodiscard]] std::vector<std::string> values_of(const Override& given);
+
+}  // namespace lockstep

@@ -1,0 +1,139 @@
+#include "app/sweep/sweep_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/scenario.hpp"
+#include "app/version.hpp"
+#include "base/effective.hpp"
+#include "base/file.hpp"
+#include "base/text_hash.hpp"
+#include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kMatrix = "matrix";
+
+/// What results depend on beside the effective configuration: the program, and the configurations that are
+/// chosen where a scenario names none.
+std::string surroundings(const ConfigPath& configs) {
+  std::string text = kVersion + std::string{"\n"};
+  std::error_code none;
+  if (std::filesystem::exists("/proc/self/exe", none)) {
+    text += fmt::format("{:016x}\n", text_hash(read_whole_file("/proc/self/exe")));
+  }
+  for (const char* kind : {"gpus", "kernel_efficiency", "hosts", "profiles"}) {
+    for (const std::string& name : configs.names(kind)) {
+      text +=
+          fmt::format("{} {} {:016x}\n", kind, name, text_hash(read_whole_file(configs.find(kind, name))));
+    }
+  }
+  return text;
+}
+
+Matrix take_matrix(YamlDocument& document) {
+  const std::optional<YamlEntry> entry = document.take(kMatrix);
+  return entry ? read_matrix(entry->value) : Matrix{};
+}
+
+bool has_axis(const Matrix& matrix, const std::string& key_path) {
+  return std::ranges::find(matrix.axes, key_path, &MatrixAxis::key_path) != matrix.axes.end();
+}
+
+/// Keys before their parts: `cluster` before `cluster.network.nics_per_node`.
+PointValues outer_first(PointValues values) {
+  std::ranges::stable_sort(values, {},
+                           [](const PointValue& value) { return std::ranges::count(value.key_path, '.'); });
+  return values;
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(const std::filesystem::path& scenario, const ConfigPath& standard,
+                     const std::vector<Override>& overrides)
+    : configs_{standard.beside(scenario.parent_path())}, base_{YamlDocument::from_file(scenario)} {
+  Matrix matrix = take_matrix(base_);
+  for (const Override& given : overrides) {
+    const std::vector<std::string> values = values_of(given);
+    if (values.size() > 1 || has_axis(matrix, given.key_path)) {
+      set_axis(matrix, given.key_path, values);
+    } else {
+      base_.set(given.key_path, given.value);
+    }
+  }
+  const SourceLocation whole{scenario.string()};
+  if (matrix.is_empty()) {
+    throw InputError{whole, "has no matrix of points: say matrix: { KEY: [A, B] } in it, or --set KEY=A,B"};
+  }
+  try {
+    for (PointValues& values : points_of(matrix)) {
+      points_.push_back({std::move(values), {}, {}});
+    }
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{whole, fmt::format("matrix: {}", problem.what())};
+  }
+  const YamlEntry* name = base_.root().find("name");
+  name_ = name != nullptr ? name->value.scalar : scenario.stem().string();
+  find_columns();
+  identify_points();
+}
+
+void SweepPlan::find_columns() {
+  for (const SweepPoint& point : points_) {
+    for (const PointValue& value : point.values) {
+      if (std::ranges::find(columns_, value.key_path) == columns_.end()) {
+        columns_.push_back(value.key_path);
+      }
+    }
+  }
+}
+
+void SweepPlan::identify_points() {
+  const std::string around = surroundings(configs_);
+  std::optional<InputError> first_mistake;
+  bool any_is_sound = false;
+  for (SweepPoint& point : points_) {
+    std::string text;
+    try {
+      const YamlDocument document = document_of(point);
+      (void)read_document<ScenarioSpec>(document, configs_);
+      text = effective_values(type_of<ScenarioSpec>(), document, configs_);
+      any_is_sound = true;
+    } catch (const InputError& mistake) {
+      point.mistake = mistake.what();
+      text = *point.mistake;
+      first_mistake = first_mistake ? first_mistake : std::optional{mistake};
+    }
+    point.key = fmt::format("{:016x}", text_hash(around + text));
+  }
+  if (!any_is_sound) {
+    throw InputError{*first_mistake};
+  }
+}
+
+std::vector<std::string> SweepPlan::labels(const SweepPoint& point) const {
+  std::vector<std::string> labels;
+  for (const std::string& column : columns_) {
+    const auto value = std::ranges::find(point.values, column, &PointValue::key_path);
+    const bool is_text = value != point.values.end() && value->value.kind == YamlNode::Kind::Scalar;
+    labels.push_back(value == point.values.end() ? ""
+                     : is_text                   ? value->value.scalar
+                                                 : flow_text(value->value));
+  }
+  return labels;
+}
+
+YamlDocument SweepPlan::document_of(const SweepPoint& point) const {
+  YamlDocument document = base_;
+  for (PointValue& value : outer_first(point.values)) {
+    document.set(value.key_path, std::move(value.value));
+  }
+  return document;
+}
+
+}  // namespace lockstep

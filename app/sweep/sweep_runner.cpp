@@ -1,0 +1,236 @@
+#include "app/sweep/sweep_runner.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "app/forked_tasks.hpp"
+#include "app/memory_report.hpp"
+#include "app/metrics_json.hpp"
+#include "app/prediction.hpp"
+#include "app/sweep/point_claim.hpp"
+#include "base/effective.hpp"
+#include "base/file.hpp"
+
+namespace lockstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLongestMessage = 2000;
+
+/// In a child: one point, from its scenario to its record.
+int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::filesystem::path& folder) {
+  spdlog::set_level(spdlog::level::err);
+  PointRecord record{point.key, {}, {}};
+  record.outcome = outcome_of([&] {
+    const YamlDocument document = plan.document_of(point);
+    const Setting setting = build(document, plan.configs());
+    check_memory(setting);
+    record.metrics = metrics_json(setting, predict(setting, nullptr));
+    write_whole_file(points_folder(folder) / (point.key + ".yaml"),
+                     effective_text<ScenarioSpec>(document, plan.configs()));
+    return kExitOk;
+  });
+  const Outcome written = outcome_of([&] {
+    write_record(folder, record);
+    return kExitOk;
+  });
+  fmt::print(stderr, "{}", written.message);
+  return written.exit_code;
+}
+
+/// What is known of a child that ended without a record.
+Outcome broken_end(const EndedTask& ended) {
+  constexpr int kSignalled = 128;
+  std::string message = ended.exit_code == kSignalled + SIGKILL
+                            ? "the process was killed; is there enough memory?"
+                            : fmt::format("the process ended with exit code {}", ended.exit_code);
+  if (!ended.said.empty()) {
+    message += ": " + ended.said.substr(0, kLongestMessage);
+  }
+  return {ended.exit_code == kExitOk ? kExitBug : ended.exit_code, message};
+}
+
+class SweepRunner {
+ public:
+  SweepRunner(const SweepPlan& plan, const SweepOptions& options, const Progress& progress)
+      : plan_{plan}, options_{options}, progress_{progress}, claims_{points_folder(options.folder)} {
+    const std::size_t count = plan.points().size();
+    const std::size_t first =
+        count * static_cast<std::size_t>(options.place.rank) / static_cast<std::size_t>(options.place.size);
+    for (std::size_t i = 0; i < count; ++i) {
+      open_.push_back((first + i) % count);
+    }
+  }
+
+  SweepEnd run() {
+    forget_broken_ends();
+    while (children_.interruption() == 0) {
+      start_points();
+      if (open_.empty() && children_.running() == 0) {
+        break;
+      }
+      if (children_.running() == 0 && !options_.place.waits) {
+        break;  // what is open is claimed by others
+      }
+      show();
+      for (const EndedTask& ended : children_.wait(children_.running() > 0 ? 1000ms : 100ms)) {
+        finish(ended);
+      }
+      renew_claims();
+    }
+    return end();
+  }
+
+ private:
+  /// What was killed or met a bug is tried again, once by each sweep.
+  void forget_broken_ends() {
+    for (const SweepPoint& point : plan_.points()) {
+      const auto row = read_row(options_.folder, point.key);
+      if (row && !is_final(row->outcome.exit_code) && !claims_.is_held(point.key)) {
+        std::error_code gone;
+        std::filesystem::remove(record_path(options_.folder, point.key), gone);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_recorded(const SweepPoint& point) const {
+    std::error_code absent;
+    return std::filesystem::exists(record_path(options_.folder, point.key), absent);
+  }
+
+  /// Begins as many of the open points as may run; drops those that others have recorded on the way.
+  void start_points() {
+    auto next = open_.begin();
+    while (next != open_.end() && children_.running() < static_cast<std::size_t>(options_.jobs)) {
+      next = is_begun_or_recorded(*next) ? open_.erase(next) : next + 1;
+    }
+  }
+
+  bool is_begun_or_recorded(std::size_t number) {
+    const SweepPoint& point = plan_.points()[number];
+    if (is_recorded(point)) {
+      return true;
+    }
+    if (!claims_.claim(point.key)) {
+      return false;
+    }
+    if (is_recorded(point)) {  // between the look and the claim
+      claims_.release(point.key);
+    } else {
+      begin(number);
+    }
+    return true;
+  }
+
+  void begin(std::size_t number) {
+    const SweepPoint& point = plan_.points()[number];
+    if (point.mistake) {
+      write_record(options_.folder, {point.key, {kExitInput, *point.mistake}, {}});
+      claims_.release(point.key);
+      ++simulated_;
+      return;
+    }
+    running_.insert_or_assign(number, Clock::now());
+    children_.start(number, [this, &point] { return simulate_point(plan_, point, options_.folder); });
+  }
+
+  void finish(const EndedTask& ended) {
+    const SweepPoint& point = plan_.points()[ended.task];
+    if (children_.interruption() == 0 && !is_recorded(point)) {
+      write_record(options_.folder, {point.key, broken_end(ended), {}});
+    }
+    claims_.release(point.key);
+    running_.erase(ended.task);
+    ++simulated_;
+  }
+
+  void renew_claims() {
+    const auto now = Clock::now();
+    for (auto& [number, renewed] : running_) {
+      if (now - renewed >= PointClaims::kRenewEvery) {
+        claims_.renew(plan_.points()[number].key);
+        renewed = now;
+      }
+    }
+  }
+
+  void show() const {
+    const std::size_t count = plan_.points().size();
+    const std::size_t done = count - open_.size() - running_.size();
+    std::string text = fmt::format("{} of {} points done, {} running", done, count, running_.size());
+    if (simulated_ > 0) {
+      const std::chrono::duration<double> passed = Clock::now() - begun_;
+      const double left =
+          passed.count() / static_cast<double>(simulated_) * static_cast<double>(count - done);
+      text += fmt::format(", about {:.0f} s left", left);
+    }
+    progress_.say(running_.empty() ? text + ", waiting for other processes" : text);
+  }
+
+  SweepEnd end() {
+    SweepEnd end{simulated_, 0, children_.interruption()};
+    for (const auto& [number, renewed] : running_) {  // only where there was an interruption
+      claims_.release(plan_.points()[number].key);
+    }
+    for (const SweepPoint& point : plan_.points()) {
+      end.recorded += is_recorded(point) ? 1 : 0;
+    }
+    if (end.recorded == plan_.points().size()) {
+      tidy_up();
+    }
+    progress_.done();
+    return end;
+  }
+
+  /// Removes what processes left behind that were killed.
+  void tidy_up() const {
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator{points_folder(options_.folder), gone}) {
+      const auto kind = entry.path().extension();
+      if (kind == ".part" || kind == ".claim" || kind == ".clock") {
+        std::filesystem::remove(entry.path(), gone);
+      }
+    }
+  }
+
+  const SweepPlan& plan_;
+  const SweepOptions& options_;
+  const Progress& progress_;
+  PointClaims claims_;
+  ForkedTasks children_;
+  std::vector<std::size_t> open_;                     ///< neither recorded nor running here, next first
+  std::map<std::size_t, Clock::time_point> running_;  ///< when its claim was renewed
+  std::size_t simulated_ = 0;
+  Clock::time_point begun_ = Clock::now();
+};
+
+}  // namespace
+
+SweepEnd run_sweep(const SweepPlan& plan, const SweepOptions& options, const Progress& progress) {
+  std::error_code failure;
+  std::filesystem::create_directories(points_folder(options.folder), failure);
+  if (failure) {
+    throw InputError{{options.folder.string()}, fmt::format("cannot be made: {}", failure.message())};
+  }
+  return SweepRunner{plan, options, progress}.run();
+}
+
+std::vector<std::optional<SweepRow>> read_rows(const SweepPlan& plan, const std::filesystem::path& folder) {
+  std::vector<std::optional<SweepRow>> rows;
+  for (const SweepPoint& point : plan.points()) {
+    rows.push_back(read_row(folder, point.key));
+    if (rows.back()) {
+      rows.back()->labels = plan.labels(point);
+    }
+  }
+  return rows;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#include "app/sweep/sweep_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+namespace {
+
+/// What more of is better.
+double merit(const SweepRow& row, bool by_cost) {
+  if (!row.is_done()) {
+    return -std::numeric_limits<double>::infinity();
+  }
+  if (by_cost) {
+    return -*row.cost;
+  }
+  return row.tokens_per_s.value_or(row.samples_per_s.value_or(0));
+}
+
+std::string last_word(const std::string& key_path) {
+  return key_path.substr(key_path.rfind('.') + 1);
+}
+
+}  // namespace
+
+bool is_judged_by_cost(const SweepTable& table) {
+  return std::ranges::all_of(table.rows, [](const SweepRow& row) { return !row.is_done() || row.cost; });
+}
+
+std::vector<std::size_t> best_first(const SweepTable& table) {
+  std::vector<std::size_t> order(table.rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  const bool by_cost = is_judged_by_cost(table);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return merit(table.rows[i], by_cost); });
+  return order;
+}
+
+std::optional<std::size_t> best_row(const SweepTable& table) {
+  const std::vector<std::size_t> order = best_first(table);
+  return order.empty() || !table.rows[order.front()].is_done() ? std::nullopt : std::optional{order.front()};
+}
+
+std::vector<std::string> short_names(const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  for (const std::string& column : columns) {
+    const std::string word = last_word(column);
+    const auto alike =
+        std::ranges::count_if(columns, [&](const std::string& other) { return last_word(other) == word; });
+    names.push_back(alike > 1 ? column : word);
+  }
+  return names;
+}
+
+}  // namespace lockstep

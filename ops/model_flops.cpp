@@ -1,0 +1,108 @@
+#include "ops/model_flops.hpp"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "ops/kernels/traffic.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kForwardProducts = 2;   // S = Q K^T, O = P V
+constexpr double kBackwardProducts = 4;  // dV, dP, dQ, dK
+
+Flops flops_of(const Gemm& gemm) {
+  return Flops{2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
+               static_cast<double>(gemm.n) * static_cast<double>(gemm.k)};
+}
+
+Flops flops_of(const FlashAttention& attention) {
+  const double product = 2.0 * static_cast<double>(attention.batch * attention.heads) *
+                         static_cast<double>(attention.queries) * static_cast<double>(attention.keys) *
+                         static_cast<double>(attention.head_size) * (attention.causal ? 0.5 : 1.0);
+  return Flops{product * (attention.direction == Direction::Forward ? kForwardProducts : kBackwardProducts)};
+}
+
+Seconds at_peak(const KernelCall& call, const GpuSpec& gpu) {
+  const Flops flops = model_flops(call);
+  return flops > Flops{0} ? flops / peak_of(gpu, call.type) : Seconds{0};
+}
+
+/// A Program on one GPU model: what all its ranks do, and the slots in which they differ.
+struct ProgramAtPeak {
+  Seconds shared;
+  std::vector<std::uint32_t> slots;  ///< one entry a launch
+};
+
+/// Follows a thread's ranges: is what comes now computed for the second time?
+class Recomputation {
+ public:
+  explicit Recomputation(const Program& program) : program_{program} {}
+
+  void read(const Instruction& instruction) {
+    if (instruction.op == Opcode::RangeBegin) {
+      depth_ += depth_ > 0 || program_.names[instruction.operand] == kRecomputeRange ? 1 : 0;
+    } else if (instruction.op == Opcode::RangeEnd && depth_ > 0) {
+      --depth_;
+    }
+  }
+  [[nodiscard]] bool goes_on() const { return depth_ > 0; }
+
+ private:
+  const Program& program_;
+  int depth_ = 0;  ///< of ranges, from the outermost recomputation on
+};
+
+ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
+  ProgramAtPeak sum;
+  for (const Program::Thread& thread : program.threads) {
+    Recomputation recomputation{program};
+    for (const Instruction& instruction : thread.instructions) {
+      recomputation.read(instruction);
+      if (instruction.op != Opcode::Launch || recomputation.goes_on()) {
+        continue;
+      }
+      if (instruction.per_rank) {
+        sum.slots.push_back(instruction.operand);
+      } else {
+        sum.shared += at_peak(program.kernels[instruction.operand], gpu);
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Flops model_flops(const KernelCall& call) {
+  if (const auto* gemm = std::get_if<Gemm>(&call.work)) {
+    return flops_of(*gemm);
+  }
+  if (const auto* attention = std::get_if<FlashAttention>(&call.work)) {
+    return flops_of(*attention);
+  }
+  return Flops{0};
+}
+
+Seconds time_at_peak(const Job& job, std::span<const GpuSpec> gpus,
+                     std::span<const std::uint32_t> gpu_of_rank) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ProgramAtPeak> known;
+  Seconds sum;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const RankAssignment& assignment = job.ranks[rank];
+    const Program& program = *job.programs[assignment.program];
+    const GpuSpec& gpu = gpus[gpu_of_rank[rank]];
+    const auto [entry, is_new] = known.try_emplace({assignment.program, gpu_of_rank[rank]});
+    if (is_new) {
+      entry->second = at_peak(program, gpu);
+    }
+    sum += entry->second.shared;
+    for (const std::uint32_t slot : entry->second.slots) {
+      sum += at_peak(program.kernels[assignment.kernel_slots[slot]], gpu);
+    }
+  }
+  return sum / static_cast<double>(job.ranks.size());
+}
+
+}  // namespace lockstep
