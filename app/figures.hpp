@@ -9,8 +9,8 @@ namespace lockstep {
 /// What follows from a result and the workload.
 struct Figures {
   std::optional<double> samples_per_s;  ///< none for a trace
-  std::optional<double> tokens_per_s;  ///< of models that read tokens
-  std::optional<double> mfu;           ///< none for a job without matrix products
+  std::optional<double> tokens_per_s;   ///< of models that read tokens
+  std::optional<double> mfu;            ///< none for a job without matrix products
   std::optional<double>
       cost_per_million;  ///< tokens, or samples where there are none; where a price is given
 };

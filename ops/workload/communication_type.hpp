@@ -48,8 +48,8 @@ struct CommunicationTypes {
 /// What the collective is called with.
 [[nodiscard]] DataType wire_type(CommunicationType type);
 
-/// The type of a reduce-scatter: NCCL adds up neither FP8 nor INT8, so that FP16 takes their place (for FP8 as in
-/// torchrec/distributed/fbgemm_qcomm_codec.py).
+/// The type of a reduce-scatter: NCCL adds up neither FP8 nor INT8, so that FP16 takes their place (for FP8
+/// as in torchrec/distributed/fbgemm_qcomm_codec.py).
 [[nodiscard]] CommunicationType reducible(CommunicationType type);
 
 }  // namespace lockstep

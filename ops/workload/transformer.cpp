@@ -11,7 +11,8 @@ namespace lockstep {
 Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
   if (!(setup.parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{
-        "Hugging Face's models are trained data-parallel with DistributedDataParallel; tensor, pipeline, sharding "
+        "Hugging Face's models are trained data-parallel with DistributedDataParallel; tensor, pipeline, "
+        "sharding "
         "and the like need a model with 'implementation: megatron'"};
   }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());

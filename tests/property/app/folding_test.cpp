@@ -14,12 +14,22 @@ SimulationResult predicted(const ConfigPath& configs, const std::string& scenari
   return predict(setting, nullptr, EngineMode::Bare);
 }
 
+bool is_sweep(const ConfigPath& configs, const std::string& scenario) {
+  return YamlDocument::from_file(configs.find_scenario(scenario)).root().find("matrix") != nullptr;
+}
+
 TEST(ShippedScenarios, AreTheSameFoldedAndInFull) {
   const auto configs = ConfigPath::standard();
   int folded = 0;
   for (const std::string& scenario : configs.scenarios()) {
+    if (is_sweep(configs, scenario)) {
+      continue;  // many jobs
+    }
     const SimulationResult in_full = predicted(configs, scenario, "off");
-    const SimulationResult by_default = predicted(configs, scenario, "auto");
+    SimulationResult by_default = predicted(configs, scenario, "auto");
+    if (in_full.critical_path.empty()) {  // too large to be recorded in full
+      by_default.critical_path.clear();
+    }
     EXPECT_EQ(difference(in_full, by_default), "") << scenario;
     folded += by_default.simulated_ranks < in_full.simulated_ranks ? 1 : 0;
   }
