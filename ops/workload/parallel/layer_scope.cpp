@@ -116,7 +116,8 @@ Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompu
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
   const double sent = static_cast<double>(s.tokens * experts->per_token) * experts->capacity;
-  const auto width = static_cast<double>(experts->feed_forward / scope.plan.spec.expert_tensor);
+  const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
+  const auto width = static_cast<double>(share);
   const Bytes one = size_of(scope.storage());
   kept +=
       one * (sent * (2 * static_cast<double>(s.hidden) + copies * width));  // dispatched, before and after

@@ -31,7 +31,8 @@ struct ParallelPlan {
     return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;
   }
   [[nodiscard]] const LayerRange& layers_of(int stage, int chunk) const {
-    return layers[static_cast<std::size_t>(chunk * spec.pipeline + stage)];
+    return layers[static_cast<std::size_t>(chunk) * static_cast<std::size_t>(spec.pipeline) +
+                  static_cast<std::size_t>(stage)];
   }
 };
 
