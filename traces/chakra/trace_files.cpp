@@ -16,7 +16,7 @@ constexpr const char* kRank = "%d";
 
 }  // namespace
 
-TraceFiles::TraceFiles(std::string pattern, std::uint32_t ranks) : ranks_{ranks} {
+TraceFiles::TraceFiles(const std::string& pattern, std::uint32_t ranks) : ranks_{ranks} {
   const std::size_t place = pattern.find(kRank);
   one_for_all_ = place == std::string::npos;
   before_ = pattern.substr(0, place);

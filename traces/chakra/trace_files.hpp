@@ -12,7 +12,7 @@ namespace lockstep::chakra {
 /// The files of a job's traces: one a rank, whose number stands for `%d` in the name, or one for all ranks.
 class TraceFiles {
  public:
-  TraceFiles(std::string pattern, std::uint32_t ranks);
+  TraceFiles(const std::string& pattern, std::uint32_t ranks);
 
   [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
   [[nodiscard]] std::filesystem::path path(std::uint32_t rank) const;

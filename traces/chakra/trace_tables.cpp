@@ -44,7 +44,8 @@ std::uint32_t TraceTables::kind(std::string_view node_name) {
 }
 
 std::size_t TraceTables::hash_of(const Call& call) {
-  return std::hash<double>{}(call.size) ^ (static_cast<std::size_t>(call.kind) * 31 + call.group * 1021);
+  return std::hash<double>{}(call.size) ^
+         (static_cast<std::size_t>(call.kind) * 31 + std::size_t{call.group} * 1021);
 }
 
 }  // namespace lockstep::chakra
