@@ -48,6 +48,8 @@ class HostThread {
   void record(Rank& rank, const Instruction& instruction);
   void stream_wait(Rank& rank, const Instruction& instruction);
   void post(Rank& rank, const Instruction& instruction);
+  [[nodiscard]] TimelineSpan span_until_now(const Rank& rank, SpanKind kind, double start,
+                                            std::uint32_t instruction) const;
   void open_range(Rank& rank);
   void close_range(Rank& rank);
   bool must_pause(Rank& rank, std::uint8_t stream);
@@ -56,7 +58,7 @@ class HostThread {
   void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket, std::uint32_t collective = 0);
   bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
                        const Variation::Row& variation);
-  void spend(float seconds);
+  void spend(float seconds) { clock_ += static_cast<double>(seconds) * factor_; }
   EventSlot queue_record(Rank& rank, std::uint8_t stream);
   void wait_until(Rank& rank, const Occurrence& occurrence);
   void held_up(Rank& rank, double until, const Cause& cause);

@@ -8,6 +8,20 @@
 
 namespace lockstep {
 
+TimelineSpan HostThread::span_until_now(const Rank& rank, SpanKind kind, double start,
+                                        std::uint32_t instruction) const {
+  TimelineSpan span;
+  span.start = span.transfer_start = start;
+  span.end = clock_;
+  span.rank = rank.number();
+  span.instruction = instruction;
+  span.step = step_;
+  span.kind = kind;
+  span.thread = self_;
+  span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
+  return span;
+}
+
 void HostThread::open_range(Rank& rank) {
   if (rank.context().timeline != nullptr) {
     open_.push_back({clock_, next_});
@@ -18,16 +32,7 @@ void HostThread::close_range(Rank& rank) {
   if (TimelineBuffer* timeline = rank.context().timeline) {
     const OpenRange range = open_.back();
     open_.pop_back();
-    TimelineSpan span;
-    span.start = span.transfer_start = range.start;
-    span.end = clock_;
-    span.rank = rank.number();
-    span.instruction = range.instruction;
-    span.step = step_;
-    span.kind = SpanKind::Range;
-    span.thread = self_;
-    span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
-    timeline->add(span);
+    timeline->add(span_until_now(rank, SpanKind::Range, range.start, range.instruction));
   }
 }
 
@@ -37,17 +42,9 @@ void HostThread::add_span(Rank& rank, SpanKind kind, double start, std::uint32_t
   if (timeline == nullptr) {
     return;
   }
-  TimelineSpan span;
-  span.start = span.transfer_start = start;
-  span.end = clock_;
-  span.rank = rank.number();
-  span.instruction = next_;
+  TimelineSpan span = span_until_now(rank, kind, start, next_);
   span.correlation = correlation;
-  span.step = step_;
-  span.kind = kind;
-  span.thread = self_;
   span.stream = stream;
-  span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
   timeline->add(span);
 }
 
@@ -60,16 +57,7 @@ void HostThread::add_noise(Rank& rank, const RankNoise::Interruption& interrupti
   if (timeline == nullptr) {
     return;
   }
-  TimelineSpan span;
-  span.start = span.transfer_start = clock_ - interruption.duration;
-  span.end = clock_;
-  span.rank = rank.number();
-  span.instruction = interruption.source;
-  span.step = step_;
-  span.kind = SpanKind::Noise;
-  span.thread = self_;
-  span.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
-  timeline->add(span);
+  timeline->add(span_until_now(rank, SpanKind::Noise, clock_ - interruption.duration, interruption.source));
 }
 
 }  // namespace lockstep
