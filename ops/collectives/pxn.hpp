@@ -20,8 +20,8 @@ namespace lockstep {
 ///
 /// Source: NCCL 2.12 src/graph/search.cc, ncclTopoGetNetDev (NCCL_P2P_PXN_LEVEL 2, the default: always), and
 /// src/graph/paths.cc, ncclTopoComputePaths (the relay reaches the NIC without a CPU, and the sender over
-/// NVLink); "Doubling all2all performance with NVIDIA Collective Communication Library 2.12" (NVIDIA technical
-/// blog, 2022).
+/// NVLink); "Doubling all2all performance with NVIDIA Collective Communication Library 2.12" (NVIDIA
+/// technical blog, 2022).
 extern const CommAlgorithmRow kPxn;
 
 }  // namespace lockstep
