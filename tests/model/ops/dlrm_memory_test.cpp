@@ -74,7 +74,7 @@ TEST(DlrmMemory, IsFullestWhereTheWidestLayerGoesBack) {
 TEST(DlrmMemory, IsFullestWhereLookupsAreSorted) {
   constexpr double kPooling = 500;
   const MemoryBreakdown memory = memory_of(job_of(small_dlrm(16, kPooling), 1), 0);
-  EXPECT_DOUBLE_EQ(memory[MemoryUse::Workspace], kFloat * kBatch * 8 + 40 * 3 * kBatch * kPooling);
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Workspace], kFloat * kBatch * 8 + kPooling * 40 * 3 * kBatch);
   EXPECT_DOUBLE_EQ(memory[MemoryUse::Activations], inputs(kPooling) + kFloat * kBatch * (8 + 2));
   EXPECT_DOUBLE_EQ(memory[MemoryUse::Gradients], kFloat * top_parameters(16));
 }
