@@ -11,7 +11,7 @@ std::optional<FullestRank> fullest_rank(const Setting& setting) {
   std::optional<FullestRank> fullest;
   const Job& job = setting.job;
   for (std::uint32_t rank = 0; rank < job.ranks.size() && !job.memory.empty(); ++rank) {
-    FullestRank candidate{rank, job.memory[job.ranks[rank].program],
+    FullestRank candidate{rank, job.memory[job.ranks[rank].memory],
                           setting.gpu_models[setting.gpu_model_of_rank[rank]].memory};
     if (!fullest || candidate.share() > fullest->share()) {
       fullest = candidate;
@@ -43,6 +43,18 @@ std::string memory_lines(const FullestRank& fullest) {
   return text;
 }
 
+namespace {
+
+const char* what_helps(const Setting& setting) {
+  const auto& workload = setting.scenario.workload;
+  return workload && workload->model->dlrm
+             ? "Spread the tables further (ranks, embedding.plan), take a smaller global_batch"
+             : "Spread the model further (tensor, pipeline, sharding), keep less (recompute, a smaller "
+               "micro_batch)";
+}
+
+}  // namespace
+
 void check_memory(const Setting& setting) {
   const auto fullest = fullest_rank(setting);
   if (!fullest || fullest->share() <= 1 || !setting.scenario.memory.check_capacity) {
@@ -50,11 +62,9 @@ void check_memory(const Setting& setting) {
   }
   throw OutOfMemoryError{
       fmt::format("out of memory: rank {} needs {} of its GPU's {}\n{}"
-                  "Spread the model further (tensor, pipeline, sharding), keep less (recompute, a smaller "
-                  "micro_batch), or "
-                  "go on with --set memory.check_capacity=false",
+                  "{}, or go on with --set memory.check_capacity=false",
                   fullest->rank, to_string(fullest->memory.total()), to_string(fullest->capacity),
-                  memory_lines(*fullest))};
+                  memory_lines(*fullest), what_helps(setting))};
 }
 
 }  // namespace lockstep

@@ -59,8 +59,9 @@ std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
   if (!has_links(fabric, LinkKind::NvLink)) {
     return "pcie";
   }
-  const std::map<std::string, std::string> by_generation{
-      {"v100", "dgx1v"}, {"p100", "dgx1v"}, {"a100", "dgx_a100"}, {"h100", "dgx_h100"}, {"h200", "dgx_h100"}};
+  const std::map<std::string, std::string> by_generation{{"v100", "dgx1v"},    {"p100", "dgx1v"},
+                                                         {"a100", "dgx_a100"}, {"h100", "dgx_h100"},
+                                                         {"h200", "dgx_h100"}, {"b200", "blackwell"}};
   for (const auto& [generation, profile] : by_generation) {
     if (gpu.name.find(generation) != std::string::npos) {
       return profile;
@@ -73,9 +74,9 @@ std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
 }
 
 std::string usual_host(const GpuSpec& gpu) {
-  const bool is_recent = gpu.name.find("a100") != std::string::npos ||
-                         gpu.name.find("h100") != std::string::npos ||
-                         gpu.name.find("h200") != std::string::npos;
+  const bool is_recent =
+      gpu.name.find("a100") != std::string::npos || gpu.name.find("h100") != std::string::npos ||
+      gpu.name.find("h200") != std::string::npos || gpu.name.find("b200") != std::string::npos;
   return is_recent ? "a100_server" : "dgx1v_torchrec";
 }
 
@@ -247,6 +248,12 @@ CollectiveOptions collective_options(const Setting& setting) {
   }
   if (settings.all_to_all) {
     options.algorithm[CollectiveKind::AllToAll] = *settings.all_to_all;
+  }
+  if (settings.all_gather) {
+    options.algorithm[CollectiveKind::AllGather] = *settings.all_gather;
+  }
+  if (settings.reduce_scatter) {
+    options.algorithm[CollectiveKind::ReduceScatter] = *settings.reduce_scatter;
   }
   options.protocol = settings.protocol;
   return options;

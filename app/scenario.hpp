@@ -29,6 +29,8 @@ struct CollectiveSettings {
   std::optional<Named<CollectiveProfile>> profile;
   std::optional<CommAlgorithm> all_reduce;
   std::optional<CommAlgorithm> all_to_all;
+  std::optional<CommAlgorithm> all_gather;
+  std::optional<CommAlgorithm> reduce_scatter;
   std::optional<CommProtocol> protocol;
 
   template <class Visitor>
@@ -38,6 +40,9 @@ struct CollectiveSettings {
         "measured class of machines (configs/profiles); left out: after the GPU model and its links");
     key.optional("all_reduce", settings.all_reduce, std::nullopt, "algorithm; left out: as NCCL chooses");
     key.optional("all_to_all", settings.all_to_all, std::nullopt, "algorithm; left out: as NCCL chooses");
+    key.optional("all_gather", settings.all_gather, std::nullopt, "algorithm; left out: as NCCL chooses");
+    key.optional("reduce_scatter", settings.reduce_scatter, std::nullopt,
+                 "algorithm; left out: as NCCL chooses");
     key.optional("protocol", settings.protocol, std::nullopt,
                  "of all collectives; left out: as NCCL chooses");
   }

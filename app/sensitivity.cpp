@@ -56,7 +56,7 @@ Fabric with_faster(const Fabric& fabric, IsOfClass is_of_class) {
 
 void raise_bus_bandwidth(CollectiveProfile& profile) {
   for (AlgorithmCosts* algorithm :
-       {&profile.ring, &profile.tree, &profile.direct, &profile.hierarchical, &profile.nvls}) {
+       {&profile.ring, &profile.tree, &profile.direct, &profile.hierarchical, &profile.nvls, &profile.pat}) {
     for (std::optional<ProtocolCosts>* costs : {&algorithm->ll, &algorithm->ll128, &algorithm->simple}) {
       if (*costs && (*costs)->max_bus_bandwidth) {
         (*costs)->max_bus_bandwidth = *(*costs)->max_bus_bandwidth * kMore;

@@ -30,7 +30,7 @@ class Completion {
       return whole;
     }
     if (type.long_form != nullptr) {
-      if (const auto mapping = in_long_form(node, type.long_form)) {
+      if (const auto mapping = in_long_form(node, type.long_form, reading_.configs())) {
         return of_mapping(type, *mapping);
       }
     }

@@ -20,8 +20,8 @@
 ///
 /// Where the mapping that a scalar stands for names other configurations, the Spec has instead of parse()
 ///
-///     static std::optional<YamlNode> long_form(const YamlNode& scalar);   // the mapping; std::nullopt when
-///                                                                         // the scalar is not a shorthand
+///     static std::optional<YamlNode> long_form(const YamlNode& scalar, const ConfigPath& configs);
+///                    // the mapping; std::nullopt when the scalar is not a shorthand. Throws as parse()
 ///
 /// The strict reader, `lockstep explain`, the JSON Schema and the effective configuration all visit it.
 /// `describe` must visit the same keys whatever the fields hold.
@@ -95,11 +95,12 @@ concept HasShorthand = Described<T> && requires(const std::string& text) {
   { T::parse(text) } -> std::same_as<T>;
 };
 
-struct YamlNode;  // base/yaml_node.hpp
+struct YamlNode;   // base/yaml_node.hpp
+class ConfigPath;  // base/config_path.hpp
 
 template <class T>
-concept HasLongForm = Described<T> && requires(const YamlNode& scalar) {
-  T::long_form(scalar);
+concept HasLongForm = Described<T> && requires(const YamlNode& scalar, const ConfigPath& configs) {
+  T::long_form(scalar, configs);
 };
 
 template <class T>

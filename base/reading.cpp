@@ -21,15 +21,15 @@ YamlNode changes_of(YamlNode mapping) {
 
 }  // namespace
 
-std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form) {
+std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form, const ConfigPath& configs) {
   if (node.kind == YamlNode::Kind::Scalar) {
-    return long_form(node);
+    return long_form(node, configs);
   }
   const YamlEntry* from = node.find(kFrom);
   if (from == nullptr || from->value.kind != YamlNode::Kind::Scalar) {
     return std::nullopt;
   }
-  std::optional<YamlNode> whole = long_form(from->value);
+  std::optional<YamlNode> whole = long_form(from->value, configs);
   return whole ? std::optional{overlaid(std::move(*whole), changes_of(node))} : std::nullopt;
 }
 

@@ -12,11 +12,11 @@
 namespace lockstep {
 
 /// What a Spec offers where a scalar may stand for a mapping (base/parameters.hpp).
-using LongForm = std::optional<YamlNode> (*)(const YamlNode& scalar);
+using LongForm = std::optional<YamlNode> (*)(const YamlNode& scalar, const ConfigPath& configs);
 
 /// The mapping that @p node stands for as a shorthand, or as a mapping `{from: SHORTHAND, ...}` that changes
 /// it in part. std::nullopt: it is none. @throws std::invalid_argument for a malformed one
-std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form);
+std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form, const ConfigPath& configs);
 
 /// One reading of a configuration and of the files it names: where they are found, and all that is wrong.
 class Reading {
@@ -31,6 +31,8 @@ class Reading {
   /// complains of a name or file that cannot be had.
   void named(const std::string& kind, const YamlNode& node,
              const std::function<void(const YamlNode&, const std::string& name)>& read);
+
+  [[nodiscard]] const ConfigPath& configs() const { return configs_; }
 
   void complain(const SourceLocation& where, const std::string& message);
   [[nodiscard]] std::size_t complaints() const { return problems_.size(); }

@@ -104,7 +104,7 @@ template <Described Spec>
 bool read_long_form(const YamlNode& node, const std::string& key, Spec& spec, Reading& reading) {
   if constexpr (HasLongForm<Spec>) {
     try {
-      const std::optional<YamlNode> mapping = in_long_form(node, &Spec::long_form);
+      const std::optional<YamlNode> mapping = in_long_form(node, &Spec::long_form, reading.configs());
       if (mapping) {
         read_mapping(*mapping, spec, reading);
       }

@@ -27,14 +27,15 @@ struct RankAssignment {
   std::vector<std::uint32_t> groups;            ///< by Program::groups: index into Job::groups
   std::vector<std::uint32_t> kernel_slots;      ///< by slot: index into Program::kernels
   std::vector<std::uint32_t> collective_slots;  ///< by slot: index into Program::collectives
+  std::uint32_t memory = 0;                     ///< index into Job::memory, where that is not empty
 };
 
 struct Job {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ProcessGroup> groups;
   std::vector<RankAssignment> ranks;
-  /// By program: device memory of a rank when it holds most, without context and fragmentation; empty where
-  /// it is not modelled.
+  /// Device memory of a rank when it holds most, without context and fragmentation; ranks share entries
+  /// (RankAssignment::memory). Empty where it is not modelled.
   std::vector<MemoryBreakdown> memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1
 };

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "base/suggest.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -34,9 +36,24 @@ Times times(const std::string& text) {
   return parts;
 }
 
+/// A name of configs/nodes that no cluster has. @throws std::invalid_argument for a name that neither has
+bool is_one_node(const std::string& text, const ConfigPath& configs) {
+  std::vector<std::string> known = configs.names(ClusterSpec::kConfigKind);
+  if (is_path(text) || std::ranges::count(known, text) > 0) {
+    return false;
+  }
+  const std::vector<std::string> nodes = configs.names(NodeSpec::kConfigKind);
+  if (std::ranges::count(nodes, text) > 0) {
+    return true;
+  }
+  known.insert(known.end(), nodes.begin(), nodes.end());
+  throw std::invalid_argument{"there is no '" + text + "' in configs/clusters or configs/nodes" +
+                              did_you_mean(text, known)};
+}
+
 }  // namespace
 
-std::optional<YamlNode> NodeGroup::long_form(const YamlNode& scalar) {
+std::optional<YamlNode> NodeGroup::long_form(const YamlNode& scalar, const ConfigPath& /*configs*/) {
   const Times parts = times(scalar.scalar);
   YamlNode group = yaml_node(YamlNode::Kind::Mapping, scalar.at);
   group.entries.push_back({"node", scalar.at, yaml_node(YamlNode::Kind::Scalar, scalar.at, parts.word)});
@@ -52,8 +69,8 @@ void NodeGroup::check() const {
   }
 }
 
-std::optional<YamlNode> ClusterSpec::long_form(const YamlNode& scalar) {
-  if (times(scalar.scalar).count.empty()) {
+std::optional<YamlNode> ClusterSpec::long_form(const YamlNode& scalar, const ConfigPath& configs) {
+  if (times(scalar.scalar).count.empty() && !is_one_node(scalar.scalar, configs)) {
     return std::nullopt;
   }
   YamlNode nodes = yaml_node(YamlNode::Kind::Sequence, scalar.at);
@@ -84,6 +101,12 @@ void NetworkSpec::check() const {
   }
   if (spines < 0) {
     throw FieldError{"spines", "must not be negative"};
+  }
+  if (shape != NetworkShape::Torus && !dimensions.empty()) {
+    throw FieldError{"dimensions", "only a torus has dimensions: say shape: torus"};
+  }
+  if (shape != NetworkShape::Dragonfly && leaves_per_group != 0) {
+    throw FieldError{"leaves_per_group", "only a dragonfly has groups: say shape: dragonfly"};
   }
   if (!(oversubscription > 0)) {
     throw FieldError{"oversubscription", "must be greater than 0, e.g. 2 for 2:1"};

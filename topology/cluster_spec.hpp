@@ -4,6 +4,7 @@
 /// A cluster as the user writes it (docs/topology.md): nodes from presets, a network between them, and
 /// whatever is drawn by hand.
 ///
+///   cluster: dgx_a100                           # one node of configs/nodes/dgx_a100.yaml
 ///   cluster: dgx_a100 x 4                       # 4 nodes of configs/nodes/dgx_a100.yaml, rail-optimised
 ///   cluster: two_dgx_h100                       # configs/clusters/two_dgx_h100.yaml
 ///   cluster:
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/config_path.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
 #include "base/yaml_node.hpp"
@@ -57,19 +59,23 @@ struct NodeGroup {
     key.optional("count", group.count, 1, "how many");
   }
 
-  static std::optional<YamlNode> long_form(const YamlNode& scalar);
+  static std::optional<YamlNode> long_form(const YamlNode& scalar, const ConfigPath& configs);
   void check() const;
 };
 
 enum class NetworkShape : std::uint8_t {
   RailOptimised,  ///< NICs of one index share leaves; spines join all leaves
   LeafSpine,      ///< all NICs of a node share a leaf; spines join all leaves
+  Torus,          ///< all NICs of a node share a leaf; leaves form a torus
+  Dragonfly,      ///< all NICs of a node share a leaf; leaves form groups, groups are joined pair by pair
   None,           ///< what is drawn by hand
 };
 
 constexpr auto names_of(NetworkShape /*unused*/) {
   return std::to_array<EnumName<NetworkShape>>({{NetworkShape::RailOptimised, "rail_optimised"},
                                                 {NetworkShape::LeafSpine, "leaf_spine"},
+                                                {NetworkShape::Torus, "torus"},
+                                                {NetworkShape::Dragonfly, "dragonfly"},
                                                 {NetworkShape::None, "none"}});
 }
 
@@ -80,21 +86,30 @@ struct NetworkSpec {
   int nics_per_node = 0;
   int nodes_per_leaf = 0;
   int spines = 1;
+  std::vector<int> dimensions;  ///< of a torus
+  int leaves_per_group = 0;     ///< of a dragonfly
+  int global_links = 1;         ///< of a dragonfly, for each leaf
   double oversubscription = 1;
   Seconds uplink_latency{150e-9};  ///< 130 ns of a QM8700 (data sheet) and 4 m of fibre at 5 ns/m
 
   template <class Visitor>
   static void describe(Visitor& key, NetworkSpec& network) {
     const NetworkSpec usual;
-    key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine or none");
+    key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine, torus, dragonfly or none");
     key.optional("link", network.link, std::nullopt, "NIC to leaf; default: the ports of each node's NICs");
     key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node, "plugged in; 0: all");
-    key.optional("nodes_per_leaf", network.nodes_per_leaf, usual.nodes_per_leaf, "0: all nodes");
+    key.optional("nodes_per_leaf", network.nodes_per_leaf, usual.nodes_per_leaf,
+                 "0: all nodes; of a torus or dragonfly one");
     key.optional("spines", network.spines, usual.spines,
                  "1 stands for perfectly balanced uplinks; more: ECMP by hash; 0: none (rail-only)");
+    key.optional("dimensions", network.dimensions, {}, "of a torus of leaves, e.g. [4, 4]");
+    key.optional("leaves_per_group", network.leaves_per_group, usual.leaves_per_group, "of a dragonfly");
+    key.optional("global_links", network.global_links, usual.global_links,
+                 "of a dragonfly: cables from each leaf to other groups");
     key.optional("oversubscription", network.oversubscription, usual.oversubscription,
-                 "bandwidth of the NICs below a leaf over that of its uplinks together");
-    key.optional("uplink_latency", network.uplink_latency, usual.uplink_latency, "leaf to spine and back");
+                 "bandwidth of the NICs below a leaf over that of its links to other switches together");
+    key.optional("uplink_latency", network.uplink_latency, usual.uplink_latency,
+                 "between switches, each direction");
   }
 
   void check() const;
@@ -120,8 +135,9 @@ struct ClusterSpec {
     key.optional("links", cluster.links, {}, "between any two devices; those of nodes are called node0.gpu0");
   }
 
-  /// `dgx_a100 x 4`; a single word is left to configs/clusters.
-  static std::optional<YamlNode> long_form(const YamlNode& scalar);
+  /// `dgx_a100 x 4`, or `dgx_a100` for one node. A file, and a name of configs/clusters, is no shorthand.
+  /// @throws std::invalid_argument for a name that is neither in configs/clusters nor in configs/nodes
+  static std::optional<YamlNode> long_form(const YamlNode& scalar, const ConfigPath& configs);
 
   /// That it can be built. @throws as build_cluster()
   void check() const;

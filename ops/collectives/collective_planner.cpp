@@ -16,6 +16,7 @@ constexpr std::array kProtocols{CommProtocol::LL, CommProtocol::LL128, CommProto
 /// What a barrier sends: one element of an all-reduce, as PyTorch's ProcessGroupNCCL does.
 constexpr Bytes kBarrierMessage{4};
 
+/// PXN wherever it can be (NCCL_P2P_PXN_LEVEL 2, since 2.12), PAT with one GPU a node (ncclPatEnable, 2.23).
 /// Trees only between nodes: inside one, NCCL's own correction leaves them no range of sizes (on 8 A100 a
 /// ring with LL up to 512 KiB and with LL128 above is never later; tuning.cc, treeCorrectionFactor).
 std::vector<CommAlgorithm> candidates(CollectiveKind kind, const GroupLayout& layout) {
@@ -28,7 +29,13 @@ std::vector<CommAlgorithm> candidates(CollectiveKind kind, const GroupLayout& la
     case CollectiveKind::AllToAll:
     case CollectiveKind::Send:
     case CollectiveKind::Receive:
-      return {CommAlgorithm::Direct};
+      return {layout.has_relays() ? CommAlgorithm::Pxn : CommAlgorithm::Direct};
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+      if (layout.nodes.size() == layout.node_of.size()) {
+        return {CommAlgorithm::Ring, CommAlgorithm::Pat};
+      }
+      return {CommAlgorithm::Ring};
     default:
       return {CommAlgorithm::Ring};
   }

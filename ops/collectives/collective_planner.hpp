@@ -24,8 +24,9 @@ struct CollectiveOptions {
 /// Turns collectives into plans on one fabric. The candidates are NCCL's:
 ///
 ///   all-reduce                                         ring; between nodes tree, inside one nvls
-///   reduce-scatter, all-gather, broadcast, reduce      ring
-///   all-to-all, send, receive                          direct
+///   reduce-scatter, all-gather                         ring; with one GPU a node pat
+///   broadcast, reduce                                  ring
+///   all-to-all, send, receive                          pxn between nodes with NVSwitches, else direct
 ///   barrier                                            an all-reduce of 4 bytes
 ///
 /// and the choice is the pair (algorithm, protocol) with the least time alone on the machine, the cost model

@@ -63,11 +63,14 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
     case CommAlgorithm::Tree:
       return tree;
     case CommAlgorithm::Direct:
+    case CommAlgorithm::Pxn:  // the same kernels; only the way to the NIC is another
       return direct;
     case CommAlgorithm::Hierarchical:
       return hierarchical;
     case CommAlgorithm::Nvls:
       return nvls;
+    case CommAlgorithm::Pat:
+      return pat;
   }
   throw std::logic_error("CollectiveProfile::of: unknown CommAlgorithm");
 }
@@ -75,7 +78,7 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
 CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
-  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}};
+  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, free};
 }
 
 }  // namespace lockstep

@@ -86,6 +86,7 @@ struct CollectiveProfile {
   AlgorithmCosts direct;
   AlgorithmCosts hierarchical;
   AlgorithmCosts nvls;  ///< none: the NVSwitches do not add
+  AlgorithmCosts pat;   ///< none: NCCL is older than 2.23
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveProfile& profile) {
@@ -94,9 +95,11 @@ struct CollectiveProfile {
     key.optional("link_efficiency", profile.link_efficiency, {}, "achieved / nominal rate of the links");
     key.required("ring", profile.ring, "ring: all-reduce, reduce-scatter, all-gather, broadcast, reduce");
     key.required("tree", profile.tree, "double binary tree: all-reduce");
-    key.required("direct", profile.direct, "all pairs: all-to-all, send, receive");
+    key.required("direct", profile.direct, "all pairs (and pxn): all-to-all, send, receive");
     key.required("hierarchical", profile.hierarchical, "inside the nodes, then between them");
     key.optional("nvls", profile.nvls, {}, "all-reduce by the NVSwitches; left out: they cannot");
+    key.optional("pat", profile.pat, {},
+                 "all-gather and reduce-scatter with one GPU a node; left out: not used");
   }
 
   [[nodiscard]] const AlgorithmCosts& of(CommAlgorithm algorithm) const;

@@ -5,13 +5,15 @@
 #include "ops/collectives/direct.hpp"
 #include "ops/collectives/hierarchical.hpp"
 #include "ops/collectives/nvls.hpp"
+#include "ops/collectives/pat.hpp"
+#include "ops/collectives/pxn.hpp"
 #include "ops/collectives/ring.hpp"
 #include "ops/collectives/tree.hpp"
 
 namespace lockstep {
 
 std::span<const CommAlgorithmRow> algorithm_table() {
-  static const std::array rows{kRing, kTree, kDirect, kHierarchical, kNvls};
+  static const std::array rows{kRing, kTree, kDirect, kHierarchical, kNvls, kPxn, kPat};
   return rows;
 }
 

@@ -14,6 +14,8 @@ enum class CommAlgorithm : std::uint8_t {
   Direct,        ///< every member with every other
   Hierarchical,  ///< inside the nodes, then between equal places of the nodes
   Nvls,          ///< the NVSwitches of a node add and copy
+  Pxn,           ///< direct, changing rails over NVLink before the network
+  Pat,           ///< a binomial tree for each piece, all at once
 };
 
 /// How a message is copied: NCCL's three protocols.
@@ -28,7 +30,9 @@ constexpr auto names_of(CommAlgorithm /*unused*/) {
                                                  {CommAlgorithm::Tree, "tree"},
                                                  {CommAlgorithm::Direct, "direct"},
                                                  {CommAlgorithm::Hierarchical, "hierarchical"},
-                                                 {CommAlgorithm::Nvls, "nvls"}});
+                                                 {CommAlgorithm::Nvls, "nvls"},
+                                                 {CommAlgorithm::Pxn, "pxn"},
+                                                 {CommAlgorithm::Pat, "pat"}});
 }
 
 constexpr auto names_of(CommProtocol /*unused*/) {

@@ -1,19 +1,36 @@
 #include "ops/collectives/direct.hpp"
 
 namespace lockstep {
-namespace {
 
 bool is_message(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
 }
 
+std::string_view objection_to_pairs(const GroupLayout& layout) {
+  if (layout.members() <= kLargestDirectGroup) {
+    return {};
+  }
+  return "direct and pxn write out all pairs and stop at 1024 members; hierarchical serves all-reduce, "
+         "reduce-scatter, all-gather and even all-to-all of larger groups with equally many members a node";
+}
+
+double pair_share(const CollectiveRequest& request, int members, int s, int d) {
+  if (!request.bytes.empty()) {
+    const auto n = static_cast<std::size_t>(members);
+    return request.bytes[static_cast<std::size_t>(s) * n + static_cast<std::size_t>(d)] /
+           request.size.in_base_units();
+  }
+  return (request.kind == CollectiveKind::AllReduce ? 2.0 : 1.0) / members;
+}
+
+namespace {
+
 std::string_view objection(const CollectiveRequest& request, const GroupLayout& layout) {
   if (is_message(request.kind)) {
     return {};
   }
-  if (layout.members() > kLargestDirectGroup) {
-    return "direct writes out all pairs and stops at 1024 members; hierarchical serves all-reduce, "
-           "reduce-scatter, all-gather and even all-to-all of larger groups with equally many members a node";
+  if (const std::string_view objection = objection_to_pairs(layout); !objection.empty()) {
+    return objection;
   }
   switch (request.kind) {
     case CollectiveKind::AllReduce:
@@ -24,16 +41,6 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout& 
     default:
       return "direct serves all-to-all, all-gather, reduce-scatter, all-reduce, send and receive";
   }
-}
-
-/// What s sends to d, in buffers.
-double pair_share(const CollectiveRequest& request, int members, int s, int d) {
-  if (!request.bytes.empty()) {
-    const auto n = static_cast<std::size_t>(members);
-    return request.bytes[static_cast<std::size_t>(s) * n + static_cast<std::size_t>(d)] /
-           request.size.in_base_units();
-  }
-  return (request.kind == CollectiveKind::AllReduce ? 2.0 : 1.0) / members;
 }
 
 std::vector<ChannelEdge> traffic(const CollectiveRequest& request, const GroupLayout& layout) {

@@ -7,6 +7,15 @@ namespace lockstep {
 /// Most members whose n (n-1) pairs are written out; beyond, only the hierarchical algorithm serves.
 inline constexpr int kLargestDirectGroup = 1024;
 
+/// Why the pairs of @p layout are not written out; empty: they are.
+[[nodiscard]] std::string_view objection_to_pairs(const GroupLayout& layout);
+
+/// Send and receive: one message, not one for each pair.
+[[nodiscard]] bool is_message(CollectiveKind kind);
+
+/// What s sends to d, in buffers.
+[[nodiscard]] double pair_share(const CollectiveRequest& request, int members, int s, int d);
+
 /// Every member with every other at once. All-to-all: member s sends piece (s, d) to d; even, or as the byte
 /// matrix of the request says. All-gather and reduce-scatter: each piece straight from or to all others;
 /// all-reduce: a reduce-scatter, then an all-gather. Send and receive: the one message.

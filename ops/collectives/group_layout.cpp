@@ -118,10 +118,62 @@ void group_by_node(const Fabric& fabric, std::span<const VertexId> members, Grou
     }
     layout.nodes[static_cast<std::size_t>(entry->second)].push_back(static_cast<int>(position));
     layout.node_of.push_back(entry->second);
+    layout.number_of.push_back(fabric.vertices()[member].index);
+    layout.at_nic.push_back(-1);
+  }
+}
+
+/// The member of each NIC's node that is nearest to it: of equally near ones the first in order of position,
+/// as NCCL's ncclTopoGetLocalGpu takes the first.
+void find_members_at_nics(const Fabric& fabric, std::span<const VertexId> members, const NodePorts& node,
+                          GroupLayout& layout) {
+  std::map<VertexId, int> nearest;
+  const auto latency = [&](int member, VertexId nic) {
+    return fabric.route(members[static_cast<std::size_t>(member)], nic).latency;
+  };
+  const auto crosses_cpu = [&](int member, VertexId nic) {
+    return std::ranges::any_of(
+        fabric.route(members[static_cast<std::size_t>(member)], nic).links, [&](LinkId link) {
+          return fabric.vertices()[fabric.links()[link].to].kind == VertexKind::CpuSocket;
+        });
+  };
+  for (const auto& [member, nic] : node.nic_of) {
+    const auto [entry, is_new] = nearest.try_emplace(nic, member);
+    if (!is_new && latency(member, nic) < latency(entry->second, nic)) {
+      entry->second = member;
+    }
+  }
+  for (const auto& [member, nic] : node.nic_of) {
+    const bool has_nic = fabric.vertices()[nic].kind == VertexKind::Nic;
+    if (has_nic && !crosses_cpu(nearest.at(nic), nic)) {
+      layout.at_nic[static_cast<std::size_t>(member)] = nearest.at(nic);
+    }
   }
 }
 
 }  // namespace
+
+int GroupLayout::relay_of(int src, int dst) const {
+  const int node = node_of[static_cast<std::size_t>(src)];
+  if (node == node_of[static_cast<std::size_t>(dst)]) {
+    return src;
+  }
+  for (const int member : nodes[static_cast<std::size_t>(node)]) {
+    const auto here = static_cast<std::size_t>(member);
+    if (number_of[here] == number_of[static_cast<std::size_t>(dst)]) {
+      return at_nic[here] < 0 ? src : at_nic[here];
+    }
+  }
+  return src;
+}
+
+bool GroupLayout::has_relays() const {
+  return nodes.size() > 1 && std::ranges::any_of(nodes, [this](const std::vector<int>& node) {
+           return node.size() > 1 && std::ranges::any_of(node, [this](int member) {
+                    return at_nic[static_cast<std::size_t>(member)] >= 0;
+                  });
+         });
+}
 
 GroupLayout uniform_layout(int members, int per_node) {
   if (members < 1 || per_node < 1) {
@@ -135,6 +187,8 @@ GroupLayout uniform_layout(int members, int per_node) {
     }
     layout.nodes.back().push_back(member);
     layout.node_of.push_back(member / per_node);
+    layout.number_of.push_back(member % per_node);
+    layout.at_nic.push_back(member);
     layout.rings.front().push_back(member);
   }
   return layout;
@@ -159,6 +213,9 @@ GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<cons
     nodes.push_back({rings_of_node(site, layout.nodes[node], known), {}});
     for (const int member : layout.nodes[node]) {
       nodes.back().nic_of[member] = site.nic(member, other);
+    }
+    if (site.all_switched(layout.nodes[node])) {
+      find_members_at_nics(fabric, members, nodes.back(), layout);
     }
   }
   layout.rings = join_nodes(nodes);

@@ -15,12 +15,22 @@ struct GroupLayout {
   std::vector<int> node_of;             ///< index into `nodes`, by position
   std::vector<std::vector<int>> rings;  ///< at least one
   bool switched = false;                ///< every member has an NVLink to an NVSwitch
+  std::vector<int> number_of;           ///< of the GPU in its node, by position
+  /// By position: the member of its node that is nearest to the NIC nearest to it, as a rule itself; -1: none
+  /// that the others have NVLinks to and that reaches the NIC without crossing a CPU.
+  std::vector<int> at_nic;
 
   [[nodiscard]] int members() const { return static_cast<int>(node_of.size()); }
+  /// Who sends what @p src has for @p dst over the network: the member of src's node at the NIC of dst's
+  /// rail, or src itself where there is none, and inside a node.
+  [[nodiscard]] int relay_of(int src, int dst) const;
+  /// Some messages between nodes have a relay that is not their sender.
+  [[nodiscard]] bool has_relays() const;
   [[nodiscard]] int channels() const { return static_cast<int>(rings.size()); }
 };
 
-/// A layout without a machine: nodes of @p per_node members in order of position, one ring in that order.
+/// A layout without a machine: nodes of @p per_node members in order of position, one ring in that order, a
+/// NIC for each member.
 /// @throws std::invalid_argument unless members >= 1 and per_node >= 1
 [[nodiscard]] GroupLayout uniform_layout(int members, int per_node);
 

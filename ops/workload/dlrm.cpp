@@ -71,8 +71,18 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
                    RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
                    {.sharded = element, .replicated = element + size_of(DataType::FP32)});
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  DlrmStep{step, spec, setup, std::move(tables)}.write();
-  return std::move(step).finish(setup.gpus);
+  DlrmStep writer{step, spec, setup, std::move(tables)};
+  writer.write();
+  std::vector<MemoryBreakdown> memory;
+  for (std::size_t rank = 0; rank < setup.gpus.size(); ++rank) {
+    memory.push_back(writer.memory(rank));
+  }
+  Job job = std::move(step).finish(setup.gpus);
+  job.memory = std::move(memory);
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    job.ranks[rank].memory = rank;
+  }
+  return job;
 }
 
 }  // namespace lockstep

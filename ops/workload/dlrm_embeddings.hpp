@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "ops/workload/dlrm_spec.hpp"
@@ -36,6 +37,7 @@ class DlrmEmbeddings {
   [[nodiscard]] std::int64_t lookups(std::size_t rank) const;
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;
   [[nodiscard]] std::vector<InputGroup> inputs() const;
+  [[nodiscard]] std::span<const EmbeddingBagShape> bags() const { return bags_; }  ///< by group
   /// Elements of the parameters that the dense optimizer updates: the data-parallel tables', as one.
   [[nodiscard]] std::vector<std::int64_t> dense_parameters() const;
 

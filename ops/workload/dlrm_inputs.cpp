@@ -43,6 +43,10 @@ DlrmInputs::DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSet
   }
 }
 
+Bytes DlrmInputs::index_size() const {
+  return size_of(data_type(spec_.index_type));
+}
+
 /// Sparse features and dense ones, in the order of the training loop.
 void DlrmInputs::copy_batch(const Copy& copy) const {
   const DataType index = data_type(spec_.index_type);

@@ -28,6 +28,10 @@ class DlrmInputs {
   void before_lookup_of(std::size_t group);
   void before_backward();
 
+  /// Batches on the device at a time: the one that is trained and those that are fetched ahead.
+  [[nodiscard]] int batches() const { return prefetches() ? (distribution_ ? 3 : 2) : 1; }
+  [[nodiscard]] Bytes index_size() const;  ///< of an index or offset
+
   /// The labels have been copied with the batch.
   [[nodiscard]] bool has_labels() const { return prefetches(); }
 

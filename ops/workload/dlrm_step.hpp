@@ -5,6 +5,7 @@
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/dlrm_embeddings.hpp"
 #include "ops/workload/dlrm_inputs.hpp"
+#include "ops/workload/dlrm_memory.hpp"
 #include "ops/workload/layers/interaction.hpp"
 #include "ops/workload/layers/mlp.hpp"
 #include "ops/workload/step_writer.hpp"
@@ -18,6 +19,9 @@ class DlrmStep {
            std::vector<ShardGroup> tables);
 
   void write();
+
+  /// Device memory of a rank when it holds most.
+  [[nodiscard]] MemoryBreakdown memory(std::size_t rank) const;
 
  private:
   void forward();

@@ -66,6 +66,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
     RankAssignment& assignment = job.ranks.emplace_back();
     assignment.gpu = setup.gpus[rank];
     assignment.program = static_cast<std::uint32_t>(place.stage);
+    assignment.memory = assignment.program;
     for (const std::string& name : job.programs[assignment.program]->groups) {
       assignment.groups.push_back(groups.of(name, rank));
     }

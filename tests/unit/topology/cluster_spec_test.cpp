@@ -46,6 +46,14 @@ TEST(ClusterSpec, TheShorthandIsNodesTimesCount) {
   EXPECT_EQ(cluster.nodes[0].count, 2);
 }
 
+TEST(ClusterSpec, ANodeAloneIsOneOfIt) {
+  const ClusterSpec cluster = read("dgx_a100");
+  ASSERT_EQ(cluster.nodes.size(), 1U);
+  EXPECT_EQ(cluster.nodes[0].node->name, "dgx_a100");
+  EXPECT_EQ(cluster.nodes[0].count, 1);
+  EXPECT_EQ(read("{ from: dgx_a100, network: { spines: 4 } }").network.spines, 4);
+}
+
 TEST(ClusterSpec, AShorthandCanBeChangedInPart) {
   YamlDocument document = YamlDocument::from_text("cluster: dgx_a100 x 4\n", "test.yaml");
   document.set("cluster.network.shape", "leaf_spine");
@@ -128,8 +136,10 @@ TEST(ClusterSpecErrors, UnknownNode) {
 }
 
 TEST(ClusterSpecErrors, UnknownCluster) {
-  EXPECT_THAT(complaint_about("two_dgx_a10"),
-              HasSubstr("test.yaml:1:10: there is no 'two_dgx_a10' in configs/clusters"));
+  EXPECT_THAT(
+      complaint_about("two_dgx_a10"),
+      HasSubstr("test.yaml:1:10: cluster: there is no 'two_dgx_a10' in configs/clusters or configs/nodes "
+                "- did you mean 'two_dgx_a100'?"));
 }
 
 TEST(ClusterSpecErrors, HowMany) {

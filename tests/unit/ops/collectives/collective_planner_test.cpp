@@ -192,6 +192,52 @@ TEST(CollectivePlanner, SendUsesTheRouteOfItsTwoEnds) {
   EXPECT_NEAR(time_alone(plan, fabric) / (Seconds{3e-6} + 1_GB / 25_GBps), 1.0, 1e-9);
 }
 
+TEST(CollectivePlanner, MessagesBetweenNodesChangeRailsOverNvlink) {
+  // 3 nodes of 4. NCCL relays over the GPU on the receiver's rail, so nothing crosses the spine; direct does.
+  const Fabric fabric = testing::rail_cluster(3, 4);
+  const CollectiveRequest request{.kind = CollectiveKind::AllToAll, .size = 12_MB};
+  const CollectivePlan relayed = plan_all(fabric, request);
+  EXPECT_EQ(relayed.algorithm, "pxn");
+  EXPECT_EQ(load_of(relayed, fabric, "leaf0", "spine0"), 0);
+  EXPECT_NEAR(load_of(relayed, fabric, "node0.nic1", "leaf1"), 2 * 4.0 / 12, 1e-12);
+  EXPECT_NEAR(load_of(relayed, fabric, "node0.gpu1", "node0.nvswitch0"), 3 * 3.0 / 12, 1e-12);
+  const CollectivePlan straight =
+      plan_all(fabric, request, fixed(CollectiveKind::AllToAll, CommAlgorithm::Direct));
+  EXPECT_EQ(straight.algorithm, "direct");
+  EXPECT_GT(load_of(straight, fabric, "leaf0", "spine0"), 0);
+  // One step over NVLink (0.5 us), one over the rail (3 us).
+  EXPECT_NEAR(relayed.latency / Seconds{3.5e-6}, 1, 1e-9);
+
+  CollectiveRequest message{.kind = CollectiveKind::Send, .size = 1_GB};
+  message.source = 1;
+  message.root = 7;
+  const CollectivePlan sent = plan_all(fabric, message);
+  EXPECT_NEAR(load_of(sent, fabric, "node0.gpu1", "node0.nvswitch0"), 1, 1e-12);
+  EXPECT_NEAR(load_of(sent, fabric, "node0.nic3", "leaf3"), 1, 1e-12);
+  EXPECT_EQ(load_of(sent, fabric, "node0.nic1", "leaf1"), 0);
+}
+
+TEST(CollectivePlanner, OneGpuANodeGathersInLogarithmicSteps) {
+  // NCCL 2.23: 8 us + 4 us a level + 2.8 us a rank, here without routes; a ring has 15 steps of 14 us.
+  const Fabric fabric = testing::rail_cluster(16, 1);
+  CollectiveOptions options;
+  options.profile.ring.simple = ProtocolCosts{.base = 8_us, .nvlink = {}, .pcie = {}, .network = 14_us};
+  options.profile.pat.simple =
+      ProtocolCosts{.base = 8_us, .nvlink = 2.8_us, .pcie = {}, .network = 4_us, .line_fraction = 0.75};
+  const auto plan = [&](CollectiveKind kind, Bytes size) {
+    return plan_all(fabric, {.kind = kind, .size = size}, options);
+  };
+  for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    EXPECT_EQ(plan(kind, 16_KiB).algorithm, "pat");
+    EXPECT_NEAR(plan(kind, 16_KiB).latency / (8_us + 4 * 4_us + 16 * 2.8_us), 1, 1e-9);
+    EXPECT_EQ(plan(kind, 1_GiB).algorithm, "ring");
+  }
+  EXPECT_EQ(
+      plan_all(testing::rail_cluster(8, 2), {.kind = CollectiveKind::AllGather, .size = 16_KiB}, options)
+          .algorithm,
+      "ring");
+}
+
 TEST(CollectivePlanner, ASingleMemberWaitsForNobody) {
   const Fabric fabric = testing::switched_node(2);
   const auto gpus = all_gpus(fabric);

@@ -78,7 +78,11 @@ INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm,
                                            Case{CommAlgorithm::Hierarchical, CollectiveKind::AllReduce},
                                            Case{CommAlgorithm::Hierarchical, CollectiveKind::ReduceScatter},
                                            Case{CommAlgorithm::Hierarchical, CollectiveKind::AllGather},
-                                           Case{CommAlgorithm::Hierarchical, CollectiveKind::AllToAll}),
+                                           Case{CommAlgorithm::Hierarchical, CollectiveKind::AllToAll},
+                                           Case{CommAlgorithm::Pxn, CollectiveKind::AllToAll},
+                                           Case{CommAlgorithm::Pxn, CollectiveKind::Send},
+                                           Case{CommAlgorithm::Pat, CollectiveKind::AllGather},
+                                           Case{CommAlgorithm::Pat, CollectiveKind::ReduceScatter}),
                          name_of_case);
 
 TEST(Direct, UnevenAllToAllSendsTheMatrix) {
@@ -121,6 +125,67 @@ TEST(Ring, ScalesLinearly) {
   EXPECT_EQ(row_of(CommAlgorithm::Ring).traffic({.kind = CollectiveKind::AllReduce}, layout).size(), 16384u);
   EXPECT_EQ(row_of(CommAlgorithm::Tree).traffic({.kind = CollectiveKind::AllReduce}, layout).size(),
             4u * 16383u);
+}
+
+TEST(Pxn, KeepsMessagesBetweenNodesOnTheirRail) {
+  // 3 nodes of 4, n = 12: what a member sends to its neighbour is that one's own piece and those for its two
+  // peers on other nodes, 3/12; what goes to a peer are the pieces of all four members, 4/12.
+  const GroupLayout layout = uniform_layout(12, 4);
+  const CollectiveRequest request{.kind = CollectiveKind::AllToAll, .size = 1200_B};
+  const auto edges = row_of(CommAlgorithm::Pxn).traffic(request, layout);
+  EXPECT_EQ(edges.size(), 12U * (3 + 2));
+  for (const ChannelEdge& edge : edges) {
+    const bool inside = edge.src / 4 == edge.dst / 4;
+    EXPECT_TRUE(inside || edge.src % 4 == edge.dst % 4) << edge.src << ' ' << edge.dst;
+    EXPECT_NEAR(edge.share, inside ? 3.0 / 12 : 4.0 / 12, 1e-12);
+  }
+}
+
+TEST(Pxn, RelaysUnevenPiecesWhole) {
+  // 2 nodes of 2: 0 sends 100 to 3 by way of 1, and 30 to 2 straight.
+  CollectiveRequest request{.kind = CollectiveKind::AllToAll, .size = 130_B / 4};
+  request.bytes = {0, 0, 30, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const GroupLayout layout = uniform_layout(4, 2);
+  const CommAlgorithmRow& row = row_of(CommAlgorithm::Pxn);
+  const CommSchedule schedule = row.schedule(request, layout);
+  expect_correct(request, schedule, 4);
+  expect_same_traffic(request, row.traffic(request, layout), schedule);
+  const std::map<std::pair<int, int>, double> expected{{{0, 1}, 100}, {{1, 3}, 100}, {{0, 2}, 30}};
+  EXPECT_EQ(testing::bytes_by_pair(schedule), expected);
+}
+
+TEST(Pxn, SendsStraightWithoutARelay) {
+  // Nodes of 2 and 1: the first has a GPU number 0 and 1, the second only number 0.
+  const GroupLayout layout = uniform_layout(3, 2);
+  EXPECT_EQ(layout.relay_of(1, 2), 0);
+  EXPECT_EQ(layout.relay_of(2, 1), 2);
+  EXPECT_EQ(layout.relay_of(0, 1), 0);
+}
+
+TEST(Pat, TakesLogarithmicStepsAndTheVolumeOfARing) {
+  for (const auto& [members, levels] :
+       {std::pair{2, 1U}, std::pair{3, 2U}, std::pair{8, 3U}, std::pair{9, 4U}, std::pair{100, 7U}}) {
+    const GroupLayout layout = uniform_layout(members, 1);
+    const CollectiveRequest request{.kind = CollectiveKind::AllGather, .size = 1_MB};
+    const CommAlgorithmRow& row = row_of(CommAlgorithm::Pat);
+    EXPECT_EQ(row.schedule(request, layout).steps.size(), levels);
+    EXPECT_EQ(row.steps(request, layout).between_nodes, static_cast<int>(levels));
+    EXPECT_EQ(row.steps(request, layout).within_nodes, members);
+    double out = 0;
+    for (const ChannelEdge& edge : row.traffic(request, layout)) {
+      out += edge.src == 0 ? edge.share : 0;
+    }
+    EXPECT_NEAR(out, (members - 1.0) / members, 1e-12) << members;
+  }
+}
+
+TEST(Pat, SendsFewPiecesFar) {
+  // 8 members, all-gather: 1 piece over distance 4, 2 over 2, 4 over 1.
+  for (const ChannelEdge& edge :
+       row_of(CommAlgorithm::Pat).traffic({.kind = CollectiveKind::AllGather}, uniform_layout(8, 1))) {
+    const int distance = (edge.dst - edge.src + 8) % 8;
+    EXPECT_NEAR(edge.share, 4.0 / distance / 8, 1e-12);
+  }
 }
 
 int height_of(const std::vector<int>& parents) {

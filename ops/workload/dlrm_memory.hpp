@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/memory.hpp"
+#include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/framework_spec.hpp"
+#include "ops/workload/layers/embedding_bag.hpp"
+#include "ops/workload/layers/interaction.hpp"
+#include "ops/workload/layers/mlp.hpp"
+
+namespace lockstep {
+
+/// What decides the device memory of a DLRM step.
+struct DlrmMemoryShape {
+  MlpShape bottom, top;
+  InteractionShape interaction;
+  std::span<const EmbeddingBagShape> bags;  ///< by group of equal sharding
+  DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
+  FrameworkSpec framework;
+  std::size_t ranks = 1;
+  int batches = 1;  ///< inputs on the device at a time: a pipeline fetches ahead
+  Bytes index;      ///< of one index or offset
+};
+
+/// Device memory of @p rank when it holds most, counted in the order of DlrmStep.
+///
+///   parameters   4 B an element: MLPs, and the rank's parts of tables
+///   optimizer    Adagrad: 4 B an element of both, SGD: nothing
+///   gradients    MLPs' and data-parallel tables', 4 B; the other tables' rows are updated where their
+///                gradients arise (FBGEMM's fused backward; the dense gradient of a table never exists)
+///   activations  inputs; what backward reads: the output of each activation function, the features that the
+///                interaction multiplies, and its result
+///   workspace    of the operator that runs: linear outputs before the activation function, products of the
+///                interaction, gradients on their way back, sorted look-ups of the tables' backward
+///   communication  pooled rows and gradients that are exchanged, buckets of DistributedDataParallel
+///
+/// *Assumes*: FP32 storage, pooled rows exchanged uncompressed, tensors freed when their last reader has been
+/// launched. A rank's own samples before the input distribution are not counted.
+/// *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml (addmm, relu, sigmoid, bmm,
+/// index); FBGEMM embedding_backward_split_host_template.cpp (sorted look-ups); reducer.cpp (buckets).
+[[nodiscard]] MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank);
+
+}  // namespace lockstep
