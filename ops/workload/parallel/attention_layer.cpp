@@ -215,8 +215,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   residual_backward(scope, parts);
   row_linear_backward(scope, projections.out, parts);
   if (parts.inputs) {
-    if (scope.plan.spec.recompute == Recompute::Selective &&
-        scope.model.attention == AttentionKernels::Unfused) {
+    if (parts.recompute == Recompute::Selective && scope.model.attention == AttentionKernels::Unfused) {
       const ModuleRange range{scope.step, kRecomputeRange};
       attention_core_forward(scope);
     }

@@ -10,10 +10,12 @@
 
 namespace lockstep {
 
-/// Which gradients a backward pass computes: both, or one after the other (zero bubble).
+/// Which gradients a backward pass computes: both, or one after the other (zero bubble). Activations that
+/// were not kept are computed again with the inputs' gradients.
 struct BackwardParts {
   bool inputs = true;
   bool weights = true;
+  Recompute recompute = Recompute::None;
 };
 
 /// What one rank has of a layer. Tokens are those of a micro-batch and of the rank's piece of the sequence;

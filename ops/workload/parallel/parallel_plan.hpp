@@ -30,6 +30,10 @@ struct ParallelPlan {
   [[nodiscard]] bool is_last(int stage, int chunk) const {
     return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;
   }
+  /// What backward of a chunk computes again.
+  [[nodiscard]] Recompute recompute_of(int stage, int chunk) const {
+    return is_last(stage, chunk) && !spec.recompute_last_stage ? Recompute::None : spec.recompute;
+  }
   [[nodiscard]] const LayerRange& layers_of(int stage, int chunk) const {
     return layers[static_cast<std::size_t>(chunk) * static_cast<std::size_t>(spec.pipeline) +
                   static_cast<std::size_t>(stage)];

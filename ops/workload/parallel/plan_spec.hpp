@@ -71,6 +71,7 @@ struct TransformerPlanSpec {
   bool reshard_after_forward = true;
   int prefetch = 1;
   Recompute recompute = Recompute::None;
+  bool recompute_last_stage = true;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
   std::string rank_order = "tp-cp-dp-pp";
@@ -95,6 +96,9 @@ struct TransformerPlanSpec {
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
+    key.optional("recompute_last_stage", plan.recompute_last_stage, true,
+                 "recompute: the layers before the head too, whose backward follows their forward, as "
+                 "Megatron-LM and DeepSpeed do; false keeps their activations");
     key.optional("overlap_gradients", plan.overlap_gradients, true,
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,

@@ -142,7 +142,9 @@ void StageWriter::act(const StageAction& action) {
       forward(action);
       break;
     case StageAction::Kind::Backward:
-      backward(action, {.inputs = true, .weights = plan_.spec.schedule != PipelineSchedule::ZeroBubble});
+      backward(action, {.inputs = true,
+                        .weights = plan_.spec.schedule != PipelineSchedule::ZeroBubble,
+                        .recompute = plan_.recompute_of(stage_, action.chunk)});
       break;
     case StageAction::Kind::WeightGradient:
       backward(action, {.inputs = false, .weights = true});
@@ -154,7 +156,7 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   const LayerRange& range = plan_.layers_of(stage_, chunk);
   Bytes kept{0};
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-    kept += kept_by_layer(scope_, has_experts(layer), plan_.spec.recompute);
+    kept += kept_by_layer(scope_, has_experts(layer), plan_.recompute_of(stage_, chunk));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
     kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
@@ -235,7 +237,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
 }
 
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
-  const bool again = parts.inputs && plan_.spec.recompute == Recompute::Full;
+  const bool again = parts.inputs && parts.recompute == Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, has_experts(layer), Recompute::None) : Bytes{0};
   if (again) {
     const ModuleRange range{step_, kRecomputeRange};

@@ -172,5 +172,23 @@ TEST(Arithmetic, IsTheSameInEveryPlan) {
               1e-12);
 }
 
+/// Four stages of one layer each: all compute their forward pass again, or three of them (the quarter of
+/// equation 3 above). The last one then keeps 34 + 5as/h bytes per sbh instead of the 2 of its input.
+TEST(Recomputation, MaySpareTheLastStage) {
+  const Batch run{.ranks = 4, .batch = 4, .micro_batches = 4};
+  TransformerPlanSpec plan{.pipeline = 4, .recompute = Recompute::Full};
+  const Job all = job_of(gpt3(), plan, run);
+  plan.recompute_last_stage = false;
+  const Job but_last = job_of(gpt3(), plan, run);
+  const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  const double again = 24 * 4 * sbh * 12288 * (1 + 2048 / (6 * 12288.0));  // 4 samples, one layer
+  EXPECT_NEAR((flops(all) - flops(but_last)) / again, 1, 1e-12);
+  const auto kept = [](const Job& job) { return job.memory.back()[MemoryUse::Activations]; };
+  EXPECT_DOUBLE_EQ(kept(but_last) - kept(all), sbh * (32 + scores));
+  for (int stage = 0; stage < 3; ++stage) {
+    EXPECT_EQ(all.memory[stage].total(), but_last.memory[stage].total());
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
