@@ -27,6 +27,13 @@ void LatentAttentionSpec::check() const {
 }
 
 void TransformerSpec::check_implementation() const {
+  const bool flash_1 = attention == AttentionKernels::Flash1;
+  if (flash_1 && (implementation != Implementation::Megatron || dropout)) {
+    throw FieldError{
+        "attention",
+        "'flash_1' is FlashAttention 1 in Triton, which has no dropout and which Hugging Face does "
+        "not call: it needs 'implementation: megatron' and 'dropout: false'"};
+  }
   if (implementation == Implementation::Megatron) {
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
       throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};

@@ -40,7 +40,7 @@ class Groups {
 }  // namespace
 
 Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
-  if (model.attention == AttentionKernels::Flash && !is_mixed(setup.precision)) {
+  if (model.attention != AttentionKernels::Unfused && !is_mixed(setup.precision)) {
     throw std::invalid_argument{
         "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: unfused'"};
   }

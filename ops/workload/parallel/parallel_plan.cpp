@@ -31,7 +31,7 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
   expect(!spec.sequence_parallel || (model.sequence / spec.context) % tensor == 0,
          "{} tokens of a sequence cannot be divided among {} sequence-parallel ranks",
          model.sequence / spec.context, tensor);
-  expect(spec.context == 1 || model.attention == AttentionKernels::Flash,
+  expect(spec.context == 1 || model.attention != AttentionKernels::Unfused,
          "context parallelism needs the model's 'attention: flash'");
   if (!model.experts) {
     expect(spec.expert == 1 && spec.expert_tensor == 1,
