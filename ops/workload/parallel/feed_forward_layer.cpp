@@ -89,9 +89,16 @@ void gather_experts(const LayerScope& scope, const ExpertLoad& load, CollectiveK
   scope.communicate(kind, "etp", ranks, load.sent * static_cast<double>(ranks));
 }
 
+ShardedLinear router(const LayerScope& scope) {
+  return {.tokens = scope.sizes.rows,
+          .in = scope.sizes.hidden,
+          .out = scope.model.experts->count,
+          .high_precision = true};
+}
+
 void router_forward(const LayerScope& scope) {
   const ExpertsSpec& spec = *scope.model.experts;
-  product_forward(scope, {.tokens = scope.sizes.rows, .in = scope.sizes.hidden, .out = spec.count});
+  product_forward(scope, router(scope));
   scope.step.op(
       "topk_softmax_with_capacity",
       {{"softmax_warp_forward", DataType::FP32, Softmax{.rows = scope.sizes.rows, .columns = spec.count}},
@@ -101,7 +108,7 @@ void router_forward(const LayerScope& scope) {
 
 void router_backward(const LayerScope& scope, BackwardParts parts) {
   const ExpertsSpec& spec = *scope.model.experts;
-  const ShardedLinear shape{.tokens = scope.sizes.rows, .in = scope.sizes.hidden, .out = spec.count};
+  const ShardedLinear shape = router(scope);
   if (parts.inputs) {
     scope.step.op(
         "topk_softmax_backward",

@@ -103,14 +103,18 @@ Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompu
     return row;
   }
   const double mask = mask_share(scope);
-  Bytes kept = row * (4 + 2 * mask);  // inputs of two norms, their results; two masks
-  // Queries, keys, values; the context, which the projection keeps.
-  kept += scope.bytes(s.tokens * (2 * s.query_width() + 2 * s.kv_width()));
+  const bool fp8 = scope.step.precision() == Precision::FP8;
+  const double operand = fp8 ? size_of(DataType::FP8) / size_of(scope.storage()) : 1;  // what a product keeps
+  Bytes kept = row * (2 + 2 * operand + 2 * mask);  // inputs of two norms, their results; two masks
+  // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
+  kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
+  const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;
+  kept += scope.bytes(s.tokens * s.query_width()) * (operand + (context_twice ? 1 : 0));
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     const Bytes scores = scope.bytes(s.batch * s.heads * s.sequence * s.sequence);
     kept += scores * (model.dropout ? 2 + mask : 1);
   }
-  const double copies = model.activation == Activation::SwiGlu ? 3 : 2;  // before and after it
+  const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
   const auto& experts = model.experts;
   if (!has_experts) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
@@ -119,8 +123,8 @@ Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompu
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);
   const Bytes one = size_of(scope.storage());
-  kept +=
-      one * (sent * (2 * static_cast<double>(s.hidden) + copies * width));  // dispatched, before and after
+  kept += one * (sent * ((1 + operand) * static_cast<double>(s.hidden) +
+                         copies * width));  // dispatched, before and after
   return kept +
          scope.bytes(s.tokens * experts->shared * experts->feed_forward / scope.plan.spec.tensor) * copies;
 }

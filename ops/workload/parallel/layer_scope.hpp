@@ -42,7 +42,7 @@ struct LayerScope {
   MemoryLedger& memory;
   LayerSizes sizes;
 
-  /// Of products, activations and parameters.
+  /// Of products (those that FP8 leaves in 16 bits); of activations and parameters.
   [[nodiscard]] DataType type() const { return product_type(step.precision()); }
   [[nodiscard]] DataType storage() const { return storage_type(step.precision()); }
   [[nodiscard]] Bytes bytes(std::int64_t elements) const {
@@ -84,6 +84,8 @@ void experts_backward(const LayerScope& scope, BackwardParts parts);
 /// Elements of a rank's parameters of a layer, in the order of the modules: dense ones and experts'.
 struct LayerParameters {
   std::vector<std::int64_t> dense, expert;
+  std::int64_t linear = 0;         ///< those of products that FP8 computes
+  std::int64_t linear_layers = 0;  ///< how many products these are
 };
 [[nodiscard]] LayerParameters parameters_of_layer(const TransformerSpec& model, const ParallelPlan& plan,
                                                   bool has_experts);

@@ -70,6 +70,7 @@ void PlanGroups::add_dense(std::uint32_t rank) {
   add("pp", key_of({tensor, context, data, kAny}), rank);
   add("mp", key_of({kAny, context, data, kAny}), rank);
   add("world", 0, rank);
+  add("stage", key_of({kAny, kAny, kAny, stage}), rank);
   if (stage == 0 || stage + 1 == plan_.spec.pipeline) {
     add("embedding", key_of({tensor, context, data, kAny}), rank);
   }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/fp8.hpp"
 
 namespace lockstep {
 namespace {
@@ -11,37 +12,58 @@ Gemm product(const ShardedLinear& shape, std::int64_t m, std::int64_t n, std::in
   return {.batch = shape.products, .m = m, .n = n, .k = k};
 }
 
-Bytes input_bytes(const LayerScope& scope, const ShardedLinear& shape) {
-  return scope.bytes(shape.tokens * shape.in);
+bool gathers(const LayerScope& scope) {
+  return scope.plan.spec.sequence_parallel;
 }
 
-void gather_rows(const LayerScope& scope, Bytes size) {
-  if (scope.plan.spec.sequence_parallel) {
-    scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor, size);
+/// Bytes that an all-gather of a product's operand carries.
+Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
+  const DataType type = is_fp8(scope, shape) ? DataType::FP8 : scope.storage();
+  return size_of(type) * static_cast<double>(shape.tokens * columns);
+}
+
+/// The operand [tokens, columns] as products read it: cast, and gathered from sequence-parallel ranks.
+void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
+  if (!gathers(scope)) {
+    cast_operand(scope, shape, shape.tokens * columns);
+    return;
   }
+  cast_share(scope, shape, scope.sizes.rows * columns);
+  scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
+                    operand_bytes(scope, shape, columns));
 }
 
 CollectiveKind sum_of(const LayerScope& scope) {
-  return scope.plan.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+  return gathers(scope) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+}
+
+void multiply_forward(const LayerScope& scope, const ShardedLinear& shape) {
+  Gemm gemm = product(shape, shape.tokens, shape.out, shape.in);
+  gemm.transpose_b = true;
+  scope.step.op("aten::linear", {kernels::product(gemm, product_type(scope, shape))});
+}
+
+void multiply_input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
+  scope.step.op("aten::matmul", {kernels::product(product(shape, shape.tokens, shape.in, shape.out),
+                                                  product_type(scope, shape))});
 }
 
 }  // namespace
 
 void product_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  Gemm gemm = product(shape, shape.tokens, shape.out, shape.in);
-  gemm.transpose_b = true;
-  scope.step.op("aten::linear", {kernels::product(gemm, scope.type())});
+  cast_operand(scope, shape, shape.products * shape.tokens * shape.in);
+  multiply_forward(scope, shape);
 }
 
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
-  scope.step.op("aten::matmul",
-                {kernels::product(product(shape, shape.tokens, shape.in, shape.out), scope.type())});
+  cast_operand(scope, shape, shape.products * shape.tokens * shape.out);
+  multiply_input_gradient(scope, shape);
 }
 
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
-  scope.step.op("aten::matmul", {kernels::product(gemm, scope.type())});
+  scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (!shape.shares_weight) {
     scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
   }
@@ -54,8 +76,8 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
 }
 
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  gather_rows(scope, input_bytes(scope, shape));
-  product_forward(scope, shape);
+  gather_operand(scope, shape, shape.in);
+  multiply_forward(scope, shape);
   if (shape.bias) {
     scope.step.op("aten::add",
                   {kernels::elementwise("add", shape.tokens * shape.out, scope.storage(), {.reads = 1})});
@@ -63,14 +85,16 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
 }
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (parts.weights) {
-    gather_rows(scope, input_bytes(scope, shape));
+  if (parts.weights && gathers(scope)) {
+    scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
+                      operand_bytes(scope, shape, shape.in));
+    transpose_gathered(scope, shape, shape.tokens * shape.in);
   }
   std::optional<EventId> summed;
   if (parts.inputs) {
     input_gradient(scope, shape);
     if (scope.plan.spec.tensor > 1) {
-      summed = scope.start(sum_of(scope), "tp", input_bytes(scope, shape));
+      summed = scope.start(sum_of(scope), "tp", scope.bytes(shape.tokens * shape.in));
     }
   }
   if (parts.weights) {
@@ -87,11 +111,14 @@ void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
 }
 
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  gather_rows(scope, scope.bytes(shape.tokens * shape.out));
+  gather_operand(scope, shape, shape.out);
   if (parts.inputs) {
-    input_gradient(scope, shape);
+    multiply_input_gradient(scope, shape);
   }
   if (parts.weights) {
+    if (gathers(scope)) {
+      transpose_gathered(scope, shape, shape.tokens * shape.out);
+    }
     weight_gradient(scope, shape);
   }
 }

@@ -11,8 +11,9 @@ namespace lockstep {
 struct ShardedLinear {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;
-  std::int64_t products = 1;   ///< side by side in one batched kernel: experts
-  bool shares_weight = false;  ///< with the embedding, which passes the gradient on
+  std::int64_t products = 1;    ///< side by side in one batched kernel: experts
+  bool shares_weight = false;   ///< with the embedding, which passes the gradient on
+  bool high_precision = false;  ///< 16 bits with FP8 too: head, router
 };
 
 /// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first; backward
@@ -26,7 +27,7 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 
-/// Products alone, without communication.
+/// Products alone, without communication. With FP8 their operands are cast before.
 void product_forward(const LayerScope& scope, const ShardedLinear& shape);
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);

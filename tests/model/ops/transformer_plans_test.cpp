@@ -3,50 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
-#include "base/config_path.hpp"
 #include "base/yaml_reader.hpp"
 #include "ops/workload/model_spec.hpp"
-#include "ops/workload/parallel/parallel_job.hpp"
-#include "tests/support/program_listing.hpp"
+#include "tests/support/plan_job.hpp"
 
 namespace lockstep {
 namespace {
-
-struct Batch {
-  int ranks = 1;
-  std::int64_t batch = 1;
-  int micro_batches = 1;
-  Precision precision = Precision::BF16;
-};
-
-Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan, const Batch& run) {
-  std::vector<VertexId> gpus(static_cast<std::size_t>(run.ranks));
-  std::iota(gpus.begin(), gpus.end(), 0U);
-  TrainingSetup setup;
-  setup.global_batch = run.batch;
-  setup.gradient_accumulation = run.micro_batches;
-  setup.precision = run.precision;
-  setup.host = plain_host();
-  setup.parallelism.transformer = plan;
-  setup.gpus = gpus;
-  Job job = parallel_transformer_job(model, setup);
-  check(job);
-  return job;
-}
-
-TransformerSpec gpt3() {
-  TransformerSpec spec;
-  spec.implementation = Implementation::Megatron;
-  spec.layers = 4;
-  spec.hidden = 12288;
-  spec.heads = 96;
-  spec.vocabulary = 51200;
-  spec.positions = spec.sequence = 2048;
-  return spec;
-}
 
 TransformerSpec shipped(const std::string& name) {
   return *read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml").transformer;
@@ -131,26 +93,6 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   EXPECT_NEAR(billions("mixtral_8x7b"), 46.7, 0.01 * 46.7);
   EXPECT_NEAR(billions("deepseek_v3"), 671, 0.01 * 671);
   EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
-}
-
-/// Arithmetic of all matrix products of all ranks.
-double flops(const Job& job) {
-  double sum = 0;
-  for (const RankAssignment& rank : job.ranks) {
-    const Program& program = *job.programs[rank.program];
-    for (const Program::Thread& thread : program.threads) {
-      for (const Instruction& instruction : thread.instructions) {
-        if (instruction.op != Opcode::Launch || instruction.per_rank) {
-          continue;
-        }
-        if (const auto* gemm = std::get_if<Gemm>(&program.kernels[instruction.operand].work)) {
-          sum += 2.0 * static_cast<double>(gemm->batch) * static_cast<double>(gemm->m) *
-                 static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
-        }
-      }
-    }
-  }
-  return sum;
 }
 
 /// Narayanan et al., arXiv 2104.04473, equation 3: 96 B s l h^2 (1 + s / 6h + V / 16 l h) with activations
