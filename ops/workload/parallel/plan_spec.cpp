@@ -37,6 +37,11 @@ void TransformerPlanSpec::check() const {
                      "'sequence_parallel' shares tokens among tensor-parallel ranks: "
                      "'tensor' must be at least 2"};
   }
+  if (tensor_overlap && !sequence_parallel) {
+    throw FieldError{"tensor_overlap",
+                     "'tensor_overlap' hides the gathers and sums of sequence parallelism: it needs "
+                     "'sequence_parallel: true'"};
+  }
   if (shard_group && sharding != Sharding::Zero3) {
     throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};
   }

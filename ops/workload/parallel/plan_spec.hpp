@@ -62,7 +62,7 @@ constexpr auto names_of(ContextAttention) {
 /// GPUs is data parallel.
 struct TransformerPlanSpec {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
-  bool sequence_parallel = false;
+  bool sequence_parallel = false, tensor_overlap = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
   ContextAttention context_attention = ContextAttention::Ring;
@@ -81,6 +81,10 @@ struct TransformerPlanSpec {
     key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
     key.optional("sequence_parallel", plan.sequence_parallel, false,
                  "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
+    key.optional(
+        "tensor_overlap", plan.tensor_overlap, false,
+        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
+        "products that need or make them (Megatron-LM --tp-comm-overlap)");
     key.optional("pipeline", plan.pipeline, 1, "stages of layers");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");

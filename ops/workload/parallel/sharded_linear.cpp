@@ -1,6 +1,7 @@
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 #include <optional>
+#include <vector>
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/fp8.hpp"
@@ -48,6 +49,55 @@ void multiply_input_gradient(const LayerScope& scope, const ShardedLinear& shape
                                                   product_type(scope, shape))});
 }
 
+/// Transformer Engine's layers overlap; head and router are not its.
+bool goes_in_pieces(const LayerScope& scope, const ShardedLinear& shape) {
+  return scope.plan.spec.tensor_overlap && !shape.high_precision;
+}
+
+using Multiply = void (*)(const LayerScope&, const ShardedLinear&);
+
+/// The rows of one tensor-parallel rank.
+ShardedLinear rows_of_a_rank(const LayerScope& scope, ShardedLinear shape) {
+  shape.tokens /= scope.plan.spec.tensor;
+  return shape;
+}
+
+/// An all-gather as a ring exchange under the product (Transformer Engine's userbuffers): this rank's rows
+/// are multiplied first, each other rank's when they have come. Pieces add up to the bytes of one all-gather.
+void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
+                  Multiply multiply) {
+  const int others = scope.plan.spec.tensor - 1;
+  const Bytes piece = operand_bytes(scope, shape, columns) / static_cast<double>(others);
+  cast_share(scope, shape, scope.sizes.rows * columns);
+  std::vector<EventId> arrivals;
+  for (int other = 0; other < others; ++other) {
+    arrivals.push_back(scope.start(CollectiveKind::AllGather, "tp", piece));
+  }
+  const ShardedLinear rows = rows_of_a_rank(scope, shape);
+  multiply(scope, rows);
+  for (const EventId arrival : arrivals) {
+    scope.step.wait_for(arrival);
+    multiply(scope, rows);
+  }
+}
+
+/// Likewise a reduce-scatter: what the other ranks need is multiplied first and summed while the product goes
+/// on.
+void scatter_under(const LayerScope& scope, const ShardedLinear& shape, Multiply multiply) {
+  const int others = scope.plan.spec.tensor - 1;
+  const Bytes piece = scope.bytes(shape.tokens * shape.out) / static_cast<double>(others);
+  const ShardedLinear rows = rows_of_a_rank(scope, shape);
+  std::vector<EventId> sums;
+  for (int other = 0; other < others; ++other) {
+    multiply(scope, rows);
+    sums.push_back(scope.start(CollectiveKind::ReduceScatter, "tp", piece));
+  }
+  multiply(scope, rows);
+  for (const EventId sum : sums) {
+    scope.step.wait_for(sum);
+  }
+}
+
 }  // namespace
 
 void product_forward(const LayerScope& scope, const ShardedLinear& shape) {
@@ -76,8 +126,12 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
 }
 
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  gather_operand(scope, shape, shape.in);
-  multiply_forward(scope, shape);
+  if (goes_in_pieces(scope, shape)) {
+    gather_under(scope, shape, shape.in, multiply_forward);
+  } else {
+    gather_operand(scope, shape, shape.in);
+    multiply_forward(scope, shape);
+  }
   if (shape.bias) {
     scope.step.op("aten::add",
                   {kernels::elementwise("add", shape.tokens * shape.out, scope.storage(), {.reads = 1})});
@@ -85,12 +139,10 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
 }
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+  std::optional<EventId> gathered, summed;
   if (parts.weights && gathers(scope)) {
-    scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
-                      operand_bytes(scope, shape, shape.in));
-    transpose_gathered(scope, shape, shape.tokens * shape.in);
+    gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in));
   }
-  std::optional<EventId> summed;
   if (parts.inputs) {
     input_gradient(scope, shape);
     if (scope.plan.spec.tensor > 1) {
@@ -98,6 +150,10 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
     }
   }
   if (parts.weights) {
+    if (gathered) {
+      scope.step.wait_for(*gathered);
+      transpose_gathered(scope, shape, shape.tokens * shape.in);
+    }
     weight_gradient(scope, shape);
   }
   if (summed) {
@@ -106,14 +162,23 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
 }
 
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
+  if (goes_in_pieces(scope, shape)) {
+    cast_operand(scope, shape, shape.tokens * shape.in);
+    scatter_under(scope, shape, multiply_forward);
+    return;
+  }
   product_forward(scope, shape);
   scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
 }
 
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  gather_operand(scope, shape, shape.out);
-  if (parts.inputs) {
-    multiply_input_gradient(scope, shape);
+  if (goes_in_pieces(scope, shape) && parts.inputs) {
+    gather_under(scope, shape, shape.out, multiply_input_gradient);
+  } else {
+    gather_operand(scope, shape, shape.out);
+    if (parts.inputs) {
+      multiply_input_gradient(scope, shape);
+    }
   }
   if (parts.weights) {
     if (gathers(scope)) {
