@@ -18,6 +18,12 @@ void ExpertsSpec::check() const {
   if (!(capacity >= 1)) {
     throw FieldError{"capacity", "at least 1: less would drop tokens of a balanced batch"};
   }
+  if (!(imbalance >= 1) || imbalance * static_cast<double>(per_token) > static_cast<double>(count)) {
+    throw FieldError{
+        "imbalance",
+        fmt::format("between 1 (even) and count / per_token = {:g} (every token to one expert), not {:g}",
+                    static_cast<double>(count) / static_cast<double>(per_token), imbalance)};
+  }
 }
 
 void LatentAttentionSpec::check() const {

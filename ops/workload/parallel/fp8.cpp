@@ -30,11 +30,15 @@ void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std
   }
 }
 
-void cast_weights(const LayerScope& scope, std::int64_t elements) {
+KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements) {
   const double written =
       2 * (size_of(DataType::FP8) / size_of(scope.storage()));  // the cast and its transpose
-  scope.step.op("cast_transpose", {kernels::elementwise("cast_transpose", elements, scope.storage(),
-                                                        {.reads = 1, .writes = written, .flops = 2})});
+  return kernels::elementwise("cast_transpose", elements, scope.storage(),
+                              {.reads = 1, .writes = written, .flops = 2});
+}
+
+void cast_weights(const LayerScope& scope, std::int64_t elements) {
+  scope.step.op("cast_transpose", {cast_transpose_kernel(scope, elements)});
 }
 
 void update_scales(const LayerScope& scope, std::int64_t tensors) {

@@ -27,6 +27,9 @@ void cast_operand(const LayerScope& scope, const ShardedLinear& shape, std::int6
 void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements);
 void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements);
 
+/// The cast of that many elements with its transpose.
+[[nodiscard]] KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements);
+
 /// Weights of a layer, once a step, or after each gather of zero3.
 void cast_weights(const LayerScope& scope, std::int64_t elements);
 

@@ -95,7 +95,7 @@ void residual_backward(const LayerScope& scope, BackwardParts parts) {
   }
 }
 
-Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompute) {
+Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
   const TransformerSpec& model = scope.model;
   const Bytes row = scope.bytes(s.elements());
@@ -116,14 +116,16 @@ Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompu
   }
   const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
   const auto& experts = model.experts;
-  if (!has_experts) {
+  if (!expert_layer) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
-  const double sent = static_cast<double>(s.tokens * experts->per_token) * experts->capacity;
+  // Each rank of expert_tensor gathers the tokens, but keeps its own.
+  const double came =
+      static_cast<double>(tokens_of_fullest_rank(scope, *expert_layer)) / scope.plan.spec.expert_tensor;
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);
   const Bytes one = size_of(scope.storage());
-  kept += one * (sent * ((1 + operand) * static_cast<double>(s.hidden) +
+  kept += one * (came * ((1 + operand) * static_cast<double>(s.hidden) +
                          copies * width));  // dispatched, before and after
   return kept +
          scope.bytes(s.tokens * experts->shared * experts->feed_forward / scope.plan.spec.tensor) * copies;

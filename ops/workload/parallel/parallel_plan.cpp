@@ -105,6 +105,7 @@ ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& m
   plan.shard = spec.shard_group.value_or(plan.replicas());
   expect(plan.replicas() % plan.shard == 0, "{} replicas are no multiple of a shard_group of {}",
          plan.replicas(), plan.shard);
+  plan.expert_places = model.experts && model.experts->imbalance > 1 ? spec.expert : 1;
   plan.layers = split_layers(model.layers, spec.pipeline * spec.chunks);
   return plan;
 }

@@ -14,6 +14,7 @@ namespace lockstep {
 /// Where a rank stands in a plan.
 struct RankPlace {
   int tensor = 0, context = 0, data = 0, stage = 0;
+  int expert = 0;    ///< in the expert-parallel group
   int in_stage = 0;  ///< among the ranks of its stage, in rank order: experts are laid out over these
 };
 

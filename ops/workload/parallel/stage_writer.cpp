@@ -65,6 +65,10 @@ bool StageWriter::has_experts(std::int64_t layer) const {
   return model_.experts && layer >= model_.experts->dense_layers;
 }
 
+std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const {
+  return has_experts(layer) ? std::optional{layer} : std::nullopt;
+}
+
 /// Elements by unit: embedding and head, then the stage's layers.
 std::vector<std::int64_t> StageWriter::units() const {
   std::vector<std::int64_t> elements{vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2)};
@@ -160,7 +164,7 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   const LayerRange& range = plan_.layers_of(stage_, chunk);
   Bytes kept{0};
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-    kept += kept_by_layer(scope_, has_experts(layer), plan_.recompute_of(stage_, chunk));
+    kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
     kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
@@ -262,7 +266,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
   attention_forward(scope_);
   norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
   if (has_experts(layer)) {
-    experts_forward(scope_);
+    experts_forward(scope_, layer);
   } else {
     feed_forward_forward(scope_, scope_.sizes.feed_forward);
   }
@@ -271,7 +275,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
 
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const bool again = parts.inputs && parts.recompute == Recompute::Full;
-  const Bytes extra = again ? kept_by_layer(scope_, has_experts(layer), Recompute::None) : Bytes{0};
+  const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
   if (again) {
     const ModuleRange range{step_, kRecomputeRange};
     layer_forward(layer);
@@ -279,7 +283,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   memory_.allocate(MemoryUse::Workspace, extra);
   residual_backward(scope_, parts);
   if (has_experts(layer)) {
-    experts_backward(scope_, parts);
+    experts_backward(scope_, layer, parts);
   } else {
     feed_forward_backward(scope_, scope_.sizes.feed_forward, parts);
   }

@@ -52,6 +52,7 @@ class StageWriter {
   void wait_for_transfers();
   [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] bool has_experts(std::int64_t layer) const;
+  [[nodiscard]] std::optional<std::int64_t> expert_layer(std::int64_t layer) const;
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
   [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
   [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
