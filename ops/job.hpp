@@ -34,7 +34,7 @@ struct Job {
   std::vector<ProcessGroup> groups;
   std::vector<RankAssignment> ranks;
   /// By program: device memory of a rank when it holds most, without context and fragmentation; empty where
-  /// it is not modelled.
+  /// it is not modelled (DLRMs).
   std::vector<MemoryBreakdown> memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1
 };

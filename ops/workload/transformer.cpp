@@ -32,8 +32,11 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "unfused'"};
   }
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  TransformerStep{step, spec, setup}.write();
-  return std::move(step).finish(setup.gpus);
+  TransformerStep writer{step, spec, setup};
+  writer.write();
+  Job job = std::move(step).finish(setup.gpus);
+  job.memory = {writer.memory().peak()};
+  return job;
 }
 
 }  // namespace lockstep
