@@ -28,8 +28,8 @@ double exposed(const SimulationResult& result) {
 }
 
 TEST(TensorOverlap, SavesPartOfWhatWasExposed) {
-  const SimulationResult whole = predict(setting_of(""), nullptr);
-  const SimulationResult pieces = predict(setting_of(", tensor_overlap: true"), nullptr);
+  const SimulationResult whole = predict(setting_of(""), nullptr, EngineMode::Bare);
+  const SimulationResult pieces = predict(setting_of(", tensor_overlap: true"), nullptr, EngineMode::Bare);
   EXPECT_LT(pieces.mean_step(), whole.mean_step());
   EXPECT_LT(exposed(pieces), exposed(whole));
   EXPECT_GE(pieces.mean_step().in_base_units(), whole.mean_step().in_base_units() - exposed(whole));
