@@ -51,7 +51,7 @@ struct HashWork {
   }
   std::size_t operator()(const LayerNorm& w) const { return Mixer{w.rows, w.columns, w.part}.value(); }
   std::size_t operator()(const FlashAttention& w) const {
-    return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction}.value();
+    return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction, w.version}.value();
   }
   std::size_t operator()(const EmbeddingBags& w) const {
     Mixer mixer{w.batch, w.direction, w.optimizer};

@@ -80,10 +80,17 @@ struct LayerNorm {
   bool operator==(const LayerNorm&) const = default;
 };
 
+/// Whose fused attention.
+enum class FlashVersion : std::uint8_t {
+  One,  ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
+  Two,  ///< FlashAttention-2
+};
+
 struct FlashAttention {
   std::int64_t batch = 1, heads = 1, queries = 0, keys = 0, head_size = 0;
   bool causal = true;
   Direction direction = Direction::Forward;
+  FlashVersion version = FlashVersion::Two;
   bool operator==(const FlashAttention&) const = default;
 };
 

@@ -89,8 +89,9 @@ std::string work_members(const KernelWork& work) {
           [](const LayerNorm& n) { return fmt::format(R"("rows":{},"columns":{},)", n.rows, n.columns); },
           [](const FlashAttention& a) {
             return fmt::format(
-                R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"direction":"{}",)", a.batch,
-                a.heads, a.queries, a.keys, a.head_size, direction_name(a.direction));
+                R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"version":{},"direction":"{}",)",
+                a.batch, a.heads, a.queries, a.keys, a.head_size, a.version == FlashVersion::One ? 1 : 2,
+                direction_name(a.direction));
           },
           [](const EmbeddingBags& b) { return table_members(b); },
           [](const IndexSelect& i) {

@@ -20,6 +20,11 @@ constexpr double kFullWarps = 16;      // four per scheduler hide the latency of
 constexpr double kSplitLaunch = 1.5;   // of the fixed time: the parts are added by a kernel of their own
 constexpr double kLargestChecked = 40000;
 
+/// Products of FP8 operands leave BF16 (Transformer Engine's default output type).
+Bytes size_of_result(DataType type) {
+  return size_of(type == DataType::FP8 ? DataType::BF16 : type);
+}
+
 struct Shape {
   double batch, m, n, k;
 };
@@ -51,8 +56,8 @@ Seconds best_time(const Shape& product, const GemmProfile& profile, const GpuSpe
     Shape part = product;
     part.k = std::ceil(product.k / split) + profile.fixed_depth;
     const double results = product.m * product.n * (split == 1 ? 1 : split + 2);
-    const Seconds memory =
-        size_of(type) * (product.batch * ((product.m + product.n) * product.k + results)) / dram;
+    const Bytes operands = size_of(type) * (product.batch * (product.m + product.n) * product.k);
+    const Seconds memory = (operands + size_of_result(type) * (product.batch * results)) / dram;
     for (const GemmTile& tile : profile.tiles) {
       const Seconds compute = compute_time(part, tile, split, profile.half_warps, gpu.sm_count, sm_peak);
       best = std::min(best, std::max(compute, memory) + profile.fixed * (split == 1 ? 1 : kSplitLaunch));
@@ -75,7 +80,8 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const GemmProfile& profile =
       tensor ? reached.tensor : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
-  return answer(best_time(shape, profile, gpu, call.type), 0.15, profile.calibrated, in_range);
+  return answer(best_time(shape, profile, gpu, call.type), 0.15,
+                profile.calibrated && call.type != DataType::FP8, in_range);
 }
 
 }  // namespace lockstep

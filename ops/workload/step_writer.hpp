@@ -76,7 +76,8 @@ class StepWriter {
 
   /// The Program, for jobs of several.
   [[nodiscard]] Program take_program() { return std::move(program_).build(); }
-  /// By slot and rank: indices into Program::collectives.
+  /// By slot and rank: indices into Program::kernels and Program::collectives.
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& kernel_slots() const { return kernel_slots_; }
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
     return collective_slots_;
   }

@@ -15,6 +15,10 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "sharding "
         "and the like need a model with 'implementation: megatron'"};
   }
+  if (setup.precision == Precision::FP8) {
+    throw std::invalid_argument{
+        "fp8 is that of Transformer Engine's layers: it needs a model with 'implementation: megatron'"};
+  }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   const std::int64_t shares = ranks * setup.gradient_accumulation;
   if (setup.global_batch < shares || setup.global_batch % shares != 0) {
@@ -28,8 +32,11 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "unfused'"};
   }
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  TransformerStep{step, spec, setup}.write();
-  return std::move(step).finish(setup.gpus);
+  TransformerStep writer{step, spec, setup};
+  writer.write();
+  Job job = std::move(step).finish(setup.gpus);
+  job.memory = {writer.memory().peak()};
+  return job;
 }
 
 }  // namespace lockstep

@@ -18,6 +18,12 @@ void ExpertsSpec::check() const {
   if (!(capacity >= 1)) {
     throw FieldError{"capacity", "at least 1: less would drop tokens of a balanced batch"};
   }
+  if (!(imbalance >= 1) || imbalance * static_cast<double>(per_token) > static_cast<double>(count)) {
+    throw FieldError{
+        "imbalance",
+        fmt::format("between 1 (even) and count / per_token = {:g} (every token to one expert), not {:g}",
+                    static_cast<double>(count) / static_cast<double>(per_token), imbalance)};
+  }
 }
 
 void LatentAttentionSpec::check() const {
@@ -27,6 +33,13 @@ void LatentAttentionSpec::check() const {
 }
 
 void TransformerSpec::check_implementation() const {
+  const bool flash_1 = attention == AttentionKernels::Flash1;
+  if (flash_1 && (implementation != Implementation::Megatron || dropout)) {
+    throw FieldError{
+        "attention",
+        "'flash_1' is FlashAttention 1 in Triton, which has no dropout and which Hugging Face does "
+        "not call: it needs 'implementation: megatron' and 'dropout: false'"};
+  }
   if (implementation == Implementation::Megatron) {
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
       throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};

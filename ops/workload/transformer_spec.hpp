@@ -59,7 +59,8 @@ constexpr auto names_of(PositionEncoding) {
 /// Feed-forward layers of which each token uses a few (Fedus et al., arXiv 2101.03961).
 struct ExpertsSpec {
   std::int64_t count = 0, per_token = 0, feed_forward = 0, shared = 0, dense_layers = 0;
-  double capacity = 1;
+  double capacity = 1, imbalance = 1;
+  std::uint64_t seed = 0;
 
   template <class Visitor>
   static void describe(Visitor& key, ExpertsSpec& experts) {
@@ -68,8 +69,14 @@ struct ExpertsSpec {
     key.required("feed_forward", experts.feed_forward, "width of an expert");
     key.optional("shared", experts.shared, 0, "experts that every token uses besides");
     key.optional("dense_layers", experts.dense_layers, 0, "layers at the beginning that have none");
-    key.optional("capacity", experts.capacity, 1,
-                 "tokens that an expert has room for, over the mean; buffers are padded to it");
+    key.optional(
+        "capacity", experts.capacity, 1,
+        "tokens that an expert has room for, over the mean: even loads are padded to it; uneven ones lose "
+        "what is beyond it, and 1 keeps all");
+    key.optional("imbalance", experts.imbalance, 1,
+                 "tokens of the expert with most, over the mean: loads follow Zipf's law; 1 is even");
+    key.optional("seed", experts.seed, 0,
+                 "draws which experts of each layer have most, when loads are uneven");
   }
   void check() const;
 };

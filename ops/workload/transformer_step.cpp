@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/layer_norm.hpp"
@@ -15,6 +17,10 @@ namespace {
 
 constexpr DataType kWide = DataType::FP32;  // of the residual stream, the loss and the parameters
 
+std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
+  return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+}
+
 }  // namespace
 
 TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup)
@@ -27,12 +33,40 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .sequence = spec.sequence,
             .classes = spec.vocabulary,
             .shifted = !is_bert()},
-      parameters_{spec.parameters()} {}
+      parameters_{spec.parameters()},
+      memory_{spec, block_.batch, step.precision()} {}
+
+/// FP32 parameters, two moments, DistributedDataParallel's buckets; gradients where zero_grad fills them.
+void TransformerStep::allocate_states() {
+  const auto all = static_cast<double>(elements_of(parameters_));
+  const Bytes one = size_of(kWide) * all;
+  ledger_.allocate(MemoryUse::Parameters, one);
+  ledger_.allocate(MemoryUse::Optimizer, one * 2.0);
+  const bool buckets_hold_gradients = step_.framework().gradient_as_bucket_view;
+  if (step_.ranks() > 1 && !buckets_hold_gradients) {
+    ledger_.allocate(MemoryUse::Communication, one);
+  }
+  if (step_.framework().zero_gradients || (step_.ranks() > 1 && buckets_hold_gradients)) {
+    ledger_.allocate(MemoryUse::Gradients, one);
+    first_backward_ = false;
+  }
+}
+
+void TransformerStep::allocate_gradients(std::int64_t elements) {
+  if (first_backward_) {
+    ledger_.allocate(MemoryUse::Gradients, size_of(kWide) * static_cast<double>(elements));
+  }
+}
+
+std::int64_t TransformerStep::parameters_of_blocks() const {
+  return spec_.layers * elements_of(parameters_of(block_));
+}
 
 void TransformerStep::write() {
   if (setup_.data_loading > Seconds{0}) {
     step_.program().host_work("data loading", setup_.data_loading);
   }
+  allocate_states();
   zero_gradients(step_, Optimizer::AdamW, parameters_);
   GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   for (int micro_batch = 0; micro_batch < setup_.gradient_accumulation; ++micro_batch) {
@@ -54,6 +88,7 @@ void TransformerStep::write() {
         buckets.finish();
       }
     });
+    first_backward_ = false;
   }
   update();
 }
@@ -74,6 +109,8 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    ledger_.allocate(MemoryUse::Activations, memory_.kept_by_block());
+    ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_block());
     block_forward(step_, block_);
   }
   head_forward();
@@ -82,6 +119,7 @@ void TransformerStep::forward() {
 void TransformerStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
+  ledger_.allocate(MemoryUse::Activations, memory_.kept_by_embeddings());
   step_.op("aten::view");
   if (!is_bert()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
@@ -107,6 +145,8 @@ void TransformerStep::embeddings_forward() {
 void TransformerStep::head_forward() {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
+  ledger_.allocate(MemoryUse::Activations, memory_.kept_by_head());
+  ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_head());
   if (is_bert()) {
     linear_forward(step_, {.rows = block_.rows(), .in = h, .out = h}, true);
     gelu_forward(step_, spec_.gelu, block_.elements());
@@ -117,7 +157,9 @@ void TransformerStep::head_forward() {
 
 void TransformerStep::loss() {
   const ModuleRange module{step_, "loss"};
+  ledger_.allocate(MemoryUse::Workspace, memory_.loss_forward());
   cross_entropy_forward(step_, loss_);
+  ledger_.release(MemoryUse::Workspace, memory_.loss_forward());
   if (setup_.gradient_accumulation > 1) {
     step_.op("aten::div", {kernels::scale(1, kWide)});
   }
@@ -136,13 +178,22 @@ void TransformerStep::backward(GradientSink& gradients) {
   if (setup_.gradient_accumulation > 1) {
     step_.op("DivBackward0", {kernels::scale(1, kWide)});
   }
+  ledger_.allocate(MemoryUse::Workspace, memory_.loss_backward());
   cross_entropy_backward(step_, loss_);
+  ledger_.release(MemoryUse::Workspace, memory_.loss_backward());
   head_backward(gradients);
+  ledger_.release(MemoryUse::Activations, memory_.kept_by_head());
+  ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  allocate_gradients(elements_of(parameters_) - parameters_of_blocks());  // the tied table's come first
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
+    allocate_gradients(elements_of(parameters_of(block_)));
     block_backward(step_, block_, gradients);
+    ledger_.release(MemoryUse::Activations, memory_.kept_by_block());
+    ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_block());
   }
   embeddings_backward(gradients);
+  ledger_.release(MemoryUse::Activations, memory_.kept_by_embeddings());
 }
 
 void TransformerStep::head_backward(GradientSink& gradients) {
@@ -190,7 +241,12 @@ void TransformerStep::update() {
   if (setup_.clip_gradients) {
     clip_gradients(step_, parameters_);
   }
+  const bool makes_roots =
+      step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of all second moments
+  const Bytes roots = size_of(kWide) * static_cast<double>(makes_roots ? elements_of(parameters_) : 0);
+  ledger_.allocate(MemoryUse::Workspace, roots);
   optimizer_step(step_, Optimizer::AdamW, parameters_);
+  ledger_.release(MemoryUse::Workspace, roots);
   if (scales_loss()) {
     update_scale(step_);
   }

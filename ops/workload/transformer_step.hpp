@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/memory.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/step_writer.hpp"
 #include "ops/workload/training_setup.hpp"
+#include "ops/workload/transformer_memory.hpp"
 #include "ops/workload/transformer_spec.hpp"
 
 namespace lockstep {
@@ -19,7 +21,13 @@ class TransformerStep {
 
   void write();
 
+  /// Device memory of a rank, in program order.
+  [[nodiscard]] const MemoryLedger& memory() const { return ledger_; }
+
  private:
+  void allocate_states();
+  void allocate_gradients(std::int64_t elements);
+  [[nodiscard]] std::int64_t parameters_of_blocks() const;
   void copy_inputs();
   void forward();
   void embeddings_forward();
@@ -39,6 +47,9 @@ class TransformerStep {
   BlockShape block_;
   CrossEntropyShape loss_;
   std::vector<std::int64_t> parameters_;
+  TransformerMemory memory_;
+  MemoryLedger ledger_;
+  bool first_backward_ = true;  ///< of the step: gradients come into being
 };
 
 }  // namespace lockstep

@@ -30,7 +30,8 @@ struct WorkloadSpec {
   static void describe(Visitor& key, WorkloadSpec& workload) {
     key.required("model", workload.model, "a configuration of configs/models/, or one given in place");
     key.required("global_batch", workload.global_batch, "samples per step over all GPUs");
-    key.optional("precision", workload.precision, Precision::FP32, "fp32, tf32, or autocast to fp16 or bf16");
+    key.optional("precision", workload.precision, Precision::FP32,
+                 "fp32, tf32, autocast to fp16 or bf16, or fp8 in linear layers and bf16 elsewhere");
     key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
                  "micro-batches per step; transformers only");
     key.optional("micro_batch", workload.micro_batch, std::nullopt,

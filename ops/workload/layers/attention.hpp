@@ -11,10 +11,12 @@ namespace lockstep {
 enum class AttentionKernels : std::uint8_t {
   Unfused,  ///< products, mask, softmax and dropout as operators of their own
   Flash,    ///< scaled_dot_product_attention with FlashAttention-2
+  Flash1,   ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
 };
 constexpr auto names_of(AttentionKernels) {
-  return std::to_array<EnumName<AttentionKernels>>(
-      {{AttentionKernels::Unfused, "unfused"}, {AttentionKernels::Flash, "flash"}});
+  return std::to_array<EnumName<AttentionKernels>>({{AttentionKernels::Unfused, "unfused"},
+                                                    {AttentionKernels::Flash, "flash"},
+                                                    {AttentionKernels::Flash1, "flash_1"}});
 }
 
 /// Multi-head self-attention between the input and the output projection.

@@ -46,13 +46,15 @@ FlashAttention flash_work(const LayerScope& scope, Direction direction) {
   // Products with queries and with values may differ in width; their mean gives the same arithmetic.
   const std::int64_t size =
       latent ? (s.head_size + latent->rotary_size + latent->value_size) / 2 : s.head_size;
-  return {.batch = s.batch,
-          .heads = s.heads,
-          .queries = s.queries,
-          .keys = s.sequence,
-          .head_size = size,
-          .causal = scope.model.family == TransformerFamily::Gpt,
-          .direction = direction};
+  return {
+      .batch = s.batch,
+      .heads = s.heads,
+      .queries = s.queries,
+      .keys = s.sequence,
+      .head_size = size,
+      .causal = scope.model.family == TransformerFamily::Gpt,
+      .direction = direction,
+      .version = scope.model.attention == AttentionKernels::Flash1 ? FlashVersion::One : FlashVersion::Two};
 }
 
 void rotary(const LayerScope& scope, const char* name) {
@@ -187,10 +189,10 @@ void unfused_backward(const LayerScope& scope) {
 }  // namespace
 
 void attention_core_forward(const LayerScope& scope) {
-  if (scope.model.attention == AttentionKernels::Flash) {
-    flash_core(scope, Direction::Forward);
-  } else {
+  if (scope.model.attention == AttentionKernels::Unfused) {
     unfused_forward(scope);
+  } else {
+    flash_core(scope, Direction::Forward);
   }
 }
 
@@ -215,15 +217,14 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   residual_backward(scope, parts);
   row_linear_backward(scope, projections.out, parts);
   if (parts.inputs) {
-    if (scope.plan.spec.recompute == Recompute::Selective &&
-        scope.model.attention == AttentionKernels::Unfused) {
+    if (parts.recompute == Recompute::Selective && scope.model.attention == AttentionKernels::Unfused) {
       const ModuleRange range{scope.step, kRecomputeRange};
       attention_core_forward(scope);
     }
-    if (scope.model.attention == AttentionKernels::Flash) {
-      flash_core(scope, Direction::Backward);
-    } else {
+    if (scope.model.attention == AttentionKernels::Unfused) {
       unfused_backward(scope);
+    } else {
+      flash_core(scope, Direction::Backward);
     }
     rotary(scope, "apply_rotary_pos_emb_backward");
   }

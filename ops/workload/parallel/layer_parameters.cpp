@@ -10,35 +10,40 @@ void add_norm(const TransformerSpec& model, std::int64_t columns, std::vector<st
   }
 }
 
-void add_linear(const TransformerSpec& model, std::int64_t in, std::int64_t out, std::int64_t biases,
-                std::vector<std::int64_t>& all) {
-  all.push_back(in * out);
+void add_product(std::int64_t elements, std::vector<std::int64_t>& of_kind, LayerParameters& all) {
+  of_kind.push_back(elements);
+  all.linear += elements;
+  ++all.linear_layers;
+}
+
+void add_linear(const TransformerSpec& model, std::int64_t in, std::int64_t out, LayerParameters& all) {
+  add_product(in * out, all.dense, all);
   if (model.bias) {
-    all.push_back(biases);
+    all.dense.push_back(out);
   }
 }
 
-void add_attention(const TransformerSpec& model, const LayerSizes& s, std::vector<std::int64_t>& all) {
-  add_norm(model, s.hidden, all);
+void add_attention(const TransformerSpec& model, const LayerSizes& s, LayerParameters& all) {
+  add_norm(model, s.hidden, all.dense);
   const auto& latent = model.latent_attention;
   if (!latent) {
-    const std::int64_t out = s.query_width() + 2 * s.kv_width();
-    add_linear(model, s.hidden, out, out, all);
-    add_linear(model, s.query_width(), s.hidden, s.hidden, all);
+    add_linear(model, s.hidden, s.query_width() + 2 * s.kv_width(), all);
+    add_linear(model, s.query_width(), s.hidden, all);
     return;
   }
-  all.insert(all.end(), {s.hidden * latent->query_rank, latent->query_rank,
-                         latent->query_rank * s.heads * (s.head_size + latent->rotary_size),
-                         s.hidden * (latent->key_value_rank + latent->rotary_size), latent->key_value_rank,
-                         latent->key_value_rank * s.heads * (s.head_size + latent->value_size),
-                         s.heads * latent->value_size * s.hidden});
+  add_product(s.hidden * latent->query_rank, all.dense, all);
+  all.dense.push_back(latent->query_rank);
+  add_product(latent->query_rank * s.heads * (s.head_size + latent->rotary_size), all.dense, all);
+  add_product(s.hidden * (latent->key_value_rank + latent->rotary_size), all.dense, all);
+  all.dense.push_back(latent->key_value_rank);
+  add_product(latent->key_value_rank * s.heads * (s.head_size + latent->value_size), all.dense, all);
+  add_product(s.heads * latent->value_size * s.hidden, all.dense, all);
 }
 
 void add_feed_forward(const TransformerSpec& model, const LayerSizes& s, std::int64_t width,
-                      std::vector<std::int64_t>& all) {
-  const std::int64_t in = width * (model.activation == Activation::SwiGlu ? 2 : 1);
-  add_linear(model, s.hidden, in, in, all);
-  add_linear(model, width, s.hidden, s.hidden, all);
+                      LayerParameters& all) {
+  add_linear(model, s.hidden, width * (model.activation == Activation::SwiGlu ? 2 : 1), all);
+  add_linear(model, width, s.hidden, all);
 }
 
 }  // namespace
@@ -47,21 +52,22 @@ LayerParameters parameters_of_layer(const TransformerSpec& model, const Parallel
                                     bool has_experts) {
   const LayerSizes sizes = layer_sizes(model, plan);
   LayerParameters all;
-  add_attention(model, sizes, all.dense);
+  add_attention(model, sizes, all);
   add_norm(model, sizes.hidden, all.dense);
   if (!has_experts) {
-    add_feed_forward(model, sizes, sizes.feed_forward, all.dense);
+    add_feed_forward(model, sizes, sizes.feed_forward, all);
     return all;
   }
   const ExpertsSpec& experts = *model.experts;
   all.dense.push_back(sizes.hidden * experts.count);  // router
   if (experts.shared > 0) {
-    add_feed_forward(model, sizes, experts.shared * experts.feed_forward / plan.spec.tensor, all.dense);
+    add_feed_forward(model, sizes, experts.shared * experts.feed_forward / plan.spec.tensor, all);
   }
   const std::int64_t width = experts.feed_forward / plan.spec.expert_tensor,
                      here = experts.count / plan.spec.expert;
   const std::int64_t in = width * (model.activation == Activation::SwiGlu ? 2 : 1);
-  all.expert = {here * sizes.hidden * in, here * width * sizes.hidden};
+  add_product(here * sizes.hidden * in, all.expert, all);
+  add_product(here * width * sizes.hidden, all.expert, all);
   return all;
 }
 

@@ -95,7 +95,7 @@ void residual_backward(const LayerScope& scope, BackwardParts parts) {
   }
 }
 
-Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompute) {
+Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
   const TransformerSpec& model = scope.model;
   const Bytes row = scope.bytes(s.elements());
@@ -103,24 +103,30 @@ Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompu
     return row;
   }
   const double mask = mask_share(scope);
-  Bytes kept = row * (4 + 2 * mask);  // inputs of two norms, their results; two masks
-  // Queries, keys, values; the context, which the projection keeps.
-  kept += scope.bytes(s.tokens * (2 * s.query_width() + 2 * s.kv_width()));
+  const bool fp8 = scope.step.precision() == Precision::FP8;
+  const double operand = fp8 ? size_of(DataType::FP8) / size_of(scope.storage()) : 1;  // what a product keeps
+  Bytes kept = row * (2 + 2 * operand + 2 * mask);  // inputs of two norms, their results; two masks
+  // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
+  kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
+  const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;
+  kept += scope.bytes(s.tokens * s.query_width()) * (operand + (context_twice ? 1 : 0));
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     const Bytes scores = scope.bytes(s.batch * s.heads * s.sequence * s.sequence);
     kept += scores * (model.dropout ? 2 + mask : 1);
   }
-  const double copies = model.activation == Activation::SwiGlu ? 3 : 2;  // before and after it
+  const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
   const auto& experts = model.experts;
-  if (!has_experts) {
+  if (!expert_layer) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
-  const double sent = static_cast<double>(s.tokens * experts->per_token) * experts->capacity;
+  // Each rank of expert_tensor gathers the tokens, but keeps its own.
+  const double came =
+      static_cast<double>(tokens_of_fullest_rank(scope, *expert_layer)) / scope.plan.spec.expert_tensor;
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);
   const Bytes one = size_of(scope.storage());
-  kept +=
-      one * (sent * (2 * static_cast<double>(s.hidden) + copies * width));  // dispatched, before and after
+  kept += one * (came * ((1 + operand) * static_cast<double>(s.hidden) +
+                         copies * width));  // dispatched, before and after
   return kept +
          scope.bytes(s.tokens * experts->shared * experts->feed_forward / scope.plan.spec.tensor) * copies;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "ops/memory.hpp"
 #include "ops/workload/parallel/gradient_reduction.hpp"
@@ -10,10 +11,12 @@
 
 namespace lockstep {
 
-/// Which gradients a backward pass computes: both, or one after the other (zero bubble).
+/// Which gradients a backward pass computes: both, or one after the other (zero bubble). Activations that
+/// were not kept are computed again with the inputs' gradients.
 struct BackwardParts {
   bool inputs = true;
   bool weights = true;
+  Recompute recompute = Recompute::None;
 };
 
 /// What one rank has of a layer. Tokens are those of a micro-batch and of the rank's piece of the sequence;
@@ -40,7 +43,7 @@ struct LayerScope {
   MemoryLedger& memory;
   LayerSizes sizes;
 
-  /// Of products, activations and parameters.
+  /// Of products (those that FP8 leaves in 16 bits); of activations and parameters.
   [[nodiscard]] DataType type() const { return product_type(step.precision()); }
   [[nodiscard]] DataType storage() const { return storage_type(step.precision()); }
   [[nodiscard]] Bytes bytes(std::int64_t elements) const {
@@ -71,17 +74,29 @@ void attention_core_forward(const LayerScope& scope);
 void feed_forward_forward(const LayerScope& scope, std::int64_t width);
 void feed_forward_backward(const LayerScope& scope, std::int64_t width, BackwardParts parts);
 
+/// The kernel between feed-forward products, of that many elements, and its operator.
+[[nodiscard]] KernelCall activation_kernel(const LayerScope& scope, std::int64_t elements,
+                                           Direction direction);
+[[nodiscard]] const char* activation_operator(const LayerScope& scope, Direction direction);
+
 /// Router, dispatch, experts, combination; shared experts besides.
-void experts_forward(const LayerScope& scope);
-void experts_backward(const LayerScope& scope, BackwardParts parts);
+/// @param layer of the model: its experts have loads of their own (ExpertLoads)
+void experts_forward(const LayerScope& scope, std::int64_t layer);
+void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts parts);
+/// Tokens that come to the ranks of the expert group where most come, all experts of a rank together.
+[[nodiscard]] std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer);
 
 /// Bytes that the forward pass of a layer keeps for its backward (Korthikanti et al., arXiv 2205.05198,
-/// equations 1 to 4 and 6, and for what they have not in the same way).
-[[nodiscard]] Bytes kept_by_layer(const LayerScope& scope, bool has_experts, Recompute recompute);
+/// equations 1 to 4 and 6, and for what they have not in the same way); where experts' loads are uneven, of
+/// the fullest rank of the layer. @param expert_layer the layer's number when it has experts
+[[nodiscard]] Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer,
+                                  Recompute recompute);
 
 /// Elements of a rank's parameters of a layer, in the order of the modules: dense ones and experts'.
 struct LayerParameters {
   std::vector<std::int64_t> dense, expert;
+  std::int64_t linear = 0;         ///< those of products that FP8 computes
+  std::int64_t linear_layers = 0;  ///< how many products these are
 };
 [[nodiscard]] LayerParameters parameters_of_layer(const TransformerSpec& model, const ParallelPlan& plan,
                                                   bool has_experts);

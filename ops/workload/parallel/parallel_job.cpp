@@ -16,6 +16,11 @@ std::string kind_of(const std::string& group) {
   return group == "pp gradients" ? "pp" : group;
 }
 
+/// What differs between the ranks of a stage: by slot and variant, indices into the Program's tables.
+struct StageSlots {
+  std::vector<std::vector<std::uint32_t>> kernels, collectives;
+};
+
 /// The Job's groups, each made when the first rank asks for it.
 class Groups {
  public:
@@ -40,7 +45,7 @@ class Groups {
 }  // namespace
 
 Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
-  if (model.attention == AttentionKernels::Flash && !is_mixed(setup.precision)) {
+  if (model.attention != AttentionKernels::Unfused && !is_mixed(setup.precision)) {
     throw std::invalid_argument{
         "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: unfused'"};
   }
@@ -48,15 +53,13 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
   const ParallelPlan plan =
       make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);
   Job job;
-  std::vector<std::vector<std::vector<std::uint32_t>>>
-      slots;  // by stage, slot and place in the context group
+  std::vector<StageSlots> slots;  // by stage
   for (int stage = 0; stage < plan.spec.pipeline; ++stage) {
-    StepWriter step{setup.host, static_cast<std::size_t>(plan.spec.context), setup.framework,
-                    setup.precision};
+    StepWriter step{setup.host, static_cast<std::size_t>(plan.variants()), setup.framework, setup.precision};
     StageWriter writer{step, model, plan, setup, stage};
     writer.write();
     job.memory.push_back(writer.memory().peak());
-    slots.push_back(step.collective_slots());
+    slots.push_back({step.kernel_slots(), step.collective_slots()});
     job.programs.push_back(std::make_shared<const Program>(step.take_program()));
   }
   const PlanGroups places{plan};
@@ -70,8 +73,12 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
     for (const std::string& name : job.programs[assignment.program]->groups) {
       assignment.groups.push_back(groups.of(name, rank));
     }
-    for (const auto& slot : slots[assignment.program]) {
-      assignment.collective_slots.push_back(slot[static_cast<std::size_t>(place.context)]);
+    const auto variant = static_cast<std::size_t>(plan.variant(place.context, place.expert));
+    for (const auto& slot : slots[assignment.program].kernels) {
+      assignment.kernel_slots.push_back(slot[variant]);
+    }
+    for (const auto& slot : slots[assignment.program].collectives) {
+      assignment.collective_slots.push_back(slot[variant]);
     }
   }
   return job;

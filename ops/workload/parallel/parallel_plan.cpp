@@ -31,7 +31,7 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
   expect(!spec.sequence_parallel || (model.sequence / spec.context) % tensor == 0,
          "{} tokens of a sequence cannot be divided among {} sequence-parallel ranks",
          model.sequence / spec.context, tensor);
-  expect(spec.context == 1 || model.attention == AttentionKernels::Flash,
+  expect(spec.context == 1 || model.attention != AttentionKernels::Unfused,
          "context parallelism needs the model's 'attention: flash'");
   if (!model.experts) {
     expect(spec.expert == 1 && spec.expert_tensor == 1,
@@ -105,6 +105,7 @@ ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& m
   plan.shard = spec.shard_group.value_or(plan.replicas());
   expect(plan.replicas() % plan.shard == 0, "{} replicas are no multiple of a shard_group of {}",
          plan.replicas(), plan.shard);
+  plan.expert_places = model.experts && model.experts->imbalance > 1 ? spec.expert : 1;
   plan.layers = split_layers(model.layers, spec.pipeline * spec.chunks);
   return plan;
 }

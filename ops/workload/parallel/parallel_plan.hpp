@@ -22,6 +22,16 @@ struct ParallelPlan {
   int shard = 1;        ///< zero3: ranks that share parameters
   std::int64_t micro_batch = 0;  ///< samples of a data-parallel rank
   int micro_batches = 1;         ///< per step
+  /// Ranks of a stage that run its program with slots of their own: they differ in the context place, and
+  /// where experts' loads are uneven in the place of their expert group.
+  int expert_places = 1;  ///< that differ
+  [[nodiscard]] int variants() const { return spec.context * expert_places; }
+  [[nodiscard]] int variant(int context, int expert) const {
+    return context + spec.context * (expert_places > 1 ? expert : 0);
+  }
+  [[nodiscard]] std::size_t expert_place(std::size_t variant) const {
+    return variant / static_cast<std::size_t>(spec.context);
+  }
   /// By chunk, in the order of the model; chunk c of stage s is at c x pipeline + s.
   std::vector<LayerRange> layers;
 
@@ -29,6 +39,10 @@ struct ParallelPlan {
   [[nodiscard]] bool is_first(int stage, int chunk) const { return stage == 0 && chunk == 0; }
   [[nodiscard]] bool is_last(int stage, int chunk) const {
     return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;
+  }
+  /// What backward of a chunk computes again.
+  [[nodiscard]] Recompute recompute_of(int stage, int chunk) const {
+    return is_last(stage, chunk) && !spec.recompute_last_stage ? Recompute::None : spec.recompute;
   }
   [[nodiscard]] const LayerRange& layers_of(int stage, int chunk) const {
     return layers[static_cast<std::size_t>(chunk) * static_cast<std::size_t>(spec.pipeline) +

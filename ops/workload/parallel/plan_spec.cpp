@@ -27,10 +27,20 @@ void TransformerPlanSpec::check() const {
     throw FieldError{"chunks", chunks > 1 ? "several chunks a stage need 'schedule: interleaved'"
                                           : "an interleaved schedule needs at least 2 chunks a stage"};
   }
+  if (!recompute_last_stage && (recompute == Recompute::None || pipeline == 1)) {
+    throw FieldError{"recompute_last_stage",
+                     "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
+                     "'pipeline' must be at least 2 and 'recompute' selective or full"};
+  }
   if (sequence_parallel && tensor == 1) {
     throw FieldError{"sequence_parallel",
                      "'sequence_parallel' shares tokens among tensor-parallel ranks: "
                      "'tensor' must be at least 2"};
+  }
+  if (tensor_overlap && !sequence_parallel) {
+    throw FieldError{"tensor_overlap",
+                     "'tensor_overlap' hides the gathers and sums of sequence parallelism: it needs "
+                     "'sequence_parallel: true'"};
   }
   if (shard_group && sharding != Sharding::Zero3) {
     throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};

@@ -62,7 +62,7 @@ constexpr auto names_of(ContextAttention) {
 /// GPUs is data parallel.
 struct TransformerPlanSpec {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
-  bool sequence_parallel = false;
+  bool sequence_parallel = false, tensor_overlap = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
   ContextAttention context_attention = ContextAttention::Ring;
@@ -71,6 +71,7 @@ struct TransformerPlanSpec {
   bool reshard_after_forward = true;
   int prefetch = 1;
   Recompute recompute = Recompute::None;
+  bool recompute_last_stage = true;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
   std::string rank_order = "tp-cp-dp-pp";
@@ -80,6 +81,10 @@ struct TransformerPlanSpec {
     key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
     key.optional("sequence_parallel", plan.sequence_parallel, false,
                  "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
+    key.optional(
+        "tensor_overlap", plan.tensor_overlap, false,
+        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
+        "products that need or make them (Megatron-LM --tp-comm-overlap)");
     key.optional("pipeline", plan.pipeline, 1, "stages of layers");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
@@ -95,6 +100,9 @@ struct TransformerPlanSpec {
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
+    key.optional("recompute_last_stage", plan.recompute_last_stage, true,
+                 "recompute: the layers before the head too, whose backward follows their forward, as "
+                 "Megatron-LM and DeepSpeed do; false keeps their activations");
     key.optional("overlap_gradients", plan.overlap_gradients, true,
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,

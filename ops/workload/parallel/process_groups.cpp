@@ -28,6 +28,7 @@ RankPlace place_of(const ParallelPlan& plan, int rank) {
     }
   }
   place.in_stage = in_stage;
+  place.expert = in_stage / plan.spec.expert_tensor % plan.spec.expert;
   return place;
 }
 
@@ -63,13 +64,14 @@ void PlanGroups::add(std::string_view kind, std::uint64_t key, std::uint32_t ran
 }
 
 void PlanGroups::add_dense(std::uint32_t rank) {
-  const auto& [tensor, context, data, stage, in_stage] = places_[rank];
+  const auto& [tensor, context, data, stage, of_experts, in_stage] = places_[rank];
   add("tp", key_of({kAny, context, data, stage}), rank);
   add("cp", key_of({tensor, kAny, data, stage}), rank);
   add("dp", key_of({tensor, kAny, kAny, stage}), rank);
   add("pp", key_of({tensor, context, data, kAny}), rank);
   add("mp", key_of({kAny, context, data, kAny}), rank);
   add("world", 0, rank);
+  add("stage", key_of({kAny, kAny, kAny, stage}), rank);
   if (stage == 0 || stage + 1 == plan_.spec.pipeline) {
     add("embedding", key_of({tensor, context, data, kAny}), rank);
   }
@@ -81,11 +83,10 @@ void PlanGroups::add_dense(std::uint32_t rank) {
 void PlanGroups::add_experts(std::uint32_t rank) {
   const RankPlace& place = places_[rank];
   const int tensor = place.in_stage % plan_.spec.expert_tensor;
-  const int expert = place.in_stage / plan_.spec.expert_tensor % plan_.spec.expert;
   const int data = place.in_stage / (plan_.spec.expert_tensor * plan_.spec.expert);
-  add("etp", key_of({kAny, expert, data, place.stage}), rank);
+  add("etp", key_of({kAny, place.expert, data, place.stage}), rank);
   add("ep", key_of({tensor, kAny, data, place.stage}), rank);
-  add("edp", key_of({tensor, expert, kAny, place.stage}), rank);
+  add("edp", key_of({tensor, place.expert, kAny, place.stage}), rank);
 }
 
 const std::vector<std::uint32_t>& PlanGroups::members(std::string_view kind, std::uint32_t rank) const {

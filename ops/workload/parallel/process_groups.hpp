@@ -14,6 +14,7 @@ namespace lockstep {
 /// Where a rank stands in a plan.
 struct RankPlace {
   int tensor = 0, context = 0, data = 0, stage = 0;
+  int expert = 0;    ///< in the expert-parallel group
   int in_stage = 0;  ///< among the ranks of its stage, in rank order: experts are laid out over these
 };
 
@@ -21,9 +22,9 @@ struct RankPlace {
 ///   tp            ranks that differ in the tensor index alone; likewise cp, pp
 ///   dp            replicas of dense parameters: they differ in data and context
 ///   mp            all that hold a replica's parameters (the gradients' norm): they differ in tensor and
-///   stage embedding     first and last stage (tied weights) ep, etp, edp  experts: a stage's ranks in the
-///   order tensor, expert, data shard, replica  zero3 with a shard_group: neighbours within dp, and their
-///   counterparts
+///   stage stage         all of a pipeline stage (greatest magnitudes of FP8) embedding     first and last
+///   stage (tied weights) ep, etp, edp  experts: a stage's ranks in the order tensor, expert, data shard,
+///   replica  zero3 with a shard_group: neighbours within dp, and their counterparts
 class PlanGroups {
  public:
   explicit PlanGroups(const ParallelPlan& plan);

@@ -1,8 +1,10 @@
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 #include <optional>
+#include <vector>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/fp8.hpp"
 
 namespace lockstep {
 namespace {
@@ -11,37 +13,107 @@ Gemm product(const ShardedLinear& shape, std::int64_t m, std::int64_t n, std::in
   return {.batch = shape.products, .m = m, .n = n, .k = k};
 }
 
-Bytes input_bytes(const LayerScope& scope, const ShardedLinear& shape) {
-  return scope.bytes(shape.tokens * shape.in);
+bool gathers(const LayerScope& scope) {
+  return scope.plan.spec.sequence_parallel;
 }
 
-void gather_rows(const LayerScope& scope, Bytes size) {
-  if (scope.plan.spec.sequence_parallel) {
-    scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor, size);
+/// Bytes that an all-gather of a product's operand carries.
+Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
+  const DataType type = is_fp8(scope, shape) ? DataType::FP8 : scope.storage();
+  return size_of(type) * static_cast<double>(shape.tokens * columns);
+}
+
+/// The operand [tokens, columns] as products read it: cast, and gathered from sequence-parallel ranks.
+void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
+  if (!gathers(scope)) {
+    cast_operand(scope, shape, shape.tokens * columns);
+    return;
   }
+  cast_share(scope, shape, scope.sizes.rows * columns);
+  scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
+                    operand_bytes(scope, shape, columns));
 }
 
 CollectiveKind sum_of(const LayerScope& scope) {
-  return scope.plan.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+  return gathers(scope) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+}
+
+void multiply_forward(const LayerScope& scope, const ShardedLinear& shape) {
+  Gemm gemm = product(shape, shape.tokens, shape.out, shape.in);
+  gemm.transpose_b = true;
+  scope.step.op("aten::linear", {kernels::product(gemm, product_type(scope, shape))});
+}
+
+void multiply_input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
+  scope.step.op("aten::matmul", {kernels::product(product(shape, shape.tokens, shape.in, shape.out),
+                                                  product_type(scope, shape))});
+}
+
+/// Transformer Engine's layers overlap; head and router are not its.
+bool goes_in_pieces(const LayerScope& scope, const ShardedLinear& shape) {
+  return scope.plan.spec.tensor_overlap && !shape.high_precision;
+}
+
+using Multiply = void (*)(const LayerScope&, const ShardedLinear&);
+
+/// The rows of one tensor-parallel rank.
+ShardedLinear rows_of_a_rank(const LayerScope& scope, ShardedLinear shape) {
+  shape.tokens /= scope.plan.spec.tensor;
+  return shape;
+}
+
+/// An all-gather as a ring exchange under the product (Transformer Engine's userbuffers): this rank's rows
+/// are multiplied first, each other rank's when they have come. Pieces add up to the bytes of one all-gather.
+void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
+                  Multiply multiply) {
+  const int others = scope.plan.spec.tensor - 1;
+  const Bytes piece = operand_bytes(scope, shape, columns) / static_cast<double>(others);
+  cast_share(scope, shape, scope.sizes.rows * columns);
+  std::vector<EventId> arrivals;
+  for (int other = 0; other < others; ++other) {
+    arrivals.push_back(scope.start(CollectiveKind::AllGather, "tp", piece));
+  }
+  const ShardedLinear rows = rows_of_a_rank(scope, shape);
+  multiply(scope, rows);
+  for (const EventId arrival : arrivals) {
+    scope.step.wait_for(arrival);
+    multiply(scope, rows);
+  }
+}
+
+/// Likewise a reduce-scatter: what the other ranks need is multiplied first and summed while the product goes
+/// on.
+void scatter_under(const LayerScope& scope, const ShardedLinear& shape, Multiply multiply) {
+  const int others = scope.plan.spec.tensor - 1;
+  const Bytes piece = scope.bytes(shape.tokens * shape.out) / static_cast<double>(others);
+  const ShardedLinear rows = rows_of_a_rank(scope, shape);
+  std::vector<EventId> sums;
+  for (int other = 0; other < others; ++other) {
+    multiply(scope, rows);
+    sums.push_back(scope.start(CollectiveKind::ReduceScatter, "tp", piece));
+  }
+  multiply(scope, rows);
+  for (const EventId sum : sums) {
+    scope.step.wait_for(sum);
+  }
 }
 
 }  // namespace
 
 void product_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  Gemm gemm = product(shape, shape.tokens, shape.out, shape.in);
-  gemm.transpose_b = true;
-  scope.step.op("aten::linear", {kernels::product(gemm, scope.type())});
+  cast_operand(scope, shape, shape.products * shape.tokens * shape.in);
+  multiply_forward(scope, shape);
 }
 
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
-  scope.step.op("aten::matmul",
-                {kernels::product(product(shape, shape.tokens, shape.in, shape.out), scope.type())});
+  cast_operand(scope, shape, shape.products * shape.tokens * shape.out);
+  multiply_input_gradient(scope, shape);
 }
 
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
-  scope.step.op("aten::matmul", {kernels::product(gemm, scope.type())});
+  scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (!shape.shares_weight) {
     scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
   }
@@ -54,8 +126,12 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
 }
 
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  gather_rows(scope, input_bytes(scope, shape));
-  product_forward(scope, shape);
+  if (goes_in_pieces(scope, shape)) {
+    gather_under(scope, shape, shape.in, multiply_forward);
+  } else {
+    gather_operand(scope, shape, shape.in);
+    multiply_forward(scope, shape);
+  }
   if (shape.bias) {
     scope.step.op("aten::add",
                   {kernels::elementwise("add", shape.tokens * shape.out, scope.storage(), {.reads = 1})});
@@ -63,17 +139,21 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
 }
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (parts.weights) {
-    gather_rows(scope, input_bytes(scope, shape));
+  std::optional<EventId> gathered, summed;
+  if (parts.weights && gathers(scope)) {
+    gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in));
   }
-  std::optional<EventId> summed;
   if (parts.inputs) {
     input_gradient(scope, shape);
     if (scope.plan.spec.tensor > 1) {
-      summed = scope.start(sum_of(scope), "tp", input_bytes(scope, shape));
+      summed = scope.start(sum_of(scope), "tp", scope.bytes(shape.tokens * shape.in));
     }
   }
   if (parts.weights) {
+    if (gathered) {
+      scope.step.wait_for(*gathered);
+      transpose_gathered(scope, shape, shape.tokens * shape.in);
+    }
     weight_gradient(scope, shape);
   }
   if (summed) {
@@ -82,16 +162,28 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
 }
 
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
+  if (goes_in_pieces(scope, shape)) {
+    cast_operand(scope, shape, shape.tokens * shape.in);
+    scatter_under(scope, shape, multiply_forward);
+    return;
+  }
   product_forward(scope, shape);
   scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
 }
 
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  gather_rows(scope, scope.bytes(shape.tokens * shape.out));
-  if (parts.inputs) {
-    input_gradient(scope, shape);
+  if (goes_in_pieces(scope, shape) && parts.inputs) {
+    gather_under(scope, shape, shape.out, multiply_input_gradient);
+  } else {
+    gather_operand(scope, shape, shape.out);
+    if (parts.inputs) {
+      multiply_input_gradient(scope, shape);
+    }
   }
   if (parts.weights) {
+    if (gathers(scope)) {
+      transpose_gathered(scope, shape, shape.tokens * shape.out);
+    }
     weight_gradient(scope, shape);
   }
 }

@@ -11,22 +11,24 @@ namespace lockstep {
 struct ShardedLinear {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;
-  std::int64_t products = 1;   ///< side by side in one batched kernel: experts
-  bool shares_weight = false;  ///< with the embedding, which passes the gradient on
+  std::int64_t products = 1;    ///< side by side in one batched kernel: experts
+  bool shares_weight = false;   ///< with the embedding, which passes the gradient on
+  bool high_precision = false;  ///< 16 bits with FP8 too: head, router
 };
 
-/// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first; backward
-/// sums the input's gradient over the ranks (all-reduce, or reduce-scatter to sequence-parallel rows) while
-/// the weight's gradient is computed.
+/// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first, or in pieces
+/// under the product (tensor_overlap); backward gathers it again under the input's gradient, and sums that
+/// over the ranks (all-reduce, or reduce-scatter to sequence-parallel rows) under the weight's gradient, as
+/// Megatron-LM does (core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication).
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 
 /// RowParallelLinear: each rank has some inputs; outputs are summed over the ranks (all-reduce, or
-/// reduce-scatter to sequence-parallel rows).
+/// reduce-scatter to sequence-parallel rows, in pieces with tensor_overlap).
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 
-/// Products alone, without communication.
+/// Products alone, without communication. With FP8 their operands are cast before.
 void product_forward(const LayerScope& scope, const ShardedLinear& shape);
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);

@@ -74,8 +74,10 @@ void StageWriter::embedding_backward() {
 void StageWriter::head_forward() {
   const ModuleRange module{step_, "head"};
   norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
-  column_linear_forward(
-      scope_, {.tokens = scope_.sizes.tokens, .in = scope_.sizes.hidden, .out = vocabulary_share()});
+  column_linear_forward(scope_, {.tokens = scope_.sizes.tokens,
+                                 .in = scope_.sizes.hidden,
+                                 .out = vocabulary_share(),
+                                 .high_precision = true});
 }
 
 void StageWriter::head_backward(BackwardParts parts) {
@@ -91,7 +93,8 @@ void StageWriter::head_backward(BackwardParts parts) {
                          {.tokens = s.tokens,
                           .in = s.hidden,
                           .out = vocabulary_share(),
-                          .shares_weight = model_.tied && has_embedding()},
+                          .shares_weight = model_.tied && has_embedding(),
+                          .high_precision = true},
                          parts);
   norm_backward(scope_, s.rows, s.hidden, parts);
 }

@@ -7,6 +7,7 @@
 
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 namespace lockstep {
@@ -31,9 +32,11 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
   for (int chunk = 0; chunk < plan.spec.chunks; ++chunk) {
     const LayerRange& range = plan.layers_of(stage, chunk);
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-      const LayerParameters of_layer = parameters_of_layer(model, plan, has_experts(layer));
+      const LayerParameters of_layer = parameters(layer);
       dense_.insert(dense_.end(), of_layer.dense.begin(), of_layer.dense.end());
       expert_.insert(expert_.end(), of_layer.expert.begin(), of_layer.expert.end());
+      fp8_copies_ = plan.spec.sharding == Sharding::Zero3 ? std::max(fp8_copies_, of_layer.linear)
+                                                          : fp8_copies_ + of_layer.linear;
     }
   }
   const std::int64_t table = vocabulary_share() * model.hidden;
@@ -62,12 +65,16 @@ bool StageWriter::has_experts(std::int64_t layer) const {
   return model_.experts && layer >= model_.experts->dense_layers;
 }
 
+std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const {
+  return has_experts(layer) ? std::optional{layer} : std::nullopt;
+}
+
 /// Elements by unit: embedding and head, then the stage's layers.
 std::vector<std::int64_t> StageWriter::units() const {
   std::vector<std::int64_t> elements{vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2)};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-      elements.push_back(sum(parameters_of_layer(model_, plan_, has_experts(layer)).dense));
+      elements.push_back(sum(parameters(layer).dense));
     }
   }
   return elements;
@@ -92,6 +99,7 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
 }
 
 void StageWriter::allocate_states() {
+  memory_.allocate(MemoryUse::Parameters, weight_copies(scope_, fp8_copies_));
   const double z = size_of(scope_.storage()).in_base_units();
   const bool mixed = is_mixed(step_.precision());
   const auto share = [&](Sharding from, bool expert) {
@@ -142,7 +150,9 @@ void StageWriter::act(const StageAction& action) {
       forward(action);
       break;
     case StageAction::Kind::Backward:
-      backward(action, {.inputs = true, .weights = plan_.spec.schedule != PipelineSchedule::ZeroBubble});
+      backward(action, {.inputs = true,
+                        .weights = plan_.spec.schedule != PipelineSchedule::ZeroBubble,
+                        .recompute = plan_.recompute_of(stage_, action.chunk)});
       break;
     case StageAction::Kind::WeightGradient:
       backward(action, {.inputs = false, .weights = true});
@@ -154,7 +164,7 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   const LayerRange& range = plan_.layers_of(stage_, chunk);
   Bytes kept{0};
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-    kept += kept_by_layer(scope_, has_experts(layer), plan_.spec.recompute);
+    kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
     kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
@@ -176,14 +186,39 @@ void StageWriter::forward(const StageAction& action) {
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     gather_.use(unit_of(layer));
+    cast_fp8_weights(layer, action.micro_batch == 0);
     layer_forward(layer);
     gather_.done(unit_of(layer), plan_.spec.reshard_after_forward);
   }
+  update_fp8_scales(action.chunk, 3);  // input, weight and output of each product
   if (plan_.is_last(stage_, action.chunk)) {
     head_forward();
     loss();
   }
   send(action);
+}
+
+LayerParameters StageWriter::parameters(std::int64_t layer) const {
+  return parameters_of_layer(model_, plan_, has_experts(layer));
+}
+
+void StageWriter::cast_fp8_weights(std::int64_t layer, bool first) {
+  const bool gathered = plan_.spec.sharding == Sharding::Zero3;
+  if (step_.precision() == Precision::FP8 && (first || gathered)) {
+    cast_weights(scope_, parameters(layer).linear);
+  }
+}
+
+void StageWriter::update_fp8_scales(int chunk, std::int64_t tensors_of_product) {
+  if (step_.precision() != Precision::FP8) {
+    return;
+  }
+  std::int64_t products = 0;
+  const LayerRange& range = plan_.layers_of(stage_, chunk);
+  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+    products += parameters(layer).linear_layers;
+  }
+  update_scales(scope_, tensors_of_product * products);
 }
 
 void StageWriter::backward(const StageAction& action, BackwardParts parts) {
@@ -201,6 +236,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     if (parts.inputs) {
       gather_.use(unit_of(layer));
+      cast_fp8_weights(layer, false);
     }
     layer_backward(layer, parts);
     if (parts.weights) {
@@ -209,6 +245,9 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     if (parts.inputs) {
       gather_.done(unit_of(layer), true);
     }
+  }
+  if (parts.inputs) {
+    update_fp8_scales(action.chunk, 2);  // gradients of output and input of each product
   }
   if (parts.weights) {
     if (plan_.is_first(stage_, action.chunk)) {
@@ -227,7 +266,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
   attention_forward(scope_);
   norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
   if (has_experts(layer)) {
-    experts_forward(scope_);
+    experts_forward(scope_, layer);
   } else {
     feed_forward_forward(scope_, scope_.sizes.feed_forward);
   }
@@ -235,8 +274,8 @@ void StageWriter::layer_forward(std::int64_t layer) {
 }
 
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
-  const bool again = parts.inputs && plan_.spec.recompute == Recompute::Full;
-  const Bytes extra = again ? kept_by_layer(scope_, has_experts(layer), Recompute::None) : Bytes{0};
+  const bool again = parts.inputs && parts.recompute == Recompute::Full;
+  const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
   if (again) {
     const ModuleRange range{step_, kRecomputeRange};
     layer_forward(layer);
@@ -244,7 +283,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   memory_.allocate(MemoryUse::Workspace, extra);
   residual_backward(scope_, parts);
   if (has_experts(layer)) {
-    experts_backward(scope_, parts);
+    experts_backward(scope_, layer, parts);
   } else {
     feed_forward_backward(scope_, scope_.sizes.feed_forward, parts);
   }

@@ -35,6 +35,8 @@ class StageWriter {
   void act(const StageAction& action);
   void forward(const StageAction& action);
   void backward(const StageAction& action, BackwardParts parts);
+  void cast_fp8_weights(std::int64_t layer, bool first);
+  void update_fp8_scales(int chunk, std::int64_t tensors_of_product);
   void layer_forward(std::int64_t layer);
   void layer_backward(std::int64_t layer, BackwardParts parts);
   void embedding_forward();
@@ -50,8 +52,10 @@ class StageWriter {
   void wait_for_transfers();
   [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] bool has_experts(std::int64_t layer) const;
+  [[nodiscard]] std::optional<std::int64_t> expert_layer(std::int64_t layer) const;
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
   [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
+  [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
   [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
   [[nodiscard]] std::int64_t vocabulary_share() const;
   [[nodiscard]] std::vector<std::int64_t> units() const;
@@ -67,6 +71,7 @@ class StageWriter {
   GradientReduction gradients_;
   LayerScope scope_;
   std::vector<std::int64_t> dense_, expert_;  // elements of this rank's parameters
+  std::int64_t fp8_copies_ = 0;               // elements of weights that have FP8 copies at a time
   ParameterGather gather_;
   std::vector<EventId> sends_, receives_;
 };

@@ -3,50 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
-#include "base/config_path.hpp"
 #include "base/yaml_reader.hpp"
 #include "ops/workload/model_spec.hpp"
-#include "ops/workload/parallel/parallel_job.hpp"
-#include "tests/support/program_listing.hpp"
+#include "tests/support/plan_job.hpp"
 
 namespace lockstep {
 namespace {
-
-struct Batch {
-  int ranks = 1;
-  std::int64_t batch = 1;
-  int micro_batches = 1;
-  Precision precision = Precision::BF16;
-};
-
-Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan, const Batch& run) {
-  std::vector<VertexId> gpus(static_cast<std::size_t>(run.ranks));
-  std::iota(gpus.begin(), gpus.end(), 0U);
-  TrainingSetup setup;
-  setup.global_batch = run.batch;
-  setup.gradient_accumulation = run.micro_batches;
-  setup.precision = run.precision;
-  setup.host = plain_host();
-  setup.parallelism.transformer = plan;
-  setup.gpus = gpus;
-  Job job = parallel_transformer_job(model, setup);
-  check(job);
-  return job;
-}
-
-TransformerSpec gpt3() {
-  TransformerSpec spec;
-  spec.implementation = Implementation::Megatron;
-  spec.layers = 4;
-  spec.hidden = 12288;
-  spec.heads = 96;
-  spec.vocabulary = 51200;
-  spec.positions = spec.sequence = 2048;
-  return spec;
-}
 
 TransformerSpec shipped(const std::string& name) {
   return *read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml").transformer;
@@ -133,26 +95,6 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
 }
 
-/// Arithmetic of all matrix products of all ranks.
-double flops(const Job& job) {
-  double sum = 0;
-  for (const RankAssignment& rank : job.ranks) {
-    const Program& program = *job.programs[rank.program];
-    for (const Program::Thread& thread : program.threads) {
-      for (const Instruction& instruction : thread.instructions) {
-        if (instruction.op != Opcode::Launch || instruction.per_rank) {
-          continue;
-        }
-        if (const auto* gemm = std::get_if<Gemm>(&program.kernels[instruction.operand].work)) {
-          sum += 2.0 * static_cast<double>(gemm->batch) * static_cast<double>(gemm->m) *
-                 static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
-        }
-      }
-    }
-  }
-  return sum;
-}
-
 /// Narayanan et al., arXiv 2104.04473, equation 3: 96 B s l h^2 (1 + s / 6h + V / 16 l h) with activations
 /// computed again, of which a quarter is that and the head has none: 72 and 6 B s V h without.
 TEST(Arithmetic, IsTheSameInEveryPlan) {
@@ -170,6 +112,24 @@ TEST(Arithmetic, IsTheSameInEveryPlan) {
   const double again = 24 * b * s * l * h * h * (1 + s / (6 * h));
   EXPECT_NEAR(flops(job_of(model, {.tensor = 4, .recompute = Recompute::Full}, run)) / (expected + again), 1,
               1e-12);
+}
+
+/// Four stages of one layer each: all compute their forward pass again, or three of them (the quarter of
+/// equation 3 above). The last one then keeps 34 + 5as/h bytes per sbh instead of the 2 of its input.
+TEST(Recomputation, MaySpareTheLastStage) {
+  const Batch run{.ranks = 4, .batch = 4, .micro_batches = 4};
+  TransformerPlanSpec plan{.pipeline = 4, .recompute = Recompute::Full};
+  const Job all = job_of(gpt3(), plan, run);
+  plan.recompute_last_stage = false;
+  const Job but_last = job_of(gpt3(), plan, run);
+  const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  const double again = 24 * 4 * sbh * 12288 * (1 + 2048 / (6 * 12288.0));  // 4 samples, one layer
+  EXPECT_NEAR((flops(all) - flops(but_last)) / again, 1, 1e-12);
+  const auto kept = [](const Job& job) { return job.memory.back()[MemoryUse::Activations]; };
+  EXPECT_DOUBLE_EQ(kept(but_last) - kept(all), sbh * (32 + scores));
+  for (int stage = 0; stage < 3; ++stage) {
+    EXPECT_EQ(all.memory[stage].total(), but_last.memory[stage].total());
+  }
 }
 
 }  // namespace

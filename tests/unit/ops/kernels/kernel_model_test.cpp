@@ -80,6 +80,28 @@ TEST(KernelModel, provenance_tells_measured_from_derived) {
   EXPECT_EQ(predicted(DataType::FP32, Pointwise{100}, "titan_xp").provenance, Provenance::Derived);
 }
 
+// 27 heads of 512 rows are 108 tiles, one for each SM of an A100: rates alone decide. FlashAttention-2 is 1.4
+// times as fast as the first version forward, 2 times backward; 0.6 of 312 TFLOPS are
+// 4 x 27 x 512 x 65536 x 64 / 2 FLOP in 619.5 us.
+TEST(KernelModel, flash_attention_1_is_slower_backward_above_all) {
+  const GpuSpec gpu = gpu_named("a100_80gb");
+  const auto time = [&](FlashVersion version, Direction direction) {
+    const FlashAttention work{.heads = 27,
+                              .queries = direction == Direction::Forward ? 512 : 65536,
+                              .keys = direction == Direction::Forward ? 65536 : 512,
+                              .head_size = 64,
+                              .direction = direction,
+                              .version = version};
+    return predicted(DataType::BF16, work, "a100_80gb").duration - gpu.kernel_minimum;
+  };
+  const Seconds forward = time(FlashVersion::Two, Direction::Forward);
+  const Seconds backward = time(FlashVersion::Two, Direction::Backward);
+  EXPECT_NEAR(forward / 1_us, 619.5, 0.1);
+  EXPECT_NEAR(backward / forward, 2.5 / 0.8, 1e-9);
+  EXPECT_NEAR(time(FlashVersion::One, Direction::Forward) / forward, 1.4, 1e-9);
+  EXPECT_NEAR(time(FlashVersion::One, Direction::Backward) / backward, 2, 1e-9);
+}
+
 // All look-ups of one row: after the first they hit the cache, so that the same call with uniform indices
 // into a large table moves about look-ups times more from DRAM.
 TEST(KernelModel, reuse_shortens_a_look_up) {

@@ -1,0 +1,282 @@
+/// @file
+/// Mixtures of experts as Megatron-LM writes them (core/transformer/moe/): every rank sends each token to the
+/// ranks of its experts, whose products are one grouped kernel when loads are even, else one for each expert.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/expert_loads.hpp"
+#include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+
+namespace lockstep {
+namespace {
+
+/// What the ranks of an expert-parallel group have to do in one layer. Ranks that share a program differ by
+/// variant: the context place and then the place in the expert group (ParallelPlan::variant).
+struct ExpertLoad {
+  bool is_even = true;
+  std::int64_t experts = 0, width = 0;  ///< of a rank; of an expert here
+  std::vector<double> sent;             ///< elements of one rank's tokens, by place in the expert group
+  std::vector<std::vector<std::int64_t>> tokens;  ///< by place and expert there
+
+  [[nodiscard]] double all_sent() const { return std::accumulate(sent.begin(), sent.end(), 0.0); }
+  [[nodiscard]] std::int64_t tokens_at(std::size_t place) const {
+    return std::accumulate(tokens[place].begin(), tokens[place].end(), std::int64_t{0});
+  }
+};
+
+constexpr double kRoundingError = 1 - 1e-12;  // a whole number of tokens stays one
+
+ExpertLoad load_of(const LayerScope& scope, std::int64_t layer) {
+  const ExpertsSpec& spec = *scope.model.experts;
+  const auto& plan = scope.plan.spec;
+  const ExpertLoads loads{spec};
+  const std::vector<double> of_expert = loads.of(layer);
+  // Of one rank to an expert that has the mean.
+  const double mean =
+      static_cast<double>(scope.sizes.rows * spec.per_token) / static_cast<double>(spec.count);
+  ExpertLoad load;
+  load.is_even = loads.are_even();
+  load.experts = spec.count / plan.expert;
+  load.width = spec.feed_forward / plan.expert_tensor;
+  for (std::size_t expert = 0; expert < of_expert.size(); ++expert) {
+    if (expert % static_cast<std::size_t>(load.experts) == 0) {
+      load.sent.push_back(0);
+      load.tokens.emplace_back();
+    }
+    load.sent.back() += mean * of_expert[expert] * static_cast<double>(scope.sizes.hidden);
+    // All ranks of the expert group send; with expert tensor parallelism the tokens of its ranks come
+    // together.
+    const double here =
+        std::ceil(mean * of_expert[expert] * plan.expert * plan.expert_tensor * kRoundingError);
+    load.tokens.back().push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(here)));
+  }
+  return load;
+}
+
+std::size_t place_of(const LayerScope& scope, std::size_t variant) {
+  return scope.plan.expert_place(variant);
+}
+
+/// x [tokens, in] W, its input's gradient, or its weight's.
+struct ExpertLinear {
+  std::int64_t in = 0, out = 0;
+};
+
+struct ExpertLinears {
+  ExpertLinear in, out;
+};
+
+ExpertLinears linears_of(const LayerScope& scope, const ExpertLoad& load) {
+  const std::int64_t gates = scope.model.activation == Activation::SwiGlu ? 2 : 1;
+  return {.in = {scope.sizes.hidden, load.width * gates}, .out = {load.width, scope.sizes.hidden}};
+}
+
+/// An operator whose kernel follows from the tokens of a rank's experts.
+void op_by_rank(const LayerScope& scope, const char* name,
+                const std::function<KernelCall(std::size_t place)>& kernel) {
+  scope.step.program().begin(name);
+  scope.step.launch_by_rank([&](std::size_t variant) { return kernel(place_of(scope, variant)); });
+  scope.step.program().end();
+}
+
+/// Products of all experts of a rank. @param shape of one with that many tokens
+void multiply(const LayerScope& scope, const ExpertLoad& load, const char* name,
+              const std::function<Gemm(std::int64_t tokens)>& shape) {
+  const DataType type = product_type(scope, {});
+  scope.step.program().begin(name);
+  for (std::int64_t expert = 0; expert < (load.is_even ? 1 : load.experts); ++expert) {
+    scope.step.launch_by_rank([&](std::size_t variant) {
+      Gemm gemm = shape(load.tokens[place_of(scope, variant)][static_cast<std::size_t>(expert)]);
+      gemm.batch = load.is_even ? load.experts : 1;
+      return kernels::product(gemm, type);
+    });
+  }
+  scope.step.program().end();
+}
+
+void cast_tokens(const LayerScope& scope, const ExpertLoad& load, std::int64_t columns) {
+  if (is_fp8(scope, {})) {
+    op_by_rank(scope, "cast_transpose", [&](std::size_t place) {
+      return cast_transpose_kernel(scope, load.tokens_at(place) * columns);
+    });
+  }
+}
+
+void expert_forward(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
+  cast_tokens(scope, load, linear.in);
+  multiply(scope, load, "aten::linear", [&](std::int64_t tokens) {
+    return Gemm{.m = tokens, .n = linear.out, .k = linear.in, .transpose_b = true};
+  });
+}
+
+void expert_input_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
+  cast_tokens(scope, load, linear.out);
+  multiply(scope, load, "aten::matmul",
+           [&](std::int64_t tokens) { return Gemm{.m = tokens, .n = linear.in, .k = linear.out}; });
+}
+
+void expert_weight_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
+  multiply(scope, load, "aten::matmul", [&](std::int64_t tokens) {
+    return Gemm{.m = linear.out, .n = linear.in, .k = tokens, .transpose_a = true};
+  });
+  scope.gradients.accumulate(load.experts * linear.in * linear.out, true);
+}
+
+void expert_activation(const LayerScope& scope, const ExpertLoad& load, Direction direction) {
+  op_by_rank(scope, activation_operator(scope, direction), [&](std::size_t place) {
+    return activation_kernel(scope, load.tokens_at(place) * load.width, direction);
+  });
+}
+
+/// Tokens in the order of experts, or back: a copy of every token for every expert it goes to.
+void permute(const LayerScope& scope, const char* name, const ExpertLoad& load) {
+  scope.step.op(name, {kernels::strided_copy(std::llround(load.all_sent()), scope.storage())});
+}
+
+/// A collective whose size follows from the place in the expert group.
+void communicate_by_place(const LayerScope& scope, const char* group,
+                          const std::function<CollectiveCall(std::size_t place)>& call) {
+  scope.step.program().begin(to_string(call(0).kind));
+  const EventId end =
+      scope.step.communicate_by_rank(group, "nccl " + std::string{group},
+                                     [&](std::size_t variant) { return call(place_of(scope, variant)); });
+  scope.step.program().end();
+  scope.step.wait_for(end);
+}
+
+enum class Toward : std::uint8_t { Experts, Tokens };
+
+/// The all-to-all of the expert group. Back each rank sends to every other what it got from it.
+void exchange(const LayerScope& scope, const ExpertLoad& load, Toward toward) {
+  const int ranks = scope.plan.spec.expert;
+  const double one = size_of(scope.storage()).in_base_units();
+  if (load.is_even || ranks == 1) {
+    scope.communicate(CollectiveKind::AllToAll, "ep", ranks, Bytes{load.all_sent() * one});
+    return;
+  }
+  communicate_by_place(scope, "ep", [&](std::size_t place) {
+    std::vector<double> bytes = load.sent;
+    if (toward == Toward::Tokens) {
+      std::fill(bytes.begin(), bytes.end(), load.sent[place]);
+    }
+    std::transform(bytes.begin(), bytes.end(), bytes.begin(), [&](double sent) { return sent * one; });
+    const double sum = std::accumulate(bytes.begin(), bytes.end(), 0.0);
+    return CollectiveCall{.kind = CollectiveKind::AllToAll,
+                          .type = scope.storage(),
+                          .size = Bytes{sum},
+                          .send_bytes = std::move(bytes)};
+  });
+}
+
+/// Tokens that came to the ranks of one expert place come together on those that share its experts' products.
+void gather_experts(const LayerScope& scope, const ExpertLoad& load, CollectiveKind kind) {
+  const int ranks = scope.plan.spec.expert_tensor;
+  if (ranks == 1) {
+    return;
+  }
+  communicate_by_place(scope, "etp", [&](std::size_t place) {
+    const double came = load.sent[place] * scope.plan.spec.expert * ranks;
+    return CollectiveCall{
+        .kind = kind, .type = scope.storage(), .size = size_of(scope.storage()) * came, .send_bytes = {}};
+  });
+}
+
+ShardedLinear router(const LayerScope& scope) {
+  return {.tokens = scope.sizes.rows,
+          .in = scope.sizes.hidden,
+          .out = scope.model.experts->count,
+          .high_precision = true};
+}
+
+void router_forward(const LayerScope& scope) {
+  const ExpertsSpec& spec = *scope.model.experts;
+  product_forward(scope, router(scope));
+  scope.step.op(
+      "topk_softmax_with_capacity",
+      {{"softmax_warp_forward", DataType::FP32, Softmax{.rows = scope.sizes.rows, .columns = spec.count}},
+       {"gatherTopK", DataType::FP32,
+        Pointwise{.elements = scope.sizes.rows * spec.count, .reads = 2, .writes = 0, .flops = 4}}});
+}
+
+void router_backward(const LayerScope& scope, BackwardParts parts) {
+  const ExpertsSpec& spec = *scope.model.experts;
+  const ShardedLinear shape = router(scope);
+  if (parts.inputs) {
+    scope.step.op(
+        "topk_softmax_backward",
+        {{"softmax_warp_backward", DataType::FP32,
+          Softmax{.rows = scope.sizes.rows, .columns = spec.count, .direction = Direction::Backward}}});
+    input_gradient(scope, shape);
+  }
+  if (parts.weights) {
+    weight_gradient(scope, shape);
+  }
+}
+
+}  // namespace
+
+std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer) {
+  const ExpertLoad load = load_of(scope, layer);
+  std::int64_t most = 0;
+  for (std::size_t place = 0; place < load.tokens.size(); ++place) {
+    most = std::max(most, load.tokens_at(place));
+  }
+  return most;
+}
+
+void experts_forward(const LayerScope& scope, std::int64_t layer) {
+  const ExpertLoad load = load_of(scope, layer);
+  const ExpertLinears linear = linears_of(scope, load);
+  router_forward(scope);
+  permute(scope, "permute", load);
+  exchange(scope, load, Toward::Experts);
+  gather_experts(scope, load, CollectiveKind::AllGather);
+  expert_forward(scope, load, linear.in);
+  expert_activation(scope, load, Direction::Forward);
+  expert_forward(scope, load, linear.out);
+  gather_experts(scope, load, CollectiveKind::ReduceScatter);
+  exchange(scope, load, Toward::Tokens);
+  permute(scope, "unpermute", load);
+  if (const std::int64_t shared = scope.model.experts->shared; shared > 0) {
+    feed_forward_forward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor);
+    scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
+  }
+}
+
+void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts parts) {
+  const ExpertLoad load = load_of(scope, layer);
+  const ExpertLinears linear = linears_of(scope, load);
+  if (const std::int64_t shared = scope.model.experts->shared; shared > 0) {
+    feed_forward_backward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor, parts);
+  }
+  if (parts.inputs) {
+    permute(scope, "unpermute_backward", load);
+    exchange(scope, load, Toward::Experts);
+    gather_experts(scope, load, CollectiveKind::AllGather);
+    expert_input_gradient(scope, load, linear.out);
+  }
+  if (parts.weights) {
+    expert_weight_gradient(scope, load, linear.out);
+  }
+  if (parts.inputs) {
+    expert_activation(scope, load, Direction::Backward);
+    expert_input_gradient(scope, load, linear.in);
+  }
+  if (parts.weights) {
+    expert_weight_gradient(scope, load, linear.in);
+  }
+  if (parts.inputs) {
+    gather_experts(scope, load, CollectiveKind::ReduceScatter);
+    exchange(scope, load, Toward::Tokens);
+    permute(scope, "permute_backward", load);
+  }
+  router_backward(scope, parts);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+#include "ops/workload/parallel/fp8.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+
+bool is_fp8(const LayerScope& scope, const ShardedLinear& shape) {
+  return scope.step.precision() == Precision::FP8 && !shape.high_precision;
+}
+
+DataType product_type(const LayerScope& scope, const ShardedLinear& shape) {
+  return is_fp8(scope, shape) ? DataType::FP8 : scope.type();
+}
+
+void cast_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
+  if (is_fp8(scope, shape)) {
+    cast_weights(scope, elements);
+  }
+}
+
+void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
+  if (is_fp8(scope, shape)) {
+    scope.step.op("cast_to_fp8", {kernels::cast(elements, scope.storage(), DataType::FP8)});
+  }
+}
+
+void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
+  if (is_fp8(scope, shape)) {
+    scope.step.op("fp8_transpose", {kernels::strided_copy(elements, DataType::FP8)});
+  }
+}
+
+KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements) {
+  const double written =
+      2 * (size_of(DataType::FP8) / size_of(scope.storage()));  // the cast and its transpose
+  return kernels::elementwise("cast_transpose", elements, scope.storage(),
+                              {.reads = 1, .writes = written, .flops = 2});
+}
+
+void cast_weights(const LayerScope& scope, std::int64_t elements) {
+  scope.step.op("cast_transpose", {cast_transpose_kernel(scope, elements)});
+}
+
+void update_scales(const LayerScope& scope, std::int64_t tensors) {
+  const int ranks = scope.plan.ranks / scope.plan.spec.pipeline;
+  scope.communicate(CollectiveKind::AllReduce, "stage", ranks,
+                    size_of(DataType::FP32) * static_cast<double>(tensors));
+  scope.step.op(
+      "fused_amax_and_scale_update",
+      {kernels::elementwise("amax_and_scale_update", tensors, DataType::FP32, {.reads = 2, .writes = 2})});
+}
+
+Bytes weight_copies(const LayerScope& scope, std::int64_t elements) {
+  return scope.step.precision() == Precision::FP8
+             ? size_of(DataType::FP8) * (2 * static_cast<double>(elements))
+             : Bytes{0};
+}
+
+}  // namespace lockstep

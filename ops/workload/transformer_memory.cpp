@@ -1,0 +1,96 @@
+#include "ops/workload/transformer_memory.hpp"
+
+#include <algorithm>
+
+#include "ops/workload/layers/gelu.hpp"
+
+namespace lockstep {
+namespace {
+
+Bytes wide(std::int64_t elements) {
+  return static_cast<double>(elements) * size_of(DataType::FP32);
+}
+
+}  // namespace
+
+TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, Precision precision)
+    : spec_{spec}, block_{spec.block(batch)}, precision_{precision} {}
+
+Bytes TransformerMemory::narrow(std::int64_t elements) const {
+  return static_cast<double>(elements) * size_of(storage_type(precision_));
+}
+
+Bytes TransformerMemory::mask(std::int64_t elements) const {
+  return spec_.dropout ? static_cast<double>(elements) * size_of(DataType::BOOL) : Bytes{0};
+}
+
+std::int64_t TransformerMemory::logits() const {
+  return block_.rows() * spec_.vocabulary;
+}
+
+std::int64_t TransformerMemory::judged_logits() const {
+  const bool is_shifted = spec_.family == TransformerFamily::Gpt;  // the last token has no next one
+  return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
+}
+
+Bytes TransformerMemory::kept_by_attention() const {
+  const Bytes tokens = narrow(4 * block_.elements());
+  const std::int64_t rows = block_.rows() * block_.heads;
+  if (block_.attention != AttentionKernels::Unfused) {
+    return tokens + wide(rows);
+  }
+  const std::int64_t scores = rows * block_.sequence;
+  const bool read_apart =
+      spec_.dropout || is_mixed(precision_);  // what the product reads is not softmax's result
+  return tokens + wide(scores) + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
+}
+
+Bytes TransformerMemory::kept_by_gelu(std::int64_t elements) const {
+  return block_.gelu == Gelu::Fused ? narrow(elements) : wide(3 * elements) + narrow(elements);
+}
+
+Bytes TransformerMemory::kept_by_block() const {
+  const std::int64_t stream = block_.elements(), inner = block_.rows() * block_.feed_forward;
+  const bool casts_thrice = block_.kind == BlockKind::Bert && is_mixed(precision_);
+  const Bytes norms = wide(2 * stream);
+  const Bytes linears =
+      narrow((casts_thrice ? 3 : 1) * stream + stream + inner);  // projections, two of feed-forward
+  return norms + linears + kept_by_attention() + mask(2 * stream) + kept_by_gelu(inner);
+}
+
+Bytes TransformerMemory::cast_weights_of_block() const {
+  const std::int64_t h = block_.hidden, f = block_.feed_forward;
+  return is_mixed(precision_) ? narrow(4 * h * h + 2 * h * f) : Bytes{0};
+}
+
+Bytes TransformerMemory::kept_by_embeddings() const {
+  const Bytes norm = spec_.family == TransformerFamily::Bert ? wide(block_.elements()) : Bytes{0};
+  return norm + mask(block_.elements());
+}
+
+Bytes TransformerMemory::kept_by_head() const {
+  const std::int64_t stream = block_.elements();
+  Bytes kept = wide(stream) + narrow(stream) + narrow(logits()) + wide(judged_logits());
+  if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
+    kept += narrow(stream) + kept_by_gelu(stream);
+  }
+  return kept;
+}
+
+Bytes TransformerMemory::cast_weights_of_head() const {
+  const std::int64_t h = spec_.hidden;
+  const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;
+  return is_mixed(precision_) ? narrow(h * spec_.vocabulary + dense) : Bytes{0};
+}
+
+Bytes TransformerMemory::loss_forward() const {
+  const bool copies = spec_.family == TransformerFamily::Gpt && block_.batch > 1;
+  return (copies ? narrow(judged_logits()) : Bytes{0}) +
+         (is_mixed(precision_) ? wide(judged_logits()) : Bytes{0});
+}
+
+Bytes TransformerMemory::loss_backward() const {
+  return wide(2 * judged_logits());
+}
+
+}  // namespace lockstep

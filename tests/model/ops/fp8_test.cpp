@@ -1,0 +1,82 @@
+/// @file
+/// FP8 in linear layers, against what Transformer Engine's recipe adds up to.
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/support/plan_job.hpp"
+
+namespace lockstep {
+namespace {
+
+Batch fp8(int ranks = 1, std::int64_t batch = 1) {
+  return {.ranks = ranks, .batch = batch, .precision = Precision::FP8};
+}
+
+/// Of Narayanan's 72 B s l h^2 (1 + s / 6h) + 6 B s V h the linear layers' 72 B s l h^2 are FP8; attention's
+/// core and the head stay in BF16.
+TEST(Fp8, IsWhatLinearLayersMultiplyIn) {
+  const double s = 2048, l = 4, h = 12288, v = 51200;
+  const Job job = job_of(gpt3(), {}, fp8());
+  EXPECT_NEAR(flops(job, DataType::FP8) / (72 * s * l * h * h), 1, 1e-12);
+  EXPECT_NEAR(flops(job, DataType::BF16) / (12 * s * s * l * h + 6 * s * v * h), 1, 1e-12);
+}
+
+/// Of Korthikanti's 34 + 5as/h bytes per sbh, operands of products shrink to one byte: results of two norms
+/// (2), the context (1), the activation's result (4).
+TEST(Fp8, KeepsOperandsInOneByte) {
+  TransformerSpec more = gpt3(), less = gpt3();
+  more.layers = 5;
+  const auto kept = [](const TransformerSpec& model) {
+    return job_of(model, {}, fp8()).memory.front()[MemoryUse::Activations];
+  };
+  const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  EXPECT_DOUBLE_EQ(kept(more) - kept(less), sbh * (34 - 7 + scores));
+}
+
+/// Beside BF16: the cast weight and its transpose, a byte each for the 12 h^2 elements of a layer's products.
+TEST(Fp8, HoldsTwoCopiesOfWeights) {
+  const auto parameters = [](Precision precision) {
+    Batch run;
+    run.precision = precision;
+    return job_of(gpt3(), {}, run).memory.front()[MemoryUse::Parameters];
+  };
+  EXPECT_DOUBLE_EQ(parameters(Precision::FP8) - parameters(Precision::BF16), 2 * 4 * 12.0 * 12288 * 12288);
+}
+
+/// Gathers carry a byte an element where they carried two (all but the head's input, gathered forward and
+/// again backward); sums carry BF16 as before.
+TEST(Fp8, HalvesGathersOfSequenceParallelism) {
+  const TransformerPlanSpec plan{.tensor = 2, .sequence_parallel = true};
+  const auto bytes = [&](Precision precision, CollectiveKind kind) {
+    Batch run{.ranks = 2};
+    run.precision = precision;
+    double sum = 0;
+    for (const CollectiveCall& call : collectives_of(job_of(gpt3(), plan, run), 0, kind)) {
+      sum += call.size.in_base_units();
+    }
+    return sum;
+  };
+  const double token_rows = 2.0 * 2048 * 12288;  // bytes of the residual stream in BF16
+  const double of_head = 2 * token_rows, of_embedding = token_rows;
+  const double gathers = bytes(Precision::BF16, CollectiveKind::AllGather) - of_head - of_embedding;
+  EXPECT_DOUBLE_EQ(bytes(Precision::FP8, CollectiveKind::AllGather) - of_head - of_embedding, gathers / 2);
+  EXPECT_EQ(bytes(Precision::FP8, CollectiveKind::ReduceScatter),
+            bytes(Precision::BF16, CollectiveKind::ReduceScatter));
+}
+
+/// Four products a layer: 3 magnitudes of each forward, 2 backward, 4 bytes each, reduced over the stage.
+TEST(Fp8, ReducesMagnitudesOncePerPass) {
+  const Job job = job_of(gpt3(), {}, fp8(2, 2));
+  double bytes = 0;
+  for (const CollectiveCall& call : collectives_of(job, 0, CollectiveKind::AllReduce)) {
+    if (job.programs.front()->groups[call.group] == "stage") {
+      bytes += call.size.in_base_units();
+    }
+  }
+  EXPECT_DOUBLE_EQ(bytes, 4.0 * 4 * 4 * (3 + 2));
+}
+
+}  // namespace
+}  // namespace lockstep

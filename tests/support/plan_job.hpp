@@ -1,0 +1,94 @@
+#pragma once
+
+/// @file
+/// Jobs of transformers by a plan, without a cluster, and what their programs hold.
+
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "ops/workload/parallel/parallel_job.hpp"
+#include "tests/support/program_listing.hpp"
+
+namespace lockstep {
+
+struct Batch {
+  int ranks = 1;
+  std::int64_t batch = 1;
+  int micro_batches = 1;
+  Precision precision = Precision::BF16;
+};
+
+inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan, const Batch& run) {
+  std::vector<VertexId> gpus(static_cast<std::size_t>(run.ranks));
+  std::iota(gpus.begin(), gpus.end(), 0U);
+  TrainingSetup setup;
+  setup.global_batch = run.batch;
+  setup.gradient_accumulation = run.micro_batches;
+  setup.precision = run.precision;
+  setup.host = plain_host();
+  setup.parallelism.transformer = plan;
+  setup.gpus = gpus;
+  Job job = parallel_transformer_job(model, setup);
+  check(job);
+  return job;
+}
+
+/// Layers of GPT-3 175B.
+inline TransformerSpec gpt3() {
+  TransformerSpec spec;
+  spec.implementation = Implementation::Megatron;
+  spec.layers = 4;
+  spec.hidden = 12288;
+  spec.heads = 96;
+  spec.vocabulary = 51200;
+  spec.positions = spec.sequence = 2048;
+  return spec;
+}
+
+/// Arithmetic of all matrix products of all ranks; of one type when given.
+inline double flops(const Job& job, std::optional<DataType> type = {}) {
+  double sum = 0;
+  for (const RankAssignment& rank : job.ranks) {
+    const Program& program = *job.programs[rank.program];
+    for (const Program::Thread& thread : program.threads) {
+      for (const Instruction& instruction : thread.instructions) {
+        if (instruction.op != Opcode::Launch) {
+          continue;
+        }
+        const KernelCall& call =
+            program
+                .kernels[instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand];
+        const auto* gemm = std::get_if<Gemm>(&call.work);
+        if (gemm != nullptr && type.value_or(call.type) == call.type) {
+          sum += 2.0 * static_cast<double>(gemm->batch) * static_cast<double>(gemm->m) *
+                 static_cast<double>(gemm->n) * static_cast<double>(gemm->k);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+/// All collectives of a kind that a rank calls, in order of its program.
+inline std::vector<CollectiveCall> collectives_of(const Job& job, std::size_t rank, CollectiveKind kind) {
+  const RankAssignment& assignment = job.ranks.at(rank);
+  const Program& program = *job.programs[assignment.program];
+  std::vector<CollectiveCall> calls;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op != Opcode::Collective) {
+        continue;
+      }
+      const CollectiveCall& call =
+          program.collectives[instruction.per_rank ? assignment.collective_slots[instruction.operand]
+                                                   : instruction.operand];
+      if (call.kind == kind) {
+        calls.push_back(call);
+      }
+    }
+  }
+  return calls;
+}
+
+}  // namespace lockstep
