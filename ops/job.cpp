@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "ops/program_check.hpp"
@@ -56,12 +57,22 @@ struct CollectiveUse {
   std::size_t instruction;
 };
 
+/// The first use of each.
 std::vector<CollectiveUse> collectives_of(const Program& program) {
   std::vector<CollectiveUse> uses;
+  std::array<std::vector<bool>, 2> seen;  // by index, by slot
   for (std::size_t t = 0; t < program.threads.size(); ++t) {
     const auto& instructions = program.threads[t].instructions;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-      if (instructions[i].op == Opcode::Collective) {
+      if (instructions[i].op != Opcode::Collective) {
+        continue;
+      }
+      std::vector<bool>& known = seen.at(instructions[i].per_rank ? 1 : 0);
+      if (known.size() <= instructions[i].operand) {
+        known.resize(instructions[i].operand + 1, false);
+      }
+      if (!known[instructions[i].operand]) {
+        known[instructions[i].operand] = true;
         uses.push_back({t, i});
       }
     }

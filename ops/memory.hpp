@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/units.hpp"
 
@@ -50,20 +51,38 @@ struct MemoryBreakdown {
 /// Device memory of one rank while its program is written: what is allocated is counted in program order.
 class MemoryLedger {
  public:
-  void allocate(MemoryUse use, Bytes size) {
-    now_[use] += size.in_base_units();
-    if (now_.total() > peak_.total()) {
-      peak_ = now_;
+  void allocate(MemoryUse use, Bytes size) { change({use, size.in_base_units()}); }
+  void release(MemoryUse use, Bytes size) { change({use, -size.in_base_units()}); }
+
+  /// The number of changes so far.
+  [[nodiscard]] std::size_t position() const { return changes_.size(); }
+  /// Makes the changes from position @p first to before @p last once more.
+  void repeat(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      change(Change{changes_[i]});
     }
   }
-  void release(MemoryUse use, Bytes size) { now_[use] -= size.in_base_units(); }
 
   [[nodiscard]] const MemoryBreakdown& now() const { return now_; }
   [[nodiscard]] const MemoryBreakdown& peak() const { return peak_; }  ///< what it held when it held most
 
  private:
+  struct Change {
+    MemoryUse use;
+    double bytes;  // fewer than none: released
+  };
+
+  void change(Change change) {
+    now_[change.use] += change.bytes;
+    if (change.bytes > 0 && now_.total() > peak_.total()) {
+      peak_ = now_;
+    }
+    changes_.push_back(change);
+  }
+
   MemoryBreakdown now_;
   MemoryBreakdown peak_;
+  std::vector<Change> changes_;
 };
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #include "ops/model_flops.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <utility>
 #include <vector>
@@ -38,11 +40,12 @@ struct ProgramAtPeak {
 /// Follows a thread's ranges: is what comes now computed for the second time?
 class Recomputation {
  public:
-  explicit Recomputation(const Program& program) : program_{program} {}
+  explicit Recomputation(const Program& program)
+      : name_{std::ranges::find(program.names, kRecomputeRange) - program.names.begin()} {}
 
   void read(const Instruction& instruction) {
     if (instruction.op == Opcode::RangeBegin) {
-      depth_ += depth_ > 0 || program_.names[instruction.operand] == kRecomputeRange ? 1 : 0;
+      depth_ += depth_ > 0 || instruction.operand == name_ ? 1 : 0;
     } else if (instruction.op == Opcode::RangeEnd && depth_ > 0) {
       --depth_;
     }
@@ -50,12 +53,16 @@ class Recomputation {
   [[nodiscard]] bool goes_on() const { return depth_ > 0; }
 
  private:
-  const Program& program_;
-  int depth_ = 0;  ///< of ranges, from the outermost recomputation on
+  std::ptrdiff_t name_;  ///< of recomputations
+  int depth_ = 0;        ///< of ranges, from the outermost recomputation on
 };
 
 ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
   ProgramAtPeak sum;
+  std::vector<Seconds> of_kernel;
+  for (const KernelCall& call : program.kernels) {
+    of_kernel.push_back(at_peak(call, gpu));
+  }
   for (const Program::Thread& thread : program.threads) {
     Recomputation recomputation{program};
     for (const Instruction& instruction : thread.instructions) {
@@ -66,7 +73,7 @@ ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
       if (instruction.per_rank) {
         sum.slots.push_back(instruction.operand);
       } else {
-        sum.shared += at_peak(program.kernels[instruction.operand], gpu);
+        sum.shared += of_kernel[instruction.operand];
       }
     }
   }

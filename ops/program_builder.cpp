@@ -15,7 +15,7 @@ constexpr std::size_t kMostThreadsAndStreams = std::size_t{std::numeric_limits<s
 
 /// Position of @p name in @p names, appended when new.
 template <class Names, class NameOf, class Append>
-std::size_t position(const Names& names, NameOf name_of, std::string_view name, Append append) {
+std::size_t place_in(const Names& names, NameOf name_of, std::string_view name, Append append) {
   const auto known =
       std::find_if(names.begin(), names.end(), [&](const auto& entry) { return name_of(entry) == name; });
   const auto index = static_cast<std::size_t>(known - names.begin());
@@ -52,7 +52,7 @@ ProgramBuilder::ProgramBuilder(HostOverheads host) : host_{std::move(host)} {
 }
 
 ThreadId ProgramBuilder::thread(std::string_view name) {
-  const std::size_t index = position(
+  const std::size_t index = place_in(
       program_.threads, [](const Program::Thread& t) -> const std::string& { return t.name; }, name,
       [&] {
         if (program_.threads.size() == kMostThreadsAndStreams) {
@@ -65,7 +65,7 @@ ThreadId ProgramBuilder::thread(std::string_view name) {
 }
 
 StreamId ProgramBuilder::stream(std::string_view name) {
-  const std::size_t index = position(
+  const std::size_t index = place_in(
       program_.streams, [](const std::string& s) -> const std::string& { return s; }, name,
       [&] {
         if (program_.streams.size() == kMostThreadsAndStreams) {
@@ -77,13 +77,17 @@ StreamId ProgramBuilder::stream(std::string_view name) {
 }
 
 GroupId ProgramBuilder::group(std::string_view name) {
-  return static_cast<GroupId>(position(
+  return static_cast<GroupId>(place_in(
       program_.groups, [](const std::string& g) -> const std::string& { return g; }, name,
       [&] { program_.groups.emplace_back(name); }));
 }
 
 EventId ProgramBuilder::event(std::string_view name) {
-  return numbered(events_, name);
+  const auto known = events_.find(name);
+  return known != events_.end() ? known->second : events_.emplace(name, event()).first->second;
+}
+EventId ProgramBuilder::event() {
+  return event_count_++;
 }
 FlagId ProgramBuilder::flag(std::string_view name) {
   return numbered(flags_, name);
@@ -187,6 +191,21 @@ std::uint32_t ProgramBuilder::collective_per_rank(StreamId stream) {
   return collective_slots_++;
 }
 
+std::size_t ProgramBuilder::position() const {
+  return program_.threads[current_].instructions.size();
+}
+
+void ProgramBuilder::repeat(std::size_t first, std::size_t last) {
+  if (charging_scope() != nullptr) {
+    throw std::logic_error{"a passage cannot be repeated within an operator"};
+  }
+  std::vector<Instruction>& instructions = program_.threads[current_].instructions;
+  const std::size_t end = instructions.size();
+  instructions.resize(end + last - first);
+  std::copy_n(instructions.begin() + static_cast<std::ptrdiff_t>(first), last - first,
+              instructions.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
 std::uint32_t ProgramBuilder::intern(const KernelCall& kernel) {
   return kernels_.intern(kernel);
 }
@@ -256,7 +275,7 @@ Program ProgramBuilder::build() && {
   }
   program_.kernels = std::move(kernels_).take();
   program_.collectives = std::move(collectives_).take();
-  program_.events = static_cast<std::uint32_t>(events_.size());
+  program_.events = event_count_;
   program_.flags = static_cast<std::uint32_t>(flags_.size());
   return std::move(program_);
 }

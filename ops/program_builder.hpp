@@ -40,6 +40,7 @@ class ProgramBuilder {
   StreamId stream(std::string_view name);
   GroupId group(std::string_view name);
   EventId event(std::string_view name);
+  EventId event();  ///< a new one, without a name
   FlagId flag(std::string_view name);
 
   /// What follows is executed by @p thread (`main` until told otherwise).
@@ -59,6 +60,12 @@ class ProgramBuilder {
 
   /// CPU time that belongs to no operator overhead: data loading, Python.
   void host_work(std::string_view name, Seconds duration);
+
+  /// Where the current thread is: the number of its instructions so far.
+  [[nodiscard]] std::size_t position() const;
+  /// Writes once more what the current thread does from position @p first to before @p last.
+  /// @throws std::logic_error within an operator, whose launches it would not count
+  void repeat(std::size_t first, std::size_t last);
 
   void launch(StreamId stream, const KernelCall& kernel);
   void collective(StreamId stream, const CollectiveCall& call);
@@ -110,7 +117,7 @@ class ProgramBuilder {
   std::map<std::string, std::uint32_t, std::less<>> events_, flags_, name_ids_;
   InternTable<KernelCall, &hash_of> kernels_;
   InternTable<CollectiveCall, &hash_of> collectives_;
-  std::uint32_t kernel_slots_ = 0, collective_slots_ = 0;
+  std::uint32_t kernel_slots_ = 0, collective_slots_ = 0, event_count_ = 0;
 };
 
 }  // namespace lockstep

@@ -71,6 +71,7 @@ void ActivityMeter::sweep(double watermark) {
   forget_swept();
 }
 
+/// What is left moves to the front, so the next sweep waits until there is as much again.
 void ActivityMeter::forget_swept() {
   pending_ = 0;
   for (Lane& lane : lanes_) {
@@ -79,6 +80,7 @@ void ActivityMeter::forget_swept() {
     lane.next = 0;
     pending_ += lane.intervals.size();
   }
+  sweep_at_ = std::max(kLeastToSweep, 2 * pending_);
 }
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ class ActivityMeter {
   void copy(std::uint8_t stream, double start, double end) { add(stream, kCopy, start, end); }
   void collective(std::uint8_t stream, CollectiveKind kind, double start, double met, double end);
 
-  [[nodiscard]] bool is_full() const { return pending_ >= kSweepAt; }
+  [[nodiscard]] bool is_full() const { return pending_ >= sweep_at_; }
 
   /// Counts everything before @p watermark; nothing that begins earlier may be added afterwards.
   void sweep(double watermark);
@@ -36,7 +36,7 @@ class ActivityMeter {
   [[nodiscard]] const Activity& total() const { return total_; }
 
  private:
-  static constexpr std::size_t kSweepAt = 512;
+  static constexpr std::size_t kLeastToSweep = 512;
   static constexpr std::uint8_t kCompute = 0;
   static constexpr std::uint8_t kTransfer = 1;  // + kind
   static constexpr std::uint8_t kWaiting = kTransfer + Activity::kKinds;
@@ -56,6 +56,7 @@ class ActivityMeter {
 
   std::vector<Lane> lanes_;
   std::size_t pending_ = 0;
+  std::size_t sweep_at_ = kLeastToSweep;
   double swept_ = 0;
   Activity total_;
 };

@@ -13,40 +13,48 @@ bool crosses_pcie(const KernelCall& call) {
   return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice && copy->size > Bytes{0};
 }
 
-bool launches_on(const Instruction& instruction, std::uint8_t stream) {
-  return (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) &&
-         instruction.stream == stream;
-}
-
-/// Afterwards everything on the stream has started, as far as the thread can tell.
-bool drains(const Instruction& instruction, std::uint8_t stream) {
-  return instruction.op == Opcode::WaitDevice ||
-         (instruction.op == Opcode::WaitStream && instruction.stream == stream);
-}
-
-/// Two steps of a thread, because launches of one may queue behind those of the step before.
-std::uint32_t most_queued(const Program::Thread& thread, std::uint8_t stream) {
+/// Launches of one thread on one stream, between moments when everything there has started, as far as the
+/// thread can tell.
+struct Queued {
+  std::uint32_t now = 0;
   std::uint32_t most = 0;
-  std::uint32_t queued = 0;
+  std::uint32_t first = 0;  // until it is drained for the first time
   bool drained = false;
-  for (int step = 0; step < 2; ++step) {
-    for (const Instruction& instruction : thread.instructions) {
-      queued += launches_on(instruction, stream) ? 1 : 0;
-      most = std::max(most, queued);
-      if (drains(instruction, stream)) {
-        queued = 0;
-        drained = true;
-      }
+
+  void drain() {
+    first = drained ? first : now;
+    most = std::max(most, now);
+    now = 0;
+    drained = true;
+  }
+  /// Launches of one step may queue behind those of the step before.
+  [[nodiscard]] std::uint32_t most_ever() const {
+    return drained ? std::max(most, now + first) : (now == 0 ? 0 : CompiledProgram::kUnbounded);
+  }
+};
+
+std::vector<Queued> queued_by(const Program::Thread& thread, std::size_t streams) {
+  std::vector<Queued> queued(streams);
+  for (const Instruction& instruction : thread.instructions) {
+    if (instruction.op == Opcode::Launch || instruction.op == Opcode::Collective) {
+      ++queued[instruction.stream].now;
+    } else if (instruction.op == Opcode::WaitStream) {
+      queued[instruction.stream].drain();
+    } else if (instruction.op == Opcode::WaitDevice) {
+      std::ranges::for_each(queued, &Queued::drain);
     }
   }
-  return drained || most == 0 ? most : CompiledProgram::kUnbounded;
+  return queued;
 }
 
-std::uint32_t most_queued(const Program& program, std::uint8_t stream) {
-  std::uint32_t most = 0;
+std::vector<std::uint32_t> most_queued(const Program& program) {
+  std::vector<std::uint32_t> most(program.streams.size(), 0);
   for (const Program::Thread& thread : program.threads) {
-    if (const std::uint32_t here = most_queued(thread, stream); here > 0) {
-      most = most == 0 ? here : CompiledProgram::kUnbounded;
+    const std::vector<Queued> queued = queued_by(thread, most.size());
+    for (std::size_t stream = 0; stream < most.size(); ++stream) {
+      if (const std::uint32_t here = queued[stream].most_ever(); here > 0) {
+        most[stream] = most[stream] == 0 ? here : CompiledProgram::kUnbounded;
+      }
     }
   }
   return most;
@@ -77,6 +85,10 @@ bool only_takes_time(Opcode op) {
 
 std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vector<KernelTiming>& kernels) {
   const auto& code = thread.instructions;
+  const auto is_compute = [](const KernelTiming& kernel) {
+    return kernel.kind == KernelTiming::Kind::Compute;
+  };
+  const bool all_compute = std::ranges::all_of(kernels, is_compute);
   std::vector<std::uint32_t> rows(code.size(), 0);
   std::uint32_t following = 0;  // instructions that may continue a row on `stream`, or on any if `anywhere`
   std::uint8_t stream = 0;
@@ -86,8 +98,8 @@ std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vec
       ++following;
       continue;
     }
-    const bool computes = code[i].op == Opcode::Launch && !code[i].per_rank &&
-                          kernels[code[i].operand].kind == KernelTiming::Kind::Compute;
+    const bool computes = code[i].op == Opcode::Launch &&
+                          (code[i].per_rank ? all_compute : is_compute(kernels[code[i].operand]));
     if (!computes) {
       following = 0;
       anywhere = true;
@@ -131,9 +143,7 @@ CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
     compiled.code.push_back(thread.instructions.data());
   }
   compiled.pairs = pairs_of(program);
-  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
-    compiled.most_queued.push_back(most_queued(program, static_cast<std::uint8_t>(stream)));
-  }
+  compiled.most_queued = most_queued(program);
   return compiled;
 }
 

@@ -19,7 +19,8 @@ struct CompiledProgram {
   std::vector<std::uint32_t> pairs;      ///< sends and receives that all its ranks call, as collectives
   std::vector<Pauses> pauses;            ///< by thread
   /// By thread and launch of a compute kernel: how many instructions from there on launch such kernels on the
-  /// same stream or only take host time; kernels that differ between ranks end a row. Else 0.
+  /// same stream or only take host time; where the program has copies, what differs between ranks ends a row.
+  /// Else 0.
   std::vector<std::vector<std::uint32_t>> rows;
   /// By stream: most launches that it can hold which have not started. kUnbounded where the program never
   /// waits for the stream or several threads launch on it.

@@ -1,6 +1,7 @@
 #include "sim/host_thread.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <span>
 #include <utility>
 
@@ -46,7 +47,7 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
     rank.wake(me);
     return true;
   }
-  if (!rank.may_pause(self_, next_, stream)) {
+  if (!rank.may_pause(self_, next_)) {
     return false;
   }
   target.let_know(me);
@@ -138,6 +139,63 @@ void HostThread::advance(Rank& rank) {
   }
 }
 
+/// Meters, logs and counts in what a row launches. Its stream waits for nothing, so that all launches ahead
+/// have known starts.
+class HostThread::SeenRow {
+ public:
+  SeenRow(HostThread& thread, Rank& rank, std::uint8_t stream)
+      : thread_{thread},
+        rank_{rank},
+        meter_{rank.activity.get()},
+        queue_{rank.streams()[stream].launch_queue()},
+        log_{rank.log && rank.log->step == thread.step_ ? rank.log.get() : nullptr},
+        first_{thread.next_},
+        stream_{stream} {}
+
+  [[nodiscard]] double admit(std::uint32_t place, double clock) {
+    if (queue_ == nullptr) {
+      return clock;
+    }
+    thread_.clock_ = clock;
+    thread_.next_ = first_ + place;
+    [[maybe_unused]] const bool is_known = queue_->admit(clock, rank_.timing().launch_queue);
+    assert(is_known);
+    if (clock > thread_.clock_) {
+      thread_.held_up(rank_, clock, {Cause::Kind::Stream, stream_, RankLog::kNoEntry});
+    }
+    return clock;
+  }
+
+  void kernel(std::uint32_t place, double issue, double start, double end) {
+    if (meter_ != nullptr) {
+      meter_->compute(stream_, start, end);
+    }
+    if (queue_ != nullptr) {
+      queue_->starts_at(start);
+    }
+    if (log_ != nullptr) {
+      thread_.next_ = first_ + place;
+      const StreamItem item{issue, thread_.where(), 0, 0};
+      log_->streams[stream_].begin(stream_, item, start, rank_.timing().launch_to_start).end = end;
+    }
+  }
+
+  void ends(std::uint32_t place, double clock) {
+    if (log_ != nullptr) {
+      log_->instruction_ends[thread_.self_][first_ + place] = clock;
+    }
+  }
+
+ private:
+  HostThread& thread_;
+  Rank& rank_;
+  ActivityMeter* meter_;
+  LaunchQueue* queue_;
+  RankLog* log_;
+  std::uint32_t first_;
+  std::uint8_t stream_;
+};
+
 /// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels.
 /// @return whether there was one; then the last is the current instruction
 bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
@@ -148,33 +206,18 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
   if (row == 0 || begun_ || !stream.idle() || stream.step() != step_ || stream.launches() == 0) {
     return false;
   }
-  const RankTiming& timing = rank.timing();
-  LaunchQueue* const queue = stream.launch_queue();
-  const std::uint32_t count =
-      queue == nullptr ? row : std::min(queue->room(clock_, timing.launch_queue), row);
-  if (count == 0) {
-    return false;
-  }
-  ActivityMeter* const meter = rank.activity.get();
   StreamProgress progress = stream.progress();
-  const LaunchRow instructions_in_row{instructions.subspan(next_, count), where(), rank.kernel_seconds(),
-                                      timing, variation};
+  const LaunchRow instructions_in_row{
+      instructions.subspan(next_, row),      where(),       rank.kernel_seconds(),
+      rank.assignment().kernel_slots.data(), rank.timing(), variation};
+  const std::uint32_t last = next_ + row - 1;
   std::uint32_t launches = 0;
-  if (meter == nullptr && queue == nullptr) {
-    clock_ = instructions_in_row.run(clock_, progress, launches, [](double /*start*/, double /*end*/) {});
-  } else {
-    clock_ = instructions_in_row.run(clock_, progress, launches, [&](double start, double end) {
-      if (meter != nullptr) {
-        meter->compute(on, start, end);
-      }
-      if (queue != nullptr) {
-        queue->admit_and_start(start);
-      }
-    });
-  }
+  clock_ = rank.is_observed() || stream.launch_queue() != nullptr
+               ? instructions_in_row.run(clock_, progress, launches, SeenRow{*this, rank, on})
+               : instructions_in_row.run(clock_, progress, launches, UnseenRow{});
   stream.launched_in_a_row(launches, progress);
   rank.skip_correlations(launches);
-  next_ += count - 1;
+  next_ = last;
   return true;
 }
 
@@ -183,7 +226,7 @@ bool HostThread::advance_in_step(Rank& rank) {
   const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
   const Variation::Row variation = rank.variation(step_);
   const bool is_disturbed = noise_ != nullptr;
-  const bool in_a_row = rank.runs_at_once() && !rank.is_watched(step_) && !is_disturbed;
+  const bool in_a_row = rank.runs_at_once() && rank.context().timeline == nullptr && !is_disturbed;
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }

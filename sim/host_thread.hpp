@@ -36,6 +36,7 @@ class HostThread {
   [[nodiscard]] const std::vector<EventSlot>& awaited() const { return awaited_; }
 
  private:
+  class SeenRow;
   enum class Outcome : std::uint8_t { Done, Stop };
 
   bool advance_in_step(Rank& rank);

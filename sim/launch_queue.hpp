@@ -30,21 +30,6 @@ class LaunchQueue {
     starts_.push(start);
   }
 
-  /// How many more launches could be admitted at once at @p clock.
-  [[nodiscard]] std::uint32_t room(double clock, std::uint32_t depth) {
-    host_clock_ = clock;
-    if (unstarted_ >= depth) {
-      forget_started(clock);
-    }
-    return depth - std::min(depth, unstarted_);
-  }
-
-  /// A launch for which there is room() and which starts at @p start.
-  void admit_and_start(double start) {
-    ++unstarted_;
-    starts_at(start);
-  }
-
  private:
   /// The oldest give way first.
   bool make_room(double& clock, std::uint32_t depth) {

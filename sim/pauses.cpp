@@ -5,50 +5,54 @@
 namespace lockstep {
 namespace {
 
-/// Follows a thread through two steps for one stream S (a pause may reach into the next step), by index of
-/// execution. A gate is the latest index such that what comes now waits for a record on S at or after it:
-/// pauses up to there are harmless.
+/// An index of execution over two steps of a thread, because a pause may reach into the next one; -1: none.
+using Moment = std::int32_t;
+constexpr Moment kNone = -1;
+
+/// Moments from the one to before the other.
+struct Interval {
+  Moment begin, end;
+};
+
+bool is_copy(const KernelTiming& kernel) {
+  return kernel.kind == KernelTiming::Kind::Transfer;
+}
+
+/// Follows a thread through two steps, for every stream S at once. A gate is the latest moment such that what
+/// comes now waits for a record on S at or after it: pauses up to there are harmless.
 class GateWalk {
  public:
-  GateWalk(const Program& program, std::size_t thread, std::uint8_t stream,
-           const std::vector<KernelTiming>& kernels)
-      : program_{program},
-        code_{program.threads[thread].instructions},
-        stream_{stream},
+  GateWalk(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels)
+      : code_{program.threads[thread].instructions},
         kernels_{kernels},
-        of_stream_(program.streams.size(), kNone),
-        of_event_(program.events, kNone),
-        changes_(2 * code_.size() + 1, 0) {
-    copies_ = std::any_of(kernels.begin(), kernels.end(), is_copy);
+        streams_{(program.streams.size() + kLanes - 1) / kLanes * kLanes},
+        of_stream_(streams_ * streams_, kNone),
+        of_event_(program.events * streams_, kNone),
+        of_thread_(streams_, kNone),
+        forbidden_(streams_),
+        distrusted_(program.events, false),
+        copies_{std::ranges::any_of(kernels, is_copy)} {
     for (std::size_t other = 0; other < program.threads.size(); ++other) {
       if (other != thread) {
         distrust_records(program.threads[other]);
       }
     }
-    for (std::size_t now = 0; now < 2 * code_.size(); ++now) {
-      pass(code_[now % code_.size()], static_cast<std::int64_t>(now));
-    }
-  }
-
-  /// Calls @p forbid with each instruction before which the thread must not pause.
-  template <class Forbid>
-  void for_each_forbidden(Forbid forbid) const {
-    int open = 0;
-    for (std::size_t now = 0; now < 2 * code_.size(); ++now) {
-      open += changes_[now];
-      if (open > 0) {
-        forbid(now % code_.size());
+    const std::vector<Moment> relevant = relevant_instructions();
+    for (const std::size_t step : {std::size_t{0}, code_.size()}) {
+      for (const Moment index : relevant) {
+        pass(code_[static_cast<std::size_t>(index)], static_cast<Moment>(step) + index);
       }
     }
   }
 
- private:
-  static constexpr std::int64_t kNone = -1;
-  static bool is_copy(const KernelTiming& kernel) { return kernel.kind == KernelTiming::Kind::Transfer; }
+  /// When the thread must not pause for a stream, in order and apart.
+  [[nodiscard]] const std::vector<Interval>& forbidden(std::size_t stream) const {
+    return forbidden_[stream];
+  }
 
+ private:
   /// What another thread records may be on any stream by the time that ours waits for it.
   void distrust_records(const Program::Thread& other) {
-    distrusted_.resize(program_.events, false);
     for (const Instruction& instruction : other.instructions) {
       if (instruction.op == Opcode::RecordEvent) {
         distrusted_[instruction.operand] = true;
@@ -56,74 +60,151 @@ class GateWalk {
     }
   }
 
-  [[nodiscard]] std::int64_t gate_of_event(std::uint32_t event) const {
-    return !distrusted_.empty() && distrusted_[event] ? kNone : of_event_[event];
+  [[nodiscard]] bool is_relevant(const Instruction& instruction) const {
+    switch (instruction.op) {
+      case Opcode::HostWork:
+      case Opcode::RangeBegin:
+      case Opcode::RangeEnd:
+      case Opcode::Await:
+        return false;
+      case Opcode::Launch:
+        return copies_ && (instruction.per_rank || is_copy(kernels_[instruction.operand]));
+      default:
+        return true;
+    }
   }
 
-  void pass(const Instruction& next, std::int64_t now) {
+  [[nodiscard]] std::vector<Moment> relevant_instructions() const {
+    std::vector<Moment> relevant;
+    for (std::size_t index = 0; index < code_.size(); ++index) {
+      if (is_relevant(code_[index])) {
+        relevant.push_back(static_cast<Moment>(index));
+      }
+    }
+    return relevant;
+  }
+
+  /// Gates by S of what is on @p stream, or of the latest record of @p event.
+  [[nodiscard]] Moment* of_stream(std::uint8_t stream) { return &of_stream_[stream * streams_]; }
+  [[nodiscard]] Moment* of_event(std::uint32_t event) { return &of_event_[event * streams_]; }
+
+  void raise(Moment* __restrict gates, const Moment* __restrict to) const {
+    for (std::size_t first = 0; first < streams_; first += kLanes) {
+      for (std::size_t stream = first; stream < first + kLanes; ++stream) {
+        gates[stream] = std::max(gates[stream], to[stream]);
+      }
+    }
+  }
+
+  void pass(const Instruction& next, Moment now) {
     switch (next.op) {
-      case Opcode::RecordEvent:
-        of_event_[next.operand] =
-            next.stream == stream_ ? now : std::max(of_stream_[next.stream], of_thread_);
+      case Opcode::RecordEvent: {
+        Moment* const event = of_event(next.operand);
+        std::ranges::copy(of_thread_, event);
+        raise(event, of_stream(next.stream));
+        event[next.stream] = now;
         break;
+      }
       case Opcode::StreamWait:
-        of_stream_[next.stream] = std::max(of_stream_[next.stream], gate_of_event(next.operand));
-        break;
-      case Opcode::WaitEvent:
-        of_thread_ = std::max(of_thread_, gate_of_event(next.operand));
-        break;
-      case Opcode::WaitStream:
-        of_thread_ = std::max(of_thread_, next.stream == stream_ ? now : of_stream_[next.stream]);
-        break;
-      case Opcode::WaitDevice:
-        of_thread_ = now;
-        break;
-      case Opcode::Launch:
-        if (next.per_rank ? copies_ : is_copy(kernels_[next.operand])) {
-          is_seen(next.stream, now);
+        if (!distrusted_[next.operand]) {
+          raise(of_stream(next.stream), of_event(next.operand));
         }
         break;
+      case Opcode::WaitEvent:
+        if (!distrusted_[next.operand]) {
+          raise(of_thread_.data(), of_event(next.operand));
+        }
+        break;
+      case Opcode::WaitStream:
+        raise(of_thread_.data(), of_stream(next.stream));
+        of_thread_[next.stream] = now;
+        break;
+      case Opcode::WaitDevice:
+        std::ranges::fill(of_thread_, now);
+        break;
+      case Opcode::Launch:
       case Opcode::Collective:
         is_seen(next.stream, now);
         break;
       case Opcode::Post:
-        forbid_after(of_thread_, now);
+        for (std::size_t stream = 0; stream < streams_; ++stream) {
+          forbid_after(stream, of_thread_[stream], now);
+        }
         break;
       default:
         break;
     }
   }
 
-  void is_seen(std::uint8_t on, std::int64_t now) {
-    if (on != stream_) {  // what is on S waits for S
-      forbid_after(std::max(of_stream_[on], of_thread_), now);
+  void is_seen(std::uint8_t on, Moment now) {
+    const Moment* const gates = of_stream(on);
+    for (std::size_t stream = 0; stream < streams_; ++stream) {
+      if (stream != on) {  // what is on S waits for S
+        forbid_after(stream, std::max(gates[stream], of_thread_[stream]), now);
+      }
     }
   }
 
-  void forbid_after(std::int64_t gate, std::int64_t now) {
-    ++changes_[static_cast<std::size_t>(gate + 1)];
-    --changes_[static_cast<std::size_t>(now + 1)];
+  /// @pre @p now is no earlier than that of the call before
+  void forbid_after(std::size_t stream, Moment gate, Moment now) {
+    if (gate >= now) {
+      return;
+    }
+    std::vector<Interval>& intervals = forbidden_[stream];
+    Interval latest{gate + 1, now + 1};
+    while (!intervals.empty() && intervals.back().end >= latest.begin) {
+      latest.begin = std::min(latest.begin, intervals.back().begin);
+      intervals.pop_back();
+    }
+    intervals.push_back(latest);
   }
 
-  const Program& program_;
+  static constexpr std::size_t kLanes = 8;  // of a vector instruction, or two
+
   const std::vector<Instruction>& code_;
-  std::uint8_t stream_;
   const std::vector<KernelTiming>& kernels_;
-  std::vector<std::int64_t> of_stream_;
-  std::vector<std::int64_t> of_event_;
-  std::int64_t of_thread_ = kNone;
-  std::vector<int> changes_;  // of how many seen launches forbid a pause there
-  std::vector<bool> distrusted_;
-  bool copies_ = false;
+  std::size_t streams_;                       // rounded up
+  std::vector<Moment> of_stream_, of_event_;  // S by S
+  std::vector<Moment> of_thread_;
+  std::vector<std::vector<Interval>> forbidden_;  // by stream
+  std::vector<bool> distrusted_;                  // by event
+  bool copies_;
 };
+
+bool adds_to_stream(Opcode op) {
+  return op == Opcode::Launch || op == Opcode::Collective || op == Opcode::RecordEvent ||
+         op == Opcode::StreamWait;
+}
+
+/// Where a thread puts something on each stream.
+std::vector<std::vector<Moment>> by_stream(const std::vector<Instruction>& code, std::size_t streams) {
+  std::vector<std::vector<Moment>> places(streams);
+  for (std::size_t index = 0; index < code.size(); ++index) {
+    if (adds_to_stream(code[index].op)) {
+      places[code[index].stream].push_back(static_cast<Moment>(index));
+    }
+  }
+  return places;
+}
 
 }  // namespace
 
 Pauses::Pauses(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels)
-    : forbidden_(program.threads[thread].instructions.size(), 0) {
-  for (std::size_t stream = 0; stream < program.streams.size() && !forbidden_.empty(); ++stream) {
-    const GateWalk walk{program, thread, static_cast<std::uint8_t>(stream), kernels};
-    walk.for_each_forbidden([&](std::size_t instruction) { forbidden_[instruction] |= 1ULL << stream; });
+    : forbidden_(program.threads[thread].instructions.size(), false) {
+  const std::vector<Instruction>& code = program.threads[thread].instructions;
+  const GateWalk walk{program, thread, kernels};
+  const std::vector<std::vector<Moment>> places = by_stream(code, program.streams.size());
+  const auto size = static_cast<Moment>(code.size());
+  const auto forbid = [&](const std::vector<Moment>& users, Moment begin, Moment end) {
+    for (auto user = std::ranges::lower_bound(users, begin); user != users.end() && *user < end; ++user) {
+      forbidden_[static_cast<std::size_t>(*user)] = true;
+    }
+  };
+  for (std::size_t stream = 0; stream < places.size(); ++stream) {
+    for (const auto& [begin, end] : walk.forbidden(stream)) {
+      forbid(places[stream], begin, end);  // in the first step, then in the second
+      forbid(places[stream], begin - size, end - size);
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Where a host thread may stop working ahead of a blocked stream S until S goes on, so that queues stay
-/// short and in the caches, without any date depending on it.
+/// Where a host thread may stop working ahead of a blocked stream S, instead of putting more on it, until S
+/// goes on, so that queues stay short and in the caches, without any date depending on it.
 ///
 /// While it pauses, the thread misses nothing if whatever it would launch elsewhere and the world outside can
 /// see (communication kernels, copies over PCIe; posts to other threads) could not begin before S goes on:
@@ -18,13 +18,11 @@ class Pauses {
  public:
   Pauses(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels);
 
-  /// Whether the thread may pause for @p stream before @p instruction.
-  [[nodiscard]] bool allow(std::uint32_t instruction, std::uint8_t stream) const {
-    return (forbidden_[instruction] >> stream & 1U) == 0;
-  }
+  /// Whether the thread may pause before @p instruction for the stream that it uses.
+  [[nodiscard]] bool allow(std::uint32_t instruction) const { return !forbidden_[instruction]; }
 
  private:
-  std::vector<std::uint64_t> forbidden_;  // by instruction: a bit for each stream
+  std::vector<bool> forbidden_;  // by instruction
 };
 
 }  // namespace lockstep

@@ -137,9 +137,9 @@ class Rank {
   };
   [[nodiscard]] Flag& flag(std::uint32_t flag) { return flags_[flag]; }
 
-  /// Whether a thread may pause before an instruction until a blocked stream goes on.
-  [[nodiscard]] bool may_pause(std::uint8_t thread, std::uint32_t instruction, std::uint8_t stream) const {
-    return runs_at_once() && program_->pauses[thread].allow(instruction, stream);
+  /// Whether a thread may pause before an instruction until the blocked stream that it uses goes on.
+  [[nodiscard]] bool may_pause(std::uint8_t thread, std::uint32_t instruction) const {
+    return runs_at_once() && program_->pauses[thread].allow(instruction);
   }
 
   /// The group of a collective call and the rank's position in it.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/program.hpp"
+#include "sim/stream_item.hpp"
 
 namespace lockstep {
 
@@ -76,6 +77,8 @@ struct RankLog {
     Cause raised_by;  ///< the event that moved the stream's clock since the latest entry
     /// Index of the latest entry; kNoEntry before the first.
     [[nodiscard]] std::uint32_t latest() const { return static_cast<std::uint32_t>(entries.size()) - 1; }
+    /// Notes that the work of @p item begins at @p start, and why then.
+    LogEntry& begin(std::uint8_t self, const StreamItem& item, double start, double launch_to_start);
   };
   std::uint32_t step;                                 ///< the step that is recorded
   std::vector<Lane> streams;                          ///< by stream
@@ -85,5 +88,21 @@ struct RankLog {
   std::vector<std::vector<HostWaitEntry>> waits;      ///< by thread, in order
   std::vector<NoiseEntry> noise;                      ///< in order
 };
+
+inline LogEntry& RankLog::Lane::begin(std::uint8_t self, const StreamItem& item, double start,
+                                      double launch_to_start) {
+  LogEntry entry;
+  entry.start = start;
+  entry.where = item.where;
+  if (start == item.issue + launch_to_start) {
+    entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
+  } else if (raised_by.kind != Cause::Kind::None) {
+    entry.cause = raised_by;
+  } else if (!entries.empty()) {
+    entry.cause = {Cause::Kind::Previous, self, latest()};
+  }
+  raised_by = {};
+  return entries.emplace_back(entry);
+}
 
 }  // namespace lockstep

@@ -206,19 +206,7 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
-  RankLog::Lane& lane = rank.log->streams[self];
-  LogEntry entry;
-  entry.start = start_;
-  entry.where = item.where;
-  if (start_ == item.issue + rank.timing().launch_to_start) {
-    entry.cause = {Cause::Kind::Host, item.thread(), item.instruction()};
-  } else if (lane.raised_by.kind != Cause::Kind::None) {
-    entry.cause = lane.raised_by;
-  } else if (!lane.entries.empty()) {
-    entry.cause = {Cause::Kind::Previous, self, lane.latest()};
-  }
-  lane.raised_by = {};
-  lane.entries.push_back(entry);
+  rank.log->streams[self].begin(self, item, start_, rank.timing().launch_to_start);
 }
 
 /// Stepped mode: the kernel ends when its time has come.

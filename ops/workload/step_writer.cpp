@@ -90,13 +90,17 @@ EventId StepWriter::end_of(std::string_view name) {
   return program_.event(fmt::format("end of {}", name));
 }
 
+/// Its record is waited for at once, so that a thread needs but one, as ProcessGroupNCCL has one a
+/// communicator.
+EventId StepWriter::inputs_of(std::string_view stream) {
+  return program_.event(fmt::format("inputs of {} from thread {}", stream, program_.current_thread()));
+}
+
 EventId StepWriter::communicate_with(const Channel& channel,
                                      const std::function<void(StreamId stream)>& issue) {
   const StreamId stream = program_.stream(channel.stream);
-  const std::string name =
-      channel.name.empty() ? fmt::format("communication {}", communications_++) : std::string{channel.name};
-  const EventId inputs = program_.event(fmt::format("inputs of {}", name));
-  const EventId end = end_of(name);
+  const EventId inputs = inputs_of(channel.stream);
+  const EventId end = channel.name.empty() ? program_.event() : end_of(channel.name);
   program_.record(current_, inputs);
   program_.stream_wait(stream, inputs);
   issue(stream);

@@ -21,7 +21,7 @@ namespace lockstep {
 struct Channel {
   std::string_view group = "world";  ///< or a partition (StepWriter::partition), or as the caller forms them
   std::string_view stream = "nccl";
-  std::string_view name = {};  ///< left out: numbered
+  std::string_view name = {};  ///< left out: none
 };
 
 /// Writes one training step that several ranks execute: one Program, with slots where they differ. Layers add
@@ -87,6 +87,7 @@ class StepWriter {
 
  private:
   friend class StreamScope;
+  EventId inputs_of(std::string_view stream);
   EventId communicate_with(const Channel& channel, const std::function<void(StreamId stream)>& issue);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> parts_of(const std::string& group) const;
 
@@ -97,7 +98,6 @@ class StepWriter {
   StreamId compute_, current_;
   Seconds backward_start_;
   Seconds backward_return_;
-  int communications_ = 0;
   std::map<std::string, std::vector<std::vector<std::uint32_t>>> partitions_;
   std::vector<std::vector<std::uint32_t>> kernel_slots_, collective_slots_;  // by slot and rank
 };

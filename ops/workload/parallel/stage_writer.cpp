@@ -144,7 +144,36 @@ void StageWriter::begin_step() {
   step_.program().end();
 }
 
+/// Micro-batches in the middle differ in nothing, unless parameters or gradients of each are communicated.
+bool StageWriter::is_like_others(const StageAction& action) const {
+  return plan_.spec.sharding < Sharding::Zero2 && action.micro_batch > 0 &&
+         action.micro_batch + 1 < plan_.micro_batches;
+}
+
 void StageWriter::act(const StageAction& action) {
+  if (!is_like_others(action)) {
+    write(action);
+    return;
+  }
+  const auto known = std::find_if(passages_.begin(), passages_.end(), [&](const Passage& passage) {
+    return passage.kind == action.kind && passage.chunk == action.chunk && passage.sends_before == sends_;
+  });
+  if (known != passages_.end()) {
+    step_.program().repeat(known->instructions[0], known->instructions[1]);
+    memory_.repeat(known->memory[0], known->memory[1]);
+    sends_ = known->sends_after;
+    return;
+  }
+  Passage passage{
+      action.kind, action.chunk, sends_, {}, {step_.program().position(), 0}, {memory_.position(), 0}};
+  write(action);
+  passage.sends_after = sends_;
+  passage.instructions[1] = step_.program().position();
+  passage.memory[1] = memory_.position();
+  passages_.push_back(std::move(passage));
+}
+
+void StageWriter::write(const StageAction& action) {
   switch (action.kind) {
     case StageAction::Kind::Forward:
       forward(action);
@@ -302,13 +331,13 @@ void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends)
   const Bytes size = scope_.bytes(scope_.sizes.elements());
   const bool sends = transfer.kind == CollectiveKind::Send;
   step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
-  ends.push_back(step_.communicate(transfer.group,
-                                   fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive"),
-                                   {.kind = transfer.kind,
+  const std::string stream = fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive");
+  ends.push_back(step_.communicate({.kind = transfer.kind,
                                     .type = scope_.storage(),
                                     .size = size,
                                     .send_bytes = {},
-                                    .peer = transfer.peer}));
+                                    .peer = transfer.peer},
+                                   {.group = transfer.group, .stream = stream, .name = stream}));
   step_.program().end();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -30,9 +31,19 @@ class StageWriter {
     int peer;
   };
 
+  /// What was written for an action, to be repeated for those like it.
+  struct Passage {
+    StageAction::Kind kind;
+    int chunk;
+    std::vector<EventId> sends_before, sends_after;
+    std::array<std::size_t, 2> instructions, memory;  ///< from, to
+  };
+
   void allocate_states();
   void begin_step();
   void act(const StageAction& action);
+  [[nodiscard]] bool is_like_others(const StageAction& action) const;
+  void write(const StageAction& action);
   void forward(const StageAction& action);
   void backward(const StageAction& action, BackwardParts parts);
   void cast_fp8_weights(std::int64_t layer, bool first);
@@ -74,6 +85,7 @@ class StageWriter {
   std::int64_t fp8_copies_ = 0;               // elements of weights that have FP8 copies at a time
   ParameterGather gather_;
   std::vector<EventId> sends_, receives_;
+  std::vector<Passage> passages_;
 };
 
 }  // namespace lockstep

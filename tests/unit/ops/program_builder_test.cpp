@@ -175,6 +175,43 @@ TEST(ProgramBuilder, EqualCallsAndNamesAreStoredOnce) {
   EXPECT_TRUE(program.threads[0].instructions.back().per_rank);
 }
 
+TEST(ProgramBuilder, RepeatsAPassage) {
+  ProgramBuilder rank{distinct_overheads()};
+  const StreamId stream = rank.stream("compute");
+  rank.host_work("before", 1_us);
+  const std::size_t first = rank.position();
+  rank.begin("aten::addmm");
+  rank.launch(stream, gemm(1));
+  rank.end();
+  rank.repeat(first, rank.position());
+  const Program program = std::move(rank).build();
+  const auto& instructions = program.threads.front().instructions;
+  ASSERT_EQ(instructions.size(), 7U);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(instructions[i].op, instructions[i + 3].op);
+    EXPECT_EQ(instructions[i].operand, instructions[i + 3].operand);
+    EXPECT_EQ(instructions[i].lead, instructions[i + 3].lead);
+    EXPECT_EQ(instructions[i].cost, instructions[i + 3].cost);
+  }
+}
+
+TEST(ProgramBuilder, RefusesToRepeatWithinAnOperator) {
+  ProgramBuilder rank{distinct_overheads()};
+  rank.host_work("before", 1_us);
+  rank.begin("aten::addmm");
+  EXPECT_THROW(rank.repeat(0, 1), std::logic_error);
+}
+
+TEST(ProgramBuilder, EventsWithoutANameAreNew) {
+  ProgramBuilder rank{distinct_overheads()};
+  const EventId named = rank.event("inputs");
+  const EventId first = rank.event();
+  EXPECT_NE(first, named);
+  EXPECT_NE(rank.event(), first);
+  EXPECT_EQ(rank.event("inputs"), named);
+  EXPECT_EQ(std::move(rank).build().events, 3U);
+}
+
 TEST(ProgramBuilder, UnbalancedRangesAreRefused) {
   ProgramBuilder left_open{distinct_overheads()};
   left_open.begin_range("step");

@@ -33,32 +33,35 @@ Program program_of(std::vector<Instruction> instructions) {
   return program;
 }
 
-std::vector<bool> allowed(const Program& program, std::uint8_t stream) {
+/// By instruction: whether the thread may pause there for the stream that the instruction uses.
+std::vector<bool> allowed(const Program& program) {
   const Pauses pauses{program, 0, {KernelTiming{}}};
   std::vector<bool> allowed;
   for (std::uint32_t i = 0; i < program.threads[0].instructions.size(); ++i) {
-    allowed.push_back(pauses.allow(i, stream));
+    allowed.push_back(pauses.allow(i));
   }
   return allowed;
 }
 
 // The collective waits for event 0 of the compute stream (index 1): a pause up to there delays it by nothing.
-// Later pauses of that step would, so would those before the next one's... which is gated again.
+// Later pauses of that step would, until the next one's, which is gated again.
 TEST(Pauses, AreHarmlessBeforeARecordThatTheCollectiveWaitsFor) {
-  const Program program = program_of({launch(0), record(0, 0), wait(1, 0), collective(1), launch(0)});
-  EXPECT_EQ(allowed(program, 0), (std::vector<bool>{true, true, false, false, true}));
+  const Program program =
+      program_of({launch(0), record(0, 0), wait(1, 0), launch(0), collective(1), launch(0)});
+  EXPECT_EQ(allowed(program), (std::vector<bool>{true, true, true, false, true, true}));
 }
 
 TEST(Pauses, AreForbiddenWhereACollectiveWaitsForNothing) {
   const Program program = program_of({launch(0), launch(0), collective(1), launch(0)});
-  EXPECT_EQ(allowed(program, 0), (std::vector<bool>(4, false)));  // the last one because of the next step's
-  EXPECT_EQ(allowed(program, 1), (std::vector<bool>(4, true)));   // compute kernels are seen by nobody
+  // The last one because of the next step's; for the collective's own stream, because nobody sees compute
+  // kernels.
+  EXPECT_EQ(allowed(program), (std::vector<bool>{false, false, true, false}));
 }
 
 TEST(Pauses, AreHarmlessWhenTheThreadWaitsForTheStreamFirst) {
-  const Program program =
-      program_of({launch(0), {Opcode::WaitStream, 0, false, 0, 0, 0, 1e-6F}, collective(1), launch(0)});
-  EXPECT_EQ(allowed(program, 0), (std::vector<bool>{true, true, false, true}));
+  const Program program = program_of(
+      {launch(0), {Opcode::WaitStream, 0, false, 0, 0, 0, 1e-6F}, launch(0), collective(1), launch(0)});
+  EXPECT_EQ(allowed(program), (std::vector<bool>{true, true, false, true, true}));
 }
 
 // Two streams of collectives per rank, the second waits for nobody: the compute stream is blocked by the

@@ -1,0 +1,23 @@
+#include "ops/memory.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+// 10 bytes stay; a passage adds 4 and 3 and takes the 4 away: at most 10 + 7, then 13 + 7 in its repetition.
+TEST(MemoryLedger, RepeatsAPassage) {
+  MemoryLedger memory;
+  memory.allocate(MemoryUse::Parameters, Bytes{10});
+  const std::size_t first = memory.position();
+  memory.allocate(MemoryUse::Workspace, Bytes{4});
+  memory.allocate(MemoryUse::Activations, Bytes{3});
+  memory.release(MemoryUse::Workspace, Bytes{4});
+  memory.repeat(first, memory.position());
+  EXPECT_EQ(memory.now().total(), Bytes{16});
+  EXPECT_EQ(memory.peak().total(), Bytes{20});
+  EXPECT_EQ(memory.peak()[MemoryUse::Workspace], 4);
+}
+
+}  // namespace
+}  // namespace lockstep
