@@ -20,7 +20,7 @@ HOMES = {
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
     "nlohmann/": ["traces", "calibration", "app"],
-    "CLI/": ["app"],
+    "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
     "cuda": ["calibration/measure"],
     "cublas": ["calibration/measure"],
