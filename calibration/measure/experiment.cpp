@@ -10,8 +10,8 @@ Spread repeated(Experiment& experiment, const StoppingRule& rule) {
   std::vector<Seconds> times;
   while (!rule.is_met_by(times)) {
     // As many again as there are, so that the GPU is waited for a few times only.
-    const std::size_t more = std::clamp(times.size(), StoppingRule::kFewest,
-                                        std::max(StoppingRule::kFewest, rule.most - times.size()));
+    const std::size_t allowed = std::max(rule.most, StoppingRule::kFewest) - times.size();
+    const std::size_t more = std::min(std::max(times.size(), StoppingRule::kFewest), allowed);
     const std::vector<Seconds> next = experiment.repeat(more);
     times.insert(times.end(), next.begin(), next.end());
   }

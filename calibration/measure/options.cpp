@@ -55,7 +55,7 @@ std::optional<Options> options_of(int count, const char* const* arguments) {
   app.add_option("--only", only, "families to measure, with commas between them (default: all)")
       ->delimiter(',');
   app.add_option("--out", options.out, "folder of the tables")->capture_default_str();
-  app.add_flag("--quick", quick, "fewer points and repeats: some 5 minutes instead of 25");
+  app.add_flag("--quick", quick, "fewer points and repeats; with --list: how long that takes");
   app.add_flag("--resume", options.resume, "go on with the tables in the folder; rows that are there stay");
   app.add_flag("--check", options.check,
                "compare the program's own kernels with the host's results, and end");
