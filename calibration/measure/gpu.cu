@@ -64,6 +64,13 @@ SharedMemory device_memory(std::int64_t bytes) {
                                   static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
 }
 
+SharedMemory zeros(std::int64_t bytes) {
+  SharedMemory memory = device_memory(bytes);
+  LOCKSTEP_CHECK(cudaMemset(memory->as<void>(), 0, memory->bytes()));
+  LOCKSTEP_CHECK(cudaDeviceSynchronize());  // streams that are not the default one do not wait for it
+  return memory;
+}
+
 SharedMemory pinned_memory(std::int64_t bytes) {
   return std::make_shared<Memory>(Memory::Kind::Pinned,
                                   static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
@@ -71,9 +78,8 @@ SharedMemory pinned_memory(std::int64_t bytes) {
 
 Gpu::Gpu(int device)
     : device_{made_current(device)},
-      flushed_{device_memory(flushed_bytes(device))},
+      flushed_{zeros(flushed_bytes(device))},
       workspace_{device_memory(kWorkspace)} {
-  LOCKSTEP_CHECK(cudaMemset(flushed_->as<void>(), 0, flushed_->bytes()));
   LOCKSTEP_CHECK(cublasCreate(&blas_));
   LOCKSTEP_CHECK(cublasSetStream(blas_, stream_));
   LOCKSTEP_CHECK(cublasSetWorkspace(blas_, workspace_->as<void>(), workspace_->bytes()));

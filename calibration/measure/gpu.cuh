@@ -72,6 +72,8 @@ using SharedMemory = std::shared_ptr<Memory>;
 
 /// On the current device, at least one byte. @throws CudaError
 [[nodiscard]] SharedMemory device_memory(std::int64_t bytes);
+/// As device_memory(), all bytes 0. @throws CudaError
+[[nodiscard]] SharedMemory zeros(std::int64_t bytes);
 /// @throws CudaError
 [[nodiscard]] SharedMemory pinned_memory(std::int64_t bytes);
 

@@ -67,7 +67,7 @@ class WarmExperiment final : public Experiment {
  private:
   /// Time of one of @p launches launches.
   Seconds group(int launches) {
-    constexpr Seconds kLaunchOnHost{10e-6};  // at most, for each kernel
+    constexpr Seconds kLaunchOnHost{20e-6};  // at most, for each kernel
     gpu_.keep_busy(gpu_.stream(), static_cast<double>(launches + 2) * kLaunchOnHost);
     LOCKSTEP_CHECK(cudaEventRecord(begin_, gpu_.stream()));
     for (int i = 0; i < launches; ++i) {

@@ -37,8 +37,7 @@ const std::map<std::string, Prepare>& preparations() {
                                                         {"elementwise", elementwise_experiment},
                                                         {"reduction", reduction_experiment},
                                                         {"normalisation", normalisation_experiment},
-                                                        {"embedding", embedding_experiment},
-                                                        {"interference", interference_experiment}};
+                                                        {"embedding", embedding_experiment}};
   return by_family;
 }
 
@@ -61,8 +60,11 @@ int measure(const Options& options, const Processes& processes, int gpus) {
   machine.limits = limits_of(processes, gpus);
   machine.description = description_of(machine.limits, nvml);
   machine.prepare = [&](const Family& family, const Point& point) {
-    return family.name == "collective" ? collective_experiment(processes, gpus, point)
-                                       : preparations().at(family.name)(gpu, point);
+    if (family.name == "collective") {
+      return collective_experiment(processes, gpus, point);
+    }
+    return family.name == "interference" ? interference_experiment(gpu, gpus, point)
+                                         : preparations().at(family.name)(gpu, point);
   };
   machine.works = [] { return cudaDeviceSynchronize() == cudaSuccess; };
   machine.sm_clock_mhz = [&] { return nvml.sm_clock_mhz(); };

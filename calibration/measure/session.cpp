@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -13,7 +14,7 @@ namespace {
 using Tell = std::function<void(const std::string&)>;
 
 std::string minutes(Seconds time) {
-  const auto whole = static_cast<int>(time / Seconds{1} + 0.5);
+  const long whole = std::lround(time / Seconds{1});
   return fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 

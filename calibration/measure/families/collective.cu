@@ -155,9 +155,7 @@ void dismiss(const Processes& processes) {
   static_cast<void>(processes.from_leader(std::string{kEnd}));
 }
 
-Launch all_reduce_of_all_local_gpus(std::int64_t bytes) {
-  int gpus = 0;
-  LOCKSTEP_CHECK(cudaGetDeviceCount(&gpus));
+Launch all_reduce_of_one_process(int gpus, std::int64_t bytes) {
   static const auto communicators = std::make_shared<Communicators>(gpus);
   int current = 0;
   LOCKSTEP_CHECK(cudaGetDevice(&current));
@@ -199,7 +197,7 @@ std::unique_ptr<Experiment> collective_experiment(const Processes&, int, const P
 }
 void follow(const Processes&, int) {}
 void dismiss(const Processes&) {}
-Launch all_reduce_of_all_local_gpus(std::int64_t) {
+Launch all_reduce_of_one_process(int, std::int64_t) {
   throw std::logic_error{"built without NCCL"};
 }
 

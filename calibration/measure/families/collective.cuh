@@ -33,9 +33,9 @@ void follow(const Processes& processes, int gpus);
 /// The leader tells the others that there is nothing more to join in.
 void dismiss(const Processes& processes);
 
-/// An all-reduce of FP32 numbers over all GPUs of this process; on the first GPU's given stream and streams
-/// of their own on the others.
+/// An all-reduce of FP32 numbers over the first @p gpus GPUs of this process; on the first GPU's given stream
+/// and streams of their own on the others.
 /// @throws CudaError; std::logic_error without NCCL
-[[nodiscard]] Launch all_reduce_of_all_local_gpus(std::int64_t bytes);
+[[nodiscard]] Launch all_reduce_of_one_process(int gpus, std::int64_t bytes);
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "calibration/measure/families/families.cuh"
+#include "calibration/measure/families/peer_memory.cuh"
 #include "calibration/measure/gpu_experiments.cuh"
 
 namespace lockstep {
@@ -34,31 +35,6 @@ std::unique_ptr<Experiment> copy_on_gpu(const Gpu& gpu, SharedMemory to, SharedM
         cudaMemcpyAsync(to->as<void>(), from->as<void>(), from->bytes(), cudaMemcpyDefault, stream));
   };
   return with_facts(gpu_experiment(gpu, Cache::Cold, copy), {"gpu"});
-}
-
-/// With direct access where the machine has it, as NCCL and PyTorch use it; else the driver goes through the
-/// host.
-SharedMemory memory_of_peer(const Gpu& gpu, int peer, std::int64_t bytes) {
-  int can = 0;
-  LOCKSTEP_CHECK(cudaDeviceCanAccessPeer(&can, gpu.device(), peer));
-  if (can != 0) {
-    const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-    if (status == cudaErrorPeerAccessAlreadyEnabled) {
-      static_cast<void>(cudaGetLastError());
-    } else {
-      LOCKSTEP_CHECK(status);
-    }
-  }
-  LOCKSTEP_CHECK(cudaSetDevice(peer));
-  SharedMemory memory;
-  try {
-    memory = device_memory(bytes);
-  } catch (...) {
-    LOCKSTEP_CHECK(cudaSetDevice(gpu.device()));
-    throw;
-  }
-  LOCKSTEP_CHECK(cudaSetDevice(gpu.device()));
-  return memory;
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ std::shared_ptr<const EmbeddingTables> made(const Point& point) {
   t->type = point.text("type");
   draw(*t, static_cast<double>(point.integer("zipf_percent")) / 100);
   t->weights = random_numbers(t->type, t->tables * t->rows * t->dim, 1);
-  t->state = device_memory(t->tables * t->rows * 4);
-  LOCKSTEP_CHECK(cudaMemset(t->state->as<void>(), 0, t->state->bytes()));
+  t->state = zeros(t->tables * t->rows * 4);
   t->indices = device_memory(t->look_ups() * 8);
   LOCKSTEP_CHECK(
       cudaMemcpy(t->indices->as<void>(), t->drawn.data(), t->indices->bytes(), cudaMemcpyHostToDevice));

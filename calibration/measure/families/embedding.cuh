@@ -38,9 +38,11 @@ struct SortedLookups {
   SharedMemory keys, sorted_keys;  ///< [look_ups] int64: table * rows + row
   SharedMemory bags, sorted_bags;  ///< [look_ups] int32
   SharedMemory unique,
-      first;               ///< [look_ups] int64 rows that occur, and int32 where each begins among the sorted
-  SharedMemory lengths;    ///< [look_ups] int32: how often each occurs
-  SharedMemory count;      ///< int32: how many rows occur
+      first;             ///< [look_ups] int64 rows that occur, and int32 where each begins among the sorted
+  SharedMemory lengths;  ///< [look_ups] int32: how often each occurs
+  SharedMemory count;    ///< int32: how many rows occur
+  SharedMemory often,
+      often_count;  ///< int32: which of the unique rows occur often, how many do; the update fills them
   SharedMemory workspace;  ///< of CUB
 };
 [[nodiscard]] SortedLookups memory_for_sorting(const EmbeddingTables& tables);
@@ -52,6 +54,9 @@ struct SortedLookups {
 /// (sqrt(state) + eps). A group of threads takes a row, a block takes rows that occur more than 64 times.
 /// *Valid for* a dim of at most 512.
 [[nodiscard]] Launch embedding_update(std::shared_ptr<const EmbeddingTables> tables, SortedLookups sorted);
+
+/// More occurrences of a row than these are summed by a block.
+constexpr std::int64_t kOftenOccurs = 64;
 
 /// Row-wise Adagrad's, as the MLPerf reference of DLRM sets them.
 constexpr float kLearningRate = 0.01F;

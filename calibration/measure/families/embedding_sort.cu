@@ -50,10 +50,11 @@ SortedLookups memory_for_sorting(const EmbeddingTables& tables) {
                   .sorted_bags = device_memory(count * 4),
                   .unique = device_memory(count * 8),
                   .first = device_memory(count * 4),
-                  .lengths = device_memory(count * 4),
+                  .lengths = zeros(count * 4),
                   .count = device_memory(4),
+                  .often = device_memory(count / kOftenOccurs * 4),
+                  .often_count = device_memory(4),
                   .workspace = {}};
-  LOCKSTEP_CHECK(cudaMemset(s.lengths->as<void>(), 0, s.lengths->bytes()));
   s.workspace = device_memory(static_cast<std::int64_t>(sort_look_ups(tables, s, nullptr)));
   return s;
 }

@@ -7,12 +7,12 @@
 namespace lockstep {
 namespace {
 
-constexpr int kOftenOccurs = 64;  ///< more occurrences of a row are summed by a block
-constexpr int kMostParts = 4;     ///< of four columns that a thread of 32 holds: a dim of up to 512
+constexpr int kMostParts = 4;  ///< of four columns that a thread of 32 holds: a dim of up to 512
 
 struct Lookups {
   const std::int64_t* unique;
   const std::int32_t *first, *lengths, *count, *bags;
+  std::int32_t *often, *often_count;
 };
 
 /// sum[part] += the gradients of the occurrences from @p begin in steps of @p step, in this thread's columns.
@@ -62,11 +62,16 @@ __device__ void apply(const float4 (&sum)[kMostParts], T* row, float* state, std
   }
 }
 
-/// A group for each row that occurs seldom.
+/// A group for each row that occurs seldom; the others are listed for update_often_rows, as FBGEMM finds its
+/// long segments.
 template <class T, int Group>
 __global__ void update_rows(T* weights, float* state, const float* gradient, Lookups l, std::int64_t dim) {
   const std::int64_t which = thread_index() / Group;
-  const bool exists = which < *l.count && l.lengths[which] <= kOftenOccurs;
+  const bool occurs = which < *l.count;
+  const bool exists = occurs && l.lengths[which] <= kOftenOccurs;
+  if (occurs && !exists && threadIdx.x % Group == 0) {
+    l.often[atomicAdd(l.often_count, 1)] = static_cast<std::int32_t>(which);
+  }
   const std::int64_t row = exists ? l.unique[which] : 0;
   float4 sum[kMostParts]{};
   if (exists) {
@@ -78,15 +83,13 @@ __global__ void update_rows(T* weights, float* state, const float* gradient, Loo
 
 /// A block for each row that occurs often: its groups share the occurrences, the first adds their sums up.
 template <class T, int Group>
-__global__ void update_hot_rows(T* weights, float* state, const float* gradient, Lookups l,
-                                std::int64_t dim) {
+__global__ void update_often_rows(T* weights, float* state, const float* gradient, Lookups l,
+                                  std::int64_t dim) {
   constexpr int kGroups = kThreads / Group;
   __shared__ float4 parts[kThreads][kMostParts];
-  for (std::int64_t which = blockIdx.x; which < *l.count; which += gridDim.x) {
+  for (int i = static_cast<int>(blockIdx.x); i < *l.often_count; i += static_cast<int>(gridDim.x)) {
+    const std::int32_t which = l.often[i];
     const int length = l.lengths[which];
-    if (length <= kOftenOccurs) {
-      continue;  // the same for all threads of the block
-    }
     const int begin = l.first[which];
     float4 sum[kMostParts]{};
     add_gradients<Group>(sum, gradient, l.bags, begin + static_cast<int>(threadIdx.x) / Group, begin + length,
@@ -115,13 +118,15 @@ Launch embedding_update(std::shared_ptr<const EmbeddingTables> tables, SortedLoo
   with_weights(*tables, [&]<class T, int Group>(T, std::integral_constant<int, Group>) {
     const unsigned blocks = blocks_for(tables->unique_rows * Group, kThreads);
     launch = [tables, sorted, blocks](cudaStream_t stream) {
-      const Lookups lookups{sorted.unique->as<std::int64_t>(), sorted.first->as<std::int32_t>(),
-                            sorted.lengths->as<std::int32_t>(), sorted.count->as<std::int32_t>(),
-                            sorted.sorted_bags->as<std::int32_t>()};
+      const Lookups lookups{sorted.unique->as<std::int64_t>(),      sorted.first->as<std::int32_t>(),
+                            sorted.lengths->as<std::int32_t>(),     sorted.count->as<std::int32_t>(),
+                            sorted.sorted_bags->as<std::int32_t>(), sorted.often->as<std::int32_t>(),
+                            sorted.often_count->as<std::int32_t>()};
+      LOCKSTEP_CHECK(cudaMemsetAsync(lookups.often_count, 0, sizeof(std::int32_t), stream));
       update_rows<T, Group>
           <<<blocks, kThreads, 0, stream>>>(tables->weights->as<T>(), tables->state->as<float>(),
                                             tables->gradient->as<float>(), lookups, tables->dim);
-      update_hot_rows<T, Group>
+      update_often_rows<T, Group>
           <<<132 * 4, kThreads, 0, stream>>>(tables->weights->as<T>(), tables->state->as<float>(),
                                              tables->gradient->as<float>(), lookups, tables->dim);
       LOCKSTEP_CHECK(cudaGetLastError());

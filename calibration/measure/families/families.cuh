@@ -19,6 +19,8 @@ namespace lockstep {
 [[nodiscard]] std::unique_ptr<Experiment> embedding_experiment(const Gpu& gpu, const Point& point);
 [[nodiscard]] std::unique_ptr<Experiment> copy_experiment(const Gpu& gpu, const Point& point);
 [[nodiscard]] std::unique_ptr<Experiment> host_call_experiment(const Gpu& gpu, const Point& point);
-[[nodiscard]] std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, const Point& point);
+/// With the first @p gpus GPUs.
+[[nodiscard]] std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, int gpus,
+                                                                  const Point& point);
 
 }  // namespace lockstep

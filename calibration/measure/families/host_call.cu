@@ -26,9 +26,10 @@ std::unique_ptr<Experiment> each(Call call) {
   });
 }
 
-/// Time of @p call alone; @p after undoes it and is not timed.
-std::unique_ptr<Experiment> alone(Call call, Call after) {
-  return timed_by_itself([call, after] {
+/// Time of @p call alone, between what makes it possible and what undoes it.
+std::unique_ptr<Experiment> alone(Call before, Call call, Call after) {
+  return timed_by_itself([before, call, after] {
+    before();
     LOCKSTEP_CHECK(cudaDeviceSynchronize());
     const Seconds begin = host_now();
     call();
@@ -104,14 +105,14 @@ std::unique_ptr<Experiment> allocating_call(const std::string& operation, cudaSt
                                             std::int64_t size) {
   const auto bytes = static_cast<std::size_t>(size);
   const auto address = std::make_shared<void*>(nullptr);
+  const Call nothing = [] {};
   const Call allocate = [=] { LOCKSTEP_CHECK(cudaMalloc(address.get(), bytes)); };
   const Call release = [=] { LOCKSTEP_CHECK(cudaFree(*address)); };
   if (operation == "malloc") {
-    return alone(allocate, release);
+    return alone(nothing, allocate, release);
   }
   if (operation == "free") {
-    allocate();
-    return alone(release, allocate);  // the last is freed with the process
+    return alone(allocate, release, nothing);
   }
   if (operation == "malloc_async") {
     cudaMemPool_t pool = nullptr;
@@ -120,12 +121,14 @@ std::unique_ptr<Experiment> allocating_call(const std::string& operation, cudaSt
     LOCKSTEP_CHECK(cudaDeviceGetDefaultMemPool(&pool, device));
     std::uint64_t keep_all = UINT64_MAX;
     LOCKSTEP_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
-    return alone([=] { LOCKSTEP_CHECK(cudaMallocAsync(address.get(), bytes, stream)); },
-                 [=] { LOCKSTEP_CHECK(cudaFreeAsync(*address, stream)); });
+    return alone(
+        nothing, [=] { LOCKSTEP_CHECK(cudaMallocAsync(address.get(), bytes, stream)); },
+        [=] { LOCKSTEP_CHECK(cudaFreeAsync(*address, stream)); });
   }
   if (operation == "pin") {
-    return alone([=] { LOCKSTEP_CHECK(cudaHostAlloc(address.get(), bytes, cudaHostAllocDefault)); },
-                 [=] { LOCKSTEP_CHECK(cudaFreeHost(*address)); });
+    return alone(
+        nothing, [=] { LOCKSTEP_CHECK(cudaHostAlloc(address.get(), bytes, cudaHostAllocDefault)); },
+        [=] { LOCKSTEP_CHECK(cudaFreeHost(*address)); });
   }
   return nullptr;
 }

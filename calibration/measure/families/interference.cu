@@ -2,6 +2,7 @@
 #include "calibration/measure/families/families.cuh"
 #include "calibration/measure/families/gemm.cuh"
 #include "calibration/measure/families/memory.cuh"
+#include "calibration/measure/families/peer_memory.cuh"
 
 namespace lockstep {
 namespace {
@@ -16,15 +17,7 @@ Launch copy_between(const SharedMemory& to, const SharedMemory& from) {
   };
 }
 
-Launch copy_to_peer(const Gpu& gpu) {
-  const SharedMemory here = device_memory(kCopyBytes);
-  LOCKSTEP_CHECK(cudaSetDevice(1));
-  const SharedMemory there = device_memory(kCopyBytes);
-  LOCKSTEP_CHECK(cudaSetDevice(gpu.device()));
-  return copy_between(there, here);
-}
-
-Launch activity(const Gpu& gpu, const std::string& name) {
+Launch activity(const Gpu& gpu, int gpus, const std::string& name) {
   if (name == "gemm") {
     Point product;
     product.set("type", "fp16").set("layout", "nn").set("library", "cublas").set("batch", 1);
@@ -43,10 +36,10 @@ Launch activity(const Gpu& gpu, const std::string& name) {
     return copy_between(device_memory(kCopyBytes), device_memory(kCopyBytes));
   }
   if (name == "copy_p2p") {
-    return copy_to_peer(gpu);
+    return copy_between(memory_of_peer(gpu, 1, kCopyBytes), device_memory(kCopyBytes));
   }
   if (name == "all_reduce") {
-    return all_reduce_of_all_local_gpus(kCopyBytes);
+    return all_reduce_of_one_process(gpus, kCopyBytes);
   }
   throw std::logic_error{"no activity " + name};
 }
@@ -109,12 +102,12 @@ class Beside final : public Experiment {
 
 }  // namespace
 
-std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, const Point& point) {
-  Launch work = activity(gpu, point.text("work"));
+std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, int gpus, const Point& point) {
+  Launch work = activity(gpu, gpus, point.text("work"));
   if (point.text("beside") == "nothing") {
     return gpu_experiment(gpu, Cache::Warm, std::move(work));
   }
-  return std::make_unique<Beside>(gpu, std::move(work), activity(gpu, point.text("beside")));
+  return std::make_unique<Beside>(gpu, std::move(work), activity(gpu, gpus, point.text("beside")));
 }
 
 }  // namespace lockstep

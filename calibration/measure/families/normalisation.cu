@@ -191,9 +191,8 @@ Normalisation normalisation(const std::string& operation, const std::string& typ
   Normalisation made{.x = random_numbers(type, rows * columns, 1),
                      .dy = random_numbers(type, rows * columns, 2),
                      .result = random_numbers(type, rows * columns, 3),
-                     .gradient = device_memory(2 * columns * 4),
+                     .gradient = zeros(2 * columns * 4),
                      .launch = {}};
-  LOCKSTEP_CHECK(cudaMemset(made.gradient->as<void>(), 0, made.gradient->bytes()));
   const SharedMemory weight = random_numbers(type, columns, 4);
   const SharedMemory bias = random_numbers(type, columns, 5);
   const Shape shape{rows, columns, 0, 0};

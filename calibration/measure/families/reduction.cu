@@ -117,8 +117,7 @@ Launch launch_of(const std::string& operation, SharedMemory x, SharedMemory sums
 Reduction reduction(const std::string& operation, const std::string& type, std::int64_t rows,
                     std::int64_t columns) {
   const std::int64_t sums = operation == "sum_of_row" ? rows : operation == "sum_of_column" ? columns : 1;
-  Reduction made{.x = random_numbers(type, rows * columns, 1), .sums = device_memory(sums * 4), .launch = {}};
-  LOCKSTEP_CHECK(cudaMemset(made.sums->as<void>(), 0, made.sums->bytes()));
+  Reduction made{.x = random_numbers(type, rows * columns, 1), .sums = zeros(sums * 4), .launch = {}};
   with_type(type,
             [&]<class T>(T) { made.launch = launch_of<T>(operation, made.x, made.sums, rows, columns); });
   return made;
