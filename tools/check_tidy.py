@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on every source file that the build compiles, tests and benchmarks excepted; any finding fails.
 
+Files of one library are checked together, as one file that includes them: what they share, library headers above all,
+is walked through once instead of once a file, which is most of the time. A batch with a finding, or one whose files
+cannot stand in one translation unit (a name used twice), is split until it passes or is one file, checked alone.
+
 A file that passed is not looked at again until something that clang-tidy saw changes: the file, a project header
 that it includes (directly or not), its compile command, .clang-tidy, or clang-tidy itself. The stamps lie in
 BUILD/tidy/. Library headers are not part of the stamp: they change with the packages, hence rarely.
 
-Usage: tools/check_tidy.py BUILD [--jobs N] [--slowest]
+Usage: tools/check_tidy.py BUILD [--jobs N] [--batch N] [--slowest]
 """
 import argparse
 import concurrent.futures
@@ -13,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -43,18 +48,60 @@ def stamp_of(source: Path, command: str, settings: bytes) -> str:
     return digest.hexdigest()
 
 
-def tidy(source: Path, build: Path):
+def flags_of(command: str) -> str:
+    """A compile command without the compiler and what it reads and writes."""
+    words = shlex.split(command)
+    keep = [word for word in words[1:] if re.match(r"-([DIOf]|isystem|std|pthread)", word) or word.startswith("/")]
+    return shlex.join(word for word in keep if not word.endswith((".cpp", ".o", "/ccache", "/c++", "/g++")))
+
+
+def tidy(sources: list, flags: str, folder: Path):
+    """Passed, what clang-tidy says, seconds."""
     started = time.monotonic()
     # GCC judges compiler warnings; here they would only be judged twice, by another compiler.
-    done = subprocess.run(["clang-tidy", "--quiet", "-p", build, "--extra-arg=-w", ROOT / source],
-                          capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, time.monotonic() - started
+    command = ["clang-tidy", "--quiet", f"--config-file={ROOT / '.clang-tidy'}"]
+    if len(sources) == 1:
+        unit = ROOT / sources[0]
+    else:
+        unit = folder / f"{hashlib.sha256(''.join(map(str, sources)).encode()).hexdigest()[:16]}.cpp"
+        unit.write_text("".join(f'#include "{ROOT / source}"\n' for source in sources))
+        command += ["--checks=-bugprone-suspicious-include", f"--header-filter={ROOT}/.*\\.[ch]pp$"]
+    done = subprocess.run([*command, unit, "--", *shlex.split(flags), "-w"], capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stdout, time.monotonic() - started
+
+
+def findings(sources: list, flags: str, folder: Path, passed):
+    """What clang-tidy has against each of the sources; passed(source) for those that it has nothing against."""
+    good, output, seconds = tidy(sources, flags, folder)
+    if good:
+        for source in sources:
+            passed(source, seconds / len(sources))
+        return []
+    if len(sources) == 1:
+        return [output]
+    named = [source for source in sources if f"{ROOT / source}:" in output]
+    rest = [source for source in sources if source not in named]
+    if not named or not rest:  # the findings lie in headers, or everywhere
+        named, rest = sources[:len(sources) // 2], sources[len(sources) // 2:]
+    return findings(named, flags, folder, passed) + findings(rest, flags, folder, passed)
+
+
+def batches_of(sources: list, flags: dict, size: int):
+    """Neighbours with the same flags, at most size of them."""
+    batches = []
+    for source in sources:
+        if batches and len(batches[-1]) < size and flags[batches[-1][0]] == flags[source]:
+            batches[-1].append(source)
+        else:
+            batches.append([source])
+    return batches
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build", type=Path)
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments.add_argument("--batch", type=int, default=12, help="files checked together, at most")
     arguments.add_argument("--slowest", action="store_true", help="print the ten slowest files")
     options = arguments.parse_args()
 
@@ -69,21 +116,25 @@ def main() -> int:
                if ROOT / source in commands and source.parts[0] not in ("tests", "bench")]
     stamp = {source: stamps / stamp_of(source, commands[ROOT / source], settings) for source in sources}
     due = [source for source in sources if not stamp[source].exists()]
-    failed, seconds = 0, {}
+    seconds, found = {}, []
+
+    def passed(source, took):
+        stamp[source].touch()
+        seconds[source] = took
+
+    flags = {source: flags_of(commands[ROOT / source]) for source in due}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = {pool.submit(tidy, source, options.build): source for source in due}
+        runs = [pool.submit(findings, batch, flags[batch[0]], stamps, passed)
+                for batch in batches_of(due, flags, options.batch)]
         for run in concurrent.futures.as_completed(runs):
-            code, output, seconds[runs[run]] = run.result()
-            if code == 0:
-                stamp[runs[run]].touch()
-            else:
-                failed += 1
+            for output in run.result():
+                found.append(output)
                 print(output, flush=True)
     if options.slowest:
         for source in sorted(seconds, key=seconds.get, reverse=True)[:10]:
             print(f"{seconds[source]:6.1f} s  {source}")
-    print(f"tidy: {len(sources)} files, {len(sources) - len(due)} unchanged since they passed, {failed} with findings")
-    return 1 if failed else 0
+    print(f"tidy: {len(sources)} files, {len(sources) - len(due)} unchanged since they passed, {len(found)} with findings")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
