@@ -28,11 +28,11 @@ const std::vector<Call>& calls() {
       {"event_query", {0}},               // of an event that has happened
       {"event_synchronise", {0}},         // of an event that has happened
       {"stream_wait_event", {0}},         // the call returns
-      {"stream_to_stream", {0}},     // starts of empty kernels that wait for one another across streams
-      {"stream_synchronise", {0}},   // of an idle stream
-      {"device_synchronise", {0}},   // of an idle device
-      {"malloc", {1048576, 268435456}},        // cudaMalloc
-      {"free", {1048576, 268435456}},          // cudaFree
+      {"stream_to_stream", {0}},          // starts of empty kernels that wait for one another across streams
+      {"stream_synchronise", {0}},        // of an idle stream
+      {"device_synchronise", {0}},        // of an idle device
+      {"malloc", {1048576, 268435456}},   // cudaMalloc
+      {"free", {1048576, 268435456}},     // cudaFree
       {"malloc_async", {1048576, 268435456}},  // from the pool that keeps what was freed
       {"pin", {1048576, 67108864}},            // cudaHostAlloc
   };
