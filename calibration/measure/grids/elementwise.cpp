@@ -3,6 +3,7 @@
 namespace lockstep {
 namespace {
 
+constexpr std::int64_t kMostBytes = 12;  // of an element of three FP32 arrays
 constexpr std::int64_t kColumns = 1024;  // of the row that bias_add adds to every row
 
 std::vector<Point> elementwise_grid(const MachineLimits& limits, Extent extent) {
@@ -12,7 +13,7 @@ std::vector<Point> elementwise_grid(const MachineLimits& limits, Extent extent) 
        {"relu", "gelu", "tanh", "dropout", "add", "bias_add", "gelu_backward", "to_fp32"}) {
     for (const char* type : {"fp32", "fp16", "bf16"}) {
       for (const std::int64_t elements : geometric(kColumns, std::int64_t{1} << 30, quick ? 16 : 4)) {
-        const bool fits = static_cast<double>(3 * 4 * elements) <= limits.memory / Bytes{2};
+        const bool fits = static_cast<double>(kMostBytes * elements) <= limits.memory / Bytes{2};
         if (fits && has_type(limits, type)) {
           points.add(Point{}.set("operation", operation).set("type", type).set("elements", elements));
         }

@@ -3,6 +3,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::int64_t kMostBytes = 12;  // of an element of three FP32 arrays
+
 std::vector<Point> normalisation_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
   PointSet points;
@@ -11,7 +13,7 @@ std::vector<Point> normalisation_grid(const MachineLimits& limits, Extent extent
       for (const std::int64_t rows : quick ? geometric(1024, 16384, 16) : geometric(64, 65536, 4)) {
         for (const std::int64_t columns : quick ? geometric(256, 4096, 4) : geometric(64, 16384, 4)) {
           if (has_type(limits, type) &&
-              static_cast<double>(3 * 4 * rows * columns) <= limits.memory / Bytes{2}) {
+              static_cast<double>(kMostBytes * rows * columns) <= limits.memory / Bytes{2}) {
             points.add(Point{}
                            .set("operation", operation)
                            .set("type", type)
