@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "app/command_line.hpp"
+#include "app/commands/calibrate.hpp"
 #include "app/commands/explain.hpp"
 #include "app/commands/list.hpp"
 #include "app/commands/run.hpp"
@@ -41,6 +42,7 @@ int main(int count, char** arguments) {
   add_run_command(app, action);
   add_sweep_command(app, action);
   add_validate_command(app, action);
+  add_calibrate_command(app, action);
   add_topology_command(app, action);
   add_list_command(app, action);
   add_explain_command(app, action);

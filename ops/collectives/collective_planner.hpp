@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "ops/collectives/collective_plan.hpp"
 #include "ops/collectives/collective_profile.hpp"
@@ -40,6 +41,9 @@ class CollectivePlanner {
   CollectivePlanner& operator=(CollectivePlanner&&) noexcept;
   CollectivePlanner(const CollectivePlanner&) = delete;
   CollectivePlanner& operator=(const CollectivePlanner&) = delete;
+
+  /// Prices by another profile from now on; layouts and traffic are kept.
+  void set_profile(CollectiveProfile profile) { options_.profile = std::move(profile); }
 
   /// @param members GPUs in group order, each once
   /// @throws std::invalid_argument when the request does not fit the group (root, source, bytes, a negative

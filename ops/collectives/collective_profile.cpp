@@ -24,8 +24,11 @@ void ProtocolCosts::check() const {
     throw FieldError{"wire_bytes", "must be at least 1: the payload itself"};
   }
   check_fraction("line_fraction", line_fraction);
-  if (max_bus_bandwidth && !(*max_bus_bandwidth > BytesPerSecond{0})) {
-    throw FieldError{"max_bus_bandwidth", "must be greater than 0"};
+  for (const auto& [key, rate] :
+       {std::pair{"max_bus_bandwidth", max_bus_bandwidth}, std::pair{"last_copy", last_copy}}) {
+    if (rate && !(*rate > BytesPerSecond{0})) {
+      throw FieldError{key, "must be greater than 0"};
+    }
   }
 }
 

@@ -21,6 +21,7 @@ struct ProtocolCosts {
   double wire_bytes = 1;     ///< bytes on the links for each byte of payload
   double line_fraction = 1;  ///< of the rate the links would allow (the copy loop waits on flags)
   std::optional<BytesPerSecond> max_bus_bandwidth;  ///< out of or into one GPU; none: what the links allow
+  std::optional<BytesPerSecond> last_copy;          ///< of the last chunk to its place; none: no time
 
   template <class Visitor>
   static void describe(Visitor& key, ProtocolCosts& costs) {
@@ -34,6 +35,8 @@ struct ProtocolCosts {
                  "most of the links' rate that the protocol reaches");
     key.optional("max_bus_bandwidth", costs.max_bus_bandwidth, std::nullopt,
                  "most payload that leaves or enters a GPU, e.g. 235 GB/s; left out: what the links allow");
+    key.optional("last_copy", costs.last_copy, std::nullopt,
+                 "rate at which the last chunk is copied to its place, e.g. 450 GB/s; left out: no time");
   }
   /// @throws FieldError
   void check() const;

@@ -28,6 +28,8 @@ struct ChannelEdge {
 struct StepCount {
   int within_nodes = 0;
   int between_nodes = 0;
+  double last_chunk =
+      0;  ///< of the size: what a member still copies to its place when the last message is in
 };
 
 /// Stateless. `traffic` is the sum of `schedule` over the steps, in closed form, so that it scales to groups

@@ -42,6 +42,9 @@ CollectivePlan price(const Fabric& fabric, const RoutedTraffic& traffic, StepCou
   plan.size = size;
   plan.latency = costs.base + steps.within_nodes * step_latency(traffic.within_nodes, costs) +
                  steps.between_nodes * step_latency(traffic.between_nodes, costs);
+  if (costs.last_copy) {
+    plan.latency += steps.last_chunk * size / *costs.last_copy;
+  }
   plan.edges = traffic.edges;
   plan.loads = traffic.loads;
   for (LinkLoad& load : plan.loads) {

@@ -8,6 +8,7 @@ namespace lockstep {
 /// A plan from an algorithm's traffic and a protocol's costs:
 ///
 ///   latency   base + sum over steps of max(the profile's step latency, the route's)
+///             + last chunk / last_copy
 ///   loads     traffic * wire_bytes / the link kind's efficiency
 ///   rate_cap  min(max_bus_bandwidth / busiest member's share, line_fraction * rate of the links alone)
 ///

@@ -125,11 +125,14 @@ CommSchedule schedule(const CollectiveRequest& request, const GroupLayout& layou
   return result;
 }
 
-/// As NCCL counts them (tuning.cc): a pass over k nodes leaves a node k-1 times.
+/// As NCCL counts them (tuning.cc): a pass over k nodes leaves a node k-1 times. 2(n-1) chunks cross each
+/// link, but a member works on 2n-1: the last one (`recv`) only moves from the buffer to its place
+/// (all_reduce.h).
 StepCount steps(const CollectiveRequest& request, const GroupLayout& layout) {
   const int all = step_count(request.kind, layout.members());
   const int between = step_count(request.kind, static_cast<int>(layout.nodes.size()));
-  return {all - between, between};
+  const double last = is_rooted(request.kind) ? 0 : 1.0 / layout.members();
+  return {all - between, between, last};
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+#include "app/commands/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+
+#include "base/effective.hpp"
+#include "base/file.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/collectives/collective_fit_text.hpp"
+#include "calibration/collectives/nccl_tests_log.hpp"
+#include "topology/read_cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+/// One line a log, to stderr: what was used and what was not.
+void report(const std::filesystem::path& file, const NcclTestsReport& found) {
+  std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
+  for (const auto& [count, what] :
+       {std::pair{found.without_size, "of 0 bytes left out"},
+        std::pair{found.broken, "broken lines left out"},
+        std::pair{found.not_modelled, "of collectives without a model left out"}}) {
+    text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
+  }
+  fmt::print(stderr, "{}\n", text);
+}
+
+/// Tables of `calibrate import` and logs of nccl-tests, told apart by their first line.
+CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path>& files,
+                                         const std::string& collective) {
+  std::vector<std::filesystem::path> tables;
+  CollectiveMeasurements logs;
+  for (const auto& file : files) {
+    if (file.extension() == ".csv") {
+      tables.push_back(file);
+    } else {
+      report(file, NcclTestsLog{collective}.read(file, logs));
+    }
+  }
+  CollectiveMeasurements all = read_collective_csv(tables);
+  for (CollectiveMeasurement row : logs.rows) {
+    row.run += all.runs.size();
+    all.rows.push_back(row);
+  }
+  all.runs.insert(all.runs.end(), logs.runs.begin(), logs.runs.end());
+  return all;
+}
+
+/// The start profile's file with the numbers that moved in their places; remarks say which.
+std::string profile_text(const CalibrateFitOptions& options, const std::filesystem::path& start,
+                         const CollectiveFit& fit) {
+  YamlDocument document = YamlDocument::from_file(start);
+  const auto set = [&](const std::string& key, const std::string& value) {
+    document.set(key, yaml_node(YamlNode::Kind::Scalar, {"fitted"}, value));
+  };
+  std::string files;
+  for (const auto& file : options.files) {
+    files += (files.empty() ? "" : ", ") + file.filename().string();
+  }
+  set("name", options.name);
+  set("source",
+      fmt::format("Fitted by lockstep calibrate to {} on {}; what no measurement depends on is that of "
+                  "{}.",
+                  files, options.cluster, start.filename().string()));
+  for (const FittedNumber& number : fit.numbers) {
+    if (number.moved) {
+      set(number.key, number.after);
+    }
+  }
+  return effective_text<CollectiveProfile>(document);
+}
+
+/// What import and fit both take.
+template <class Options, class Files>
+void add_inputs(CLI::App& command, Options& options, Files& files, const char* what) {
+  command.add_option("FILES", files, what)->required()->check(CLI::ExistingFile);
+  command.add_option("--collective", options.collective,
+                     "which collective logs are of that do not say it, e.g. all_reduce");
+}
+
+void add_import(CLI::App& calibrate, std::function<int()>& action) {
+  const auto options = std::make_shared<CalibrateImportOptions>();
+  CLI::App* command = calibrate.add_subcommand("import", "turn logs of nccl-tests into a table");
+  command->footer(
+      "examples:\n"
+      "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv");
+  add_inputs(*command, *options, options->logs, "outputs of nccl-tests");
+  command->add_option("-o,--output", options->output, "the table (default: stdout)");
+  command->callback(
+      [options, &action] { action = [options] { return calibrate_import_command(*options); }; });
+}
+
+void add_fit(CLI::App& calibrate, std::function<int()>& action) {
+  const auto options = std::make_shared<CalibrateFitOptions>();
+  CLI::App* command = calibrate.add_subcommand("fit", "fit a collective profile to measurements");
+  command->footer(
+      "examples:\n"
+      "  lockstep calibrate fit all_reduce.log alltoall.log --cluster dgx_a100 --start dgx_a100 -o "
+      "mine.yaml\n"
+      "  lockstep calibrate fit mine.csv --cluster 'dgx_h100 x 2' --start dgx_h100 --hold-out-gpus 4 -o "
+      "mine.yaml");
+  add_inputs(*command, *options, options->files,
+             "tables of calibrate import (.csv), or outputs of nccl-tests");
+  command->add_option("--cluster", options->cluster, "where they ran, e.g. dgx_a100, 'dgx_a100 x 4', a file")
+      ->required();
+  command
+      ->add_option("--start", options->start,
+                   "the profile to start from: a name of lockstep list profiles, or a file")
+      ->required();
+  command->add_option("--name", options->name, "of the new profile (default: its file's)");
+  command->add_option("-o,--output", options->output, "the profile, as YAML")->required();
+  command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
+  command
+      ->add_option("--hold-out-every", options->held_out_every,
+                   "of each curve's sizes, keep each so-manieth from the fit; 0: none")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--hold-out-gpus", options->held_out_groups,
+                      "keep all groups with so many GPUs from the fit, e.g. 3 5 6 7");
+  command->callback([options, &action] { action = [options] { return calibrate_fit_command(*options); }; });
+}
+
+}  // namespace
+
+int calibrate_import_command(const CalibrateImportOptions& options) {
+  CollectiveMeasurements measurements;
+  for (const auto& log : options.logs) {
+    report(log, NcclTestsLog{options.collective}.read(log, measurements));
+  }
+  if (options.output.empty()) {
+    fmt::print("{}", collective_csv(measurements));
+  } else {
+    write_whole_file(options.output, collective_csv(measurements));
+  }
+  return 0;
+}
+
+int calibrate_fit_command(const CalibrateFitOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  const std::filesystem::path start =
+      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
+  const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
+  const Fabric fabric = build_cluster(read_cluster(options.cluster));
+  const CollectiveFit fit = fit_collectives(
+      measurements, fabric, read_file<CollectiveProfile>(start, configs),
+      {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
+  CalibrateFitOptions named = options;
+  if (named.name.empty()) {
+    named.name = std::filesystem::path{options.output}.stem().string();
+  }
+  write_whole_file(options.output, profile_text(named, start, fit));
+  if (!options.residuals.empty()) {
+    write_whole_file(options.residuals, collective_residuals_csv(measurements, fit));
+  }
+  fmt::print("{}\nwritten: {}; use it with   collectives: {{ profile: {} }}\n",
+             collective_fit_text(measurements, fit), options.output, options.output);
+  return 0;
+}
+
+void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand("calibrate", "turn measurements of your machine into a profile");
+  command->require_subcommand(1);
+  command->footer(
+      "examples:\n"
+      "  lockstep calibrate import all_reduce.log -o mine.csv          logs of nccl-tests as a table\n"
+      "  lockstep calibrate fit mine.csv --cluster dgx_a100 --start dgx_a100 -o mine.yaml\n"
+      "  lockstep calibrate fit --help");
+  add_import(*command, action);
+  add_fit(*command, action);
+}
+
+}  // namespace lockstep

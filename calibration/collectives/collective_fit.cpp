@@ -1,0 +1,211 @@
+#include "calibration/collectives/collective_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "calibration/collectives/profile_numbers.hpp"
+#include "calibration/least_squares.hpp"
+#include "ops/collectives/collective_planner.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace literals;
+
+constexpr double kErrorSpread = 0.05;    // a relative error of the model that is no surprise
+constexpr double kSizesPerDoubling = 3;  // more say nothing new, and would outweigh other runs
+constexpr Seconds kAddedStart = 3_us;    // one launch
+constexpr double kAddedSpread = 2;
+constexpr Bytes kSmall = 4_KiB;  // below it no bandwidth is to be seen
+constexpr double kMoved = 1e-3;
+
+/// The measured groups on the fabric, and what the planner says of them.
+class Machine {
+ public:
+  Machine(const Fabric& fabric, const CollectiveProfile& profile) : fabric_{fabric}, planner_{fabric} {
+    planner_.set_profile(profile);
+  }
+
+  void set_profile(CollectiveProfile profile) { planner_.set_profile(std::move(profile)); }
+
+  Seconds time(const CollectiveMeasurement& row) {
+    CollectiveRequest request;
+    request.kind = row.kind;
+    request.size = row.size;
+    return time_alone(planner_.plan(request, members(row)), fabric_);
+  }
+
+ private:
+  /// The first GPUs of the first nodes.
+  const std::vector<VertexId>& members(const CollectiveMeasurement& row) {
+    auto& found = members_[{row.nodes, row.gpus_per_node}];
+    if (found.empty()) {
+      for (const VertexId gpu : fabric_.gpus()) {
+        const Vertex& vertex = fabric_.vertices()[gpu];
+        if (vertex.node < row.nodes && vertex.index < row.gpus_per_node) {
+          found.push_back(gpu);
+        }
+      }
+      if (found.size() != static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node)) {
+        throw std::invalid_argument{fmt::format(
+            "a measurement is of {} x {} GPUs, which the cluster does not have: is --cluster where they ran?",
+            row.nodes, row.gpus_per_node)};
+      }
+    }
+    return found;
+  }
+
+  const Fabric& fabric_;
+  CollectivePlanner planner_;
+  std::map<std::pair<int, int>, std::vector<VertexId>> members_;
+};
+
+/// What tells curves apart: the rows of one run, collective and group.
+using Curve = std::tuple<std::size_t, CollectiveKind, int, int>;
+
+std::map<Curve, std::vector<std::size_t>> curves_of(const CollectiveMeasurements& measurements) {
+  std::map<Curve, std::vector<std::size_t>> curves;
+  for (std::size_t i = 0; i < measurements.rows.size(); ++i) {
+    const CollectiveMeasurement& row = measurements.rows[i];
+    curves[{row.run, row.kind, row.nodes, row.gpus_per_node}].push_back(i);
+  }
+  for (auto& [curve, rows] : curves) {
+    std::ranges::sort(rows, {}, [&](std::size_t i) { return measurements.rows[i].size; });
+  }
+  return curves;
+}
+
+std::vector<bool> held_out_rows(const CollectiveMeasurements& measurements, const HeldOut& wanted) {
+  std::vector<bool> held(measurements.rows.size());
+  for (const auto& [curve, rows] : curves_of(measurements)) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const CollectiveMeasurement& row = measurements.rows[rows[i]];
+      const bool by_size = wanted.every > 0 && (i + 1) % static_cast<std::size_t>(wanted.every) == 0;
+      held[rows[i]] = by_size || wanted.groups.contains(row.nodes * row.gpus_per_node);
+    }
+  }
+  return held;
+}
+
+/// The rows that the fit looks at: not held out, and at most kSizesPerDoubling between a size and its double.
+std::vector<std::size_t> seen_rows(const CollectiveMeasurements& measurements,
+                                   const std::vector<bool>& held) {
+  std::vector<std::size_t> seen;
+  for (const auto& [curve, rows] : curves_of(measurements)) {
+    double last = -1;
+    for (const std::size_t i : rows) {
+      const double place = std::floor(kSizesPerDoubling * std::log2(measurements.rows[i].size / 1_B));
+      if (!held[i] && place != last) {
+        seen.push_back(i);
+        last = place;
+      }
+    }
+  }
+  return seen;
+}
+
+std::vector<Seconds> floors_of(const CollectiveMeasurements& measurements) {
+  std::vector<Seconds> floors(measurements.runs.size(), Seconds{0});
+  for (const CollectiveMeasurement& row : measurements.rows) {
+    Seconds& floor = floors[row.run];
+    if (row.size <= kSmall && (floor == Seconds{0} || row.time < floor)) {
+      floor = row.time;
+    }
+  }
+  return floors;
+}
+
+/// The unknowns are ln(value / start) of the profile's numbers, then of what each run adds.
+class Fit {
+ public:
+  Fit(const CollectiveMeasurements& measurements, const Fabric& fabric, const CollectiveProfile& start,
+      const HeldOut& held_out)
+      : measurements_{measurements},
+        machine_{fabric, start},
+        start_{start},
+        numbers_{numbers_of(start)},
+        held_{held_out_rows(measurements, held_out)},
+        seen_{seen_rows(measurements, held_)},
+        floors_{floors_of(measurements)} {
+    if (seen_.empty()) {
+      throw std::invalid_argument{"there is no measurement to fit to"};
+    }
+  }
+
+  CollectiveFit solve() {
+    const std::vector<double> found =
+        least_squares([this](std::span<const double> at) { return residuals(at); },
+                      std::vector<double>(numbers_.size() + measurements_.runs.size(), 0.0));
+    CollectiveFit fit;
+    fit.profile = profile_at(found);
+    machine_.set_profile(fit.profile);
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      fit.numbers.push_back({numbers_[i].key, numbers_[i].text(numbers_[i].start),
+                             numbers_[i].text(value_at(i, found)), std::abs(found[i]) > kMoved});
+    }
+    for (std::size_t run = 0; run < measurements_.runs.size(); ++run) {
+      fit.runs.push_back({added_at(run, found), floors_[run]});
+    }
+    for (std::size_t i = 0; i < measurements_.rows.size(); ++i) {
+      fit.rows.push_back({i, predicted(measurements_.rows[i], found), held_[i]});
+    }
+    return fit;
+  }
+
+ private:
+  double value_at(std::size_t number, std::span<const double> at) const {
+    return std::min(numbers_[number].start * std::exp(at[number]), numbers_[number].most);
+  }
+  Seconds added_at(std::size_t run, std::span<const double> at) const {
+    return kAddedStart * std::exp(at[numbers_.size() + run]);
+  }
+
+  CollectiveProfile profile_at(std::span<const double> at) const {
+    CollectiveProfile profile = start_;
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      numbers_[i].set(profile, value_at(i, at));
+    }
+    return profile;
+  }
+
+  Seconds predicted(const CollectiveMeasurement& row, std::span<const double> at) {
+    return std::max(floors_[row.run], added_at(row.run, at) + machine_.time(row));
+  }
+
+  std::vector<double> residuals(std::span<const double> at) {
+    machine_.set_profile(profile_at(at));
+    std::vector<double> result;
+    for (const std::size_t i : seen_) {
+      const CollectiveMeasurement& row = measurements_.rows[i];
+      result.push_back(softened(std::log(predicted(row, at) / row.time) / kErrorSpread));
+    }
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      result.push_back(at[i] / numbers_[i].spread);
+    }
+    for (std::size_t run = 0; run < measurements_.runs.size(); ++run) {
+      result.push_back(at[numbers_.size() + run] / kAddedSpread);
+    }
+    return result;
+  }
+
+  const CollectiveMeasurements& measurements_;
+  Machine machine_;
+  const CollectiveProfile& start_;
+  std::vector<ProfileNumber> numbers_;
+  std::vector<bool> held_;
+  std::vector<std::size_t> seen_;
+  std::vector<Seconds> floors_;
+};
+
+}  // namespace
+
+CollectiveFit fit_collectives(const CollectiveMeasurements& measurements, const Fabric& fabric,
+                              const CollectiveProfile& start, const HeldOut& held_out) {
+  return Fit{measurements, fabric, start, held_out}.solve();
+}
+
+}  // namespace lockstep

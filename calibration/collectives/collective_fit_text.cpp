@@ -1,0 +1,113 @@
+#include "calibration/collectives/collective_fit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+#include "calibration/error_summary.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace literals;
+
+constexpr Bytes kFrom = 64_KiB;  // below it times are the launch's
+
+/// Signed errors of rows of one kind.
+struct Errors {
+  std::vector<double> seen;
+  std::vector<double> held_out;
+};
+
+using Group = std::tuple<CollectiveKind, int, int>;
+
+double error_of(const CollectiveMeasurements& measurements, const FittedRow& row) {
+  return row.predicted / measurements.rows[row.measurement].time - 1;
+}
+
+std::string figures(const std::vector<double>& errors) {
+  if (errors.empty()) {
+    return fmt::format("{:>6}{:>8}{:>8}{:>8}{:>8}", "-", "", "", "", "");
+  }
+  const ErrorSummary summary = summarise(errors);
+  return fmt::format("{:6}{:8.1f}{:8.1f}{:8.1f}{:+8.1f}", summary.count, 100 * summary.geometric_mean,
+                     100 * summary.mean, 100 * summary.largest, 100 * summary.bias);
+}
+
+std::string line(const std::string& name, const Errors& errors) {
+  return fmt::format("  {:<28}{}  {}\n", name, figures(errors.seen), figures(errors.held_out));
+}
+
+std::string errors_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  std::map<Group, Errors> groups;
+  Errors all;
+  Errors small;
+  for (const FittedRow& row : fit.rows) {
+    const CollectiveMeasurement& measured = measurements.rows[row.measurement];
+    const double error = error_of(measurements, row);
+    const auto put = [&](Errors& errors) { (row.held_out ? errors.held_out : errors.seen).push_back(error); };
+    if (measured.size < kFrom) {
+      put(small);
+      continue;
+    }
+    put(groups[{measured.kind, measured.nodes, measured.gpus_per_node}]);
+    put(all);
+  }
+  std::string text = fmt::format(
+      "errors, %, of messages of at least 64 KiB\n"
+      "  {:<28}{:>38}  {:>38}\n  {:<28}{:>6}{:>8}{:>8}{:>8}{:>8}  {:>6}{:>8}{:>8}{:>8}{:>8}\n",
+      "", "fitted", "held out", "", "rows", "geom.", "mean", "largest", "bias", "rows", "geom.", "mean",
+      "largest", "bias");
+  for (const auto& [group, errors] : groups) {
+    const auto& [kind, nodes, per_node] = group;
+    text += line(fmt::format("{}, {} x {}", to_string(kind), nodes, per_node), errors);
+  }
+  text += line("all", all);
+  return small.seen.empty() && small.held_out.empty() ? text : text + line("smaller messages", small);
+}
+
+std::string numbers_text(const CollectiveFit& fit) {
+  std::string text = "\nnumbers that the measurements moved\n";
+  std::size_t kept = 0;
+  for (const FittedNumber& number : fit.numbers) {
+    if (number.moved) {
+      text += fmt::format("  {:<32}{:>14}  ->{:>14}\n", number.key, number.before, number.after);
+    } else {
+      ++kept;
+    }
+  }
+  return text + fmt::format("  the other {} keep their values: nothing measured depends on them\n", kept);
+}
+
+std::string runs_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  std::string text = "\nlaunching, by run (not part of the profile)\n";
+  for (std::size_t run = 0; run < fit.runs.size(); ++run) {
+    text += fmt::format("  {:<48} adds {:>9}{}\n", measurements.runs[run], to_string(fit.runs[run].added),
+                        fit.runs[run].floor > Seconds{0}
+                            ? fmt::format(", never below {}", to_string(fit.runs[run].floor))
+                            : std::string{});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string collective_fit_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  return errors_text(measurements, fit) + numbers_text(fit) + runs_text(measurements, fit);
+}
+
+std::string collective_residuals_csv(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  std::string text = "collective,nodes,gpus_per_node,bytes,measured_us,predicted_us,error,held_out,run\n";
+  for (const FittedRow& row : fit.rows) {
+    const CollectiveMeasurement& measured = measurements.rows[row.measurement];
+    text += fmt::format("{},{},{},{:.0f},{:.6g},{:.6g},{:.4f},{},\"{}\"\n", to_string(measured.kind),
+                        measured.nodes, measured.gpus_per_node, measured.size.in_base_units(),
+                        measured.time.in_base_units() * 1e6, row.predicted.in_base_units() * 1e6,
+                        error_of(measurements, row), row.held_out ? "yes" : "no",
+                        measurements.runs[measured.run]);
+  }
+  return text;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,97 @@
+#include "calibration/collectives/collective_measurements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "calibration/csv_table.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Program {
+  std::string_view name;
+  CollectiveKind kind;
+};
+
+/// Also the names in the CSV.
+constexpr std::array kPrograms{
+    Program{"all_reduce", CollectiveKind::AllReduce},
+    Program{"reduce_scatter", CollectiveKind::ReduceScatter},
+    Program{"all_gather", CollectiveKind::AllGather},
+    Program{"alltoall", CollectiveKind::AllToAll},
+    Program{"broadcast", CollectiveKind::Broadcast},
+    Program{"reduce", CollectiveKind::Reduce},
+};
+
+std::string_view program_of(CollectiveKind kind) {
+  return std::ranges::find(kPrograms, kind, &Program::kind)->name;
+}
+
+int count_at(const CsvTable& table, std::size_t row, const char* column) {
+  const double value = table.number(row, column);
+  if (!(value >= 1 && value == std::floor(value))) {
+    table.complain(row, fmt::format("{}: {} is not a whole number of at least 1", column, value));
+  }
+  return static_cast<int>(value);
+}
+
+double positive_at(const CsvTable& table, std::size_t row, const char* column) {
+  const double value = table.number(row, column);
+  if (!(value > 0)) {
+    table.complain(row, fmt::format("{}: {} is not greater than 0", column, value));
+  }
+  return value;
+}
+
+std::size_t run_named(const std::string& name, std::vector<std::string>& runs) {
+  const auto found = std::ranges::find(runs, name);
+  if (found != runs.end()) {
+    return static_cast<std::size_t>(found - runs.begin());
+  }
+  runs.push_back(name);
+  return runs.size() - 1;
+}
+
+}  // namespace
+
+std::optional<CollectiveKind> nccl_tests_kind(std::string_view program) {
+  constexpr std::string_view kSuffix = "_perf";
+  if (program.ends_with(kSuffix)) {
+    program.remove_suffix(kSuffix.size());
+  }
+  const auto* const found = std::ranges::find(kPrograms, program, &Program::name);
+  return found == kPrograms.end() ? std::nullopt : std::optional{found->kind};
+}
+
+std::string collective_csv(const CollectiveMeasurements& measurements) {
+  std::string text = "collective,nodes,gpus_per_node,bytes,time_us,run\n";
+  for (const CollectiveMeasurement& row : measurements.rows) {
+    text += fmt::format("{},{},{},{:.0f},{:.8g},\"{}\"\n", program_of(row.kind), row.nodes, row.gpus_per_node,
+                        row.size.in_base_units(), row.time.in_base_units() * 1e6, measurements.runs[row.run]);
+  }
+  return text;
+}
+
+CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::path>& files) {
+  CollectiveMeasurements all;
+  for (const auto& file : files) {
+    const CsvTable table = CsvTable::from_file(file);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::string& name = table.cell(row, "collective");
+      const auto kind = nccl_tests_kind(name);
+      if (!kind) {
+        table.complain(row, fmt::format("'{}' is none of nccl-tests' collectives that are modelled", name));
+      }
+      all.rows.push_back({*kind, count_at(table, row, "nodes"), count_at(table, row, "gpus_per_node"),
+                          Bytes{positive_at(table, row, "bytes")},
+                          Seconds{positive_at(table, row, "time_us") * 1e-6},
+                          run_named(table.cell(row, "run"), all.runs)});
+    }
+  }
+  return all;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,211 @@
+#include "calibration/collectives/nccl_tests_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in{line};
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+/// Without `[1,0]<stdout>:` (mpirun --tag-output) and `12: ` (srun --label).
+std::string without_launcher(const std::string& line) {
+  static const std::regex kPrefix{R"(^\s*(\[\d+,\d+\]<std(out|err)>:|\d+:)\s?)"};
+  return std::regex_replace(line, kPrefix, "", std::regex_constants::format_first_only);
+}
+
+std::optional<double> number_of(const std::string& word) {
+  double value = 0;
+  std::size_t used = 0;
+  try {
+    value = std::stod(word, &used);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return used == word.size() ? std::optional{value} : std::nullopt;
+}
+
+/// The collective that a file's name mentions: the longest of nccl-tests' names in it.
+std::string program_in_name(const std::filesystem::path& file) {
+  static constexpr std::array kWords{
+      std::pair{"allreduce", "all_reduce"}, std::pair{"all_reduce", "all_reduce"},
+      std::pair{"allgather", "all_gather"}, std::pair{"all_gather", "all_gather"},
+      std::pair{"alltoall", "alltoall"},    std::pair{"all_to_all", "alltoall"},
+      std::pair{"broadcast", "broadcast"},  std::pair{"reducescatter", "reduce_scatter"},
+      std::pair{"sendrecv", "sendrecv"},    std::pair{"reduce_scatter", "reduce_scatter"},
+      std::pair{"reduce", "reduce"},  // last: it is part of others
+  };
+  const std::string name = file.filename().string();
+  for (const auto& [word, program] : kWords) {
+    if (name.find(word) != std::string::npos) {
+      return program;
+    }
+  }
+  return {};
+}
+
+/// One pass over a log.
+class LogPass {
+ public:
+  LogPass(const std::filesystem::path& file, std::string program, CollectiveMeasurements& into)
+      : file_{file}, fallback_{std::move(program)}, program_{fallback_}, into_{into} {}
+
+  void take(int line_number, const std::string& raw) {
+    line_ = line_number;
+    const std::string line = without_launcher(raw);
+    if (std::smatch found; std::regex_search(line, found, kStarting)) {
+      begin(found[1]);
+    } else if (std::regex_search(line, found, kRank)) {
+      if (time_from_end_) {  // the devices of the next program
+        begin(fallback_);
+      }
+      ++ranks_on_[found[1]];
+    } else if (line.find("size") != std::string::npos && line.find("busbw") != std::string::npos) {
+      take_header(words_of(line));
+    } else if (time_from_end_) {
+      take_row(words_of(line));
+    }
+  }
+
+  [[nodiscard]] const NcclTestsReport& report() const { return report_; }
+  [[nodiscard]] bool found_a_table() const { return found_table_; }
+
+ private:
+  static inline const std::regex kStarting{R"(# Collective test starting: (\w+))"};
+  static inline const std::regex kRank{R"(#\s+Rank\s+\d+ .* on\s+(\S+) device)"};
+
+  void begin(const std::string& program) {
+    program_ = program;
+    ranks_on_.clear();
+    time_from_end_.reset();
+    run_.reset();
+  }
+
+  /// `# size count type [redop] [root] time algbw busbw error time ...`. Rows leave redop and root out where
+  /// the collective has none, though the header has them: times are counted from the end of the line.
+  void take_header(const std::vector<std::string>& words) {
+    const auto time = std::ranges::find(words, "time");
+    if (time != words.end()) {
+      time_from_end_ = static_cast<std::size_t>(words.end() - time);
+      found_table_ = true;
+    }
+  }
+
+  void take_row(const std::vector<std::string>& words) {
+    if (words.empty() || !number_of(words.front())) {
+      return;  // NCCL's own output, blank lines, remarks
+    }
+    const double bytes = *number_of(words.front());
+    if (bytes == 0) {
+      ++report_.without_size;
+      return;
+    }
+    const auto time = time_in(words, bytes);
+    if (!time) {
+      ++report_.broken;
+      return;
+    }
+    const auto kind = kind_here();
+    if (!kind) {
+      ++report_.not_modelled;
+      return;
+    }
+    const auto [nodes, per_node] = group_here();
+    if (!run_) {
+      run_ = into_.runs.size();
+      into_.runs.push_back(fmt::format("{}: {}", file_.filename().string(), program_));
+    }
+    into_.rows.push_back({*kind, nodes, per_node, Bytes{bytes}, *time, *run_});
+    ++report_.used;
+  }
+
+  /// The row's first time, when the algorithm bandwidth behind it agrees.
+  std::optional<Seconds> time_in(const std::vector<std::string>& words, double bytes) const {
+    constexpr std::size_t kNames = 2;  // size and count
+    if (words.size() < *time_from_end_ + kNames) {
+      return std::nullopt;
+    }
+    const std::size_t column = words.size() - *time_from_end_;
+    const auto microseconds = number_of(words[column]);
+    const auto gigabytes_a_second = number_of(words[column + 1]);
+    if (!microseconds || !(*microseconds > 0) || !gigabytes_a_second) {
+      return std::nullopt;
+    }
+    constexpr double kRounding = 0.0051;  // two digits behind the point
+    const double expected = bytes / *microseconds * 1e-3;
+    const bool agrees = std::abs(*gigabytes_a_second - expected) <= kRounding + 0.01 * expected;
+    return agrees ? std::optional{Seconds{*microseconds * 1e-6}} : std::nullopt;
+  }
+
+  std::optional<CollectiveKind> kind_here() const {
+    if (program_.empty()) {
+      complain(
+          "neither the log nor its name says which collective this is: give --collective, e.g. all_reduce");
+    }
+    return nccl_tests_kind(program_);
+  }
+
+  std::pair<int, int> group_here() const {
+    if (ranks_on_.empty()) {
+      complain("no '# Rank ... on HOST device ...' line before this row: how many GPUs ran it?");
+    }
+    const int per_node = ranks_on_.begin()->second;
+    for (const auto& [host, ranks] : ranks_on_) {
+      if (ranks != per_node) {
+        complain(fmt::format("{} has {} ranks and {} has {}: only equal nodes can be used", host, ranks,
+                             ranks_on_.begin()->first, per_node));
+      }
+    }
+    return {static_cast<int>(ranks_on_.size()), per_node};
+  }
+
+  [[noreturn]] void complain(const std::string& message) const {
+    throw InputError{{file_.string(), line_, 1}, message};
+  }
+
+  const std::filesystem::path& file_;
+  std::string fallback_;
+  std::string program_;
+  CollectiveMeasurements& into_;
+  NcclTestsReport report_;
+  std::map<std::string, int> ranks_on_;
+  std::optional<std::size_t> time_from_end_;
+  std::optional<std::size_t> run_;
+  bool found_table_ = false;
+  int line_ = 0;
+};
+
+}  // namespace
+
+NcclTestsReport NcclTestsLog::read(const std::filesystem::path& file, CollectiveMeasurements& into) const {
+  std::istringstream in{read_whole_file(file)};
+  LogPass pass{file, program_.empty() ? program_in_name(file) : program_, into};
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    pass.take(++number, line);
+  }
+  if (!pass.found_a_table()) {
+    throw InputError{
+        {file.string()},
+        "this is no output of nccl-tests: it has no '# size count type ... time algbw busbw' line"};
+  }
+  return pass.report();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "calibration/collectives/collective_measurements.hpp"
+
+namespace lockstep {
+
+/// What a log holds besides rows that could be used.
+struct NcclTestsReport {
+  std::size_t used = 0;
+  std::size_t without_size = 0;  ///< rows of 0 bytes
+  std::size_t broken = 0;        ///< rows cut off or mixed with other output
+  std::size_t not_modelled = 0;  ///< rows of sendrecv, gather, scatter, hypercube
+};
+
+/// Reads the output of nccl-tests, one program or several after one another, of any version since 2.0: with
+/// or without `redop` and `root`, behind mpirun's `[1,0]<stdout>:` and srun's `12: `, with NCCL's own lines
+/// between. Ranks and nodes are counted in `# Rank ... on HOST device ...`. Which collective it was says
+/// `# Collective test starting: NAME` (2.17 and later); before that @p program says, or the file's name.
+/// @param program "" where the log or its name says
+/// @throws InputError for a file that cannot be read or holds no such output, whose collective nobody says,
+///         or whose nodes have unlike numbers of ranks
+class NcclTestsLog {
+ public:
+  explicit NcclTestsLog(std::string program = {}) : program_{std::move(program)} {}
+
+  /// Appends the log's rows to @p into.
+  NcclTestsReport read(const std::filesystem::path& file, CollectiveMeasurements& into) const;
+
+ private:
+  std::string program_;
+};
+
+}  // namespace lockstep

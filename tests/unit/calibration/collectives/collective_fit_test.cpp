@@ -1,0 +1,113 @@
+#include "calibration/collectives/collective_fit.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/collectives/collective_fit_text.hpp"
+#include "ops/collectives/collective_planner.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "topology/read_cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
+
+CollectiveProfile shipped(const std::string& name) {
+  const ConfigPath configs = ConfigPath::standard();
+  return read_file<CollectiveProfile>(configs.find("profiles", name), configs);
+}
+
+/// What nccl-tests would print of a machine that behaves as @p profile says, @p added slower each.
+CollectiveMeasurements measurements_of(const Fabric& fabric, const CollectiveProfile& profile,
+                                       Seconds added) {
+  CollectivePlanner planner{fabric};
+  planner.set_profile(profile);
+  CollectiveMeasurements made{{"made up"}, {}};
+  for (const int gpus : {2, 3, 4, 8}) {
+    const std::vector<VertexId> members{fabric.gpus().begin(), fabric.gpus().begin() + gpus};
+    for (Bytes size = 64_KiB; size <= 1_GiB; size = 2.0 * size) {
+      CollectiveRequest request;
+      request.size = size;
+      made.rows.push_back({CollectiveKind::AllReduce, 1, gpus, size,
+                           added + time_alone(planner.plan(request, members), fabric), 0});
+    }
+  }
+  return made;
+}
+
+const FittedNumber& number(const CollectiveFit& fit, const std::string& key) {
+  return *std::ranges::find(fit.numbers, key, &FittedNumber::key);
+}
+
+TEST(CollectiveFit, FindsTheProfileThatMadeTheMeasurements) {
+  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const CollectiveProfile start = shipped("dgx_a100");
+  CollectiveProfile truth = start;
+  truth.ring.simple->max_bus_bandwidth = 225_GBps;
+  truth.ring.ll128->nvlink = 4_us;
+  const CollectiveFit fit = fit_collectives(measurements_of(fabric, truth, 5_us), fabric, start, {4, {3}});
+  EXPECT_NEAR(*fit.profile.ring.simple->max_bus_bandwidth / 1_GBps, 225, 4);
+  EXPECT_NEAR(fit.profile.ring.ll128->nvlink / 1_us, 4, 0.5);
+  for (const FittedRow& row : fit.rows) {  // also the sizes and the group of 3 that it did not see
+    const CollectiveMeasurements made = measurements_of(fabric, truth, 5_us);
+    EXPECT_NEAR(row.predicted / made.rows[row.measurement].time, 1, 0.06) << row.measurement;
+  }
+}
+
+TEST(CollectiveFit, WhatNothingMeasuredDependsOnStays) {
+  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const CollectiveProfile start = shipped("dgx_a100");
+  const CollectiveFit fit = fit_collectives(measurements_of(fabric, start, 2_us), fabric, start, {0, {}});
+  EXPECT_FALSE(number(fit, "direct.Simple.max_bus_bandwidth").moved);
+  EXPECT_FALSE(number(fit, "ring.Simple.network").moved);
+  EXPECT_EQ(fit.profile.tree.simple->nvlink, start.tree.simple->nvlink);
+}
+
+TEST(CollectiveFit, HoldsOutSizesAndGroups) {
+  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 2_us);
+  const CollectiveFit fit = fit_collectives(made, fabric, shipped("dgx_a100"), {0, {3}});
+  for (const FittedRow& row : fit.rows) {
+    EXPECT_EQ(row.held_out, made.rows[row.measurement].gpus_per_node == 3);
+  }
+  EXPECT_THAT(collective_fit_text(made, fit), HasSubstr("all_reduce, 1 x 3"));
+  EXPECT_THAT(collective_residuals_csv(made, fit), HasSubstr("held_out"));
+}
+
+TEST(CollectiveFit, GroupsThatTheClusterDoesNotHaveAreRefused) {
+  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const CollectiveMeasurements made{{"made up"}, {{CollectiveKind::AllReduce, 2, 8, 1_MiB, 100_us, 0}}};
+  EXPECT_THROW((void)fit_collectives(made, fabric, shipped("dgx_a100"), {}), std::invalid_argument);
+}
+
+TEST(CollectiveMeasurements, SurviveTheirTable) {
+  const CollectiveMeasurements made{{"a, b", "c"},
+                                    {{CollectiveKind::AllToAll, 2, 8, 1_MiB, 100_us, 0},
+                                     {CollectiveKind::ReduceScatter, 1, 4, 3_MiB, 12.5_us, 1}}};
+  const test::ScratchFolder folder;
+  folder.write("t.csv", collective_csv(made));
+  const CollectiveMeasurements read = read_collective_csv({folder / "t.csv"});
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.runs, made.runs);
+  EXPECT_EQ(read.rows[1].kind, CollectiveKind::ReduceScatter);
+  EXPECT_EQ(read.rows[1].size, 3_MiB);
+  EXPECT_DOUBLE_EQ(read.rows[1].time.in_base_units(), 12.5e-6);
+  EXPECT_EQ(read.rows[0].nodes, 2);
+}
+
+TEST(CollectiveMeasurements, BadCellsAreNamedWithTheirLine) {
+  const test::ScratchFolder folder;
+  folder.write("t.csv", "collective,nodes,gpus_per_node,bytes,time_us,run\nall_reduce,1,8,1024,-3,x\n");
+  try {
+    (void)read_collective_csv({folder / "t.csv"});
+    FAIL();
+  } catch (const InputError& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("t.csv:2:1: time_us: -3 is not greater than 0"));
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

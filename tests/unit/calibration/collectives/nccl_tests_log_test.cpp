@@ -1,0 +1,125 @@
+/// @file
+/// Logs as nccl-tests, mpirun and srun write them; the rows are made up.
+
+#include "calibration/collectives/nccl_tests_log.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kRanks =
+    "#  Rank  0 Group  0 Pid 10 on node1 device  0 [0000:0f:00] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  1 Group  0 Pid 11 on node1 device  1 [0000:2d:00] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  2 Group  0 Pid 12 on node2 device  0 [0000:0f:00] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  3 Group  0 Pid 13 on node2 device  1 [0000:2d:00] NVIDIA H100 80GB HBM3\n";
+const std::string kHeader =
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw  "
+    " "
+    "busbw  #wrong\n";
+const std::string kRow =
+    "     1048576        262144     float     sum      -1   100.00   10.49   15.73       0   101.00   10.38  "
+    " "
+    "15.57       0\n";
+
+struct ReadLog {
+  CollectiveMeasurements measurements;
+  NcclTestsReport report;
+};
+
+ReadLog read(const std::string& text, const std::string& name = "nccl.log", const std::string& program = "") {
+  const test::ScratchFolder folder;
+  folder.write(name, text);
+  ReadLog log;
+  log.report = NcclTestsLog{program}.read(folder / name, log.measurements);
+  return log;
+}
+
+std::string complaint_about(const std::string& text, const std::string& name = "nccl.log") {
+  try {
+    (void)read(text, name);
+  } catch (const InputError& problem) {
+    return problem.what();
+  }
+  return "accepted";
+}
+
+TEST(NcclTestsLog, CountsRanksAndNodesAndReadsOutOfPlaceTimes) {
+  const ReadLog log = read("# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow);
+  ASSERT_EQ(log.measurements.rows.size(), 1U);
+  const CollectiveMeasurement& row = log.measurements.rows[0];
+  EXPECT_EQ(row.kind, CollectiveKind::AllReduce);
+  EXPECT_EQ(row.nodes, 2);
+  EXPECT_EQ(row.gpus_per_node, 2);
+  EXPECT_EQ(row.size, Bytes{1048576});
+  EXPECT_DOUBLE_EQ(row.time.in_base_units(), 100e-6);
+  EXPECT_EQ(log.measurements.runs, std::vector<std::string>{"nccl.log: all_reduce_perf"});
+}
+
+TEST(NcclTestsLog, SeveralProgramsInOneFileAreSeveralRuns) {
+  const ReadLog log = read("# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow +
+                           "# Collective test starting: alltoall_perf\n" + kRanks + kHeader + kRow +
+                           "# Collective test starting: sendrecv_perf\n" + kRanks + kHeader + kRow);
+  ASSERT_EQ(log.measurements.rows.size(), 2U);
+  EXPECT_EQ(log.measurements.rows[1].kind, CollectiveKind::AllToAll);
+  EXPECT_EQ(log.measurements.rows[1].run, 1U);
+  EXPECT_EQ(log.report.not_modelled, 1U);
+}
+
+TEST(NcclTestsLog, LaunchersMarksAreTakenOff) {
+  std::string marked;
+  for (const std::string& line : {kRanks.substr(0, kRanks.find('\n') + 1), kHeader, kRow}) {
+    marked += "[1,0]<stdout>:" + line;
+  }
+  EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
+  marked.clear();
+  for (const std::string& line : {kRanks.substr(0, kRanks.find('\n') + 1), kHeader, kRow}) {
+    marked += "12: " + line;
+  }
+  EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
+}
+
+TEST(NcclTestsLog, RowsWithoutReductionAndOldRanksAreRead) {  // 2.8: the header has redop, the rows do not
+  const ReadLog log = read(
+      "#   Rank  0 Pid 112424 on localhost device  0 [0x00] A100-SXM4-40GB\n"
+      "#   Rank  1 Pid 112424 on localhost device  1 [0x00] A100-SXM4-40GB\n"
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  "
+      "error\n"
+      "     1048576         32768   float            87.38   12.00   10.50    N/A    87.38   12.00   10.50   "
+      " N/A\n",
+      "nccl_alltoall.log");
+  ASSERT_EQ(log.report.used, 1U);
+  EXPECT_EQ(log.measurements.rows[0].kind, CollectiveKind::AllToAll);
+  EXPECT_DOUBLE_EQ(log.measurements.rows[0].time.in_base_units(), 87.38e-6);
+}
+
+TEST(NcclTestsLog, BrokenRowsAreCountedNotUsed) {
+  const ReadLog log =
+      read(kRanks + kHeader + kRow +
+               "     2097152        524288     float     sum      -1   100.00\n"  // cut off
+               "     2097152        524288     float     sum      -1   100.00   99.99   15.73       "
+               "0   101.00   10.38   15.57       0\n"  // time and bandwidth disagree
+               "           0             0     float     sum      -1   10.00   0.00   0.00       0   "
+               "10.00   0.00   0.00       0\n",
+           "all_reduce.log");
+  EXPECT_EQ(log.report.used, 1U);
+  EXPECT_EQ(log.report.broken, 2U);
+  EXPECT_EQ(log.report.without_size, 1U);
+}
+
+TEST(NcclTestsLog, SaysWhatIsMissing) {
+  EXPECT_THAT(complaint_about("hello\n"), HasSubstr("this is no output of nccl-tests"));
+  EXPECT_THAT(complaint_about(kRanks + kHeader + kRow),
+              HasSubstr("nccl.log:6:1: neither the log nor its name says"));
+  EXPECT_THAT(complaint_about(kHeader + kRow, "all_reduce.log"), HasSubstr("how many GPUs ran it?"));
+  EXPECT_THAT(complaint_about(kRanks.substr(0, kRanks.rfind("#  Rank")) + kHeader + kRow, "all_reduce.log"),
+              HasSubstr("only equal nodes can be used"));
+}
+
+}  // namespace
+}  // namespace lockstep
