@@ -144,7 +144,7 @@ void check_products(const Gpu& gpu, const std::string& type, const std::string& 
   constexpr std::int64_t kBatch = 3;
   for (const std::string layout : {"nn", "nt", "tn"}) {
     for (const std::int64_t batch : {std::int64_t{1}, library == "cublas" ? kBatch : 1}) {
-      Point point;
+      GridPoint point;
       point.set("type", type)
           .set("layout", layout)
           .set("batch", batch)

@@ -56,7 +56,7 @@ Numbers expected_change(const EmbeddingTables& t, const Numbers& gradient) {
 }
 
 void check_tables(const Gpu& gpu, const std::string& type, std::int64_t dim, Comparison& comparison) {
-  Point point;
+  GridPoint point;
   point.set("pass", "check").set("type", type).set("tables", 3).set("rows", 200).set("dim", dim);
   point.set("batch", 100).set("pooling", 7).set("zipf_percent", 110);
   const auto tables = embedding_tables(point);

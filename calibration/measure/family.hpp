@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "calibration/measure/grid_point.hpp"
 #include "calibration/measure/machine_limits.hpp"
-#include "calibration/measure/point.hpp"
 
 namespace lockstep {
 
@@ -19,10 +19,10 @@ struct Family {
   std::vector<std::string> rates;       ///< columns computed from the median time
 
   /// The points that this machine can measure; each once.
-  std::function<std::vector<Point>(const MachineLimits&, Extent)> grid;
+  std::function<std::vector<GridPoint>(const MachineLimits&, Extent)> grid;
 
   /// The cells under `rates`, of a point and its median time.
-  std::function<std::vector<double>(const Point&, Seconds)> rates_of;
+  std::function<std::vector<double>(const GridPoint&, Seconds)> rates_of;
 
   /// Typical time of a point with all its repeats, for the estimate. Guessed for one H100 until measured: the
   /// run prints what it took.

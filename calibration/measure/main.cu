@@ -27,7 +27,7 @@ void tell(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
-using Prepare = std::unique_ptr<Experiment> (*)(const Gpu&, const Point&);
+using Prepare = std::unique_ptr<Experiment> (*)(const Gpu&, const GridPoint&);
 
 const std::map<std::string, Prepare>& preparations() {
   static const std::map<std::string, Prepare> by_family{{"host_call", host_call_experiment},
@@ -56,10 +56,10 @@ int measure(const Options& options, const Processes& processes, int gpus) {
   }
   const Nvml nvml{pci_bus_id(0)};
   warm_up(gpu);
-  Machine machine;
+  MeasuredMachine machine;
   machine.limits = limits_of(processes, gpus);
   machine.description = description_of(machine.limits, nvml);
-  machine.prepare = [&](const Family& family, const Point& point) {
+  machine.prepare = [&](const Family& family, const GridPoint& point) {
     if (family.name == "collective") {
       return collective_experiment(processes, gpus, point);
     }

@@ -83,7 +83,7 @@ void ResultsFile::go_on(const MachineDescription& machine) {
   }
   const CsvTable table = CsvTable::from_text(text, path_.string());
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    Point point;
+    GridPoint point;
     for (const std::string& name : family_.parameters) {
       point.set(name, table.cell(row, name));
     }

@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// One measured point.
 struct Row {
-  Point point;
+  GridPoint point;
   Spread spread;
   std::vector<std::string> facts;  ///< as many as the family's
   int sm_clock_mhz = 0;            ///< right after the repeats, as found; 0 where it is not known
@@ -33,7 +33,7 @@ class ResultsFile {
   ResultsFile(const std::filesystem::path& folder, const Family& family, const MachineDescription& machine,
               bool resume);
 
-  [[nodiscard]] bool has(const Point& point) const { return measured_.contains(point.key()); }
+  [[nodiscard]] bool has(const GridPoint& point) const { return measured_.contains(point.key()); }
   [[nodiscard]] std::size_t rows() const { return measured_.size(); }
 
   /// @throws InputError when it cannot be written (a full disk)

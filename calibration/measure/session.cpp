@@ -26,21 +26,21 @@ Seconds now() {
 struct Work {
   const Family* family;
   std::unique_ptr<ResultsFile> file;
-  std::vector<Point> due;
+  std::vector<GridPoint> due;
 };
 
 /// Every table is opened before anything is measured: what is wrong with one is told at once.
-std::vector<Work> work_of(const Options& options, const Machine& machine, const Tell& tell) {
+std::vector<Work> work_of(const Options& options, const MeasuredMachine& machine, const Tell& tell) {
   std::vector<Work> work;
   for (const Family* family : options.families) {
-    const std::vector<Point> grid = family->grid(machine.limits, options.extent);
+    const std::vector<GridPoint> grid = family->grid(machine.limits, options.extent);
     if (grid.empty()) {
       tell(fmt::format("{}: this machine has nothing to measure", family->name));
       continue;
     }
     Work one{
         family, std::make_unique<ResultsFile>(options.out, *family, machine.description, options.resume), {}};
-    for (const Point& point : grid) {
+    for (const GridPoint& point : grid) {
       if (!one.file->has(point)) {
         one.due.push_back(point);
       }
@@ -76,7 +76,8 @@ class Estimate {
   Seconds done_;
 };
 
-void measure_point(const Machine& machine, Work& work, const Point& point, const StoppingRule& rule) {
+void measure_point(const MeasuredMachine& machine, Work& work, const GridPoint& point,
+                   const StoppingRule& rule) {
   const std::unique_ptr<Experiment> experiment = machine.prepare(*work.family, point);
   const Spread spread = repeated(*experiment, rule);
   const int clock = machine.sm_clock_mhz();
@@ -84,7 +85,7 @@ void measure_point(const Machine& machine, Work& work, const Point& point, const
 }
 
 /// Whether the point was measured. @throws std::runtime_error where nothing can be measured any more
-bool survived(const Machine& machine, Work& work, const Point& point, const StoppingRule& rule,
+bool survived(const MeasuredMachine& machine, Work& work, const GridPoint& point, const StoppingRule& rule,
               const Tell& tell) {
   try {
     measure_point(machine, work, point, rule);
@@ -124,7 +125,7 @@ StoppingRule stopping_rule(Extent extent) {
   return {.least = 20, .most = 400, .median_error = 0.01, .budget = Seconds{0.2}};
 }
 
-Outcomes measure_all(const Options& options, const Machine& machine, const Tell& tell) {
+Outcomes measure_all(const Options& options, const MeasuredMachine& machine, const Tell& tell) {
   std::vector<Work> work = work_of(options, machine, tell);
   Estimate estimate{work, options.extent};
   tell(fmt::format("about {} to measure into {}", minutes(estimate.left()), options.out.string()));

@@ -12,12 +12,12 @@
 namespace lockstep {
 
 /// What the session needs of the machine.
-struct Machine {
+struct MeasuredMachine {
   MachineLimits limits;
   MachineDescription description;
 
   /// Prepares a point. @throws std::runtime_error where the machine cannot measure it
-  std::function<std::unique_ptr<Experiment>(const Family&, const Point&)> prepare;
+  std::function<std::unique_ptr<Experiment>(const Family&, const GridPoint&)> prepare;
 
   /// Whether it still works after a failure: an illegal access, say, ends all.
   std::function<bool()> works;
@@ -42,7 +42,7 @@ struct Outcomes {
 /// Measures all points of the families that are not in the tables yet. @p tell gets lines of progress. A
 /// point that fails is told and left out; a later --resume tries it again.
 /// @throws InputError as ResultsFile, std::runtime_error where the machine does not work any more
-Outcomes measure_all(const Options& options, const Machine& machine,
+Outcomes measure_all(const Options& options, const MeasuredMachine& machine,
                      const std::function<void(const std::string&)>& tell);
 
 }  // namespace lockstep

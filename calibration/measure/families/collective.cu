@@ -18,14 +18,14 @@ namespace {
 class Collective {
  public:
   Collective(const Processes& processes, std::shared_ptr<const Communicators> communicators,
-             const Point& point)
+             const GridPoint& point)
       : processes_{processes},
         communicators_{std::move(communicators)},
         operation_{point.text("operation")},
         elements_{static_cast<std::size_t>(point.integer("bytes") / 4)} {
     int current = 0;
     LOCKSTEP_CHECK(cudaGetDevice(&current));
-    for (const Rank& rank : communicators_->local()) {
+    for (const LocalRank& rank : communicators_->local()) {
       LOCKSTEP_CHECK(cudaSetDevice(rank.device));
       send_.push_back(random_numbers("fp32", static_cast<std::int64_t>(elements_), 1));
       receive_.push_back(point.integer("in_place") != 0
@@ -49,7 +49,7 @@ class Collective {
     for (int i = 0; i < count; ++i) {
       LOCKSTEP_CHECK(ncclGroupStart());
       for (std::size_t r = 0; r < send_.size(); ++r) {
-        const Rank& rank = communicators_->local()[r];
+        const LocalRank& rank = communicators_->local()[r];
         call_collective(operation_, rank, communicators_->ranks(),
                         {send_[r]->as<float>(), receive_[r]->as<float>(), elements_}, *rank.stream);
       }
@@ -60,7 +60,7 @@ class Collective {
   }
 
   void wait() const {
-    for (const Rank& rank : communicators_->local()) {
+    for (const LocalRank& rank : communicators_->local()) {
       LOCKSTEP_CHECK(cudaStreamSynchronize(*rank.stream));
     }
   }
@@ -85,13 +85,13 @@ std::shared_ptr<const Communicators> communicators_over(const Processes& process
   return found;
 }
 
-std::unique_ptr<Collective> made(const Processes& processes, int gpus, const Point& point) {
+std::unique_ptr<Collective> made(const Processes& processes, int gpus, const GridPoint& point) {
   const auto ranks = static_cast<int>(point.integer("ranks"));
   return std::make_unique<Collective>(processes, communicators_over(processes, gpus, ranks), point);
 }
 
-Point point_of(const std::string& key) {
-  Point point;
+GridPoint point_of(const std::string& key) {
+  GridPoint point;
   std::size_t begin = 0;
   for (const std::string& name : family_named("collective").parameters) {
     const std::size_t end = std::min(key.find(',', begin), key.size());
@@ -130,7 +130,8 @@ std::string nccl_version() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);  // from 2.9 on
 }
 
-std::unique_ptr<Experiment> collective_experiment(const Processes& processes, int gpus, const Point& point) {
+std::unique_ptr<Experiment> collective_experiment(const Processes& processes, int gpus,
+                                                  const GridPoint& point) {
   static_cast<void>(processes.from_leader(point.key()));
   std::shared_ptr<Collective> collective = together(processes, [&] { return made(processes, gpus, point); });
   return timed_by_itself([&processes, collective] {
@@ -160,7 +161,7 @@ Launch all_reduce_of_one_process(int gpus, std::int64_t bytes) {
   int current = 0;
   LOCKSTEP_CHECK(cudaGetDevice(&current));
   std::vector<SharedMemory> numbers;
-  for (const Rank& rank : communicators->local()) {
+  for (const LocalRank& rank : communicators->local()) {
     LOCKSTEP_CHECK(cudaSetDevice(rank.device));
     numbers.push_back(random_numbers("fp32", bytes / 4, 1));
   }
@@ -168,7 +169,7 @@ Launch all_reduce_of_one_process(int gpus, std::int64_t bytes) {
   return [numbers](cudaStream_t stream) {
     LOCKSTEP_CHECK(ncclGroupStart());
     for (std::size_t r = 0; r < numbers.size(); ++r) {
-      const Rank& rank = communicators->local()[r];
+      const LocalRank& rank = communicators->local()[r];
       auto* const data = numbers[r]->as<float>();
       call_collective("all_reduce", rank, communicators->ranks(), {data, data, numbers[r]->bytes() / 4},
                       r == 0 ? stream : *rank.stream);
@@ -192,7 +193,7 @@ std::string nccl_version() {
   return {};
 }
 
-std::unique_ptr<Experiment> collective_experiment(const Processes&, int, const Point&) {
+std::unique_ptr<Experiment> collective_experiment(const Processes&, int, const GridPoint&) {
   throw std::logic_error{"built without NCCL"};
 }
 void follow(const Processes&, int) {}

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "calibration/measure/gpu_experiments.cuh"
-#include "calibration/measure/point.hpp"
+#include "calibration/measure/grid_point.hpp"
 #include "calibration/measure/processes.cuh"
 
 namespace lockstep {
@@ -25,7 +25,7 @@ namespace lockstep {
 /// @throws CudaError; std::logic_error without NCCL, or where one of several processes fails: the others wait
 /// for it
 [[nodiscard]] std::unique_ptr<Experiment> collective_experiment(const Processes& processes, int gpus,
-                                                                const Point& point);
+                                                                const GridPoint& point);
 
 /// What processes do that do not lead: join in what the leader measures, until it ends.
 void follow(const Processes& processes, int gpus);

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-void all_to_all(const Rank& rank, int ranks, const CollectiveBuffers& b, cudaStream_t stream) {
+void all_to_all(const LocalRank& rank, int ranks, const CollectiveBuffers& b, cudaStream_t stream) {
   const std::size_t part = b.elements / static_cast<std::size_t>(ranks);
   for (int peer = 0; peer < ranks; ++peer) {
     const std::size_t offset = static_cast<std::size_t>(peer) * part;
@@ -15,7 +15,7 @@ void all_to_all(const Rank& rank, int ranks, const CollectiveBuffers& b, cudaStr
   }
 }
 
-void send_receive(const Rank& rank, int ranks, const CollectiveBuffers& b, cudaStream_t stream) {
+void send_receive(const LocalRank& rank, int ranks, const CollectiveBuffers& b, cudaStream_t stream) {
   const int next = (rank.index + 1) % ranks;
   const int before = (rank.index + ranks - 1) % ranks;
   LOCKSTEP_CHECK(ncclSend(b.send, b.elements, ncclFloat, next, rank.communicator, stream));
@@ -24,8 +24,8 @@ void send_receive(const Rank& rank, int ranks, const CollectiveBuffers& b, cudaS
 
 }  // namespace
 
-void call_collective(const std::string& operation, const Rank& rank, int ranks, const CollectiveBuffers& b,
-                     cudaStream_t stream) {
+void call_collective(const std::string& operation, const LocalRank& rank, int ranks,
+                     const CollectiveBuffers& b, cudaStream_t stream) {
   const bool in_place = b.send == b.receive;
   const std::size_t part = b.elements / static_cast<std::size_t>(ranks);
   const std::size_t own = in_place ? static_cast<std::size_t>(rank.index) * part : 0;

@@ -18,7 +18,7 @@ struct CollectiveBuffers {
 /// place where both buffers begin alike, as nccl-tests does it: all_gather sends from, reduce_scatter
 /// receives into its own part of the whole.
 /// @throws std::logic_error for an unknown operation, CudaError
-void call_collective(const std::string& operation, const Rank& rank, int ranks,
+void call_collective(const std::string& operation, const LocalRank& rank, int ranks,
                      const CollectiveBuffers& buffers, cudaStream_t stream);
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ Communicators::Communicators(int gpus) : ranks_{gpus} {
 }
 
 Communicators::~Communicators() {
-  for (const Rank& rank : local_) {
+  for (const LocalRank& rank : local_) {
     static_cast<void>(ncclCommDestroy(rank.communicator));
   }
 }
@@ -38,7 +38,7 @@ void Communicators::connect(const ncclUniqueId& id, int first_device, int first_
     local_.push_back({first_device + i, first_index + i, nullptr, std::make_unique<Stream>()});
   }
   LOCKSTEP_CHECK(ncclGroupStart());
-  for (Rank& rank : local_) {
+  for (LocalRank& rank : local_) {
     LOCKSTEP_CHECK(cudaSetDevice(rank.device));
     LOCKSTEP_CHECK(ncclCommInitRank(&rank.communicator, ranks_, id, rank.index));
   }

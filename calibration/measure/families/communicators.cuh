@@ -13,7 +13,7 @@ namespace lockstep {
 void check(ncclResult_t status, const char* call, const char* file, int line);
 
 /// One GPU of this process in a communicator.
-struct Rank {
+struct LocalRank {
   int device;
   int index;  ///< in the communicator
   ncclComm_t communicator = nullptr;
@@ -31,14 +31,14 @@ class Communicators {
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators();
 
-  [[nodiscard]] const std::vector<Rank>& local() const { return local_; }
+  [[nodiscard]] const std::vector<LocalRank>& local() const { return local_; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
  private:
   void connect(const ncclUniqueId& id, int first_device, int first_index, int gpus);
 
   int ranks_;
-  std::vector<Rank> local_;
+  std::vector<LocalRank> local_;
 };
 
 }  // namespace lockstep

@@ -39,7 +39,7 @@ std::unique_ptr<Experiment> copy_on_gpu(const Gpu& gpu, SharedMemory to, SharedM
 
 }  // namespace
 
-std::unique_ptr<Experiment> copy_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> copy_experiment(const Gpu& gpu, const GridPoint& point) {
   const std::string& direction = point.text("direction");
   const std::int64_t bytes = point.integer("bytes");
   const bool to_device = direction == "h2d";

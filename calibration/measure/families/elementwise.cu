@@ -127,7 +127,7 @@ Elementwise elementwise(const std::string& operation, const std::string& type, s
   return arrays;
 }
 
-std::unique_ptr<Experiment> elementwise_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> elementwise_experiment(const Gpu& gpu, const GridPoint& point) {
   return gpu_experiment(
       gpu, Cache::Cold,
       elementwise(point.text("operation"), point.text("type"), point.integer("elements")).launch);

@@ -23,7 +23,7 @@ void draw(EmbeddingTables& t, double exponent) {
   }
 }
 
-std::shared_ptr<const EmbeddingTables> made(const Point& point) {
+std::shared_ptr<const EmbeddingTables> made(const GridPoint& point) {
   auto t = std::make_shared<EmbeddingTables>();
   t->tables = point.integer("tables");
   t->rows = point.integer("rows");
@@ -44,7 +44,7 @@ std::shared_ptr<const EmbeddingTables> made(const Point& point) {
 
 }  // namespace
 
-std::shared_ptr<const EmbeddingTables> embedding_tables(const Point& point) {
+std::shared_ptr<const EmbeddingTables> embedding_tables(const GridPoint& point) {
   // The passes of a look-up are points one after the other: its tables and indices are made once.
   static std::string last_key;
   static std::shared_ptr<const EmbeddingTables> last;
@@ -58,7 +58,7 @@ std::shared_ptr<const EmbeddingTables> embedding_tables(const Point& point) {
   return last;
 }
 
-std::unique_ptr<Experiment> embedding_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> embedding_experiment(const Gpu& gpu, const GridPoint& point) {
   const std::shared_ptr<const EmbeddingTables> tables = embedding_tables(point);
   const std::string& pass = point.text("pass");
   Launch launch;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibration/measure/gpu_experiments.cuh"
-#include "calibration/measure/point.hpp"
+#include "calibration/measure/grid_point.hpp"
 
 namespace lockstep {
 
@@ -27,7 +27,7 @@ struct EmbeddingTables {
 };
 
 /// Of a point of the family embedding. @throws CudaError
-[[nodiscard]] std::shared_ptr<const EmbeddingTables> embedding_tables(const Point& point);
+[[nodiscard]] std::shared_ptr<const EmbeddingTables> embedding_tables(const GridPoint& point);
 
 /// output[bag] = sum of the bag's rows. A group of up to 32 threads takes a bag, each thread four columns at
 /// a time.

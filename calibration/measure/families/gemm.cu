@@ -41,7 +41,7 @@ Launch blas_launch(const Gpu& gpu, const Product& p) {
 
 }  // namespace
 
-Product product_of(const Point& point) {
+Product product_of(const GridPoint& point) {
   const std::string& type = point.text("type");
   const std::string& layout = point.text("layout");
   Product p{};
@@ -67,11 +67,11 @@ Launch gemm_launch(const Gpu& gpu, const Product& product, const std::string& li
   return library == "cublaslt" ? blas_lt_launch(gpu, product) : blas_launch(gpu, product);
 }
 
-Launch gemm_launch(const Gpu& gpu, const Point& point) {
+Launch gemm_launch(const Gpu& gpu, const GridPoint& point) {
   return gemm_launch(gpu, product_of(point), point.text("library"));
 }
 
-std::unique_ptr<Experiment> gemm_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> gemm_experiment(const Gpu& gpu, const GridPoint& point) {
   const Cache cache = point.text("cache") == "cold" ? Cache::Cold : Cache::Warm;
   return gpu_experiment(gpu, cache, gemm_launch(gpu, point));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "calibration/measure/gpu_experiments.cuh"
-#include "calibration/measure/point.hpp"
+#include "calibration/measure/grid_point.hpp"
 
 namespace lockstep {
 
@@ -9,6 +9,6 @@ namespace lockstep {
 /// sums are in FP32. `cublas` is cublasGemmEx or its strided batch, as PyTorch calls it; `cublaslt` is
 /// cublasLtMatmul with the algorithm that its heuristic names first. @throws CudaError where the library has
 /// no kernel for it
-[[nodiscard]] Launch gemm_launch(const Gpu& gpu, const Point& point);
+[[nodiscard]] Launch gemm_launch(const Gpu& gpu, const GridPoint& point);
 
 }  // namespace lockstep

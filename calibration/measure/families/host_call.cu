@@ -135,7 +135,7 @@ std::unique_ptr<Experiment> allocating_call(const std::string& operation, cudaSt
 
 }  // namespace
 
-std::unique_ptr<Experiment> host_call_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> host_call_experiment(const Gpu& gpu, const GridPoint& point) {
   const std::string& operation = point.text("operation");
   const std::int64_t size = point.integer("size");
   if (const Call call = queueing_call(operation, gpu.stream(), size)) {

@@ -19,7 +19,7 @@ Launch copy_between(const SharedMemory& to, const SharedMemory& from) {
 
 Launch activity(const Gpu& gpu, int gpus, const std::string& name) {
   if (name == "gemm") {
-    Point product;
+    GridPoint product;
     product.set("type", "fp16").set("layout", "nn").set("library", "cublas").set("batch", 1);
     return gemm_launch(gpu, product.set("m", kSide).set("n", kSide).set("k", kSide));
   }
@@ -102,7 +102,7 @@ class Beside final : public Experiment {
 
 }  // namespace
 
-std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, int gpus, const Point& point) {
+std::unique_ptr<Experiment> interference_experiment(const Gpu& gpu, int gpus, const GridPoint& point) {
   Launch work = activity(gpu, gpus, point.text("work"));
   if (point.text("beside") == "nothing") {
     return gpu_experiment(gpu, Cache::Warm, std::move(work));

@@ -83,7 +83,7 @@ Launch memory_launch(const std::string& pattern, std::int64_t bytes) {
   };
 }
 
-std::unique_ptr<Experiment> memory_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> memory_experiment(const Gpu& gpu, const GridPoint& point) {
   const Cache cache = point.text("cache") == "cold" ? Cache::Cold : Cache::Warm;
   return gpu_experiment(gpu, cache, memory_launch(point.text("pattern"), point.integer("bytes")));
 }

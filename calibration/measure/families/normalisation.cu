@@ -204,7 +204,7 @@ Normalisation normalisation(const std::string& operation, const std::string& typ
   return made;
 }
 
-std::unique_ptr<Experiment> normalisation_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> normalisation_experiment(const Gpu& gpu, const GridPoint& point) {
   return gpu_experiment(gpu, Cache::Cold,
                         normalisation(point.text("operation"), point.text("type"), point.integer("rows"),
                                       point.integer("columns"))

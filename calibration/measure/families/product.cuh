@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "calibration/measure/gpu_experiments.cuh"
-#include "calibration/measure/point.hpp"
+#include "calibration/measure/grid_point.hpp"
 
 namespace lockstep {
 
@@ -21,7 +21,7 @@ struct Product {
 };
 
 /// Of a point of the family gemm; A, B and C are random numbers of seeds 1 to 3. @throws CudaError
-[[nodiscard]] Product product_of(const Point& point);
+[[nodiscard]] Product product_of(const GridPoint& point);
 
 /// Through `cublas` or `cublaslt`. @throws CudaError where it has no kernel for the product
 [[nodiscard]] Launch gemm_launch(const Gpu& gpu, const Product& product, const std::string& library);

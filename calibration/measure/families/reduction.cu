@@ -123,7 +123,7 @@ Reduction reduction(const std::string& operation, const std::string& type, std::
   return made;
 }
 
-std::unique_ptr<Experiment> reduction_experiment(const Gpu& gpu, const Point& point) {
+std::unique_ptr<Experiment> reduction_experiment(const Gpu& gpu, const GridPoint& point) {
   return gpu_experiment(
       gpu, Cache::Cold,
       reduction(point.text("operation"), point.text("type"), point.integer("rows"), point.integer("columns"))

@@ -22,7 +22,7 @@ std::vector<std::int64_t> group_sizes(const MachineLimits& limits) {
   return sizes;
 }
 
-std::vector<Point> collective_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> collective_grid(const MachineLimits& limits, Extent extent) {
   constexpr std::int64_t kLargest = std::int64_t{4} << 30;
   PointSet points;
   if (!limits.has_nccl) {
@@ -34,7 +34,7 @@ std::vector<Point> collective_grid(const MachineLimits& limits, Extent extent) {
         for (const std::int64_t in_place : {0, 1}) {
           const bool fits = static_cast<double>(2 * bytes) <= limits.memory / Bytes{2};
           if (fits && (in_place == 0 || can_be_in_place(operation))) {
-            points.add(Point{}
+            points.add(GridPoint{}
                            .set("operation", operation)
                            .set("ranks", ranks)
                            .set("in_place", in_place)
@@ -69,7 +69,7 @@ Family collective_family() {
           .rates = {"algbw_gb_per_s", "busbw_gb_per_s"},
           .grid = collective_grid,
           .rates_of =
-              [](const Point& point, Seconds time) {
+              [](const GridPoint& point, Seconds time) {
                 const double algorithm =
                     Bytes{static_cast<double>(point.integer("bytes"))} / time / BytesPerSecond{1e9};
                 const auto ranks = static_cast<double>(point.integer("ranks"));

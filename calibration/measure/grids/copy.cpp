@@ -3,8 +3,8 @@
 namespace lockstep {
 namespace {
 
-Point copy_point(const char* direction, const char* memory, std::int64_t to, std::int64_t bytes) {
-  return Point{}
+GridPoint copy_point(const char* direction, const char* memory, std::int64_t to, std::int64_t bytes) {
+  return GridPoint{}
       .set("direction", direction)
       .set("host_memory", memory)
       .set("from_gpu", 0)
@@ -12,7 +12,7 @@ Point copy_point(const char* direction, const char* memory, std::int64_t to, std
       .set("bytes", bytes);
 }
 
-std::vector<Point> copy_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> copy_grid(const MachineLimits& limits, Extent extent) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 30;
   PointSet points;
   for (const std::int64_t bytes : geometric(64, kLargest, extent == Extent::Quick ? 16 : 4)) {
@@ -38,7 +38,7 @@ Family copy_family() {
           .rates = {"gb_per_s"},
           .grid = copy_grid,
           .rates_of =
-              [](const Point& point, Seconds time) {
+              [](const GridPoint& point, Seconds time) {
                 return std::vector<double>{Bytes{static_cast<double>(point.integer("bytes"))} / time /
                                            BytesPerSecond{1e9}};
               },

@@ -6,7 +6,7 @@ namespace {
 constexpr std::int64_t kMostBytes = 12;  // of an element of three FP32 arrays
 constexpr std::int64_t kColumns = 1024;  // of the row that bias_add adds to every row
 
-std::vector<Point> elementwise_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> elementwise_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
   PointSet points;
   for (const char* operation :
@@ -15,7 +15,7 @@ std::vector<Point> elementwise_grid(const MachineLimits& limits, Extent extent) 
       for (const std::int64_t elements : geometric(kColumns, std::int64_t{1} << 30, quick ? 16 : 4)) {
         const bool fits = static_cast<double>(kMostBytes * elements) <= limits.memory / Bytes{2};
         if (fits && has_type(limits, type)) {
-          points.add(Point{}.set("operation", operation).set("type", type).set("elements", elements));
+          points.add(GridPoint{}.set("operation", operation).set("type", type).set("elements", elements));
         }
       }
     }
@@ -46,7 +46,7 @@ Family elementwise_family() {
       .rates = {"gb_per_s"},
       .grid = elementwise_grid,
       .rates_of =
-          [](const Point& point, Seconds time) {
+          [](const GridPoint& point, Seconds time) {
             const std::int64_t bytes =
                 bytes_an_element(point.text("operation"), bytes_of_type(point.text("type")));
             return std::vector<double>{Bytes{static_cast<double>(bytes * point.integer("elements"))} / time /

@@ -33,7 +33,7 @@ class EmbeddingGrid {
     }
     // All passes of one look-up after each other: its tables and indices are made once.
     for (const char* pass : {"forward", "sort", "update"}) {
-      points_.add(Point{}
+      points_.add(GridPoint{}
                       .set("pass", pass)
                       .set("type", lookup.type)
                       .set("tables", lookup.tables)
@@ -44,7 +44,7 @@ class EmbeddingGrid {
                       .set("zipf_percent", lookup.zipf_percent));
     }
   }
-  [[nodiscard]] std::vector<Point> points() && { return std::move(points_).points(); }
+  [[nodiscard]] std::vector<GridPoint> points() && { return std::move(points_).points(); }
 
  private:
   const MachineLimits& limits_;
@@ -93,7 +93,7 @@ void add_full(EmbeddingGrid& grid) {
   }
 }
 
-std::vector<Point> embedding_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> embedding_grid(const MachineLimits& limits, Extent extent) {
   EmbeddingGrid grid{limits};
   add_quick(grid);
   if (extent == Extent::Full) {
@@ -104,7 +104,7 @@ std::vector<Point> embedding_grid(const MachineLimits& limits, Extent extent) {
 
 /// Bytes that cross the memory bus where no row is found in a cache: rows, gradients or outputs, 64-bit
 /// indices.
-double bytes_without_reuse(const Point& point) {
+double bytes_without_reuse(const GridPoint& point) {
   const std::int64_t bags = point.integer("tables") * point.integer("batch");
   const std::int64_t indices = bags * point.integer("pooling");
   const std::int64_t width = point.integer("dim") * bytes_of_type(point.text("type"));
@@ -130,7 +130,7 @@ Family embedding_family() {
       .rates = {"gb_per_s_without_reuse"},
       .grid = embedding_grid,
       .rates_of =
-          [](const Point& point, Seconds time) {
+          [](const GridPoint& point, Seconds time) {
             return std::vector<double>{Bytes{bytes_without_reuse(point)} / time / BytesPerSecond{1e9}};
           },
       .quick_point = Seconds{0.15},

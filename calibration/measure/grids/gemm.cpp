@@ -24,7 +24,7 @@ class GemmGrid {
   /// Where the machine has the type and the point is neither too large nor too long.
   void add(const std::string& type, Shape shape) {
     if (has_type(limits_, type) && fits(type, shape)) {
-      points_.add(Point{}
+      points_.add(GridPoint{}
                       .set("type", type)
                       .set("layout", layout_)
                       .set("library", library_)
@@ -35,7 +35,7 @@ class GemmGrid {
                       .set("k", shape.k));
     }
   }
-  [[nodiscard]] std::vector<Point> points() && { return std::move(points_).points(); }
+  [[nodiscard]] std::vector<GridPoint> points() && { return std::move(points_).points(); }
 
  private:
   [[nodiscard]] bool fits(const std::string& type, Shape shape) const {
@@ -157,7 +157,7 @@ void add_batched(GemmGrid& grid, Extent extent) {
   grid.batch(1);
 }
 
-std::vector<Point> gemm_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> gemm_grid(const MachineLimits& limits, Extent extent) {
   GemmGrid grid{limits};
   add_cubes(grid, extent);
   add_transformers(grid, extent);
@@ -185,7 +185,7 @@ Family gemm_family() {
           .rates = {"tflops"},
           .grid = gemm_grid,
           .rates_of =
-              [](const Point& point, Seconds time) {
+              [](const GridPoint& point, Seconds time) {
                 const double flops = 2.0 * static_cast<double>(point.integer("batch") * point.integer("m")) *
                                      static_cast<double>(point.integer("n") * point.integer("k"));
                 return std::vector<double>{Flops{flops} / time / FlopsPerSecond{1e12}};

@@ -34,7 +34,7 @@ bool has_type(const MachineLimits& limits, const std::string& type) {
   return type != "fp8" || limits.compute_capability >= 89;
 }
 
-void PointSet::add(Point point) {
+void PointSet::add(GridPoint point) {
   if (keys_.insert(point.key()).second) {
     points_.push_back(std::move(point));
   }

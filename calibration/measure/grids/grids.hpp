@@ -36,11 +36,11 @@ namespace lockstep {
 /// Points, each of them once: what was added before is not added again.
 class PointSet {
  public:
-  void add(Point point);
-  [[nodiscard]] std::vector<Point> points() && { return std::move(points_); }
+  void add(GridPoint point);
+  [[nodiscard]] std::vector<GridPoint> points() && { return std::move(points_); }
 
  private:
-  std::vector<Point> points_;
+  std::vector<GridPoint> points_;
   std::set<std::string> keys_;
 };
 

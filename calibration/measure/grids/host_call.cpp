@@ -39,11 +39,11 @@ const std::vector<Call>& calls() {
   return all;
 }
 
-std::vector<Point> host_call_grid(const MachineLimits& /*limits*/, Extent /*extent*/) {
+std::vector<GridPoint> host_call_grid(const MachineLimits& /*limits*/, Extent /*extent*/) {
   PointSet points;
   for (const Call& call : calls()) {
     for (const std::int64_t size : call.sizes) {
-      points.add(Point{}.set("operation", call.operation).set("size", size));
+      points.add(GridPoint{}.set("operation", call.operation).set("size", size));
     }
   }
   return std::move(points).points();
@@ -60,7 +60,7 @@ Family host_call_family() {
       .facts = {},
       .rates = {},
       .grid = host_call_grid,
-      .rates_of = [](const Point&, Seconds) { return std::vector<double>{}; },
+      .rates_of = [](const GridPoint&, Seconds) { return std::vector<double>{}; },
       .quick_point = Seconds{0.1},
       .full_point = Seconds{0.3}};
 }

@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<Point> interference_grid(const MachineLimits& limits, Extent /*extent*/) {
+std::vector<GridPoint> interference_grid(const MachineLimits& limits, Extent /*extent*/) {
   std::vector<std::string> activities{"gemm", "triad", "copy_h2d", "copy_d2h", "copy_d2d"};
   if (limits.gpus > 1) {
     activities.emplace_back("copy_p2p");
@@ -13,10 +13,10 @@ std::vector<Point> interference_grid(const MachineLimits& limits, Extent /*exten
   }
   PointSet points;
   for (const std::string& work : activities) {
-    points.add(Point{}.set("work", work).set("beside", "nothing"));
+    points.add(GridPoint{}.set("work", work).set("beside", "nothing"));
     for (const std::string& beside : activities) {
       if (work != beside) {
-        points.add(Point{}.set("work", work).set("beside", beside));
+        points.add(GridPoint{}.set("work", work).set("beside", beside));
       }
     }
   }
@@ -32,7 +32,7 @@ Family interference_family() {
           .facts = {},
           .rates = {},
           .grid = interference_grid,
-          .rates_of = [](const Point&, Seconds) { return std::vector<double>{}; },
+          .rates_of = [](const GridPoint&, Seconds) { return std::vector<double>{}; },
           .quick_point = Seconds{0.3},
           .full_point = Seconds{0.6}};
 }

@@ -9,7 +9,7 @@ namespace {
 /// last two).
 const std::map<std::string, int> kArrays{{"read", 1}, {"write", 1}, {"copy", 2}, {"triad", 3}};
 
-std::vector<Point> memory_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> memory_grid(const MachineLimits& limits, Extent extent) {
   constexpr std::int64_t kSmallest = 4096;
   constexpr std::int64_t kLargest = std::int64_t{4} << 30;
   PointSet points;
@@ -17,7 +17,7 @@ std::vector<Point> memory_grid(const MachineLimits& limits, Extent extent) {
     for (const char* cache : {"cold", "warm"}) {
       for (const std::int64_t bytes : geometric(kSmallest, kLargest, extent == Extent::Quick ? 8 : 2)) {
         if (static_cast<double>(bytes * arrays) <= limits.memory / Bytes{2}) {
-          points.add(Point{}.set("pattern", pattern).set("cache", cache).set("bytes", bytes));
+          points.add(GridPoint{}.set("pattern", pattern).set("cache", cache).set("bytes", bytes));
         }
       }
     }
@@ -35,7 +35,7 @@ Family memory_family() {
           .rates = {"gb_per_s"},
           .grid = memory_grid,
           .rates_of =
-              [](const Point& point, Seconds time) {
+              [](const GridPoint& point, Seconds time) {
                 const Bytes moved{
                     static_cast<double>(point.integer("bytes") * kArrays.at(point.text("pattern")))};
                 return std::vector<double>{moved / time / BytesPerSecond{1e9}};

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 12;  // of an element of three FP32 arrays
 
-std::vector<Point> normalisation_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> normalisation_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
   PointSet points;
   for (const char* operation : {"layer_norm", "layer_norm_backward", "softmax", "softmax_backward"}) {
@@ -14,7 +14,7 @@ std::vector<Point> normalisation_grid(const MachineLimits& limits, Extent extent
         for (const std::int64_t columns : quick ? geometric(256, 4096, 4) : geometric(64, 16384, 4)) {
           if (has_type(limits, type) &&
               static_cast<double>(kMostBytes * rows * columns) <= limits.memory / Bytes{2}) {
-            points.add(Point{}
+            points.add(GridPoint{}
                            .set("operation", operation)
                            .set("type", type)
                            .set("rows", rows)
@@ -37,7 +37,7 @@ Family normalisation_family() {
           .rates = {"gb_per_s"},
           .grid = normalisation_grid,
           .rates_of =
-              [](const Point& point, Seconds time) {
+              [](const GridPoint& point, Seconds time) {
                 // Forward reads x and writes y; backward reads both (or x and dy) and writes dx. Rows of
                 // statistics and weights are left out.
                 const std::int64_t arrays = point.text("operation").ends_with("backward") ? 3 : 2;

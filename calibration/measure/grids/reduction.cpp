@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<Point> reduction_grid(const MachineLimits& limits, Extent extent) {
+std::vector<GridPoint> reduction_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
   PointSet points;
   for (const char* operation : {"sum_of_row", "sum_of_column", "sum_of_all"}) {
@@ -11,7 +11,7 @@ std::vector<Point> reduction_grid(const MachineLimits& limits, Extent extent) {
       for (const std::int64_t rows : quick ? geometric(64, 4096, 64) : geometric(1, 32768, 8)) {
         for (const std::int64_t columns : quick ? geometric(1024, 8192, 8) : geometric(128, 65536, 8)) {
           if (has_type(limits, type) && static_cast<double>(4 * rows * columns) <= limits.memory / Bytes{2}) {
-            points.add(Point{}
+            points.add(GridPoint{}
                            .set("operation", operation)
                            .set("type", type)
                            .set("rows", rows)
@@ -35,7 +35,7 @@ Family reduction_family() {
       .rates = {"gb_per_s"},
       .grid = reduction_grid,
       .rates_of =
-          [](const Point& point, Seconds time) {
+          [](const GridPoint& point, Seconds time) {
             const std::int64_t bytes =
                 point.integer("rows") * point.integer("columns") * bytes_of_type(point.text("type"));
             return std::vector<double>{Bytes{static_cast<double>(bytes)} / time / BytesPerSecond{1e9}};

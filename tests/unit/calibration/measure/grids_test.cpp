@@ -17,9 +17,9 @@ MachineLimits eight_gpus() {
   return limits;
 }
 
-std::set<std::string> keys(const std::vector<Point>& points) {
+std::set<std::string> keys(const std::vector<GridPoint>& points) {
   std::set<std::string> all;
-  for (const Point& point : points) {
+  for (const GridPoint& point : points) {
     all.insert(point.key());
   }
   return all;
@@ -27,10 +27,10 @@ std::set<std::string> keys(const std::vector<Point>& points) {
 
 TEST(Grids, PointsHaveTheParametersOfTheirFamilyAndAreThereOnce) {
   for (const Family& family : measured_families()) {
-    const std::vector<Point> points = family.grid(eight_gpus(), Extent::Full);
+    const std::vector<GridPoint> points = family.grid(eight_gpus(), Extent::Full);
     ASSERT_FALSE(points.empty()) << family.name;
     EXPECT_EQ(keys(points).size(), points.size()) << family.name;
-    for (const Point& point : points) {
+    for (const GridPoint& point : points) {
       ASSERT_EQ(point.values().size(), family.parameters.size()) << family.name;
       for (std::size_t i = 0; i < family.parameters.size(); ++i) {
         ASSERT_EQ(point.values()[i].first, family.parameters[i]) << family.name;
@@ -50,7 +50,7 @@ TEST(Grids, AQuickGridIsAPartOfTheFullOne) {
 
 TEST(Grids, RatesFillTheirColumnsAndAreFinite) {
   for (const Family& family : measured_families()) {
-    for (const Point& point : family.grid(eight_gpus(), Extent::Quick)) {
+    for (const GridPoint& point : family.grid(eight_gpus(), Extent::Quick)) {
       const std::vector<double> rates = family.rates_of(point, Seconds{1e-3});
       ASSERT_EQ(rates.size(), family.rates.size()) << family.name;
       for (const double rate : rates) {
@@ -63,7 +63,7 @@ TEST(Grids, RatesFillTheirColumnsAndAreFinite) {
 TEST(Grids, NoTypeThatTheGpuLacks) {
   MachineLimits volta;
   volta.compute_capability = 70;
-  for (const Point& point : gemm_family().grid(volta, Extent::Full)) {
+  for (const GridPoint& point : gemm_family().grid(volta, Extent::Full)) {
     EXPECT_TRUE(point.text("type") == "fp32" || point.text("type") == "fp16") << point.key();
   }
 }
@@ -71,7 +71,7 @@ TEST(Grids, NoTypeThatTheGpuLacks) {
 TEST(Grids, NothingLargerThanMemory) {
   MachineLimits small;
   small.memory = Bytes{8e9};
-  for (const Point& point : memory_family().grid(small, Extent::Full)) {
+  for (const GridPoint& point : memory_family().grid(small, Extent::Full)) {
     EXPECT_LE(point.integer("bytes"), 4'000'000'000);
   }
 }
@@ -83,7 +83,7 @@ TEST(Grids, OneGpuHasNoCollectives) {
 TEST(Grids, GroupsOfOneProcessAndAllOfSeveral) {
   const auto group_sizes = [](MachineLimits limits) {
     std::set<std::int64_t> sizes;
-    for (const Point& point : collective_family().grid(limits, Extent::Quick)) {
+    for (const GridPoint& point : collective_family().grid(limits, Extent::Quick)) {
       sizes.insert(point.integer("ranks"));
     }
     return sizes;
@@ -98,7 +98,7 @@ TEST(Grids, GroupsOfOneProcessAndAllOfSeveral) {
 }
 
 TEST(Grids, BusBandwidthIsThatOfNcclTests) {
-  Point point;
+  GridPoint point;
   point.set("operation", "all_reduce").set("ranks", 8).set("in_place", 0).set("bytes", 1'000'000'000);
   const std::vector<double> rates = collective_family().rates_of(point, Seconds{0.01});
   EXPECT_DOUBLE_EQ(rates[0], 100);         // 1 GB in 10 ms
@@ -106,7 +106,7 @@ TEST(Grids, BusBandwidthIsThatOfNcclTests) {
 }
 
 TEST(Grids, AProductOfOneTeraflopInAMillisecond) {
-  Point point;
+  GridPoint point;
   point.set("batch", 2).set("m", 1000).set("n", 500).set("k", 1'000'000);
   EXPECT_DOUBLE_EQ(gemm_family().rates_of(point, Seconds{1e-3})[0], 2000);  // 2 x 2 x 5e11 in 1 ms
 }

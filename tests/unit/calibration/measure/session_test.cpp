@@ -37,14 +37,14 @@ class Session : public ::testing::Test {
         .rates = {"n_per_us"},
         .grid =
             [](const MachineLimits&, Extent) {
-              std::vector<Point> points;
+              std::vector<GridPoint> points;
               for (const int n : {1, 2, 3}) {
-                points.push_back(Point{}.set("type", "fp32").set("n", n));
+                points.push_back(GridPoint{}.set("type", "fp32").set("n", n));
               }
               return points;
             },
         .rates_of =
-            [](const Point& point, Seconds time) {
+            [](const GridPoint& point, Seconds time) {
               return std::vector<double>{static_cast<double>(point.integer("n")) / (time / Seconds{1e-6})};
             },
         .quick_point = Seconds{1},
@@ -52,7 +52,7 @@ class Session : public ::testing::Test {
     options_.out = folder_;
     options_.families = {&family_};
     machine_.description = {.identity = {{"gpu", "Made Up 100"}}, .found = {{"date", "today"}}};
-    machine_.prepare = [this](const Family&, const Point& point) -> std::unique_ptr<Experiment> {
+    machine_.prepare = [this](const Family&, const GridPoint& point) -> std::unique_ptr<Experiment> {
       prepared_.push_back(point.integer("n"));
       if (point.integer("n") == failing_) {
         throw std::runtime_error{"made to fail"};
@@ -80,7 +80,7 @@ class Session : public ::testing::Test {
   std::filesystem::path folder_;
   Family family_;
   Options options_;
-  Machine machine_;
+  MeasuredMachine machine_;
   std::vector<std::int64_t> prepared_;
   std::int64_t failing_ = 0;
   bool works_ = true;

@@ -1,4 +1,4 @@
-#include "calibration/measure/point.hpp"
+#include "calibration/measure/grid_point.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-Point& Point::set(const std::string& name, const std::string& value) {
+GridPoint& GridPoint::set(const std::string& name, const std::string& value) {
   if ((name + value).find_first_of(",\"#\r\n") != std::string::npos) {
     throw std::logic_error{fmt::format("{}: '{}' does not fit a cell", name, value)};
   }
@@ -15,11 +15,11 @@ Point& Point::set(const std::string& name, const std::string& value) {
   return *this;
 }
 
-Point& Point::set(const std::string& name, std::int64_t value) {
+GridPoint& GridPoint::set(const std::string& name, std::int64_t value) {
   return set(name, std::to_string(value));
 }
 
-const std::string& Point::text(const std::string& name) const {
+const std::string& GridPoint::text(const std::string& name) const {
   for (const auto& [known, value] : values_) {
     if (known == name) {
       return value;
@@ -28,7 +28,7 @@ const std::string& Point::text(const std::string& name) const {
   throw std::logic_error{fmt::format("the point {} has no '{}'", key(), name)};
 }
 
-std::int64_t Point::integer(const std::string& name) const {
+std::int64_t GridPoint::integer(const std::string& name) const {
   const std::string& value = text(name);
   std::int64_t number = 0;
   const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -38,7 +38,7 @@ std::int64_t Point::integer(const std::string& name) const {
   return number;
 }
 
-std::string Point::key() const {
+std::string GridPoint::key() const {
   std::string joined;
   for (const auto& [name, value] : values_) {
     joined += (joined.empty() ? "" : ",") + value;

@@ -8,12 +8,12 @@
 namespace lockstep {
 
 /// What one row of measurements is about: named values, in the order of the family's parameter columns.
-class Point {
+class GridPoint {
  public:
   /// @throws std::logic_error for a name or value that a CSV cell cannot hold as it is (comma, quote, line
   /// end)
-  Point& set(const std::string& name, const std::string& value);
-  Point& set(const std::string& name, std::int64_t value);
+  GridPoint& set(const std::string& name, const std::string& value);
+  GridPoint& set(const std::string& name, std::int64_t value);
 
   /// @throws std::logic_error for a name that was not set
   [[nodiscard]] const std::string& text(const std::string& name) const;
