@@ -9,7 +9,7 @@ import sys
 from project_sources import ROOT, project_sources
 
 if __name__ == "__main__":
-    files = project_sources(".hpp", ".cpp", ".cu")
+    files = project_sources(".hpp", ".cpp", ".cu", ".cuh")
     mode = ["-i"] if "--fix" in sys.argv[1:] else ["--dry-run", "--Werror"]
     code = subprocess.run(["clang-format", *mode, *files], cwd=ROOT, check=False).returncode
     print(f"format: {len(files)} files" + ("" if code == 0 else "; repair with tools/check_format.py --fix"))

@@ -20,12 +20,16 @@ HOMES = {
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
     "nlohmann/": ["traces", "calibration", "app"],
-    "CLI/": ["app"],
+    "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
     "cuda": ["calibration/measure"],
     "cublas": ["calibration/measure"],
     "nccl": ["calibration/measure"],
+    "cub/": ["calibration/measure"],
+    "mpi.h": ["calibration/measure"],
 }
+# What is tested without a GPU must be built without CUDA.
+ONLY_IN_CUDA = ["cuda", "cublas", "nccl", "cub/", "mpi.h"]
 ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
@@ -39,6 +43,8 @@ def complaint(source: Path, target: str):
                 return f"only {', '.join(home + '/' for home in homes)} may include it"
             if library in ONLY_IN_SOURCES and source.suffix == ".hpp":
                 return "only .cpp files may include it"
+            if library in ONLY_IN_CUDA and source.suffix not in (".cu", ".cuh"):
+                return "only .cu and .cuh files may include it"
             return None
     folder, other = source.parts[0], target.split("/", 1)[0]
     if "/" in target and other in ORDER and ORDER.index(other) > ORDER.index(folder):

@@ -41,7 +41,8 @@ class Layering(unittest.TestCase):
     def test_accepts_each_library_at_home(self):
         for path, target in [("sim/a.hpp", "simgrid/s4u.hpp"), ("base/a.cpp", "yaml-cpp/yaml.h"),
                              ("topology/a.cpp", "boost/graph/graphviz.hpp"), ("traces/a.cpp", "nlohmann/json.hpp"),
-                             ("calibration/measure/a.cpp", "nccl.h"), ("app/commands/a.cpp", "CLI/CLI.hpp")]:
+                             ("calibration/measure/a.cu", "nccl.h"),
+                             ("calibration/measure/options.cpp", "CLI/App.hpp"), ("app/commands/a.cpp", "CLI/CLI.hpp")]:
             with self.subTest(target):
                 self.assertEqual(complaints_of({path: f"#include <{target}>\n"}), [])
 
@@ -50,6 +51,10 @@ class Layering(unittest.TestCase):
             with self.subTest(target):
                 self.assertEqual(complaints_of({path: f"#include <{target}>\n"}),
                                  [f"{path}:1: {target}: only .cpp files may include it"])
+
+    def test_keeps_cuda_out_of_what_is_built_without_it(self):
+        self.assertEqual(complaints_of({"calibration/measure/a.cpp": "#include <cuda_runtime.h>\n"}),
+                         ["calibration/measure/a.cpp:1: cuda_runtime.h: only .cu and .cuh files may include it"])
 
     def test_ignores_comments(self):
         self.assertEqual(complaints_of({"base/a.cpp": '// #include "sim/b.hpp"\n'}), [])

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "calibration/measure/host_copy.cuh"
+
+namespace lockstep {
+
+/// Look-ups and updates of small tables, with rows that occur once and rows that occur often.
+void check_embeddings(const Gpu& gpu, Comparison& comparison);
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#include "calibration/measure/grids/grids.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<GridPoint> reduction_grid(const MachineLimits& limits, Extent extent) {
+  const bool quick = extent == Extent::Quick;
+  PointSet points;
+  for (const char* operation : {"sum_of_row", "sum_of_column", "sum_of_all"}) {
+    for (const char* type : {"fp32", "fp16", "bf16"}) {
+      for (const std::int64_t rows : quick ? geometric(64, 4096, 64) : geometric(1, 32768, 8)) {
+        for (const std::int64_t columns : quick ? geometric(1024, 8192, 8) : geometric(128, 65536, 8)) {
+          if (has_type(limits, type) && static_cast<double>(4 * rows * columns) <= limits.memory / Bytes{2}) {
+            points.add(GridPoint{}
+                           .set("operation", operation)
+                           .set("type", type)
+                           .set("rows", rows)
+                           .set("columns", columns));
+          }
+        }
+      }
+    }
+  }
+  return std::move(points).points();
+}
+
+}  // namespace
+
+Family reduction_family() {
+  return {
+      .name = "reduction",
+      .what = "sums along rows, along columns (the gradient of a bias) and of all (own kernels, L2 flushed)",
+      .parameters = {"operation", "type", "rows", "columns"},
+      .facts = {},
+      .rates = {"gb_per_s"},
+      .grid = reduction_grid,
+      .rates_of =
+          [](const GridPoint& point, Seconds time) {
+            const std::int64_t bytes =
+                point.integer("rows") * point.integer("columns") * bytes_of_type(point.text("type"));
+            return std::vector<double>{Bytes{static_cast<double>(bytes)} / time / BytesPerSecond{1e9}};
+          },
+      .quick_point = Seconds{0.04},
+      .full_point = Seconds{0.06}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""tools/capture/capture.py understands its arguments, and says what is missing, where there is no PyTorch.
+
+Usage: capture_test.py
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "capture" / "capture.py"
+
+
+def capture(*words):
+    """(exit code, stdout, stderr) with a PyTorch that cannot be imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "torch.py").write_text("raise ImportError('No module named torch')\n")
+        done = subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": folder})
+    return done.returncode, done.stdout, done.stderr
+
+
+class Capture(unittest.TestCase):
+    def test_lists_models_without_torch(self):
+        code, out, _ = capture("--list")
+        self.assertEqual(code, 0)
+        for name in ("dlrm", "gpt2", "bert", "resnet50", "bf16"):
+            self.assertIn(f"\n{name} ", "\n" + out)
+
+    def test_says_that_torch_is_missing(self):
+        self.assertEqual(capture("--models", "gpt2", "--batches", "1,2"), (
+            2, "", "capture: PyTorch is missing (No module named torch); it is needed to capture, "
+                   "not to check arguments or for --list\n"))
+
+    def test_says_what_was_meant(self):
+        for words, message in ((("--models", "gpt-2"), "there is no 'gpt-2' - did you mean 'gpt2'?"),
+                               (("--precision", "int8"), "there is no 'int8' (one of: fp32, tf32, bf16, fp16)"),
+                               (("--batches", "16,x"), "'16,x': whole numbers above 0 with commas between them"),
+                               (("--steps", "0"), "'0' is no whole number above 0")):
+            code, _, said = capture(*words)
+            self.assertEqual(code, 2)
+            self.assertIn(message, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
