@@ -56,6 +56,17 @@ std::optional<double> error_in(const CsvTable& table, std::size_t row,
   return column ? std::optional{table.number(row, *column) / 100} : std::nullopt;
 }
 
+/// The signed error of a step time that the set lists, if it lists this row.
+std::optional<double> error_published(const CsvTable& table, std::size_t row, const PublishedTimes& times,
+                                      double measured_count) {
+  const auto first = times.step.find(table.cell(row, times.by[0]));
+  const std::string& cell = table.cell(row, times.by[1]);
+  if (first == times.step.end() || !first->second.contains(cell)) {
+    return std::nullopt;
+  }
+  return first->second.at(cell) / measured_count - 1;
+}
+
 }  // namespace
 
 ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row) {
@@ -93,7 +104,9 @@ ValidationPoint measured_point(const ValidationSet& set, const CsvTable& table, 
     point.gpu_busy.emplace().measured = measured(table, row, *set.measured.gpu_busy, set.unit);
   }
   for (const OtherPredictor& other : set.others) {
-    point.step.others.push_back(error_in(table, row, other.step_error));
+    point.step.others.push_back(
+        other.published ? error_published(table, row, *other.published, table.number(row, set.measured.step))
+                        : error_in(table, row, other.step_error));
     if (point.gpu_busy) {
       point.gpu_busy->others.push_back(error_in(table, row, other.gpu_busy_error));
     }

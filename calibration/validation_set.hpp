@@ -26,12 +26,33 @@ struct MeasuredColumns {
   }
 };
 
-/// Another predictor's signed errors at the same points, in percent.
+/// Step times that a predictor published elsewhere than in the table.
+struct PublishedTimes {
+  std::vector<std::string> by;
+  std::map<std::string, std::map<std::string, double>> step;
+
+  template <class Visitor>
+  static void describe(Visitor& key, PublishedTimes& times) {
+    key.required("by", times.by, "two columns by whose cells rows are told apart");
+    key.required("step", times.step,
+                 "predicted step times in the set's unit: cell of the first column, then of the second");
+  }
+  void check() const {
+    if (by.size() != 2) {
+      throw FieldError{"by", "two columns, whose cells are the keys of 'step'"};
+    }
+  }
+};
+
+/// Another predictor's signed errors at the same points, in percent, or its times.
 struct OtherPredictor {
   std::string name;
   std::string meaning;
   std::optional<std::string> step_error;
   std::optional<std::string> gpu_busy_error;
+  std::optional<PublishedTimes> published;
+
+  [[nodiscard]] bool predicts_steps() const { return step_error || published; }
 
   template <class Visitor>
   static void describe(Visitor& key, OtherPredictor& other) {
@@ -40,6 +61,13 @@ struct OtherPredictor {
     key.optional("step_error", other.step_error, std::nullopt,
                  "column of its signed errors of step times, in percent");
     key.optional("gpu_busy_error", other.gpu_busy_error, std::nullopt, "likewise of GPU busy time");
+    key.optional("published", other.published, std::nullopt,
+                 "its step times, in place of step_error, where the table has no such column");
+  }
+  void check() const {
+    if (published && step_error) {
+      throw FieldError{"published", "errors of step times are in the column 'step_error' already"};
+    }
   }
 };
 

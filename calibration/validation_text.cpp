@@ -16,7 +16,7 @@ constexpr std::size_t kFewPoints = 40;
 constexpr std::size_t kWorstPoints = 10;
 
 bool predicts(const OtherPredictor& other, ComparedQuantity quantity) {
-  return (quantity == ComparedQuantity::Step ? other.step_error : other.gpu_busy_error).has_value();
+  return quantity == ComparedQuantity::Step ? other.predicts_steps() : other.gpu_busy_error.has_value();
 }
 
 std::string labels_text(const std::vector<std::string>& labels, const std::vector<std::size_t>& widths) {

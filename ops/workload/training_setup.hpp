@@ -6,6 +6,7 @@
 #include "ops/host_overhead.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
+#include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
 #include "topology/fabric.hpp"
 
@@ -21,6 +22,7 @@ struct TrainingSetup {
   Seconds data_loading;           ///< host time at the start of each step
   int gradient_accumulation = 1;  ///< micro-batches per step
   bool clip_gradients = false;
+  Phases phases = Phases::Step;       ///< other than Step: Hugging Face's transformers only
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
   std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one

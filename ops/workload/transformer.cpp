@@ -31,8 +31,10 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: "
         "unfused'"};
   }
+  TransformerSpec run = spec;
+  run.dropout = spec.dropout && setup.phases != Phases::Forward;
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  TransformerStep writer{step, spec, setup};
+  TransformerStep writer{step, run, setup};
   writer.write();
   Job job = std::move(step).finish(setup.gpus);
   job.memory = {writer.memory().peak()};

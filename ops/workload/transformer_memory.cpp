@@ -25,10 +25,13 @@ Bytes TransformerMemory::mask(std::int64_t elements) const {
 }
 
 std::int64_t TransformerMemory::logits() const {
-  return block_.rows() * spec_.vocabulary;
+  return spec_.classes ? block_.batch * *spec_.classes : block_.rows() * spec_.vocabulary;
 }
 
 std::int64_t TransformerMemory::judged_logits() const {
+  if (spec_.classes) {
+    return logits();
+  }
   const bool is_shifted = spec_.family == TransformerFamily::Gpt;  // the last token has no next one
   return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
 }
@@ -69,7 +72,10 @@ Bytes TransformerMemory::kept_by_embeddings() const {
 }
 
 Bytes TransformerMemory::kept_by_head() const {
-  const std::int64_t stream = block_.elements();
+  const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
+  if (spec_.classes) {  // the pooler reads the first tokens where they are; tanh, dropout, log-softmax
+    return wide(stream) + narrow(2 * pooled) + mask(pooled) + wide(logits());
+  }
   Bytes kept = wide(stream) + narrow(stream) + narrow(logits()) + wide(judged_logits());
   if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
     kept += narrow(stream) + kept_by_gelu(stream);
@@ -79,6 +85,9 @@ Bytes TransformerMemory::kept_by_head() const {
 
 Bytes TransformerMemory::cast_weights_of_head() const {
   const std::int64_t h = spec_.hidden;
+  if (spec_.classes) {
+    return is_mixed(precision_) ? narrow(h * (h + *spec_.classes)) : Bytes{0};
+  }
   const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;
   return is_mixed(precision_) ? narrow(h * spec_.vocabulary + dense) : Bytes{0};
 }

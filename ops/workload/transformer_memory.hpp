@@ -33,7 +33,7 @@ class TransformerMemory {
   [[nodiscard]] Bytes cast_weights_of_block() const;  ///< mixed: from forward until the block's backward
 
   [[nodiscard]] Bytes kept_by_embeddings() const;
-  /// Logits, their log-softmax in FP32, and what the head's layers read.
+  /// Logits, their log-softmax in FP32, and what the head's layers read (a classifier: of a token a sample).
   [[nodiscard]] Bytes kept_by_head() const;
   [[nodiscard]] Bytes cast_weights_of_head() const;
   /// Beside these while the loss is computed forward: its contiguous and FP32 copies; backward: two

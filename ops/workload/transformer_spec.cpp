@@ -33,6 +33,10 @@ void LatentAttentionSpec::check() const {
 }
 
 void TransformerSpec::check_implementation() const {
+  if (classes && (family != TransformerFamily::Bert || implementation != Implementation::HuggingFace)) {
+    throw FieldError{"classes",
+                     "samples are classified by 'family: bert', 'implementation: hugging_face' only"};
+  }
   const bool flash_1 = attention == AttentionKernels::Flash1;
   if (flash_1 && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{
@@ -71,6 +75,7 @@ void TransformerSpec::check() const {
   positive("vocabulary", vocabulary);
   positive("positions", positions);
   positive("feed_forward", feed_forward.value_or(1));
+  positive("classes", classes.value_or(1));
   positive("kv_heads", kv_heads.value_or(1));
   positive("head_size", head_size.value_or(1));
   if (!head_size && hidden % heads != 0) {
@@ -115,7 +120,9 @@ std::vector<std::int64_t> TransformerSpec::parameters() const {
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     all.insert(all.end(), of_block.begin(), of_block.end());
   }
-  if (is_bert) {  // the head: bias of the output, dense layer, normalisation
+  if (classes) {  // pooler and classifier
+    all.insert(all.end(), {hidden * hidden, hidden, *classes * hidden, *classes});
+  } else if (is_bert) {  // the head: bias of the output, dense layer, normalisation
     all.insert(all.end(), {vocabulary, hidden * hidden, hidden, hidden, hidden});
   } else {
     all.insert(all.end(), {hidden, hidden});

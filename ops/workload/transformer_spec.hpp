@@ -104,6 +104,7 @@ struct TransformerSpec {
   std::int64_t layers = 0, hidden = 0, heads = 0, vocabulary = 0, positions = 0, sequence = 0;
   std::optional<std::int64_t> feed_forward;
   std::int64_t token_types = 0;
+  std::optional<std::int64_t> classes;
   Implementation implementation = Implementation::HuggingFace;
   std::optional<std::int64_t> kv_heads, head_size;
   Normalisation normalisation = Normalisation::Layer;
@@ -129,6 +130,10 @@ struct TransformerSpec {
     key.required("positions", model.positions, "longest sequence");
     key.required("sequence", model.sequence, "tokens of a sample");
     key.optional("token_types", model.token_types, 0, "rows of BERT's segment embedding");
+    key.optional(
+        "classes", model.classes, std::nullopt,
+        "of a sample, told from its first token (BertForSequenceClassification); left out: tokens are "
+        "predicted");
     key.optional("implementation", model.implementation, Implementation::HuggingFace,
                  "whose code; what follows up to latent_attention is for megatron");
     key.optional("kv_heads", model.kv_heads, std::nullopt,

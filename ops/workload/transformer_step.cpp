@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/layer_norm.hpp"
@@ -30,23 +31,27 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       block_{spec.block(setup.global_batch / static_cast<std::int64_t>(step.ranks()) /
                         setup.gradient_accumulation)},
       loss_{.batch = block_.batch,
-            .sequence = spec.sequence,
-            .classes = spec.vocabulary,
+            .sequence = spec.classes ? 1 : spec.sequence,
+            .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert()},
       parameters_{spec.parameters()},
       memory_{spec, block_.batch, step.precision()} {}
 
-/// FP32 parameters, two moments, DistributedDataParallel's buckets; gradients where zero_grad fills them.
+/// FP32 parameters, two moments, DistributedDataParallel's buckets; gradients where they outlive a step.
 void TransformerStep::allocate_states() {
   const auto all = static_cast<double>(elements_of(parameters_));
   const Bytes one = size_of(kWide) * all;
   ledger_.allocate(MemoryUse::Parameters, one);
-  ledger_.allocate(MemoryUse::Optimizer, one * 2.0);
+  if (!is_training()) {
+    return;
+  }
+  const bool optimizes = setup_.phases == Phases::Step;
+  ledger_.allocate(MemoryUse::Optimizer, one * (optimizes ? 2.0 : 0.0));
   const bool buckets_hold_gradients = step_.framework().gradient_as_bucket_view;
   if (step_.ranks() > 1 && !buckets_hold_gradients) {
     ledger_.allocate(MemoryUse::Communication, one);
   }
-  if (step_.framework().zero_gradients || (step_.ranks() > 1 && buckets_hold_gradients)) {
+  if (!optimizes || step_.framework().zero_gradients || (step_.ranks() > 1 && buckets_hold_gradients)) {
     ledger_.allocate(MemoryUse::Gradients, one);
     first_backward_ = false;
   }
@@ -67,35 +72,58 @@ void TransformerStep::write() {
     step_.program().host_work("data loading", setup_.data_loading);
   }
   allocate_states();
-  zero_gradients(step_, Optimizer::AdamW, parameters_);
-  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
-  for (int micro_batch = 0; micro_batch < setup_.gradient_accumulation; ++micro_batch) {
-    const bool is_last = micro_batch + 1 == setup_.gradient_accumulation;
-    {
-      const ModuleRange phase{step_, "forward"};
-      copy_inputs();
-      forward();
-      loss();
-    }
-    const ModuleRange phase{step_, "backward"};
-    GradientSink gradients{step_, is_last ? &buckets : nullptr,
-                           step_.framework().zero_gradients || micro_batch > 0};
-    step_.op("aten::ones_like", {kernels::fill(1, kWide)});
-    step_.on_autograd_thread([&] {
-      const ModuleRange range{step_, "backward"};
-      backward(gradients);
-      if (is_last) {
-        buckets.finish();
-      }
-    });
-    first_backward_ = false;
+  if (!is_training()) {
+    const ModuleRange phase{step_, "forward"};
+    copy_inputs();
+    forward();
+    return;
   }
-  update();
+  const bool optimizes = setup_.phases == Phases::Step;
+  if (optimizes) {
+    zero_gradients(step_, Optimizer::AdamW, parameters_);
+  }
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
+  for (int index = 0; index < setup_.gradient_accumulation; ++index) {
+    micro_batch(index, buckets);
+  }
+  if (optimizes) {
+    update();
+  }
+}
+
+void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
+  const bool is_last = index + 1 == setup_.gradient_accumulation;
+  {
+    const ModuleRange phase{step_, "forward"};
+    copy_inputs();
+    forward();
+    loss();
+  }
+  const ModuleRange phase{step_, "backward"};
+  const bool has_gradients = setup_.phases != Phases::Step || step_.framework().zero_gradients || index > 0;
+  GradientSink gradients{step_, is_last ? &buckets : nullptr, has_gradients};
+  step_.op("aten::ones_like", {kernels::fill(1, kWide)});
+  step_.on_autograd_thread([&] {
+    const ModuleRange range{step_, "backward"};
+    backward(gradients);
+    if (is_last) {
+      buckets.finish();
+    }
+  });
+  first_backward_ = false;
+}
+
+/// An evaluation holds at most what the same operators keep for backward, and frees it behind them.
+void TransformerStep::keep(Bytes activations) {
+  ledger_.allocate(is_training() ? MemoryUse::Activations : MemoryUse::Workspace, activations);
+  if (!is_training()) {
+    ledger_.release(MemoryUse::Workspace, activations);
+  }
 }
 
 void TransformerStep::copy_inputs() {
   const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
-  const int tensors = is_bert() ? 4 : 2;  // tokens and labels; BERT: segments and mask too
+  const int tensors = (is_bert() ? 3 : 1) + (is_training() ? 1 : 0);  // tokens; BERT: segments, mask; labels
   for (int tensor = 0; tensor < tensors; ++tensor) {
     if (spec_.blocking_input_copies) {
       step_.blocking_copy("aten::to", kernels::copy_to_device(tokens, true));
@@ -109,7 +137,7 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    ledger_.allocate(MemoryUse::Activations, memory_.kept_by_block());
+    keep(memory_.kept_by_block());
     ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_block());
     block_forward(step_, block_);
   }
@@ -119,7 +147,7 @@ void TransformerStep::forward() {
 void TransformerStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
-  ledger_.allocate(MemoryUse::Activations, memory_.kept_by_embeddings());
+  keep(memory_.kept_by_embeddings());
   step_.op("aten::view");
   if (!is_bert()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
@@ -145,8 +173,12 @@ void TransformerStep::embeddings_forward() {
 void TransformerStep::head_forward() {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
-  ledger_.allocate(MemoryUse::Activations, memory_.kept_by_head());
+  keep(memory_.kept_by_head());
   ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  if (spec_.classes) {
+    classifier_forward(step_, block_, *spec_.classes);
+    return;
+  }
   if (is_bert()) {
     linear_forward(step_, {.rows = block_.rows(), .in = h, .out = h}, true);
     gelu_forward(step_, spec_.gelu, block_.elements());
@@ -198,6 +230,10 @@ void TransformerStep::backward(GradientSink& gradients) {
 
 void TransformerStep::head_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "head"};
+  if (spec_.classes) {
+    classifier_backward(step_, block_, *spec_.classes, gradients);
+    return;
+  }
   const std::int64_t h = spec_.hidden;
   tied_output_backward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()},
                        gradients);
@@ -230,7 +266,7 @@ void TransformerStep::embeddings_backward(GradientSink& gradients) {
                              gradients, false);
   }
   token_embedding_backward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()}, gradients,
-                           true);
+                           !spec_.classes);
 }
 
 void TransformerStep::update() {

@@ -28,6 +28,7 @@ class TransformerStep {
   void allocate_states();
   void allocate_gradients(std::int64_t elements);
   [[nodiscard]] std::int64_t parameters_of_blocks() const;
+  void micro_batch(int index, GradientBuckets& buckets);
   void copy_inputs();
   void forward();
   void embeddings_forward();
@@ -38,6 +39,9 @@ class TransformerStep {
   void embeddings_backward(GradientSink& gradients);
   void update();
 
+  [[nodiscard]] bool is_training() const { return setup_.phases != Phases::Forward; }
+  /// What forward leaves behind for backward, and which of it an evaluation frees at once.
+  void keep(Bytes activations);
   [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
   [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
 

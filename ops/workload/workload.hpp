@@ -10,6 +10,7 @@
 #include "ops/job.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
+#include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
 #include "topology/fabric.hpp"
 
@@ -24,6 +25,7 @@ struct WorkloadSpec {
   std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
   std::optional<std::int64_t> sequence;
+  Phases phases = Phases::Step;
   Seconds data_loading;
 
   template <class Visitor>
@@ -38,6 +40,9 @@ struct WorkloadSpec {
                  "samples of a micro-batch on one replica, in place of gradient_accumulation");
     key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
+    key.optional("phases", workload.phases, Phases::Step,
+                 "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
+                 "than step: transformers with 'implementation: hugging_face' only");
     key.optional("data_loading", workload.data_loading, Seconds{0},
                  "host time at the start of each step, not hidden by loader processes");
   }
@@ -57,10 +62,28 @@ struct WorkloadSpec {
     if (model->dlrm && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
       throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};
     }
+    if (phases != Phases::Step) {
+      check_phases();
+    }
     if (sequence) {
       TransformerSpec cut = model->transformer.value();
       cut.sequence = *sequence;
       cut.check();
+    }
+  }
+
+ private:
+  void check_phases() const {
+    if (model->dlrm || model->transformer->implementation != Implementation::HuggingFace) {
+      throw FieldError{
+          "phases", "only transformers with 'implementation: hugging_face' are run without their optimizer"};
+    }
+    if (phases == Phases::Forward && (gradient_accumulation > 1 || micro_batch)) {
+      throw FieldError{"phases", "'forward' accumulates no gradients: leave micro-batches out"};
+    }
+    if (clip_gradients) {
+      throw FieldError{"clip_gradients",
+                       "gradients are clipped before the optimizer, which 'phases' leaves out"};
     }
   }
 };

@@ -200,5 +200,18 @@ TEST_F(ValidateTable, OfALargeTableTheWorstPointsArePrinted) {
   EXPECT_THAT(validation_text(validation, PrintedPoints::All), HasSubstr("V100 49 "));
 }
 
+TEST_F(ValidateTable, TimesPublishedElsewhereStandBesideRowsThatTheyName) {
+  ValidationSet set = two_gpus();
+  set.others[0].step_error.reset();
+  set.others[0].published = PublishedTimes{.by = {"gpu", "batch"}, .step = {{"V100", {{"64", 9.0}}}}};
+  const Validation validation =
+      validate_rows(set, "V100,64,10,5,0\nV100,128,20,9,0\nP100,64,10,5,0\n", [](const ScenarioSettings&) {
+        return PredictedTimes{10_ms, 5_ms};
+      });
+  EXPECT_NEAR(validation.points[0].step.others[0].value(), -0.1, 1e-12);
+  EXPECT_FALSE(validation.points[1].step.others[0].has_value());
+  EXPECT_FALSE(validation.points[2].step.others[0].has_value());
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -32,6 +32,7 @@ struct Run {
   int micro_batches = 1;
   bool clips = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
+  Phases phases = Phases::Step;
 };
 
 Job job_of(TransformerSpec spec, const Run& run) {
@@ -48,6 +49,7 @@ Job job_of(TransformerSpec spec, const Run& run) {
                                 .data_loading = 0_s,
                                 .gradient_accumulation = run.micro_batches,
                                 .clip_gradients = run.clips,
+                                .phases = run.phases,
                                 .gpus = gpus,
                                 .gpu_memory = memory});
 }
@@ -124,6 +126,44 @@ TEST(Transformer, EveryGradientIsReducedOnce) {
   // with the 154 MB of the token embedding: 498 MB give at least 8 buckets and at most 20.
   EXPECT_GE(reductions, 8);
   EXPECT_LE(reductions, 20);
+}
+
+TEST(Transformer, AClassifierHasThePublishedParametersAndNoOutputOfTokens) {
+  // Hugging Face's BertForSequenceClassification with two labels: bert-base-uncased 109,482,240 with its
+  // pooler, and 2 x 768 + 2.
+  TransformerSpec spec = shipped("bert_base").transformer.value();
+  spec.classes = 2;
+  const std::vector<std::int64_t> all = spec.parameters();
+  EXPECT_EQ(std::accumulate(all.begin(), all.end(), std::int64_t{0}), 109483778);
+  // 4 x 512 tokens; per layer 12 h^2 and 2 S h for each token; the head for one token of a sample.
+  const Job job = job_of(spec, {.batch = 4, .phases = Phases::Forward});
+  const double layers = 2.0 * 2048 * 12 * (12 * 768 * 768 + 2 * 512 * 768);
+  EXPECT_DOUBLE_EQ(gemm_flops(job), layers + 2.0 * 4 * (768 * 768 + 2 * 768));
+  EXPECT_NO_THROW(check(job_of(spec, {.batch = 4, .precision = Precision::BF16})));
+}
+
+TEST(Transformer, ForwardAloneIsAThirdOfTheArithmeticWithoutDropoutLossAndGradients) {
+  const Job whole = job_of("gpt2", {.batch = 2});
+  const Job forward = job_of("gpt2", {.batch = 2, .phases = Phases::Forward});
+  EXPECT_NEAR(gemm_flops(whole) / gemm_flops(forward), 3, 1e-9);
+  EXPECT_EQ(count(whole, "aten::dropout"), 1 + 3 * 12);  // behind the embeddings; three in a layer
+  EXPECT_EQ(count(forward, "aten::dropout"), 0);
+  EXPECT_EQ(count(forward, "aten::cross_entropy_loss"), 0);
+  // FP32 parameters of 4 B; nothing else outlives its reader.
+  const MemoryBreakdown& memory = forward.memory.at(0);
+  EXPECT_EQ(memory[MemoryUse::Parameters], 4.0 * 124439808);
+  EXPECT_EQ(memory[MemoryUse::Gradients], 0);
+  EXPECT_EQ(memory[MemoryUse::Optimizer], 0);
+  EXPECT_EQ(memory[MemoryUse::Activations], 0);
+}
+
+TEST(Transformer, ForwardAndBackwardAddToEveryGradientAndLeaveParametersAlone) {
+  const std::int64_t parameters = static_cast<std::int64_t>(shipped("gpt2").transformer->parameters().size());
+  const Job job = job_of("gpt2", {.batch = 8, .phases = Phases::ForwardBackward});
+  EXPECT_EQ(count(job, "torch::autograd::AccumulateGrad"), parameters);
+  EXPECT_NEAR(gemm_flops(job) / gemm_flops(job_of("gpt2", {.batch = 8})), 1, 1e-12);
+  EXPECT_EQ(job.memory.at(0)[MemoryUse::Optimizer], 0);
+  EXPECT_EQ(job.memory.at(0)[MemoryUse::Gradients], 4.0 * 124439808);
 }
 
 TEST(Transformer, LaterMicroBatchesAddToGradients) {
