@@ -198,7 +198,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     throw InputError{location_of(document, "matrix"),
                      "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};
   }
-  Fabric fabric = at_key(document, "cluster", [&] { return build_cluster(*scenario.cluster); });
+  Fabric fabric = scenario.cluster->fabric();
   if (!scenario.vary.links.empty()) {
     fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
   }
