@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "app/answer.hpp"
 #include "app/figures.hpp"
@@ -85,6 +87,24 @@ void add_figures(Json& json, const Setting& setting, const SimulationResult& res
   }
 }
 
+/// Large machines have 100,000.
+void add_links(Json& json, std::vector<LinkUtilisation> links) {
+  if (links.empty()) {
+    return;
+  }
+  Json::array_t rows;
+  rows.reserve(links.size());
+  for (LinkUtilisation& link : links) {
+    Json::object_t row;
+    row.reserve(3);
+    row.emplace("name", std::move(link.name));
+    row.emplace("bytes_per_step", link.bytes_per_step);
+    row.emplace("utilisation", link.utilisation);
+    rows.emplace_back(std::move(row));
+  }
+  json["links"] = std::move(rows);
+}
+
 Json gains(const Sensitivity& sensitivity) {
   Json rows = Json::array();
   for (const ResourceGain& gain : sensitivity) {
@@ -133,12 +153,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
                                      {"pieces", share.pieces},
                                      {"bottleneck", share.bottleneck}});
   }
-  for (const LinkUtilisation& link : link_utilisation(setting, result)) {
-    Json& one = json["links"].emplace_back(Json::object());  // large machines have 100,000
-    one.emplace("name", link.name);
-    one.emplace("bytes_per_step", link.bytes_per_step);
-    one.emplace("utilisation", link.utilisation);
-  }
+  add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {
     Json& memory = json["memory"];
     memory = {{"rank", fullest->rank},

@@ -198,7 +198,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     throw InputError{location_of(document, "matrix"),
                      "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};
   }
-  Fabric fabric = at_key(document, "cluster", [&] { return build_cluster(*scenario.cluster); });
+  Fabric fabric = scenario.cluster->fabric();
   if (!scenario.vary.links.empty()) {
     fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
   }
@@ -345,7 +345,8 @@ SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeli
 KernelTrust kernel_trust(const Setting& setting) {
   const RankAssignment& rank = setting.job.ranks.front();
   const Program& program = *setting.job.programs[rank.program];
-  const CompiledProgram compiled = compile(program, setting.gpu_models[setting.gpu_model_of_rank.front()]);
+  const std::vector<KernelTiming> timings =
+      time_kernels(program, setting.gpu_models[setting.gpu_model_of_rank.front()]);
   KernelTrust trust;
   double whole = 0;
   for (const Program::Thread& thread : program.threads) {
@@ -354,7 +355,7 @@ KernelTrust kernel_trust(const Setting& setting) {
         continue;
       }
       const auto kernel = instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
-      const KernelTiming& timing = compiled.kernels[kernel];
+      const KernelTiming& timing = timings[kernel];
       whole += timing.seconds;
       trust.band += timing.seconds * timing.band;
       trust.derived += timing.derived ? timing.seconds : 0;

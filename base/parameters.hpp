@@ -14,7 +14,8 @@
 ///       key.optional("latency", link.latency, Seconds{0}, "of the first byte");   // key, field, default,
 ///       meaning
 ///     }
-///     void check() const;               // optional: std::invalid_argument or FieldError for what cannot be
+///     void check() const;               // optional: std::invalid_argument or FieldError for what cannot be;
+///                                       // not const where it keeps what it worked out
 ///     static LinkSpec parse(const std::string& text);   // optional: a scalar in place of the mapping;
 ///   };                                                  // throws std::invalid_argument
 ///
@@ -104,7 +105,7 @@ concept HasLongForm = Described<T> && requires(const YamlNode& scalar, const Con
 };
 
 template <class T>
-concept Checked = Described<T> && requires(const T& spec) {
+concept Checked = Described<T> && requires(T& spec) {
   spec.check();
 };
 

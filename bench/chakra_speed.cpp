@@ -113,7 +113,7 @@ int main(int count, char** arguments) {
   const ConfigPath configs = ConfigPath::standard();
   const auto machine =
       read_text<MachineSpec>("cluster: " + std::string{arguments[2]}, "command line", configs);
-  const Fabric fabric = build_cluster(*machine.cluster);
+  const Fabric fabric = machine.cluster->fabric();
   CollectiveOptions options;
   options.profile = read_file<CollectiveProfile>(configs.find("profiles", "dgx_h100"), configs);
   const CollectivePlanner planner{fabric, options};

@@ -9,6 +9,7 @@
 #include "sim/event.hpp"
 #include "sim/noise.hpp"
 #include "sim/rank_log.hpp"
+#include "sim/stream_item.hpp"
 #include "sim/timeline.hpp"
 #include "sim/variation.hpp"
 
@@ -70,7 +71,10 @@ class HostThread {
   void suffer_noise(Rank& rank);
   void add_noise(Rank& rank, const RankNoise::Interruption& interruption);
   void end_step(Rank& rank);
-  [[nodiscard]] std::uint32_t where() const;
+  /// StreamItem::where of what the current instruction puts on a stream.
+  [[nodiscard]] std::uint32_t where() const {
+    return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
+  }
 
   struct OpenRange {
     double start;

@@ -20,7 +20,8 @@ class Machine {
   /// Starts SimGrid and configures it for plain max-min sharing (docs/architecture.md). At most once per
   /// process: SimGrid keeps its clock. @param fabric must outlive the Machine
   explicit Machine(const Fabric& fabric);
-  /// SimGrid's engine and its clock, without hosts and links: for ranks that stand for others.
+  /// SimGrid's engine and its clock, without hosts and links: for networks that are not SimGrid's and ranks
+  /// that are none of its actors.
   Machine();
   ~Machine();
   Machine(const Machine&) = delete;

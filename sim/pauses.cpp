@@ -1,6 +1,7 @@
 #include "sim/pauses.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace lockstep {
 namespace {
@@ -25,11 +26,12 @@ class GateWalk {
   GateWalk(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels)
       : code_{program.threads[thread].instructions},
         kernels_{kernels},
-        streams_{(program.streams.size() + kLanes - 1) / kLanes * kLanes},
+        used_{program.streams.size()},
+        streams_{(used_ + kLanes - 1) / kLanes * kLanes},
         of_stream_(streams_ * streams_, kNone),
         of_event_(program.events * streams_, kNone),
         of_thread_(streams_, kNone),
-        forbidden_(streams_),
+        forbidden_(used_),
         distrusted_(program.events, false),
         copies_{std::ranges::any_of(kernels, is_copy)} {
     for (std::size_t other = 0; other < program.threads.size(); ++other) {
@@ -127,7 +129,7 @@ class GateWalk {
         is_seen(next.stream, now);
         break;
       case Opcode::Post:
-        for (std::size_t stream = 0; stream < streams_; ++stream) {
+        for (std::size_t stream = 0; stream < used_; ++stream) {
           forbid_after(stream, of_thread_[stream], now);
         }
         break;
@@ -138,7 +140,7 @@ class GateWalk {
 
   void is_seen(std::uint8_t on, Moment now) {
     const Moment* const gates = of_stream(on);
-    for (std::size_t stream = 0; stream < streams_; ++stream) {
+    for (std::size_t stream = 0; stream < used_; ++stream) {
       if (stream != on) {  // what is on S waits for S
         forbid_after(stream, std::max(gates[stream], of_thread_[stream]), now);
       }
@@ -163,6 +165,7 @@ class GateWalk {
 
   const std::vector<Instruction>& code_;
   const std::vector<KernelTiming>& kernels_;
+  std::size_t used_;                          // streams
   std::size_t streams_;                       // rounded up
   std::vector<Moment> of_stream_, of_event_;  // S by S
   std::vector<Moment> of_thread_;
@@ -176,16 +179,25 @@ bool adds_to_stream(Opcode op) {
          op == Opcode::StreamWait;
 }
 
-/// Where a thread puts something on each stream.
-std::vector<std::vector<Moment>> by_stream(const std::vector<Instruction>& code, std::size_t streams) {
-  std::vector<std::vector<Moment>> places(streams);
-  for (std::size_t index = 0; index < code.size(); ++index) {
-    if (adds_to_stream(code[index].op)) {
-      places[code[index].stream].push_back(static_cast<Moment>(index));
+/// Asked about one moment after the other: is it within one of the intervals?
+class Cover {
+ public:
+  /// @param intervals in order and apart
+  /// @param shift what a moment that is asked about lacks to one of the intervals'
+  Cover(std::span<const Interval> intervals, Moment shift) : left_{intervals}, shift_{shift} {}
+
+  [[nodiscard]] bool covers(Moment moment) {
+    moment += shift_;
+    while (!left_.empty() && left_.front().end <= moment) {
+      left_ = left_.subspan(1);
     }
+    return !left_.empty() && left_.front().begin <= moment;
   }
-  return places;
-}
+
+ private:
+  std::span<const Interval> left_;
+  Moment shift_;
+};
 
 }  // namespace
 
@@ -193,17 +205,18 @@ Pauses::Pauses(const Program& program, std::size_t thread, const std::vector<Ker
     : forbidden_(program.threads[thread].instructions.size(), false) {
   const std::vector<Instruction>& code = program.threads[thread].instructions;
   const GateWalk walk{program, thread, kernels};
-  const std::vector<std::vector<Moment>> places = by_stream(code, program.streams.size());
   const auto size = static_cast<Moment>(code.size());
-  const auto forbid = [&](const std::vector<Moment>& users, Moment begin, Moment end) {
-    for (auto user = std::ranges::lower_bound(users, begin); user != users.end() && *user < end; ++user) {
-      forbidden_[static_cast<std::size_t>(*user)] = true;
-    }
-  };
-  for (std::size_t stream = 0; stream < places.size(); ++stream) {
-    for (const auto& [begin, end] : walk.forbidden(stream)) {
-      forbid(places[stream], begin, end);  // in the first step, then in the second
-      forbid(places[stream], begin - size, end - size);
+  std::vector<Cover> first_step;  // by stream
+  std::vector<Cover> second_step;
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    first_step.emplace_back(walk.forbidden(stream), 0);
+    second_step.emplace_back(walk.forbidden(stream), size);
+  }
+  for (Moment index = 0; index < size; ++index) {
+    const Instruction& instruction = code[static_cast<std::size_t>(index)];
+    if (adds_to_stream(instruction.op) &&
+        (first_step[instruction.stream].covers(index) || second_step[instruction.stream].covers(index))) {
+      forbidden_[static_cast<std::size_t>(index)] = true;
     }
   }
 }

@@ -201,7 +201,8 @@ SimulationResult Simulation::run(TimelineSink* timeline, std::span<const std::ui
 SimulationResult Simulation::run_once(TimelineSink* timeline) {
   std::unique_ptr<Machine> machine;
   if (options_.engine != EngineMode::Bare) {
-    machine = folding_ ? std::make_unique<Machine>() : std::make_unique<Machine>(*input_.fabric);
+    const bool has_users = options_.engine == EngineMode::S4u || options_.network == NetworkMode::Flows;
+    machine = has_users ? std::make_unique<Machine>(*input_.fabric) : std::make_unique<Machine>();
   }
   std::unique_ptr<Network> network;
   FlowsNetwork* flows = nullptr;

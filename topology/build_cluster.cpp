@@ -59,8 +59,6 @@ std::vector<Port> ports_of(const ClusterSpec& spec, const NodeGroup& group, cons
   return ports;
 }
 
-}  // namespace
-
 Fabric build_cluster(const ClusterSpec& spec) {
   Drawing cluster;
   std::vector<Port> plugged;
@@ -94,6 +92,12 @@ Fabric build_cluster(const ClusterSpec& spec) {
     throw std::invalid_argument{"a cluster needs a GPU: give it 'nodes', e.g. [dgx_a100 x 2], or 'vertices'"};
   }
   return {std::move(cluster.vertices), std::move(cluster.links)};
+}
+
+}  // namespace
+
+void ClusterSpec::check() {
+  built_ = build_cluster(*this);
 }
 
 }  // namespace lockstep

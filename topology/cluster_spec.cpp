@@ -113,8 +113,4 @@ void NetworkSpec::check() const {
   }
 }
 
-void ClusterSpec::check() const {
-  static_cast<void>(build_cluster(*this));
-}
-
 }  // namespace lockstep

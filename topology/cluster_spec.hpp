@@ -139,11 +139,16 @@ struct ClusterSpec {
   /// @throws std::invalid_argument for a name that is neither in configs/clusters nor in configs/nodes
   static std::optional<YamlNode> long_form(const YamlNode& scalar, const ConfigPath& configs);
 
-  /// That it can be built. @throws as build_cluster()
-  void check() const;
-};
+  /// That it can be built, by building it.
+  /// @throws FieldError with the key that is wrong; std::invalid_argument as Fabric does
+  void check();
 
-/// @throws FieldError with the key that is wrong; std::invalid_argument as Fabric does
-[[nodiscard]] Fabric build_cluster(const ClusterSpec& spec);
+  /// The machine. @pre check() has passed, as it has for every spec that was read
+  [[nodiscard]] const Fabric& fabric() const& { return built_.value(); }
+  [[nodiscard]] Fabric fabric() && { return built_.value(); }
+
+ private:
+  std::optional<Fabric> built_;
+};
 
 }  // namespace lockstep

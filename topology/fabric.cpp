@@ -71,11 +71,7 @@ class Fabric::Graph {
 };
 
 Fabric::Fabric(std::vector<Vertex> vertices, std::vector<Link> links)
-    : graph_{std::make_unique<Graph>(std::move(vertices), std::move(links))} {}
-
-Fabric::~Fabric() = default;
-Fabric::Fabric(Fabric&&) noexcept = default;
-Fabric& Fabric::operator=(Fabric&&) noexcept = default;
+    : graph_{std::make_shared<const Graph>(std::move(vertices), std::move(links))} {}
 
 std::span<const Vertex> Fabric::vertices() const {
   return graph_->vertices;

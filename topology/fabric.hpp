@@ -49,18 +49,13 @@ struct Route {
 /// An immutable machine. Routes are deterministic: the same ends and flow give the same route.
 ///
 /// A node never forwards between other nodes, and GPUs forward only when told to. docs/topology.md states the
-/// rules. Safe to read from several threads.
+/// rules. Safe to read from several threads. A copy is the same machine and costs nothing.
 class Fabric {
  public:
   /// @throws std::invalid_argument naming the vertex or link for: a bandwidth <= 0 or infinite, a latency < 0
   ///   or > 100 s, a self-link, an unknown vertex, two vertices or links of one name, a GPU that another GPU
   ///   cannot reach
   Fabric(std::vector<Vertex> vertices, std::vector<Link> links);
-  ~Fabric();
-  Fabric(Fabric&&) noexcept;
-  Fabric& operator=(Fabric&&) noexcept;
-  Fabric(const Fabric&) = delete;
-  Fabric& operator=(const Fabric&) = delete;
 
   [[nodiscard]] std::span<const Vertex> vertices() const;
   [[nodiscard]] std::span<const Link> links() const;
@@ -82,7 +77,7 @@ class Fabric {
 
  private:
   class Graph;
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<const Graph> graph_;
 };
 
 /// The least bandwidth on @p route; infinite for a route without links.

@@ -144,7 +144,7 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const std::filesystem::path start =
       is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
   const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
-  const Fabric fabric = build_cluster(read_cluster(options.cluster));
+  const Fabric fabric = read_cluster(options.cluster).fabric();
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});

@@ -38,7 +38,7 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 }  // namespace
 
 int topology_command(const TopologyOptions& options) {
-  const Fabric fabric = build_cluster(read_cluster(options.cluster));
+  const Fabric fabric = read_cluster(options.cluster).fabric();
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
     routes.push_back({vertex_called(fabric, from), vertex_called(fabric, to), options.flow});

@@ -16,7 +16,7 @@ using ::testing::Not;
 
 // 15.754 GB/s x 0.840 = 13.23 GB/s, twice 150 ns over a switch; through the socket four times.
 TEST(TopologyText, ShowsAWorkstation) {
-  const Fabric fabric = build_cluster(read_cluster("workstation_4gpu_pcie"));
+  const Fabric fabric = read_cluster("workstation_4gpu_pcie").fabric();
   EXPECT_EQ(topology_text("box", fabric, {{fabric.gpus()[0], fabric.gpus()[2], 0}}),
             R"(box: 4 GPUs in 1 node
 
@@ -51,14 +51,14 @@ Route of flow 0 from node0.gpu0 to node0.gpu2: 13.23 GB/s, 600 ns
 }
 
 TEST(TopologyText, SumsUpLargeClusters) {
-  const std::string text = topology_text("many", build_cluster(read_cluster("dgx_a100 x 8")), {});
+  const std::string text = topology_text("many", read_cluster("dgx_a100 x 8").fabric(), {});
   EXPECT_THAT(text, HasSubstr("many: 64 GPUs in 8 nodes"));
   EXPECT_THAT(text, HasSubstr("112 pairs  282.4 GB/s    200 ns  gpu nvswitch gpu"));  // 16 sources x 7
   EXPECT_THAT(text, Not(HasSubstr("row to column")));
 }
 
 TEST(TopologyJson, HoldsTheMachine) {
-  const Fabric fabric = build_cluster(read_cluster("dgx_a100 x 1"));
+  const Fabric fabric = read_cluster("dgx_a100 x 1").fabric();
   const auto json =
       nlohmann::json::parse(topology_json("one", fabric, {{fabric.gpus()[0], fabric.gpus()[1], 3}}));
   EXPECT_EQ(json["vertices"].size(), fabric.vertices().size());

@@ -67,8 +67,8 @@ TEST(ClusterSpec, TheEffectiveConfigurationReadsBack) {
   const YamlDocument document = YamlDocument::from_text("cluster: dgx1v x 2\n", "test.yaml");
   const std::string whole = effective_text<Machine>(document);
   EXPECT_THAT(whole, HasSubstr("count: 2"));
-  const Fabric once = build_cluster(*read_document<Machine>(document).cluster);
-  const Fabric again = build_cluster(*read_text<Machine>(whole, "effective.yaml", ConfigPath{{}}).cluster);
+  const Fabric once = read_document<Machine>(document).cluster->fabric();
+  const Fabric again = read_text<Machine>(whole, "effective.yaml", ConfigPath{{}}).cluster->fabric();
   ASSERT_EQ(once.links().size(), again.links().size());
   for (LinkId id = 0; id < once.links().size(); ++id) {
     EXPECT_EQ(once.links()[id].name, again.links()[id].name);
@@ -77,7 +77,7 @@ TEST(ClusterSpec, TheEffectiveConfigurationReadsBack) {
 }
 
 TEST(ClusterSpec, NodesMayDiffer) {
-  const Fabric fabric = build_cluster(read("{ nodes: [dgx1v, dgx_a100 x 2] }"));
+  const Fabric fabric = read("{ nodes: [dgx1v, dgx_a100 x 2] }").fabric();
   EXPECT_EQ(fabric.gpus().size(), 24U);
   EXPECT_EQ(fabric.vertices()[fabric.gpus()[7]].model, "v100_32gb");
   EXPECT_EQ(fabric.vertices()[fabric.gpus()[8]].name, "node1.gpu0");
@@ -88,13 +88,13 @@ TEST(ClusterSpec, NodesMayDiffer) {
 }
 
 TEST(ClusterSpec, AGpuModelCanBeExchanged) {
-  const Fabric fabric = build_cluster(read("{ nodes: [{ node: { from: dgx_a100, gpu: a100_80gb } }] }"));
+  const Fabric fabric = read("{ nodes: [{ node: { from: dgx_a100, gpu: a100_80gb } }] }").fabric();
   EXPECT_EQ(fabric.vertices()[fabric.gpus()[0]].model, "a100_80gb");
 }
 
 // Two nodes a leaf, 8 NICs a node: 16 x 24.84 GB/s below a leaf; a quarter of that over 4 spines.
 TEST(ClusterSpec, OversubscriptionThinsTheUplinks) {
-  const Fabric fabric = build_cluster(read("four_dgx_a100_oversubscribed"));
+  const Fabric fabric = read("four_dgx_a100_oversubscribed").fabric();
   EXPECT_EQ(count(fabric, VertexKind::LeafSwitch), 2);
   EXPECT_EQ(count(fabric, VertexKind::SpineSwitch), 4);
   const auto uplink = std::ranges::find(fabric.links(), "leaf0->spine0", &Link::name);
@@ -102,8 +102,7 @@ TEST(ClusterSpec, OversubscriptionThinsTheUplinks) {
 }
 
 TEST(ClusterSpec, RailOptimisedHasALeafARail) {
-  const Fabric fabric =
-      build_cluster(read("{ nodes: [dgx_a100 x 4], network: { nodes_per_leaf: 2, spines: 2 } }"));
+  const Fabric fabric = read("{ nodes: [dgx_a100 x 4], network: { nodes_per_leaf: 2, spines: 2 } }").fabric();
   EXPECT_EQ(count(fabric, VertexKind::LeafSwitch), 16);  // 8 rails x 2 groups
   EXPECT_EQ(path(fabric, "node0.gpu1", "node1.gpu1"),
             "node0.gpu1 node0.pex0 node0.nic1 leaf1 node1.nic1 node1.pex0 node1.gpu1");
@@ -112,19 +111,20 @@ TEST(ClusterSpec, RailOptimisedHasALeafARail) {
 }
 
 TEST(ClusterSpec, WithoutSpinesRailsAreReachedThroughTheNodesOwnPcie) {
-  const Fabric fabric = build_cluster(read("{ nodes: [dgx_a100 x 2], network: { spines: 0 } }"));
+  const Fabric fabric = read("{ nodes: [dgx_a100 x 2], network: { spines: 0 } }").fabric();
   EXPECT_EQ(path(fabric, "node0.gpu0", "node1.gpu7"),
             "node0.gpu0 node0.pex0 node0.nic0 leaf0 node1.nic0 node1.pex0 node1.cpu0 node1.cpu1 node1.pex3 "
             "node1.gpu7");
 }
 
 TEST(ClusterSpec, ADrawingMayJoinNodes) {
-  const Fabric fabric = build_cluster(read(R"(
+  const Fabric fabric = read(R"(
   nodes: [a100_pcie_pairs x 2]
   network: { shape: none }
   links:
     - { connect: node0.nic0, with: node1.nic0, link: infiniband_hdr }
-)"));
+)")
+                            .fabric();
   EXPECT_EQ(path(fabric, "node0.gpu0", "node1.gpu1"),
             "node0.gpu0 node0.cpu0 node0.nic0 node1.nic0 node1.cpu0 node1.gpu1");
 }

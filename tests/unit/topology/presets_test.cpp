@@ -21,7 +21,7 @@ struct Machine {
 };
 
 Fabric machine(const std::string& cluster) {
-  return build_cluster(*read_text<Machine>("cluster: " + cluster, "test.yaml").cluster);
+  return read_text<Machine>("cluster: " + cluster, "test.yaml").cluster->fabric();
 }
 
 double gigabytes(const Fabric& fabric, std::string_view from, std::string_view to) {

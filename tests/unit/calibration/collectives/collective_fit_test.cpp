@@ -43,7 +43,7 @@ const FittedNumber& number(const CollectiveFit& fit, const std::string& key) {
 }
 
 TEST(CollectiveFit, FindsTheProfileThatMadeTheMeasurements) {
-  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
   const CollectiveProfile start = shipped("dgx_a100");
   CollectiveProfile truth = start;
   truth.ring.simple->max_bus_bandwidth = 225_GBps;
@@ -58,7 +58,7 @@ TEST(CollectiveFit, FindsTheProfileThatMadeTheMeasurements) {
 }
 
 TEST(CollectiveFit, WhatNothingMeasuredDependsOnStays) {
-  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
   const CollectiveProfile start = shipped("dgx_a100");
   const CollectiveFit fit = fit_collectives(measurements_of(fabric, start, 2_us), fabric, start, {0, {}});
   EXPECT_FALSE(number(fit, "direct.Simple.max_bus_bandwidth").moved);
@@ -67,7 +67,7 @@ TEST(CollectiveFit, WhatNothingMeasuredDependsOnStays) {
 }
 
 TEST(CollectiveFit, HoldsOutSizesAndGroups) {
-  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
   const CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 2_us);
   const CollectiveFit fit = fit_collectives(made, fabric, shipped("dgx_a100"), {0, {3}});
   for (const FittedRow& row : fit.rows) {
@@ -78,7 +78,7 @@ TEST(CollectiveFit, HoldsOutSizesAndGroups) {
 }
 
 TEST(CollectiveFit, GroupsThatTheClusterDoesNotHaveAreRefused) {
-  const Fabric fabric = build_cluster(read_cluster("dgx_a100"));
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
   const CollectiveMeasurements made{{"made up"}, {{CollectiveKind::AllReduce, 2, 8, 1_MiB, 100_us, 0}}};
   EXPECT_THROW((void)fit_collectives(made, fabric, shipped("dgx_a100"), {}), std::invalid_argument);
 }

@@ -51,7 +51,7 @@ class Bench {
 
  private:
   explicit Bench(const Machine& machine)
-      : fabric_{build_cluster(*machine.cluster)}, planner_{fabric_, {.profile = *machine.collectives}} {}
+      : fabric_{machine.cluster->fabric()}, planner_{fabric_, {.profile = *machine.collectives}} {}
 
   Fabric fabric_;
   CollectivePlanner planner_;

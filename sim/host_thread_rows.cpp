@@ -1,0 +1,96 @@
+/// @file
+/// Launches that follow each other on one stream, taken together (sim/launch_row.hpp).
+
+#include <cassert>
+#include <cstdint>
+#include <span>
+
+#include "sim/host_thread.hpp"
+#include "sim/launch_row.hpp"
+#include "sim/rank.hpp"
+
+namespace lockstep {
+
+/// Meters, logs and counts in what a row launches. Its stream waits for nothing, so that all launches ahead
+/// have known starts.
+class HostThread::SeenRow {
+ public:
+  SeenRow(HostThread& thread, Rank& rank, std::uint8_t stream)
+      : thread_{thread},
+        rank_{rank},
+        meter_{rank.activity.get()},
+        queue_{rank.streams()[stream].launch_queue()},
+        log_{rank.log && rank.log->step == thread.step_ ? rank.log.get() : nullptr},
+        first_{thread.next_},
+        stream_{stream} {}
+
+  [[nodiscard]] double admit(std::uint32_t place, double clock) {
+    if (queue_ == nullptr) {
+      return clock;
+    }
+    thread_.clock_ = clock;
+    thread_.next_ = first_ + place;
+    [[maybe_unused]] const bool is_known = queue_->admit(clock, rank_.timing().launch_queue);
+    assert(is_known);
+    if (clock > thread_.clock_) {
+      thread_.held_up(rank_, clock, {Cause::Kind::Stream, stream_, RankLog::kNoEntry});
+    }
+    return clock;
+  }
+
+  void kernel(std::uint32_t place, double issue, double start, double end) {
+    if (meter_ != nullptr) {
+      meter_->compute(stream_, start, end);
+    }
+    if (queue_ != nullptr) {
+      queue_->starts_at(start);
+    }
+    if (log_ != nullptr) {
+      thread_.next_ = first_ + place;
+      const StreamItem item{issue, thread_.where(), 0, 0};
+      log_->streams[stream_].begin(stream_, item, start, rank_.timing().launch_to_start).end = end;
+    }
+  }
+
+  void ends(std::uint32_t place, double clock) {
+    if (log_ != nullptr) {
+      log_->instruction_ends[thread_.self_][first_ + place] = clock;
+    }
+  }
+
+ private:
+  HostThread& thread_;
+  Rank& rank_;
+  ActivityMeter* meter_;
+  LaunchQueue* queue_;
+  RankLog* log_;
+  std::uint32_t first_;
+  std::uint8_t stream_;
+};
+
+/// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels.
+/// @return whether there was one; then the last is the current instruction
+bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                                 const Variation::Row& variation) {
+  const std::uint32_t row = rank.row(self_, next_);
+  const std::uint8_t on = instructions[next_].stream;
+  Stream& stream = rank.streams()[on];
+  if (row == 0 || begun_ || !stream.idle() || stream.step() != step_ || stream.launches() == 0) {
+    return false;
+  }
+  StreamProgress progress = stream.progress();
+  const LaunchRow instructions_in_row{
+      instructions.subspan(next_, row),      where(),       rank.kernel_seconds(),
+      rank.assignment().kernel_slots.data(), rank.timing(), variation};
+  const std::uint32_t last = next_ + row - 1;
+  std::uint32_t launches = 0;
+  clock_ = rank.is_observed() || stream.launch_queue() != nullptr
+               ? instructions_in_row.run(clock_, progress, launches, SeenRow{*this, rank, on})
+               : instructions_in_row.run(clock_, progress, launches, UnseenRow{});
+  stream.launched_in_a_row(launches, progress);
+  rank.skip_correlations(launches);
+  next_ = last;
+  return true;
+}
+
+}  // namespace lockstep
