@@ -46,7 +46,9 @@ CsvTable CsvTable::from_text(const std::string& text, const std::string& file_na
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const bool is_comment = line.starts_with('#') && !(marked && number == 1);
-    if (!line.empty() && line != "\r" && !is_comment) {
+    if (is_comment) {
+      table.comments_.push_back(line);
+    } else if (!line.empty() && line != "\r") {
       table.read_line(number, line);
     }
   }
@@ -77,6 +79,21 @@ void CsvTable::read_header(int line, std::vector<std::string> columns) {
   }
   header_line_ = line;
   columns_ = std::move(columns);
+}
+
+bool CsvTable::has(const std::string& column) const {
+  return std::ranges::find(columns_, column) != columns_.end();
+}
+
+std::string CsvTable::fact(const std::string& key) const {
+  const std::string start = "# " + key + ": ";
+  for (const std::string& comment : comments_) {
+    if (comment.starts_with(start)) {
+      const std::size_t end = comment.find_last_not_of("\r ");
+      return comment.substr(start.size(), end + 1 - start.size());
+    }
+  }
+  return {};
 }
 
 const std::string& CsvTable::cell(std::size_t row, const std::string& column) const {

@@ -18,6 +18,11 @@ class CsvTable {
   static CsvTable from_text(const std::string& text, const std::string& file_name);
 
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] bool has(const std::string& column) const;
+
+  /// What the comment line `# KEY: VALUE` says, as lockstep-measure writes facts of the machine; "" without
+  /// one.
+  [[nodiscard]] std::string fact(const std::string& key) const;
 
   /// @throws InputError for a column there is not, with the one that was meant
   [[nodiscard]] const std::string& cell(std::size_t row, const std::string& column) const;
@@ -37,6 +42,7 @@ class CsvTable {
 
   std::string file_;
   int header_line_ = 0;
+  std::vector<std::string> comments_;
   std::vector<std::string> columns_;
   std::vector<Row> rows_;
 };

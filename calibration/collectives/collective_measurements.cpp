@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "calibration/csv_table.hpp"
 
 namespace lockstep {
@@ -22,6 +24,7 @@ constexpr std::array kPrograms{
     Program{"reduce_scatter", CollectiveKind::ReduceScatter},
     Program{"all_gather", CollectiveKind::AllGather},
     Program{"alltoall", CollectiveKind::AllToAll},
+    Program{"all_to_all", CollectiveKind::AllToAll},
     Program{"broadcast", CollectiveKind::Broadcast},
     Program{"reduce", CollectiveKind::Reduce},
 };
@@ -55,6 +58,40 @@ std::size_t run_named(const std::string& name, std::vector<std::string>& runs) {
   return runs.size() - 1;
 }
 
+/// A row of lockstep-measure's collective.csv (docs/measuring.md); nothing for one in place, or without a
+/// model.
+std::optional<CollectiveMeasurement> measured_row(const CsvTable& table, std::size_t row, int gpus) {
+  const auto kind = nccl_tests_kind(table.cell(row, "operation"));
+  if (!kind || table.cell(row, "in_place") == "1") {
+    return std::nullopt;
+  }
+  const int ranks = count_at(table, row, "ranks");
+  if (ranks > gpus) {
+    table.complain(
+        row, fmt::format("{} ranks of processes with {} GPUs: the table does not say on which nodes; use "
+                         "a log of nccl-tests",
+                         ranks, gpus));
+  }
+  return CollectiveMeasurement{*kind,
+                               1,
+                               ranks,
+                               Bytes{positive_at(table, row, "bytes")},
+                               Seconds{positive_at(table, row, "median_us") * 1e-6},
+                               0};
+}
+
+/// How many GPUs the process had, as the table's comments say.
+int gpus_of(const CsvTable& table, const std::filesystem::path& file) {
+  const std::string text = table.fact("gpus");
+  int gpus = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), gpus);
+  if (failure != std::errc{} || gpus < 1) {
+    throw InputError{{file.string()},
+                     "a table of lockstep-measure has a line '# gpus: NUMBER'; this one has not"};
+  }
+  return gpus;
+}
+
 }  // namespace
 
 std::optional<CollectiveKind> nccl_tests_kind(std::string_view program) {
@@ -79,6 +116,16 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
   CollectiveMeasurements all;
   for (const auto& file : files) {
     const CsvTable table = CsvTable::from_file(file);
+    if (table.has("operation")) {  // lockstep-measure's
+      const int gpus = gpus_of(table, file);
+      for (std::size_t row = 0; row < table.rows(); ++row) {
+        if (auto measured = measured_row(table, row, gpus)) {
+          measured->run = run_named(file.filename().string(), all.runs);
+          all.rows.push_back(*measured);
+        }
+      }
+      continue;
+    }
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string& name = table.cell(row, "collective");
       const auto kind = nccl_tests_kind(name);

@@ -34,7 +34,7 @@ struct CollectiveMeasurements {
 /// As CSV, one line a measurement: `collective,nodes,gpus_per_node,bytes,time_us,run`.
 [[nodiscard]] std::string collective_csv(const CollectiveMeasurements& measurements);
 
-/// Reads such tables, all of them together.
+/// Reads such tables, and collective.csv of lockstep-measure (docs/measuring.md; out of place), all together.
 /// @throws InputError for a file that cannot be read or holds something else, with its line
 [[nodiscard]] CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::path>& files);
 

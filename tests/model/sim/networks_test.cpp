@@ -68,6 +68,12 @@ TEST(RingAllReduceAlone, IsHeldToItsPlansBound) {
   }
 }
 
+/// The all-to-all without PXN: as many bytes on every edge.
+CollectiveOptions pairs(CollectiveOptions options) {
+  options.algorithm[CollectiveKind::AllToAll] = CommAlgorithm::Direct;
+  return options;
+}
+
 /// 64 GPUs of 8 nodes: at once, each rank takes part in a ring of its node (tensor parallel) on stream 0, a
 /// ring of its rail (data parallel) on stream 1, and an all-to-all of everybody (experts) on stream 2. The
 /// latter crosses the links of both others.
@@ -75,8 +81,9 @@ class RailsRingsAndAllToAll : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRanks = 64;
   Fabric fabric_ = rail_fabric(kRanks / 8);
-  CollectivePlanner planner_{fabric_, rings()};
-  CollectivePlanner trees_{fabric_};  // chooses double binary trees for the rails
+  CollectivePlanner planner_{fabric_, pairs(rings())};
+  CollectivePlanner trees_{fabric_, pairs({})};  // chooses double binary trees for the rails
+  CollectivePlanner pxn_{fabric_, rings()};
 
   static std::vector<std::uint32_t> every(std::uint32_t first, std::uint32_t stride, std::uint32_t count) {
     std::vector<std::uint32_t> ranks;
@@ -167,6 +174,13 @@ TEST_F(RailsRingsAndAllToAll, TreesAgreeWithFlowsWithinFivePercent) {
   const Difference difference = shared_against_flows(job(0.3), trees_);
   fmt::print("trees on the rails: {}\n", difference.text());
   EXPECT_LT(difference.worst, 0.05);
+}
+
+/// PXN's messages inside the node and between nodes are unequal in the same way.
+TEST_F(RailsRingsAndAllToAll, PxnAgreesWithFlowsWithinOnePercent) {
+  const Difference difference = shared_against_flows(job(0.3), pxn_);
+  fmt::print("PXN beside rings: {}\n", difference.text());
+  EXPECT_LT(difference.worst, 0.01);
 }
 
 TEST_F(RailsRingsAndAllToAll, NothingEndsLaterWhenItHasTheMachineToItself) {

@@ -98,6 +98,19 @@ TEST(CollectiveMeasurements, SurviveTheirTable) {
   EXPECT_EQ(read.rows[0].nodes, 2);
 }
 
+TEST(CollectiveMeasurements, AreReadFromOurOwnMeasuringProgram) {
+  const test::ScratchFolder folder;
+  folder.write("collective.csv",
+               "# gpus: 8\noperation,ranks,in_place,bytes,repeats,median_us\nall_reduce,4,0,1024,20,9\n"
+               "all_reduce,4,1,1024,20,8\nsend_recv,4,0,1024,20,8\nall_to_all,8,0,2048,20,30\n");
+  const CollectiveMeasurements read = read_collective_csv({folder / "collective.csv"});
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.rows[0].gpus_per_node, 4);
+  EXPECT_EQ(read.rows[1].kind, CollectiveKind::AllToAll);
+  EXPECT_EQ(read.rows[1].nodes, 1);
+  EXPECT_EQ(read.rows[1].gpus_per_node, 8);
+}
+
 TEST(CollectiveMeasurements, BadCellsAreNamedWithTheirLine) {
   const test::ScratchFolder folder;
   folder.write("t.csv", "collective,nodes,gpus_per_node,bytes,time_us,run\nall_reduce,1,8,1024,-3,x\n");
