@@ -33,6 +33,17 @@ class Mixer {
   std::size_t value_ = 0;
 };
 
+void add_tables(const std::vector<EmbeddingTable>& tables, Mixer& mixer) {
+  for (const EmbeddingTable& table : tables) {
+    mixer.add(table.rows);
+    mixer.add(table.dimension);
+    mixer.add(table.pooling_factor);
+    mixer.add(table.reuse_factor);
+    mixer.add(table.location);
+    mixer.add(table.cache_load_factor);
+  }
+}
+
 struct HashWork {
   std::size_t operator()(const Gemm& w) const {
     return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b}.value();
@@ -55,12 +66,12 @@ struct HashWork {
   }
   std::size_t operator()(const EmbeddingBags& w) const {
     Mixer mixer{w.batch, w.direction, w.optimizer};
-    for (const EmbeddingTable& table : w.tables) {
-      mixer.add(table.rows);
-      mixer.add(table.dimension);
-      mixer.add(table.pooling_factor);
-      mixer.add(table.reuse_factor);
-    }
+    add_tables(w.tables, mixer);
+    return mixer.value();
+  }
+  std::size_t operator()(const EmbeddingCacheInsert& w) const {
+    Mixer mixer{w.batch};
+    add_tables(w.tables, mixer);
     return mixer.value();
   }
   std::size_t operator()(const IndexSelect& w) const {

@@ -94,6 +94,13 @@ struct FlashAttention {
   bool operator==(const FlashAttention&) const = default;
 };
 
+/// Where the rows of a table are (FBGEMM's EmbeddingLocation).
+enum class TableLocation : std::uint8_t {
+  Gpu,
+  Host,        ///< read and written over PCIe by the kernels themselves
+  HostCached,  ///< in host memory, with a cache of rows on the GPU
+};
+
 /// One embedding table as a look-up sees it.
 struct EmbeddingTable {
   std::int64_t rows = 0;
@@ -101,6 +108,8 @@ struct EmbeddingTable {
   double pooling_factor = 1;  ///< mean look-ups per bag
   /// Look-ups per distinct row in one batch (>= 1); 0: follows from uniform random indices.
   double reuse_factor = 0;
+  TableLocation location = TableLocation::Gpu;
+  double cache_load_factor = 0;  ///< HostCached: rows of the cache by rows of the table, 0 to 1
   bool operator==(const EmbeddingTable&) const = default;
 };
 
@@ -114,6 +123,14 @@ struct EmbeddingBags {
   Direction direction = Direction::Forward;
   Optimizer optimizer = Optimizer::Sgd;
   bool operator==(const EmbeddingBags&) const = default;
+};
+
+/// Fetches the rows that a batch is about to look up into the caches of its HostCached tables; the rows that
+/// they displace are written back.
+struct EmbeddingCacheInsert {
+  std::int64_t batch = 0;
+  std::vector<EmbeddingTable> tables;
+  bool operator==(const EmbeddingCacheInsert&) const = default;
 };
 
 /// Rows of a dense table picked by index (forward), or gradients added into it (backward): nn.Embedding.
@@ -152,9 +169,9 @@ struct Timed {
   bool operator==(const Timed&) const = default;
 };
 
-using KernelWork =
-    std::variant<Gemm, Pointwise, Reduction, Concat, Transpose, TriangularIndex, Softmax, LayerNorm,
-                 FlashAttention, EmbeddingBags, IndexSelect, OptimizerUpdate, Memcpy, Memset, Timed>;
+using KernelWork = std::variant<Gemm, Pointwise, Reduction, Concat, Transpose, TriangularIndex, Softmax,
+                                LayerNorm, FlashAttention, EmbeddingBags, EmbeddingCacheInsert, IndexSelect,
+                                OptimizerUpdate, Memcpy, Memset, Timed>;
 
 /// A kernel as a profiler would list it. Keep names few (they colour the timeline); sizes belong in the work.
 struct KernelCall {

@@ -5,6 +5,7 @@
 #include "ops/kernels/attention.hpp"
 #include "ops/kernels/copy.hpp"
 #include "ops/kernels/embedding.hpp"
+#include "ops/kernels/embedding_cache.hpp"
 #include "ops/kernels/gemm.hpp"
 #include "ops/kernels/index_select.hpp"
 #include "ops/kernels/normalisation.hpp"
@@ -35,6 +36,7 @@ struct ModelTable {
   const KernelModel& operator()(const LayerNorm&) const { return the<NormalisationModel>(); }
   const KernelModel& operator()(const FlashAttention&) const { return the<FlashAttentionModel>(); }
   const KernelModel& operator()(const EmbeddingBags&) const { return the<EmbeddingBagsModel>(); }
+  const KernelModel& operator()(const EmbeddingCacheInsert&) const { return the<EmbeddingCacheModel>(); }
   const KernelModel& operator()(const IndexSelect&) const { return the<IndexSelectModel>(); }
   const KernelModel& operator()(const OptimizerUpdate&) const { return the<OptimizerModel>(); }
   const KernelModel& operator()(const Memcpy&) const { return the<CopyModel>(); }

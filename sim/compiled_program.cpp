@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "ops/kernel_model.hpp"
+#include "ops/kernels/host_traffic.hpp"
 
 namespace lockstep {
 namespace {
 
 /// A copy of nothing is over after its latency, whatever the links carry.
-bool crosses_pcie(const KernelCall& call) {
-  const auto* copy = std::get_if<Memcpy>(&call.work);
-  return copy != nullptr && copy->path != Memcpy::Path::DeviceToDevice && copy->size > Bytes{0};
+KernelTiming::Kind kind_of(const KernelCall& call) {
+  if (host_traffic(call).total() <= Bytes{0}) return KernelTiming::Kind::Compute;
+  return std::holds_alternative<Memcpy>(call.work) ? KernelTiming::Kind::Transfer
+                                                   : KernelTiming::Kind::HostRows;
 }
 
 /// Launches of one thread on one stream, between moments when everything there has started, as far as the
@@ -120,12 +122,11 @@ std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gp
   kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
-    kernels.push_back(
-        {.seconds = prediction.duration.in_base_units(),
-         .band = prediction.band,
-         .in_range = prediction.in_range,
-         .derived = prediction.provenance == Provenance::Derived,
-         .kind = crosses_pcie(call) ? KernelTiming::Kind::Transfer : KernelTiming::Kind::Compute});
+    kernels.push_back({.seconds = prediction.duration.in_base_units(),
+                       .band = prediction.band,
+                       .in_range = prediction.in_range,
+                       .derived = prediction.provenance == Provenance::Derived,
+                       .kind = kind_of(call)});
   }
   return kernels;
 }

@@ -6,22 +6,44 @@ namespace lockstep {
 
 CopyRoute copy_route(const Fabric& fabric, VertexId gpu, Memcpy::Path path) {
   const VertexId memory = fabric.host_memory_of(gpu);
-  CopyRoute route;
-  route.ends = path == Memcpy::Path::HostToDevice ? std::array{memory, gpu} : std::array{gpu, memory};
-  route.links = fabric.route(route.ends[0], route.ends[1]).links;
+  const bool to_device = path == Memcpy::Path::HostToDevice;
+  CopyRoute route{fabric.route(to_device ? memory : gpu, to_device ? gpu : memory).links};
   std::ranges::sort(route.links);
   return route;
 }
 
-CollectivePlan copy_plan(const CopyRoute& route, Bytes size, Seconds alone) {
+std::vector<LinkLoad> loads_of(const CopyRoute& route) {
+  std::vector<LinkLoad> loads;
+  for (const LinkId link : route.links) {
+    loads.push_back({link, 1.0});
+  }
+  return loads;
+}
+
+std::vector<TrafficPart> parts_of(const HostTraffic& traffic) {
+  std::vector<TrafficPart> parts;
+  if (traffic.to_device > Bytes{0}) {
+    parts.push_back({Memcpy::Path::HostToDevice, traffic.to_device / traffic.total()});
+  }
+  if (traffic.to_host > Bytes{0}) {
+    parts.push_back({Memcpy::Path::DeviceToHost, traffic.to_host / traffic.total()});
+  }
+  return parts;
+}
+
+CollectivePlan copy_plan(const HostTraffic& traffic, Seconds alone, const LoadsOfPath& loads_of_path) {
   CollectivePlan plan;
   plan.algorithm = "copy";
-  plan.size = size;
-  plan.rate_cap = size / alone;
-  for (const LinkId link : route.links) {
-    plan.loads.push_back({link, 1.0});
+  plan.size = traffic.total();
+  plan.rate_cap = plan.size / alone;
+  for (const TrafficPart& part : parts_of(traffic)) {
+    for (const LinkLoad& load : loads_of_path(part.path)) {
+      plan.loads.push_back({load.link, part.share * load.share});
+    }
+    const bool to_device = part.path == Memcpy::Path::HostToDevice;
+    plan.edges.push_back({to_device ? 0 : 1, to_device ? 1 : 0, part.share});
   }
-  plan.edges.push_back({0, 1, 1.0});
+  std::ranges::sort(plan.loads, {}, &LinkLoad::link);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "sim/copy_plan.hpp"
 #include "sim/folding/folding.hpp"
@@ -163,27 +164,31 @@ void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, d
 }
 
 void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) {
-  const auto& call = std::get<Memcpy>(rank.program().kernels[kernel].work);
   Transfer transfer;
   transfer.rank = &rank;
   transfer.stream = stream;
   transfer.copy = &copy_plan(rank, kernel);
+  const auto* copy = std::get_if<Memcpy>(&rank.program().kernels[kernel].work);
+  const bool to_host = copy != nullptr && copy->path == Memcpy::Path::DeviceToHost;
   transfer.engine =
-      std::uint64_t{rank.assignment().gpu} << 1U | (call.path == Memcpy::Path::DeviceToHost ? 1U : 0U);
-  engines_.try_emplace(transfer.engine, CopyEngines{rank.timing().copy_engines, {}});
+      std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (copy == nullptr ? 2U : 0U);
+  // A kernel moves its rows itself and waits for no engine.
+  const int engines = copy != nullptr ? rank.timing().copy_engines : std::numeric_limits<int>::max();
+  engines_.try_emplace(transfer.engine, CopyEngines{engines, {}});
   schedule(date, Moment::CopyReady, new_transfer(transfer));
 }
 
 Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   CopyUse*& known = copy_plan_of_[{rank.assignment().gpu, rank.assignment().program, kernel}];
   if (known == nullptr) {
-    const auto& call = std::get<Memcpy>(rank.program().kernels[kernel].work);
-    const CopyRoute route = copy_route(*spec_.fabric, rank.assignment().gpu, call.path);
-    CollectivePlan plan = lockstep::copy_plan(route, call.size, Seconds{rank.timing_of(kernel).seconds});
-    if (spec_.folding != nullptr) {
-      plan.loads = spec_.folding->copy_loads(rank.number(), call.path);
-    }
-    known = &copy_plans_.emplace_back(CopyUse{std::move(plan), route.ends, 0});
+    const VertexId gpu = rank.assignment().gpu;
+    CollectivePlan plan = lockstep::copy_plan(
+        host_traffic(rank.program().kernels[kernel]), Seconds{rank.timing_of(kernel).seconds},
+        [&](Memcpy::Path path) {
+          return spec_.folding != nullptr ? spec_.folding->copy_loads(rank.number(), path)
+                                          : loads_of(copy_route(*spec_.fabric, gpu, path));
+        });
+    known = &copy_plans_.emplace_back(CopyUse{std::move(plan), {spec_.fabric->host_memory_of(gpu), gpu}, 0});
   }
   return *known;
 }

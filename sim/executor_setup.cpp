@@ -124,7 +124,7 @@ void Executor::prepare_plans() {
   for (const Rank& rank : ranks_) {
     const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
     for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
-      if (kernels[kernel].kind == KernelTiming::Kind::Transfer) {
+      if (kernels[kernel].crosses_links()) {
         network_.prepare(copy_plan(rank, kernel).plan);
       }
     }

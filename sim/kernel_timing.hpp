@@ -9,12 +9,15 @@ struct KernelTiming {
   enum class Kind : std::uint8_t {
     Compute,   ///< occupies its stream for `seconds`
     Transfer,  ///< a copy over PCIe: `seconds` when alone, on a copy engine and the fabric's links
+    HostRows,  ///< a kernel that reads or writes host memory itself: `seconds` when alone, on the links
   };
   double seconds = 0;
   double band = 0;       ///< relative, from the kernel model
   bool in_range = true;  ///< asked within the range that the model was checked in
   bool derived = false;  ///< constants from a data sheet or a relative of this GPU
   Kind kind = Kind::Compute;
+
+  [[nodiscard]] bool crosses_links() const { return kind != Kind::Compute; }
 };
 
 }  // namespace lockstep

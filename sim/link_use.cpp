@@ -75,12 +75,11 @@ void add_copies(const Executor& executor, const Folding& folding, std::uint32_t 
   const auto& copies = executor.copies();
   for (auto copy = copies.lower_bound({gpu, program, 0});
        copy != copies.end() && copy->first[0] == gpu && copy->first[1] == program; ++copy) {
-    const auto path = std::get<Memcpy>(kernels[copy->first[2]].work).path;
-    std::vector<LinkLoad> loads;
-    for (const LinkId link : folding.traffic().copies[rank].route(path).links) {
-      loads.push_back({link, 1.0});
+    const HostTraffic traffic = host_traffic(kernels[copy->first[2]]);
+    for (const TrafficPart& part : parts_of(traffic)) {
+      sums.add(loads_of(folding.traffic().copies[rank].route(part.path)), part.share * traffic.total(),
+               copy->second->uses);
     }
-    sums.add(loads, copy->second->plan.size, copy->second->uses);
   }
 }
 

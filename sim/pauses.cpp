@@ -16,7 +16,7 @@ struct Interval {
 };
 
 bool is_copy(const KernelTiming& kernel) {
-  return kernel.kind == KernelTiming::Kind::Transfer;
+  return kernel.crosses_links();
 }
 
 /// Follows a thread through two steps, for every stream S at once. A gate is the latest moment such that what

@@ -177,7 +177,7 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
   }
   const std::uint32_t kernel = rank.kernel_of(instruction);
   const KernelTiming& timing = rank.timing_of(kernel);
-  if (timing.kind == KernelTiming::Kind::Transfer) {
+  if (timing.crosses_links()) {
     begin_copy(rank, self, kernel);
     return;
   }
@@ -200,6 +200,11 @@ void Stream::begin_collective(Rank& rank, std::uint8_t self, const StreamItem& i
 void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   state_ = State::InCopy;
   rank.context().surroundings->copy(rank, self, kernel, start_);
+}
+
+/// What crosses links: true for a copy, false for a kernel that reads or writes host memory.
+bool Stream::copies(const Rank& rank, const StreamItem& item) {
+  return rank.timing_of(rank.kernel_of(rank.instruction_of(item))).kind == KernelTiming::Kind::Transfer;
 }
 
 void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
@@ -267,7 +272,7 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
     totals_.transfer += date - encounter.met;
   } else {
     start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
-    totals_.copy += date - start_;
+    (copies(rank, queue_.front()) ? totals_.copy : progress_.compute) += date - start_;
   }
   if (rank.is_observed()) {
     note_completion(rank, self, date, encounter);
@@ -284,8 +289,10 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
   const bool is_collective = state_ == State::InCollective;
   if (rank.activity && is_collective) {
     rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, encounter.met, end);
-  } else if (rank.activity) {
+  } else if (rank.activity && copies(rank, item)) {
     rank.activity->copy(self, start_, end);
+  } else if (rank.activity) {
+    rank.activity->compute(self, start_, end);
   }
   if (TimelineBuffer* timeline = rank.context().timeline) {
     TimelineSpan span = span_of(rank, self, item, step_);

@@ -120,6 +120,7 @@ class alignas(64) Stream {  // two cache lines
 
  private:
   [[nodiscard]] double start_of(const RankTiming& timing, const StreamItem& item) const;
+  [[nodiscard]] static bool copies(const Rank& rank, const StreamItem& item);
   bool run_in_a_row(Rank& rank, std::uint8_t self);
   void launch(Rank& rank, std::uint8_t self, const StreamItem& item, const Instruction& instruction);
   void begin(Rank& rank, std::uint8_t self, const StreamItem& item);

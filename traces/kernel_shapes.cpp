@@ -49,15 +49,15 @@ struct Match : Alternatives... {
 template <class... Alternatives>
 Match(Alternatives...) -> Match<Alternatives...>;
 
-std::string table_members(const EmbeddingBags& bags) {
+std::string table_members(const std::vector<EmbeddingTable>& tables, std::int64_t batch) {
   std::int64_t rows = 0;
   double lookups = 0;
-  for (const EmbeddingTable& table : bags.tables) {
+  for (const EmbeddingTable& table : tables) {
     rows += table.rows;
-    lookups += table.pooling_factor * static_cast<double>(bags.batch);
+    lookups += table.pooling_factor * static_cast<double>(batch);
   }
-  return fmt::format(R"("tables":{},"batch":{},"rows":{},"lookups":{},"direction":"{}",)", bags.tables.size(),
-                     bags.batch, rows, whole(lookups), direction_name(bags.direction));
+  return fmt::format(R"("tables":{},"batch":{},"rows":{},"lookups":{},)", tables.size(), batch, rows,
+                     whole(lookups));
 }
 
 std::string work_members(const KernelWork& work) {
@@ -93,7 +93,11 @@ std::string work_members(const KernelWork& work) {
                 a.batch, a.heads, a.queries, a.keys, a.head_size, a.version == FlashVersion::One ? 1 : 2,
                 direction_name(a.direction));
           },
-          [](const EmbeddingBags& b) { return table_members(b); },
+          [](const EmbeddingBags& b) {
+            return table_members(b.tables, b.batch) +
+                   fmt::format(R"("direction":"{}",)", direction_name(b.direction));
+          },
+          [](const EmbeddingCacheInsert& c) { return table_members(c.tables, c.batch); },
           [](const IndexSelect& i) {
             return fmt::format(R"("rows":{},"picks":{},"columns":{},"direction":"{}",)", i.table_rows,
                                i.picks, i.columns, direction_name(i.direction));

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ops/kernels/answer.hpp"
+#include "ops/kernels/embedding_rows.hpp"
+#include "ops/kernels/host_traffic.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -26,13 +28,6 @@ struct Load {
   double longest_bag = 0;  // look-ups
 };
 
-double distinct_rows(const EmbeddingTable& table, double lookups) {
-  if (table.reuse_factor > 0) return lookups / std::max(1.0, table.reuse_factor);
-  const auto rows = static_cast<double>(table.rows);
-  if (rows <= 1) return std::min(rows, lookups);
-  return rows * -std::expm1(lookups * std::log1p(-1 / rows));
-}
-
 double misses(double distinct, double lookups, double cached) {
   if (distinct <= cached) return distinct;
   return std::min(lookups, cached + (lookups - cached) * (distinct - cached) / distinct);
@@ -52,18 +47,19 @@ double state_of(Optimizer optimizer, double row) {
 }
 
 void add(const EmbeddingTable& table, const EmbeddingBags& work, double element, double cache, Load& load) {
-  const double row = sectors(static_cast<double>(table.dimension) * element);
+  const double row = row_bytes(table, element);
   const auto bags = static_cast<double>(work.batch);
   const double lookups = bags * table.pooling_factor;
-  const double distinct = lookups > 0 ? distinct_rows(table, lookups) : 0;
+  const BatchRows rows = batch_rows(table, lookups);
   load.longest_bag = std::max(load.longest_bag, table.pooling_factor);
   load.dram += bags * (row + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
   if (work.direction == Direction::Forward) {
-    const double missed = misses(distinct, lookups, cache / row);
+    const double missed = misses(rows.gpu_distinct, rows.gpu_lookups, cache / row);
     load.dram += missed * row;
-    load.cache += (lookups - missed) * row;
+    load.cache += (rows.gpu_lookups - missed) * row;
   } else {
-    load.dram += 2 * distinct * (row + state_of(work.optimizer, row));
+    const double state = state_of(work.optimizer, row);
+    load.dram += 2 * rows.gpu_distinct * (row + state) + 2 * rows.host_distinct * state;
     load.cache += lookups * row;
   }
 }
@@ -82,7 +78,7 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
   const double at_a_time = std::clamp(std::ceil(warps / std::max<double>(1, static_cast<double>(work.batch))),
                                       1.0, std::max<double>(1, static_cast<double>(work.tables.size())));
   Load load;
-  bool in_range = true;
+  bool in_range = fills_requests(work.tables, size_of(call.type) / Bytes{1});
   for (const EmbeddingTable& table : work.tables) {
     add(table, work, size_of(call.type) / Bytes{1}, kUsable * (gpu.l2_size / Bytes{1}) / at_a_time, load);
     in_range = in_range && table.dimension >= 16 && table.dimension <= 512;
@@ -91,8 +87,10 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
       work.direction == Direction::Forward ? reached.random_rows : reached.scattered_update;
   const Seconds dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction));
   const Seconds cache = Bytes{load.cache} / gpu.l2_bandwidth;
+  const Seconds host = time_over_pcie(host_traffic(call), gpu);
   const Seconds latency = reached.row_latency * (load.longest_bag * std::max(1.0, bags / warps));
-  return answer(gpu.kernel_minimum + std::max({dram, cache, latency}), 0.25, reached.calibrated, in_range);
+  return answer(gpu.kernel_minimum + std::max({dram, cache, latency, host}), 0.25, reached.calibrated,
+                in_range);
 }
 
 }  // namespace lockstep

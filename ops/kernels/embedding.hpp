@@ -18,7 +18,11 @@ namespace lockstep {
 ///               level 2: N gradient rows
 ///   latency     longest pooling factor * row_latency * max(1, bags / (45 warps * SMs))
 ///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update), level 2 / L2 bandwidth,
-///   latency)
+///   latency, host memory / pinned copy rate)
+///
+/// N and d are those of rows on the GPU, DRAM of its optimizer state excepted: row-wise states are on the GPU
+/// wherever the rows are (FBGEMM split_table_batched_embeddings_ops_training.py, construct_split_state). Rows
+/// in host memory: host_traffic().
 ///
 /// *Assumes* uniform indices unless a reuse factor is given; one warp per bag that waits for every row; the
 /// kernels that sort the indices before backward are separate calls.

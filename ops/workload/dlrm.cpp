@@ -27,6 +27,19 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   }
 }
 
+void check_kernels(const DlrmSpec& spec, const EmbeddingPlanSpec& plan) {
+  if (!plan.plan || spec.embedding_kernels == EmbeddingKernels::Fbgemm) {
+    return;
+  }
+  for (const TableShardingSpec& entry : (*plan.plan)->tables) {
+    if (entry.kernel != TableKernel::Fused) {
+      throw InputError{entry.at,
+                       fmt::format("'kernel: {}' is FBGEMM's: the model needs 'embedding_kernels: fbgemm'",
+                                   name_of(entry.kernel))};
+    }
+  }
+}
+
 /// Bytes of a table's element, optimizer state included: Adagrad keeps one FP32 sum for each weight.
 Bytes bytes_per_element(DlrmOptimizer optimizer) {
   return (optimizer == DlrmOptimizer::Adagrad ? 2.0 : 1.0) * size_of(DataType::FP32);
@@ -65,6 +78,7 @@ EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan
 Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
   check_setup(spec, setup);
   const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
+  check_kernels(spec, plan);
   const Bytes element = bytes_per_element(spec.optimizer);
   std::vector<ShardGroup> tables =
       shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),

@@ -14,6 +14,11 @@ Bytes floats(std::int64_t elements) {
 /// linear index 8 and its position 4, both sorted 12, runs: index 8, length 4, start 4.
 constexpr double kSortedLookup = 40;
 
+/// Of a table in host memory: each row's table (FBGEMM's cache_index_table_map), and each place's row and age
+/// (lxu_cache_state, lxu_state).
+constexpr Bytes kCachedRow{4};
+constexpr Bytes kCachePlace{16};
+
 class Counting {
  public:
   Counting(const DlrmMemoryShape& shape, std::size_t rank) : shape_{shape}, rank_{rank} {
@@ -23,7 +28,11 @@ class Counting {
     }
     for (const EmbeddingBagShape& bags : shape.bags) {
       replicated_elements_ += bags.dense ? bags.weights(rank) : 0;
-      table_elements_ += bags.weights(rank);
+      table_elements_ += bags.weights_on_gpu(rank);
+      host_rows_ += bags.rows_on_host(rank);
+      const EmbeddingBagShape::Cache cache = bags.cache(rank);
+      caches_ += floats(cache.places * cache.width) + kCachedRow * static_cast<double>(cache.rows) +
+                 kCachePlace * static_cast<double>(cache.places);
     }
   }
 
@@ -41,9 +50,9 @@ class Counting {
 
   void permanent() {
     const std::int64_t elements = mlp_elements_ + table_elements_;
-    memory_.allocate(Use::Parameters, floats(elements));
+    memory_.allocate(Use::Parameters, floats(elements) + caches_);
     if (shape_.optimizer == DlrmOptimizer::Adagrad) {
-      memory_.allocate(Use::Optimizer, floats(elements));
+      memory_.allocate(Use::Optimizer, floats(elements + host_rows_));
     }
     if (shape_.ranks > 1) {
       memory_.allocate(Use::Communication, floats(mlp_elements_ + replicated_elements_));  // buckets
@@ -251,7 +260,9 @@ class Counting {
   std::int64_t mlp_elements_ = 0;
   std::int64_t replicated_elements_ = 0;
   std::int64_t table_elements_ = 0;
-  Bytes gradient_;  // of what was last gone back through
+  std::int64_t host_rows_ = 0;
+  Bytes caches_{0};  // of tables in host memory, with what finds their rows
+  Bytes gradient_;   // of what was last gone back through
   MemoryLedger memory_;
 };
 

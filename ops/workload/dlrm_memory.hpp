@@ -26,8 +26,10 @@ struct DlrmMemoryShape {
 
 /// Device memory of @p rank when it holds most, counted in the order of DlrmStep.
 ///
-///   parameters   4 B an element: MLPs, and the rank's parts of tables
-///   optimizer    Adagrad: 4 B an element of both, SGD: nothing
+///   parameters   4 B an element: MLPs, and the rank's parts of tables; of tables in host memory only the
+///                cache, 4 B a row for its table and 16 B a place for its row and age
+///   optimizer    Adagrad: 4 B an element of both, a row of tables in host memory (row-wise: it stays on the
+///                GPU); SGD: nothing
 ///   gradients    MLPs' and data-parallel tables', 4 B; the other tables' rows are updated where their
 ///                gradients arise (FBGEMM's fused backward; the dense gradient of a table never exists)
 ///   activations  inputs; what backward reads: the output of each activation function, the features that the

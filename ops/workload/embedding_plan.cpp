@@ -36,6 +36,22 @@ void check_ranks(const TableShardingSpec& entry) {
   }
 }
 
+void check_kernel(const TableShardingSpec& entry) {
+  if (entry.kernel != TableKernel::Fused && entry.sharding == TableSharding::DataParallel) {
+    throw FieldError{"kernel", "data_parallel tables are on every GPU: leave 'kernel' out, or cut the table"};
+  }
+  if (!entry.cache_load_factor) {
+    return;
+  }
+  if (entry.kernel != TableKernel::UvmCaching) {
+    throw FieldError{"cache_load_factor",
+                     fmt::format("only uvm_caching has a cache, not {}", name_of(entry.kernel))};
+  }
+  if (!(*entry.cache_load_factor > 0) || *entry.cache_load_factor > 1) {
+    throw FieldError{"cache_load_factor", "'cache_load_factor' is a fraction above 0, at most 1"};
+  }
+}
+
 }  // namespace
 
 void TableShardingSpec::check() const {
@@ -43,6 +59,7 @@ void TableShardingSpec::check() const {
     throw FieldError{"tables", "at least one table is needed, e.g. [0]"};
   }
   check_ranks(*this);
+  check_kernel(*this);
   if ((sharding == TableSharding::TableRowWise) != node.has_value()) {
     throw FieldError{"node", node ? fmt::format("only table_row_wise takes a node, not {}", name_of(sharding))
                                   : std::string{"a table_row_wise table needs its node, e.g. 0"}};
@@ -74,6 +91,12 @@ std::string plan_text(const EmbeddingPlan& plan, const std::string& comment) {
     }
     if (entry.node) {
       text += fmt::format(", node: {}", *entry.node);
+    }
+    if (entry.kernel != TableKernel::Fused) {
+      text += fmt::format(", kernel: {}", name_of(entry.kernel));
+    }
+    if (entry.cache_load_factor) {
+      text += fmt::format(", cache_load_factor: {}", *entry.cache_load_factor);
     }
     text += " }\n";
   }

@@ -31,6 +31,17 @@ constexpr auto names_of(TableSharding) {
                                                  {TableSharding::DataParallel, "data_parallel"}});
 }
 
+/// Where the rows of a table are: TorchRec's EmbeddingComputeKernel FUSED, FUSED_UVM, FUSED_UVM_CACHING.
+enum class TableKernel : std::uint8_t {
+  Fused,
+  Uvm,
+  UvmCaching,
+};
+constexpr auto names_of(TableKernel) {
+  return std::to_array<EnumName<TableKernel>>(
+      {{TableKernel::Fused, "fused"}, {TableKernel::Uvm, "uvm"}, {TableKernel::UvmCaching, "uvm_caching"}});
+}
+
 /// Tables that are treated alike.
 struct TableShardingSpec {
   SourceLocation at;
@@ -38,6 +49,11 @@ struct TableShardingSpec {
   TableSharding sharding = TableSharding::TableWise;
   std::vector<std::int64_t> ranks;
   std::optional<std::int64_t> node;
+  TableKernel kernel = TableKernel::Fused;
+  std::optional<double> cache_load_factor = {};
+
+  /// Of TorchRec's planner (torchrec/distributed/planner/constants.py, UVM_CACHING_RATIO).
+  static constexpr double kCacheLoadFactor = 0.2;
 
   template <class Visitor>
   static void describe(Visitor& key, TableShardingSpec& entry) {
@@ -47,9 +63,14 @@ struct TableShardingSpec {
     key.optional("ranks", entry.ranks, {},
                  "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]");
     key.optional("node", entry.node, std::nullopt, "table_row_wise: the node, counted from 0");
+    key.optional("kernel", entry.kernel, TableKernel::Fused,
+                 "where the rows are: on the GPU, in host memory, or there with a cache of rows on the GPU");
+    key.optional("cache_load_factor", entry.cache_load_factor, std::nullopt,
+                 "uvm_caching: rows of the cache by rows of the table; 0.2 unless said, as in TorchRec");
   }
 
-  /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take
+  /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take; a kernel
+  ///   that copied tables do not have; a cache_load_factor that is none
   void check() const;
 };
 

@@ -82,6 +82,29 @@ void check_complete(const EmbeddingPlan& plan, std::size_t tables, Problems& pro
   }
 }
 
+EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry) {
+  if (entry.kernel == TableKernel::Uvm) {
+    table.location = TableLocation::Host;
+  } else if (entry.kernel == TableKernel::UvmCaching) {
+    table.location = TableLocation::HostCached;
+    table.cache_load_factor = entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor);
+  }
+  return table;
+}
+
+/// Part of a table's rows that the memory of its GPU has room for.
+double share_on_gpu(const EmbeddingTable& table) {
+  switch (table.location) {
+    case TableLocation::Gpu:
+      return 1;
+    case TableLocation::Host:
+      return 0;
+    case TableLocation::HostCached:
+      return table.cache_load_factor;
+  }
+  return 1;
+}
+
 /// Puts shards where they belong, and counts the memory.
 class Sharder {
  public:
@@ -129,7 +152,8 @@ class Sharder {
   }
 
   void hold(const EmbeddingTable& shard, std::size_t rank, Bytes element, ShardGroup& group) {
-    used_[rank] += static_cast<double>(shard.rows) * static_cast<double>(shard.dimension) * element;
+    used_[rank] += share_on_gpu(shard) * static_cast<double>(shard.rows) *
+                   static_cast<double>(shard.dimension) * element;
     group.shards[rank].push_back(shard);
   }
 
@@ -218,7 +242,7 @@ std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables, con
   if (problems.empty()) {
     for (const TableShardingSpec& entry : plan.tables) {
       for (const std::int64_t table : entry.tables) {
-        sharder.place(tables[static_cast<std::size_t>(table)], entry);
+        sharder.place(located(tables[static_cast<std::size_t>(table)], entry), entry);
       }
     }
     check_memory(plan, sharder.used(), capacity, problems);

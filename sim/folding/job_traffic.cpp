@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/copy_plan.hpp"
 #include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
 
@@ -166,8 +167,10 @@ class Collector {
       }
       auto& used = paths[program];
       for (std::size_t kernel = 0; kernel < program->kernels.size(); ++kernel) {
-        if (program->kernels[kernel].kind == KernelTiming::Kind::Transfer) {
-          used.insert(std::get<Memcpy>(program->program->kernels[kernel].work).path);
+        if (program->kernels[kernel].crosses_links()) {
+          for (const TrafficPart& part : parts_of(host_traffic(program->program->kernels[kernel]))) {
+            used.insert(part.path);
+          }
         }
       }
     }

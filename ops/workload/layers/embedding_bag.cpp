@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "ops/workload/layers/kernels.hpp"
 
@@ -15,6 +17,10 @@ KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Directio
                         .tables = bags.tables[rank],
                         .direction = direction,
                         .optimizer = bags.dense ? Optimizer::Sgd : bags.optimizer}};
+}
+
+bool is_in_cache(const EmbeddingTable& table) {
+  return table.location == TableLocation::HostCached;
 }
 
 /// A pass over the rank's look-ups.
@@ -50,6 +56,20 @@ void write_sort(StepWriter& step, const EmbeddingBagShape& bags) {
     // 8 bytes of key and 4 of value read and written.
     over_lookups(step, bags, "DeviceRadixSortOnesweepKernel", DataType::INT64, 1.5, 1.5);
   }
+}
+
+void populate_cache(StepWriter& step, const EmbeddingBagShape& bags) {
+  over_lookups(step, bags, "linearize_cache_indices_kernel", DataType::INT64, 1, 1);
+  write_sort(step, bags);
+  over_lookups(step, bags, "DeviceReduceByKeyKernel", DataType::INT64, 1, 1.5);
+  over_lookups(step, bags, "lru_cache_find_uncached_kernel", DataType::INT64, 1, 1);
+  write_sort(step, bags);
+  step.launch_by_rank([&](std::size_t rank) {
+    EmbeddingCacheInsert insert{.batch = bags.batch, .tables = {}};
+    std::ranges::copy_if(bags.tables[rank], std::back_inserter(insert.tables), is_in_cache);
+    return KernelCall{"lru_cache_insert_kernel", DataType::FP32, std::move(insert)};
+  });
+  over_lookups(step, bags, "lxu_cache_lookup_kernel", DataType::INT64, 1, 0.5);
 }
 
 void fbgemm_backward(StepWriter& step, const EmbeddingBagShape& bags) {
@@ -106,11 +126,50 @@ std::int64_t EmbeddingBagShape::weights(std::size_t rank) const {
   return sum;
 }
 
+std::int64_t EmbeddingBagShape::weights_on_gpu(std::size_t rank) const {
+  std::int64_t sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.location == TableLocation::Gpu ? table.rows * table.dimension : 0;
+  }
+  return sum;
+}
+
+std::int64_t EmbeddingBagShape::rows_on_host(std::size_t rank) const {
+  std::int64_t sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.location == TableLocation::Gpu ? 0 : table.rows;
+  }
+  return sum;
+}
+
+EmbeddingBagShape::Cache EmbeddingBagShape::cache(std::size_t rank) const {
+  constexpr std::int64_t kSet = 32;
+  Cache cache;
+  double places = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    if (is_in_cache(table)) {
+      places += table.cache_load_factor * static_cast<double>(table.rows);
+      cache.width = std::max(cache.width, table.dimension);
+      cache.rows += table.rows;
+    }
+  }
+  cache.places = (static_cast<std::int64_t>(places) + kSet - 1) / kSet * kSet;
+  return cache;
+}
+
+bool EmbeddingBagShape::is_cached() const {
+  return std::ranges::any_of(tables,
+                             [](const auto& of_rank) { return std::ranges::any_of(of_rank, is_in_cache); });
+}
+
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
   const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
   step.program().begin("LookupFunction");
   if (fbgemm) {
     over_lookups(step, bags, "bounds_check_indices_kernel", DataType::INT64, 1, 0);
+  }
+  if (bags.is_cached()) {
+    populate_cache(step, bags);
   }
   const char* const name = !fbgemm      ? "batched_embedding_forward_kernel"
                            : bags.dense ? "dense_embedding_codegen_forward_unweighted_kernel"

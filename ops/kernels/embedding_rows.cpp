@@ -1,0 +1,98 @@
+#include "ops/kernels/embedding_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+namespace {
+
+constexpr double kSector = 32;
+constexpr double kMostSkew = 8;  // beyond the 3.2 ln 2 of the most skewed real table
+constexpr int kBisections = 50;
+
+/// Mean over popularities of @p value(w): the trapezoid rule, which converges exponentially under a Gaussian.
+template <class Value>
+double mean(double skew, Value value) {
+  constexpr double kFarthest = 8;
+  constexpr int kPoints = 200;
+  constexpr double kStep = 2 * kFarthest / kPoints;
+  double sum = 0, weights = 0;
+  for (int i = 0; i <= kPoints; ++i) {
+    const double z = -kFarthest + i * kStep;
+    const double weight = std::exp(-z * z / 2);
+    sum += weight * value(std::exp(skew * z - skew * skew / 2));
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+/// Share of all rows that @p uses uses of an average row touch.
+double touched(double skew, double uses) {
+  return mean(skew, [&](double w) { return -std::expm1(-uses * w); });
+}
+
+/// Where the monotonous @p rises, between @p low and @p high, is zero.
+template <class Rises>
+double root(double low, double high, Rises rises) {
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (rises(middle) < 0 ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+double skew_of(double uses, double share) {
+  if (touched(0, uses) <= share) return 0;
+  return root(0, kMostSkew, [&](double skew) { return share - touched(skew, uses); });
+}
+
+/// Part of a batch's different rows that the cache does not hold when it begins.
+double missing(double uses, double share, double cached) {
+  const double skew = skew_of(uses, share);
+  if (skew == 0) return 1 - cached;
+  const double logarithm = root(std::log(1e-9), std::log(1e12 / uses),
+                                [&](double t) { return touched(skew, uses * std::exp(t)) - cached; });
+  const double stay = uses * std::exp(logarithm);
+  const double missed = mean(skew, [&](double w) { return -std::expm1(-uses * w) * std::exp(-stay * w); });
+  return missed / touched(skew, uses);
+}
+
+BatchRows with_cache(const EmbeddingTable& table, double lookups, double distinct) {
+  const auto rows = static_cast<double>(table.rows);
+  const double places = table.cache_load_factor * rows;
+  if (table.cache_load_factor >= 1) return {.gpu_lookups = lookups, .gpu_distinct = distinct};
+  const double missed = distinct * missing(lookups / rows, distinct / rows, table.cache_load_factor);
+  const double held = std::min(1.0, places / distinct);
+  return {.gpu_lookups = held * lookups,
+          .gpu_distinct = held * distinct,
+          .host_lookups = (1 - held) * lookups,
+          .host_distinct = (1 - held) * distinct,
+          .inserted = std::min(missed, std::max(0.0, places - (distinct - missed)))};
+}
+
+}  // namespace
+
+double row_bytes(const EmbeddingTable& table, double element) {
+  return std::ceil(static_cast<double>(table.dimension) * element / kSector) * kSector;
+}
+
+double distinct_rows(const EmbeddingTable& table, double lookups) {
+  if (lookups <= 0) return 0;
+  if (table.reuse_factor > 0) return lookups / std::max(1.0, table.reuse_factor);
+  const auto rows = static_cast<double>(table.rows);
+  if (rows <= 1) return std::min(rows, lookups);
+  return rows * -std::expm1(lookups * std::log1p(-1 / rows));
+}
+
+BatchRows batch_rows(const EmbeddingTable& table, double lookups) {
+  const double distinct = distinct_rows(table, lookups);
+  if (distinct > 0 && table.location == TableLocation::Host) {
+    return {.host_lookups = lookups, .host_distinct = distinct};
+  }
+  if (distinct > 0 && table.location == TableLocation::HostCached) {
+    return with_cache(table, lookups, distinct);
+  }
+  return {.gpu_lookups = lookups, .gpu_distinct = distinct};
+}
+
+}  // namespace lockstep

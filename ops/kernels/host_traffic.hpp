@@ -1,0 +1,40 @@
+#pragma once
+
+#include "ops/kernel.hpp"
+#include "topology/gpu_spec.hpp"
+
+namespace lockstep {
+
+/// What a kernel or copy moves between its GPU and the memory of its host.
+struct HostTraffic {
+  Bytes to_device, to_host;
+
+  [[nodiscard]] Bytes total() const { return to_device + to_host; }
+  HostTraffic& operator+=(const HostTraffic& other) {
+    to_device += other.to_device;
+    to_host += other.to_host;
+    return *this;
+  }
+};
+
+/// Copies move their size one way. With N look-ups of rows of r bytes (batch_rows()):
+///
+///   look-up       to the device: r for each look-up of a row in host memory
+///   its backward  r each way for each different row in host memory
+///   cache insert  r each way for each row: those that are displaced go back
+///
+/// *Assumes* that rows of host memory are not kept in the GPU's level-2 cache, and that a displaced row has
+/// always been changed.
+/// *Source*: CUDA C++ Best Practices Guide, "Zero Copy" (mapped host memory is not cached on the GPU); FBGEMM
+/// lru_cache_insert_kernel (writes back whatever it displaces); backward sorts, so that each row comes once.
+[[nodiscard]] HostTraffic host_traffic(const KernelCall& call);
+
+/// Time of @p traffic alone: both directions at once, each at the rate of copies from pinned memory.
+///
+/// *Valid for* rows of 128 bytes or more, the size of a warp's request; shorter ones reach less.
+[[nodiscard]] Seconds time_over_pcie(const HostTraffic& traffic, const GpuSpec& gpu);
+
+/// False when a table of @p tables has rows in host memory that time_over_pcie() is not valid for.
+[[nodiscard]] bool fills_requests(const std::vector<EmbeddingTable>& tables, double element);
+
+}  // namespace lockstep
