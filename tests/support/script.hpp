@@ -49,6 +49,10 @@ class Script {
     program_.kernels.push_back({name, DataType::FP32, Timed{Seconds{duration * kTick}}});
     return add(Opcode::Launch, stream, last(program_.kernels), cost);
   }
+  Script& kernel(std::uint8_t stream, KernelCall call) {
+    program_.kernels.push_back(std::move(call));
+    return add(Opcode::Launch, stream, last(program_.kernels), 0);
+  }
   Script& copy(std::uint8_t stream, Bytes size, Memcpy::Path path, double cost = 0) {
     program_.kernels.push_back({"copy", DataType::FP32, Memcpy{size, path, true}});
     return add(Opcode::Launch, stream, last(program_.kernels), cost);

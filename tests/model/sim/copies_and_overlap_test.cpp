@@ -80,6 +80,46 @@ TEST_F(Ranks, CopiesOfTwoGpusShareTheUplink) {
   EXPECT_EQ(uplink, worth(20) / Bytes{1});
 }
 
+/// Rows of 1024 bytes in host memory, as many as ticks: read by look-ups, and as many written back in
+/// backward.
+KernelCall rows(double ticks, Direction direction) {
+  const auto bags = static_cast<std::int64_t>(ticks);
+  const EmbeddingTable table{.rows = std::int64_t{1} << 40,
+                             .dimension = 256,
+                             .pooling_factor = 1,
+                             .reuse_factor = 1,
+                             .location = TableLocation::Host};
+  return {"rows", DataType::FP32, EmbeddingBags{.batch = bags, .tables = {table}, .direction = direction}};
+}
+
+/// Look-ups of two GPUs share the uplink as copies do. They need no copy engine, so that a copy of the same
+/// GPU shares the link too, and what they take is computing.
+TEST_F(Ranks, KernelsThatReadHostMemoryShareTheUplink) {
+  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  run({script().kernel(0, rows(10, Direction::Forward)),
+       script().work(5).kernel(0, rows(10, Direction::Forward))});
+  EXPECT_EQ(gpu(0, 0), (Spans{{0, 15}}));
+  EXPECT_EQ(gpu(1, 0), (Spans{{5, 20}}));
+  EXPECT_EQ(result_.ranks[0].streams[0].compute / kTick, 15);
+  EXPECT_EQ(result_.ranks[0].streams[0].copy, 0);
+}
+
+TEST_F(Ranks, KernelsThatReadHostMemoryNeedNoEngine) {
+  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  run({script().kernel(0, rows(10, Direction::Forward)).copy(1, worth(6), Path::HostToDevice)});
+  EXPECT_EQ(gpu(0, 0), (Spans{{0, 16}}));
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 12}}));
+}
+
+/// Backward goes both ways at once: 10 alone. Beside it a copy to the host has half of that direction until
+/// it ends at 12; the kernel, which advances both ways together, has 4 left.
+TEST_F(Ranks, KernelsThatUpdateHostMemoryGoBothWays) {
+  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  run({script().kernel(0, rows(10, Direction::Backward)).copy(1, worth(6), Path::DeviceToHost)});
+  EXPECT_EQ(gpu(0, 0), (Spans{{0, 16}}));
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 12}}));
+}
+
 /// Nothing to move, as for a rank without tables: the latency of 2, and no link is used.
 TEST_F(Ranks, CopyOfNothingTakesItsLatency) {
   gpu_.host_copy.latency = Seconds{2 * kTick};
