@@ -5,13 +5,20 @@ function(lockstep_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -Wno-restrict)
 endfunction()
 
-# Every header belongs to the header set of its folder's library: target all_verify_interface_header_sets compiles
-# each alone (test `headers`).
+# Every header compiles alone: a .cpp includes the header of its name first (tools/check_layering.py), and a header
+# without one belongs to the set `alone`, of which target all_verify_interface_header_sets compiles each (test
+# `headers`).
 function(lockstep_headers target name scope)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.hpp)
   list(FILTER headers EXCLUDE REGEX "/calibration/measure/")
-  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
-  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  foreach(header ${headers})
+    cmake_path(REPLACE_EXTENSION header LAST_ONLY .cpp OUTPUT_VARIABLE source)
+    if(NOT EXISTS ${source})
+      list(APPEND alone ${header})
+    endif()
+  endforeach()
+  target_sources(${target} ${scope} FILE_SET alone TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${alone})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY alone)
 endfunction()
 
 function(lockstep_library name)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fails when a file includes something its folder may not know.
+"""Fails when a file includes something its folder may not know, or a .cpp not its own header first.
 
-The architecture is one line: a folder may include itself and the folders to its left. Libraries that would spread
+The architecture is one line: a folder may include itself and the folders to its left. A header that its .cpp
+includes first has shown that it compiles alone (cmake/lockstep_library.cmake compiles the others). Libraries that would spread
 have a home, and some stay out of headers so that a change of library, and its compile time, concerns few files.
 
 Usage: tools/check_layering.py [ROOT]
@@ -33,6 +34,7 @@ ONLY_IN_CUDA = ["cuda", "cublas", "nccl", "cub/", "mpi.h"]
 ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+INCLUDE_ANYWHERE = re.compile(INCLUDE.pattern, re.MULTILINE)
 
 
 def complaint(source: Path, target: str):
@@ -52,10 +54,20 @@ def complaint(source: Path, target: str):
     return None
 
 
+def own_header_late(root: Path, source: Path, targets: list):
+    """The header of the same name, where there is one and it is not the first thing that a .cpp includes."""
+    header = source.with_suffix(".hpp")
+    late = source.suffix == ".cpp" and (root / header).is_file() and targets[:1] != [str(header)]
+    return header if late else None
+
+
 def complaints(root: Path):
     for folder in ORDER:
         for path in sorted(p for p in (root / folder).rglob("*") if p.suffix in (".hpp", ".cpp", ".cu", ".cuh")):
             source = path.relative_to(root)
+            targets = INCLUDE_ANYWHERE.findall(path.read_text())
+            if header := own_header_late(root, source, targets):
+                yield f"{source}:1: it has to include {header} first"
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 match = INCLUDE.match(line)
                 problem = match and complaint(source, match.group(1))

@@ -45,7 +45,7 @@ void check_kernel(const TableShardingSpec& entry) {
   }
   if (entry.kernel != TableKernel::UvmCaching) {
     throw FieldError{"cache_load_factor",
-                     fmt::format("only uvm_caching has a cache, not {}", name_of(entry.kernel))};
+                     fmt::format("only fused_uvm_caching has a cache, not {}", name_of(entry.kernel))};
   }
   if (!(*entry.cache_load_factor > 0) || *entry.cache_load_factor > 1) {
     throw FieldError{"cache_load_factor", "'cache_load_factor' is a fraction above 0, at most 1"};

@@ -38,8 +38,9 @@ enum class TableKernel : std::uint8_t {
   UvmCaching,
 };
 constexpr auto names_of(TableKernel) {
-  return std::to_array<EnumName<TableKernel>>(
-      {{TableKernel::Fused, "fused"}, {TableKernel::Uvm, "uvm"}, {TableKernel::UvmCaching, "uvm_caching"}});
+  return std::to_array<EnumName<TableKernel>>({{TableKernel::Fused, "fused"},
+                                               {TableKernel::Uvm, "fused_uvm"},
+                                               {TableKernel::UvmCaching, "fused_uvm_caching"}});
 }
 
 /// Tables that are treated alike.
@@ -65,8 +66,9 @@ struct TableShardingSpec {
     key.optional("node", entry.node, std::nullopt, "table_row_wise: the node, counted from 0");
     key.optional("kernel", entry.kernel, TableKernel::Fused,
                  "where the rows are: on the GPU, in host memory, or there with a cache of rows on the GPU");
-    key.optional("cache_load_factor", entry.cache_load_factor, std::nullopt,
-                 "uvm_caching: rows of the cache by rows of the table; 0.2 unless said, as in TorchRec");
+    key.optional(
+        "cache_load_factor", entry.cache_load_factor, std::nullopt,
+        "fused_uvm_caching: rows of the cache by rows of the table; 0.2 unless said, as in TorchRec");
   }
 
   /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take; a kernel

@@ -56,6 +56,14 @@ class Layering(unittest.TestCase):
         self.assertEqual(complaints_of({"calibration/measure/a.cpp": "#include <cuda_runtime.h>\n"}),
                          ["calibration/measure/a.cpp:1: cuda_runtime.h: only .cu and .cuh files may include it"])
 
+    def test_wants_a_source_to_include_its_own_header_first(self):
+        header = {"base/a.hpp": "#pragma once\n", "base/b.hpp": "#pragma once\n"}
+        first = '#include "base/a.hpp"\n\n#include "base/b.hpp"\n'
+        late = '#include "base/b.hpp"\n\n#include "base/a.hpp"\n'
+        self.assertEqual(complaints_of({**header, "base/a.cpp": first}), [])
+        self.assertEqual(complaints_of({**header, "base/a.cpp": late}),
+                         ["base/a.cpp:1: it has to include base/a.hpp first"])
+
     def test_ignores_comments(self):
         self.assertEqual(complaints_of({"base/a.cpp": '// #include "sim/b.hpp"\n'}), [])
 
