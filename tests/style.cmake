@@ -15,7 +15,7 @@ add_test(NAME headers COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --t
 find_program(CLANG_TIDY clang-tidy)
 if(CLANG_TIDY)
   add_test(NAME tidy COMMAND python3 -B ${tools}/check_tidy.py ${PROJECT_BINARY_DIR})
-  # Both take all cores while they have something to do; a clean tree of 100 files is some 3 minutes on two cores.
+  # Both take all cores while they have something to do; on a clean tree clang-tidy takes longest of all tests.
   set_tests_properties(tidy PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE LABELS style)
 endif()
 
