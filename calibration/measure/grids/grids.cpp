@@ -40,4 +40,25 @@ void PointSet::add(GridPoint point) {
   }
 }
 
+std::vector<GridPoint> matrix_points(const MatrixGrid& grid, const MachineLimits& limits) {
+  PointSet points;
+  for (const std::string& operation : grid.operations) {
+    for (const char* type : {"fp32", "fp16", "bf16"}) {
+      for (const std::int64_t rows : grid.rows) {
+        for (const std::int64_t columns : grid.columns) {
+          const auto bytes = static_cast<double>(grid.element_bytes * rows * columns);
+          if (has_type(limits, type) && bytes <= limits.memory / Bytes{2}) {
+            points.add(GridPoint{}
+                           .set("operation", operation)
+                           .set("type", type)
+                           .set("rows", rows)
+                           .set("columns", columns));
+          }
+        }
+      }
+    }
+  }
+  return std::move(points).points();
+}
+
 }  // namespace lockstep

@@ -44,4 +44,15 @@ class PointSet {
   std::set<std::string> keys_;
 };
 
+/// Operations on matrices of FP32, FP16 and BF16.
+struct MatrixGrid {
+  std::vector<std::string> operations;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+  std::int64_t element_bytes = 0;  ///< of all arrays of an operation in FP32, for one element of the matrix
+};
+
+/// Every combination that the GPU can do and that takes at most half of its memory.
+[[nodiscard]] std::vector<GridPoint> matrix_points(const MatrixGrid& grid, const MachineLimits& limits);
+
 }  // namespace lockstep

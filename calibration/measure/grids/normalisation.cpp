@@ -7,24 +7,11 @@ constexpr std::int64_t kMostBytes = 12;  // of an element of three FP32 arrays
 
 std::vector<GridPoint> normalisation_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
-  PointSet points;
-  for (const char* operation : {"layer_norm", "layer_norm_backward", "softmax", "softmax_backward"}) {
-    for (const char* type : {"fp32", "fp16", "bf16"}) {
-      for (const std::int64_t rows : quick ? geometric(1024, 16384, 16) : geometric(64, 65536, 4)) {
-        for (const std::int64_t columns : quick ? geometric(256, 4096, 4) : geometric(64, 16384, 4)) {
-          if (has_type(limits, type) &&
-              static_cast<double>(kMostBytes * rows * columns) <= limits.memory / Bytes{2}) {
-            points.add(GridPoint{}
-                           .set("operation", operation)
-                           .set("type", type)
-                           .set("rows", rows)
-                           .set("columns", columns));
-          }
-        }
-      }
-    }
-  }
-  return std::move(points).points();
+  return matrix_points({.operations = {"layer_norm", "layer_norm_backward", "softmax", "softmax_backward"},
+                        .rows = quick ? geometric(1024, 16384, 16) : geometric(64, 65536, 4),
+                        .columns = quick ? geometric(256, 4096, 4) : geometric(64, 16384, 4),
+                        .element_bytes = kMostBytes},
+                       limits);
 }
 
 }  // namespace

@@ -5,23 +5,11 @@ namespace {
 
 std::vector<GridPoint> reduction_grid(const MachineLimits& limits, Extent extent) {
   const bool quick = extent == Extent::Quick;
-  PointSet points;
-  for (const char* operation : {"sum_of_row", "sum_of_column", "sum_of_all"}) {
-    for (const char* type : {"fp32", "fp16", "bf16"}) {
-      for (const std::int64_t rows : quick ? geometric(64, 4096, 64) : geometric(1, 32768, 8)) {
-        for (const std::int64_t columns : quick ? geometric(1024, 8192, 8) : geometric(128, 65536, 8)) {
-          if (has_type(limits, type) && static_cast<double>(4 * rows * columns) <= limits.memory / Bytes{2}) {
-            points.add(GridPoint{}
-                           .set("operation", operation)
-                           .set("type", type)
-                           .set("rows", rows)
-                           .set("columns", columns));
-          }
-        }
-      }
-    }
-  }
-  return std::move(points).points();
+  return matrix_points({.operations = {"sum_of_row", "sum_of_column", "sum_of_all"},
+                        .rows = quick ? geometric(64, 4096, 64) : geometric(1, 32768, 8),
+                        .columns = quick ? geometric(1024, 8192, 8) : geometric(128, 65536, 8),
+                        .element_bytes = 4},
+                       limits);
 }
 
 }  // namespace

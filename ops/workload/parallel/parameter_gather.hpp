@@ -23,7 +23,7 @@ class ParameterGather {
   /// @p unit is used now: it is there when what follows on the compute stream starts.
   void use(std::size_t unit);
 
-  /// It is not needed for now. @param drops false: kept although it could be dropped
+  /// It is not needed until the next use(). @param drops false: kept although it could be dropped
   void done(std::size_t unit, bool drops);
 
  private:
