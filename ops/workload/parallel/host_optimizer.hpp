@@ -29,7 +29,7 @@ class HostOptimizer {
   /// ZeRO-Offload's table 4), 28 B each, of 2 sockets x 128 GB/s.
   static constexpr double kUpdateEfficiency = 0.41;
   /// Parameters that are updated before their copy back starts (DeepSpeed csrc/includes/cpu_adam.h: TILE).
-  static constexpr std::int64_t kTile = 128 * 1024 * 1024;
+  static constexpr std::int64_t kTile = std::int64_t{128} * 1024 * 1024;
 
   struct Setup {
     BytesPerSecond bandwidth{0};  ///< of host memory, for this rank; > 0 where the plan offloads

@@ -25,7 +25,7 @@ void StageWriter::allocate_states() {
 /// on the GPU, or on the host, where FP32 parameters have a master copy too.
 void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, bool expert) {
   const auto elements = static_cast<double>(elements_of(parameters));
-  const auto& [sharding, offload] = std::pair{plan_.spec.sharding, plan_.spec.offload};
+  const Sharding sharding = plan_.spec.sharding;
   const auto kept = [&](Sharding from, double bytes) {
     const int ranks =
         expert ? plan_.expert_data : (sharding == Sharding::Zero3 ? plan_.shard : plan_.replicas());
@@ -37,7 +37,7 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
   const bool is_master = sharding == Sharding::Zero3 && mixed && !expert && !on_host;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
-  const bool moves = offload == Offload::Parameters;  // FP32 parameters are the master copy there
+  const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there
   MemoryLedger& of_parameters = moves ? host_memory_ : memory_;
   of_parameters.allocate(MemoryUse::Parameters,
                          kept(Sharding::Zero3, is_master || (moves && !mixed) ? 0 : z));
