@@ -43,7 +43,10 @@ class TransformerStep {
   /// What forward leaves behind for backward, and which of it an evaluation frees at once.
   void keep(Bytes activations);
   [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
-  [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
+  /// GradScaler takes no gradients in 16 bits.
+  [[nodiscard]] bool scales_loss() const {
+    return setup_.precision == Precision::FP16 && setup_.mixed_precision != MixedPrecision::Pure;
+  }
 
   StepWriter& step_;
   const TransformerSpec& spec_;

@@ -17,9 +17,10 @@ DataType product_storage(const StepWriter& step) {
   return storage_type(step.precision());
 }
 
-/// Autocast computes softmax in FP32; GPT's code casts the result back before dropout, BERT's after it.
+/// Autocast computes softmax in FP32 (PyTorch, in registers, always); GPT's code casts the result back before
+/// dropout, BERT's after it.
 DataType dropout_type(const StepWriter& step, const AttentionShape& shape) {
-  return shape.causal ? product_storage(step) : DataType::FP32;
+  return shape.causal ? product_storage(step) : step.types().model();
 }
 
 Gemm head_product(const AttentionShape& shape, std::int64_t n, std::int64_t k) {
@@ -54,12 +55,12 @@ void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
 void softmax_forward(StepWriter& step, const AttentionShape& shape) {
   const DataType half = product_storage(step);
   const std::int64_t scores = shape.scores();
-  const bool mixed = is_mixed(step.precision());
+  const bool mixed = step.types().casts();
   step.program().begin("aten::softmax");
   if (mixed) {
     step.launch(kernels::cast(scores, half, DataType::FP32));
   }
-  step.launch({"softmax_warp_forward", DataType::FP32,
+  step.launch({"softmax_warp_forward", step.types().model(),
                Softmax{.rows = scores / shape.sequence, .columns = shape.sequence}});
   step.program().end();
   if (mixed && shape.causal) {
@@ -76,7 +77,7 @@ void softmax_forward(StepWriter& step, const AttentionShape& shape) {
 void softmax_backward(StepWriter& step, const AttentionShape& shape) {
   const DataType half = product_storage(step);
   const std::int64_t scores = shape.scores();
-  const bool mixed = is_mixed(step.precision());
+  const bool mixed = step.types().casts();
   if (mixed && !shape.causal) {
     step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
   }
@@ -86,8 +87,8 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
   if (mixed && shape.causal) {
     step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
   }
-  step.op("SoftmaxBackward0", {kernels::mul(scores, DataType::FP32),
-                               {"softmax_warp_backward", DataType::FP32,
+  step.op("SoftmaxBackward0", {kernels::mul(scores, step.types().model()),
+                               {"softmax_warp_backward", step.types().model(),
                                 Softmax{.rows = scores / shape.sequence,
                                         .columns = shape.sequence,
                                         .direction = Direction::Backward}}});

@@ -28,7 +28,7 @@ AttentionShape attention_of(const BlockShape& shape) {
 }
 
 bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {
-  return gelu_result_type(shape.gelu, step.precision()) == DataType::FP32;
+  return gelu_result_type(shape.gelu, step.types()) == DataType::FP32;
 }
 
 /// A projection back to the residual stream: product, dropout, sum.
@@ -66,7 +66,7 @@ void projections_backward(StepWriter& step, const BlockShape& shape, GradientSin
   }
   for (int projection = 0; projection < 3; ++projection) {  // each adds to the residual stream's gradient
     linear_backward(step, linear(shape, shape.hidden, shape.hidden), gradients, true, true);
-    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});
+    step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});
   }
 }
 
@@ -85,12 +85,13 @@ void feed_forward_backward(StepWriter& step, const BlockShape& shape, GradientSi
 }  // namespace
 
 void residual_add_forward(StepWriter& step, std::int64_t elements) {
-  const double other = size_of(storage_type(step.precision())) / size_of(DataType::FP32);
-  step.op("aten::add", {kernels::elementwise("add", elements, DataType::FP32, {.reads = 1 + other})});
+  const DataType stream = step.types().model();
+  const double other = size_of(storage_type(step.precision())) / size_of(stream);
+  step.op("aten::add", {kernels::elementwise("add", elements, stream, {.reads = 1 + other})});
 }
 
 void residual_add_backward(StepWriter& step, std::int64_t elements) {
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     step.op("AddBackward0", {kernels::cast(elements, DataType::FP32, storage_type(step.precision()))});
   } else {
     step.op("AddBackward0");
@@ -134,7 +135,7 @@ void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gra
   if (first) {
     normalise(1);
   } else {
-    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});  // the residual's gradient
+    step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});  // the residual's gradient
     normalise(0);
   }
   output_backward(step, shape, shape.hidden, false, gradients);
