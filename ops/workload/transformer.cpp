@@ -20,9 +20,8 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "fp8 is that of Transformer Engine's layers: it needs a model with 'implementation: megatron'"};
   }
   if (setup.mixed_precision != MixedPrecision::Autocast && !is_mixed(setup.precision)) {
-    throw std::invalid_argument{
-        fmt::format("mixed_precision: {} needs 'precision: fp16' or 'precision: bf16'",
-                    name_of(setup.mixed_precision))};
+    throw std::invalid_argument{fmt::format(
+        "mixed_precision: {} needs 'precision: fp16' or 'precision: bf16'", name_of(setup.mixed_precision))};
   }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   const std::int64_t shares = ranks * setup.gradient_accumulation;

@@ -36,7 +36,7 @@ std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
     return logits();
   }
-  const bool is_shifted = spec_.family == TransformerFamily::Gpt;  // the last token has no next one
+  const bool is_shifted = spec_.family != TransformerFamily::Bert;  // the last token has no next one
   return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
 }
 
@@ -61,7 +61,9 @@ Bytes TransformerMemory::kept_by_block() const {
   const Bytes norms = model(2 * stream);
   const Bytes linears =
       narrow((casts_thrice ? 3 : 1) * stream + stream + inner);  // projections, two of feed-forward
-  return norms + linears + kept_by_attention() + mask(2 * stream) + kept_by_gelu(inner);
+  const bool is_relu = block_.kind == BlockKind::Opt;  // whose result is what the next product keeps
+  return norms + linears + kept_by_attention() + mask(2 * stream) +
+         (is_relu ? Bytes{0} : kept_by_gelu(inner));
 }
 
 Bytes TransformerMemory::cast_weights_of_block() const {
@@ -71,7 +73,7 @@ Bytes TransformerMemory::cast_weights_of_block() const {
 
 Bytes TransformerMemory::kept_by_embeddings() const {
   const Bytes norm = spec_.family == TransformerFamily::Bert ? model(block_.elements()) : Bytes{0};
-  return norm + mask(block_.elements());
+  return norm + (spec_.family == TransformerFamily::Opt ? Bytes{0} : mask(block_.elements()));
 }
 
 Bytes TransformerMemory::kept_by_head() const {
@@ -96,7 +98,7 @@ Bytes TransformerMemory::cast_weights_of_head() const {
 }
 
 Bytes TransformerMemory::loss_forward() const {
-  const bool copies = spec_.family == TransformerFamily::Gpt && block_.batch > 1;
+  const bool copies = spec_.family != TransformerFamily::Bert && block_.batch > 1;
   return (copies ? narrow(judged_logits()) : Bytes{0}) +
          (is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0});
 }

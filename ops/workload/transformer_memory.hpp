@@ -23,6 +23,9 @@ namespace lockstep {
 ///   dropout       1 E (the mask), after attention and after feed-forward
 ///   GELU          fused z F; gelu_new 3 w F + z F (the cubed input, tanh, 1 + tanh; x / 2)
 ///
+///   OPT           attention: what is compared with the least number, z S, in place of dropout's; ReLU
+///   nothing
+///
 /// BERT normalises last: its three projections cast the same input three times with autocast.
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.
 class TransformerMemory {

@@ -153,7 +153,9 @@ void TransformerStep::embeddings_forward() {
   const std::int64_t h = spec_.hidden;
   keep(memory_.kept_by_embeddings());
   step_.op("aten::view");
-  if (!is_bert()) {
+  if (is_opt()) {
+    decoder_mask_forward();
+  } else if (!is_bert()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                                Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
     step_.op("aten::unsqueeze");
@@ -163,15 +165,35 @@ void TransformerStep::embeddings_forward() {
     token_embedding_forward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()});
     step_.op("aten::add", {kernels::add(block_.elements(), step_.types().model())});
   }
-  token_embedding_forward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence});
+  token_embedding_forward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = position_picks()});
   step_.op("aten::add", {kernels::elementwise("add", block_.elements(), step_.types().model(),
-                                              {.reads = 1 + 1.0 / static_cast<double>(block_.batch)})});
+                                              {.reads = 1 + static_cast<double>(position_picks()) /
+                                                                static_cast<double>(block_.rows())})});
   if (is_bert()) {
     layer_norm_forward(step_, block_.rows(), h);
   }
-  if (spec_.dropout) {
+  if (spec_.dropout && !is_opt()) {
     dropout_forward(step_, block_.elements(), step_.types().model());
   }
+}
+
+/// Positions of tokens that are not padding, and one mask for all heads: the causal one with the padding's
+/// (transformers, modeling_opt.py).
+void TransformerStep::decoder_mask_forward() {
+  const auto small = [&](const char* name) {
+    step_.op(name, {kernels::elementwise("mask", block_.rows(), DataType::INT64, {})});
+  };
+  for (const char* const name : {"aten::ones", "aten::cumsum", "aten::mul", "aten::sub", "aten::add"}) {
+    small(name);
+  }
+  const DataType type = step_.types().model();
+  const std::int64_t one = spec_.sequence * spec_.sequence, all = block_.batch * one;
+  step_.op("aten::full", {kernels::fill(one, type)});
+  step_.op("aten::masked_fill_", {kernels::elementwise("masked_fill", one, type, {})});
+  step_.op("aten::to", {kernels::cast(all, DataType::BOOL, type)});
+  step_.op("aten::rsub", {kernels::scale(all, type)});
+  step_.op("aten::masked_fill", {kernels::elementwise("masked_fill", all, type, {})});
+  step_.op("aten::add", {kernels::add(all, type)});
 }
 
 void TransformerStep::head_forward() {
@@ -251,21 +273,21 @@ void TransformerStep::head_backward(GradientSink& gradients) {
 void TransformerStep::embeddings_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
-  if (spec_.dropout) {
+  if (spec_.dropout && !is_opt()) {
     dropout_backward(step_, block_.elements(), step_.types().model());
   }
   if (is_bert()) {
     layer_norm_backward(step_, block_.rows(), h, gradients, 0);
   }
   step_.op("AddBackward0");
-  if (block_.batch > 1) {  // all samples share the position embeddings
+  if (position_picks() < block_.rows()) {  // all samples share the position embeddings
     step_.op(
         "aten::sum",
         {kernels::reduce("sum", {.rows = block_.batch, .columns = spec_.sequence * h, .across_rows = true},
                          step_.types().model())});
   }
-  token_embedding_backward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence}, gradients,
-                           false);
+  token_embedding_backward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = position_picks()},
+                           gradients, false);
   if (spec_.token_types > 0) {
     token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()},
                              gradients, false);

@@ -90,6 +90,7 @@ TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
   EXPECT_EQ(parameters_of_model("gpt2_xl"), 1557611200);
   EXPECT_EQ(parameters_of_model("bert_base"), 109514298);
   EXPECT_EQ(parameters_of_model("bert_large"), 335174458);
+  EXPECT_EQ(parameters_of_model("opt_1b3"), 1315758080);
 }
 
 TEST(Transformer, ArithmeticIsSixTimesParametersTimesTokens) {
@@ -266,6 +267,39 @@ TEST(Transformer, OnlyMasterWeightsAreWidenedAndCopiedBack) {
 TEST(Transformer, SixteenBitModelsNeedSixteenBitProducts) {
   EXPECT_THAT([] { job_of("gpt2", {.mixed = MixedPrecision::Pure}); },
               testing::ThrowsMessage<std::invalid_argument>(HasSubstr("needs 'precision: fp16'")));
+}
+
+TEST(Transformer, OptMultipliesLikeAGptOfItsShape) {
+  TransformerSpec opt = shipped("opt_1b3").transformer.value();
+  opt.layers = 2;
+  TransformerSpec gpt = opt;
+  gpt.family = TransformerFamily::Gpt;
+  EXPECT_DOUBLE_EQ(gemm_flops(job_of(opt, {})), gemm_flops(job_of(gpt, {})));
+}
+
+TEST(Transformer, OptWaitsInEveryLayerAndDropsNoScores) {
+  TransformerSpec opt = shipped("opt_1b3").transformer.value();
+  opt.layers = 2;
+  opt.blocking_input_copies = false;
+  const Job job = job_of(opt, {});
+  std::int64_t waits = 0;
+  for (const Instruction& i : job.programs[0]->threads[0].instructions) {
+    waits += i.op == Opcode::WaitStream ? 1 : 0;
+  }
+  EXPECT_EQ(waits, 2) << "torch.tensor(finfo.min, device=...) copies from pageable memory";
+  EXPECT_EQ(count(job, "fused_dropout_kernel_vec"), 4) << "behind attention and feed-forward";
+  EXPECT_EQ(count(job, "vectorized_elementwise_kernel<relu>"), 2);
+}
+
+TEST(Transformer, OptIsHuggingFacesCodeAlone) {
+  EXPECT_THAT(
+      [] {
+        read_text<TransformerSpec>(
+            "{ family: opt, layers: 2, hidden: 64, heads: 2, vocabulary: 100, positions: 32, sequence: 16, "
+            "implementation: megatron }",
+            "model.yaml");
+      },
+      testing::ThrowsMessage<InputError>(HasSubstr("'opt' is Hugging Face's code")));
 }
 
 }  // namespace
