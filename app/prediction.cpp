@@ -234,6 +234,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           std::move(profile),
           std::move(job),
           location_of(document, "collectives"),
+          location_of(document, "cluster"),
           1.0};
 }
 
