@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ops/workload/cnn.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/transformer.hpp"
@@ -59,8 +60,13 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes};
-  if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
-    throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
+  if (!model.transformer && !(parallelism.transformer == TransformerPlanSpec{})) {
+    throw std::invalid_argument{
+        fmt::format("tensor, pipeline, sharding and the like spread transformers, not a {}",
+                    model.dlrm ? "DLRM" : "CNN")};
+  }
+  if (model.cnn) {
+    return cnn_job(*model.cnn, setup);
   }
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);
