@@ -25,8 +25,8 @@ struct GemmTile {
   void check() const;
 };
 
-/// What long rows cost, probably by misses of address translation where each of a tile's rows lies on pages of
-/// its own (ops/kernels/gemm.hpp). Zeros: nothing.
+/// What long rows cost, probably by misses of address translation where each of a tile's rows lies on pages
+/// of its own (ops/kernels/gemm.hpp). Zeros: nothing.
 struct LongRows {
   double slowdown = 0;  ///< extra time over that of short rows once rows are long, many rows
   Bytes from{};         ///< rows up to here cost nothing
