@@ -83,6 +83,14 @@ struct HashWork {
   std::size_t operator()(const Memcpy& w) const { return Mixer{w.size, w.path, w.pinned}.value(); }
   std::size_t operator()(const Memset& w) const { return Mixer{w.size}.value(); }
   std::size_t operator()(const Timed& w) const { return Mixer{w.duration}.value(); }
+  std::size_t operator()(const BatchNorm& w) const {
+    return Mixer{w.batch, w.channels, w.pixels, w.direction}.value();
+  }
+  std::size_t operator()(const Convolution& w) const {
+    return Mixer{w.batch,        w.in_channels, w.out_channels,   w.height,        w.width, w.filter_height,
+                 w.filter_width, w.stride,      w.padding_height, w.padding_width, w.pass}
+        .value();
+  }
 };
 
 }  // namespace

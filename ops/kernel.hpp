@@ -80,6 +80,30 @@ struct LayerNorm {
   bool operator==(const LayerNorm&) const = default;
 };
 
+/// Training-mode batch norm of [batch, channels, pixels]: statistics by channel, then scaled (cuDNN).
+struct BatchNorm {
+  std::int64_t batch = 1, channels = 0, pixels = 1;
+  Direction direction = Direction::Forward;
+  bool operator==(const BatchNorm&) const = default;
+};
+
+/// [batch, in_channels, height, width] with filters [out_channels, in_channels, filter_height, filter_width].
+struct Convolution {
+  enum class Pass : std::uint8_t { Forward, DataGradient, WeightGradient };
+  std::int64_t batch = 1, in_channels = 0, out_channels = 0;
+  std::int64_t height = 0, width = 0;  ///< of the input
+  std::int64_t filter_height = 1, filter_width = 1, stride = 1;
+  std::int64_t padding_height = 0, padding_width = 0;
+  Pass pass = Pass::Forward;
+  [[nodiscard]] std::int64_t out_height() const {
+    return (height + 2 * padding_height - filter_height) / stride + 1;
+  }
+  [[nodiscard]] std::int64_t out_width() const {
+    return (width + 2 * padding_width - filter_width) / stride + 1;
+  }
+  bool operator==(const Convolution&) const = default;
+};
+
 /// Whose fused attention.
 enum class FlashVersion : std::uint8_t {
   One,  ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
@@ -171,7 +195,7 @@ struct Timed {
 
 using KernelWork = std::variant<Gemm, Pointwise, Reduction, Concat, Transpose, TriangularIndex, Softmax,
                                 LayerNorm, FlashAttention, EmbeddingBags, EmbeddingCacheInsert, IndexSelect,
-                                OptimizerUpdate, Memcpy, Memset, Timed>;
+                                OptimizerUpdate, Memcpy, Memset, Timed, BatchNorm, Convolution>;
 
 /// A kernel as a profiler would list it. Keep names few (they colour the timeline); sizes belong in the work.
 struct KernelCall {

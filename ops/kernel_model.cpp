@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "ops/kernels/attention.hpp"
+#include "ops/kernels/convolution.hpp"
 #include "ops/kernels/copy.hpp"
 #include "ops/kernels/embedding.hpp"
 #include "ops/kernels/embedding_cache.hpp"
@@ -42,6 +43,8 @@ struct ModelTable {
   const KernelModel& operator()(const Memcpy&) const { return the<CopyModel>(); }
   const KernelModel& operator()(const Memset&) const { return the<CopyModel>(); }
   const KernelModel& operator()(const Timed&) const { return the<TimedModel>(); }
+  const KernelModel& operator()(const BatchNorm&) const { return the<NormalisationModel>(); }
+  const KernelModel& operator()(const Convolution&) const { return the<ConvolutionModel>(); }
 };
 
 }  // namespace

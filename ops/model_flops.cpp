@@ -26,6 +26,12 @@ Flops flops_of(const FlashAttention& attention) {
   return Flops{product * (attention.direction == Direction::Forward ? kForwardProducts : kBackwardProducts)};
 }
 
+Flops flops_of(const Convolution& of) {
+  return Flops{2.0 * static_cast<double>(of.batch * of.in_channels * of.out_channels) *
+               static_cast<double>(of.out_height() * of.out_width()) *
+               static_cast<double>(of.filter_height * of.filter_width)};
+}
+
 Seconds at_peak(const KernelCall& call, const GpuSpec& gpu) {
   const Flops flops = model_flops(call);
   return flops > Flops{0} ? flops / peak_of(gpu, call.type) : Seconds{0};
@@ -88,6 +94,9 @@ Flops model_flops(const KernelCall& call) {
   }
   if (const auto* attention = std::get_if<FlashAttention>(&call.work)) {
     return flops_of(*attention);
+  }
+  if (const auto* convolution = std::get_if<Convolution>(&call.work)) {
+    return flops_of(*convolution);
   }
   return Flops{0};
 }

@@ -20,6 +20,7 @@ inline constexpr const char* kRecomputeRange = "recompute";
 /// What a kernel contributes to the FLOPs of the model; a multiply-add counts as two.
 ///
 ///   product                   2 batch m n k
+///   convolution, each pass    2 batch in_channels out_channels output pixels filter pixels
 ///   flash attention, forward  4 batch heads queries keys head_size, half of it when causal
 ///   flash attention, backward twice that: four products (dQ, dK, dV, dP). The fifth, S = Q K^T anew, is
 ///                             recomputation and no work of the model.

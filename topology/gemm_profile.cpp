@@ -11,9 +11,16 @@ void GemmTile::check() const {
   if (!(efficiency > 0 && efficiency <= 1)) throw FieldError("efficiency", "a fraction above 0, at most 1");
 }
 
+void LongRows::check() const {
+  if (slowdown < 0) throw FieldError("slowdown", "at least 0");
+  if (slowdown > 0 && !(to > from)) throw FieldError("to", "above 'from'");
+}
+
 void GemmProfile::check() const {
   if (tiles.empty()) throw FieldError("tiles", "at least one tile shape is needed");
   if (!(memory > 0 && memory <= 1)) throw FieldError("memory", "a fraction above 0, at most 1");
+  if (!(exposed >= 0 && exposed <= 1)) throw FieldError("exposed", "a fraction of 0 to 1");
+  if (!(unaligned > 0 && unaligned <= 1)) throw FieldError("unaligned", "a fraction above 0, at most 1");
   if (fixed_depth < 0) throw FieldError("fixed_depth", "at least 0");
   if (half_warps < 0) throw FieldError("half_warps", "at least 0");
   if (largest_split < 1) throw FieldError("largest_split", "at least 1 (no split)");

@@ -25,6 +25,24 @@ struct GemmTile {
   void check() const;
 };
 
+/// What long rows cost, probably by misses of address translation where each of a tile's rows lies on pages
+/// of its own (ops/kernels/gemm.hpp). Zeros: nothing.
+struct LongRows {
+  double slowdown = 0;  ///< extra time over that of short rows once rows are long, many rows
+  Bytes from{};         ///< rows up to here cost nothing
+  Bytes to{};           ///< rows from here on cost all of it, in between in proportion
+
+  template <class Visitor>
+  static void describe(Visitor& key, LongRows& rows) {
+    key.required("slowdown", rows.slowdown,
+                 "extra time over that of short rows, e.g. 2 for three times as long");
+    key.required("from", rows.from, "rows up to here cost nothing, e.g. 16 KiB");
+    key.required("to", rows.to, "rows from here on cost all of it");
+  }
+  /// @throws FieldError for a negative slowdown or a range that does not grow
+  void check() const;
+};
+
 /// How the matrix-product library of one GPU model uses it (ops/kernels/gemm.hpp has the equation).
 struct GemmProfile {
   std::string source;
@@ -33,8 +51,11 @@ struct GemmProfile {
   double fixed_depth = 12;  ///< prologue and epilogue of a tile, in columns of A
   double half_warps = 1;    ///< resident warps at which an SM reaches half its rate
   double memory = 0.8;      ///< of the DRAM bandwidth that operands and result stream at
-  Seconds fixed{3e-6};      ///< launch to first tile and last tile to end
-  int largest_split = 1;    ///< parts into which k may be split
+  double exposed = 0;       ///< part of the operands' reading, wave by wave, that arithmetic does not hide
+  double unaligned = 1;     ///< of the rate when rows of an operand are no multiple of 16 bytes
+  LongRows long_rows;
+  Seconds fixed{3e-6};    ///< launch to first tile and last tile to end
+  int largest_split = 1;  ///< parts into which k may be split
 
   template <class Visitor>
   static void describe(Visitor& key, GemmProfile& gemm) {
@@ -44,6 +65,9 @@ struct GemmProfile {
     key.required("fixed_depth", gemm.fixed_depth, "prologue and epilogue of a tile, in columns of A");
     key.required("half_warps", gemm.half_warps, "resident warps at which an SM reaches half its rate");
     key.required("memory", gemm.memory, "fraction of the DRAM bandwidth operands and result stream at");
+    key.optional("exposed", gemm.exposed, 0, "part of the operands' reading that arithmetic does not hide");
+    key.optional("unaligned", gemm.unaligned, 1, "of the rate when rows are no multiple of 16 bytes");
+    key.optional("long_rows", gemm.long_rows, LongRows{}, "what rows beyond a page's size cost");
     key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
     key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");
   }

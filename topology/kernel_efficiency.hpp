@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "topology/convolution_profile.hpp"
 #include "topology/gemm_profile.hpp"
 
 namespace lockstep {
@@ -18,6 +19,7 @@ struct KernelEfficiency {
   double writes = 0.65;             ///< of streaming: kernels that only write
   double softmax = 0.75;            ///< of streaming
   double layer_norm = 0.65;         ///< of streaming
+  double batch_norm = 0.93;         ///< of streaming, when there is a channel for each SM
   double concatenation = 0.79;      ///< of streaming
   double transposition = 0.6;       ///< of streaming
   double random_rows = 0.95;        ///< of streaming: embedding rows read
@@ -29,6 +31,7 @@ struct KernelEfficiency {
   GemmProfile fp32;                 ///< single products on CUDA cores
   GemmProfile fp32_batched;
   GemmProfile tensor;  ///< products on tensor cores, single or batched
+  ConvolutionProfile convolution;
 
   template <class Visitor>
   static void describe(Visitor& key, KernelEfficiency& of) {
@@ -39,6 +42,7 @@ struct KernelEfficiency {
     key.required("writes", of.writes, "of streaming: kernels that only write");
     key.required("softmax", of.softmax, "of streaming: softmax");
     key.required("layer_norm", of.layer_norm, "of streaming: layer norm");
+    key.required("batch_norm", of.batch_norm, "of streaming: batch norm with a channel for each SM");
     key.required("concatenation", of.concatenation, "of streaming: concatenation and splitting");
     key.required("transposition", of.transposition, "of streaming: transposed copies");
     key.required("random_rows", of.random_rows, "of streaming: embedding rows read");
@@ -50,6 +54,7 @@ struct KernelEfficiency {
     key.required("fp32", of.fp32, "single matrix products on CUDA cores");
     key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
     key.required("tensor", of.tensor, "matrix products on tensor cores");
+    key.required("convolution", of.convolution, "convolutions on CUDA cores");
   }
   /// @throws FieldError for a fraction outside ]0, 1]
   void check() const;

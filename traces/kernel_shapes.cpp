@@ -108,6 +108,16 @@ std::string work_members(const KernelWork& work) {
           [](const Memcpy& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
           [](const Memset& m) { return fmt::format(R"("bytes":{},)", whole(m.size / Bytes{1})); },
           [](const Timed&) { return std::string{}; },
+          [](const BatchNorm& n) {
+            return fmt::format(R"("batch":{},"channels":{},"pixels":{},"direction":"{}",)", n.batch,
+                               n.channels, n.pixels, direction_name(n.direction));
+          },
+          [](const Convolution& c) {
+            return fmt::format(
+                R"("batch":{},"in channels":{},"out channels":{},"input":"{}x{}","filter":"{}x{}","stride":{},)",
+                c.batch, c.in_channels, c.out_channels, c.height, c.width, c.filter_height, c.filter_width,
+                c.stride);
+          },
       },
       work);
 }

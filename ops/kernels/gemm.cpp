@@ -19,6 +19,8 @@ constexpr double kShortestDepth = 32;  // a split leaves each part at least one 
 constexpr double kFullWarps = 16;      // four per scheduler hide the latency of the inner loop
 constexpr double kSplitLaunch = 1.5;   // of the fixed time: the parts are added by a kernel of their own
 constexpr double kLargestChecked = 40000;
+constexpr Bytes kAlignment{16};     // of a row, for loads of four floats
+constexpr double kManyRows = 8192;  // rows of A from which long rows cost all that they can
 
 /// Products of FP8 operands leave BF16 (Transformer Engine's default output type).
 Bytes size_of_result(DataType type) {
@@ -38,35 +40,77 @@ Shape shape_of(const Gemm& gemm) {
           static_cast<double>(gemm.k)};
 }
 
-Seconds compute_time(const Shape& of, const GemmTile& tile, double split, double half_warps, double sms,
-                     FlopsPerSecond sm_peak) {
-  const double tiles = of.batch * std::ceil(of.m / tile.rows) * std::ceil(of.n / tile.columns);
-  const double blocks = std::ceil(tiles * split / sms);
-  const double warps = std::min(blocks * tile.warps, kFullWarps);
-  const double full = warps / (warps + half_warps) * (kFullWarps + half_warps) / kFullWarps;
-  return Flops{2 * blocks * tile.rows * tile.columns * of.k} / (sm_peak * (tile.efficiency * full));
+/// Of the rate of short and aligned rows.
+double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile) {
+  const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
+  const Bytes row_of_a = gemm.transpose_a ? size_of(type) * static_cast<double>(gemm.m) : along_k;
+  const Bytes row_of_b = gemm.transpose_b ? along_k : size_of(type) * static_cast<double>(gemm.n);
+  const auto aligned = [](Bytes row) { return std::fmod(row / kAlignment, 1) == 0; };
+  const double rate = aligned(row_of_a) && aligned(row_of_b) ? 1 : profile.unaligned;
+  const LongRows& rows = profile.long_rows;
+  if (rows.slowdown == 0 || gemm.transpose_a || !gemm.transpose_b) return rate;
+  const double is_long = std::clamp((along_k - rows.from) / (rows.to - rows.from), 0.0, 1.0);
+  const double many = std::cbrt(std::min(1.0, static_cast<double>(gemm.m) / kManyRows));
+  return rate / (1 + rows.slowdown * is_long * many);
 }
 
-Seconds best_time(const Shape& product, const GemmProfile& profile, const GpuSpec& gpu, DataType type) {
-  const FlopsPerSecond sm_peak = peak_of(gpu, type) / gpu.sm_count;
+/// One way to compute a product: a tile shape and a split of k.
+struct Tiling {
+  const GemmTile& tile;
+  double split;
+  double down, across;  ///< tiles of one matrix
+
+  Tiling(const Shape& of, const GemmTile& shape, int parts)
+      : tile{shape},
+        split{static_cast<double>(parts)},
+        down{std::ceil(of.m / shape.rows)},
+        across{std::ceil(of.n / shape.columns)} {}
+};
+
+/// @p rate: FLOP/s of one SM that is full
+Seconds compute_time(const Shape& of, const Tiling& by, const GemmProfile& profile, double sms,
+                     FlopsPerSecond rate) {
+  const double blocks = std::ceil(of.batch * by.down * by.across * by.split / sms);
+  const double warps = std::min(blocks * by.tile.warps, kFullWarps);
+  const double full = warps / (warps + profile.half_warps) * (kFullWarps + profile.half_warps) / kFullWarps;
+  const double depth = std::ceil(of.k / by.split) + profile.fixed_depth;
+  return Flops{2 * blocks * by.tile.rows * by.tile.columns * depth} / (rate * (by.tile.efficiency * full));
+}
+
+/// Elements of A and B that waves of tiles read, each wave what its tiles have in common once.
+double reread(const Shape& of, const Tiling& by, double sms) {
+  const double resident = sms * std::max(1.0, std::floor(kFullWarps / by.tile.warps));
+  const double wave = std::max(1.0, std::min(by.down * by.across, resident / by.split));
+  const double across = std::min(by.across, wave);
+  const double distinct = across * by.tile.columns + std::min(std::ceil(wave / across) * by.tile.rows, of.m);
+  return of.batch * by.down * by.across / wave * distinct * of.k;
+}
+
+}  // namespace
+
+Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type,
+                        std::optional<Bytes> moved) {
+  const Shape of = shape_of(gemm);
+  const FlopsPerSecond rate = peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile);
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
+  const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
+                                    size_of_result(type) * (of.batch * of.m * of.n));
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const int split : kSplits) {
-    if (split > profile.largest_split || (split > 1 && product.k < split * kShortestDepth)) break;
-    Shape part = product;
-    part.k = std::ceil(product.k / split) + profile.fixed_depth;
-    const double results = product.m * product.n * (split == 1 ? 1 : split + 2);
-    const Bytes operands = size_of(type) * (product.batch * (product.m + product.n) * product.k);
-    const Seconds memory = (operands + size_of_result(type) * (product.batch * results)) / dram;
+    if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;
+    const Bytes parts = size_of_result(type) * (split == 1 ? 0 : (split + 1) * of.batch * of.m * of.n);
+    const Seconds memory = (once + parts) / dram;
     for (const GemmTile& tile : profile.tiles) {
-      const Seconds compute = compute_time(part, tile, split, profile.half_warps, gpu.sm_count, sm_peak);
+      const Tiling by{of, tile, split};
+      Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate);
+      if (profile.exposed > 0) {
+        compute += size_of(type) * reread(of, by, gpu.sm_count) / dram * profile.exposed;
+      }
       best = std::min(best, std::max(compute, memory) + profile.fixed * (split == 1 ? 1 : kSplitLaunch));
     }
   }
   return best;
 }
-
-}  // namespace
 
 std::string GemmModel::name() const {
   return "gemm: tiles in waves over the SMs, roofline";
@@ -80,7 +124,7 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const GemmProfile& profile =
       tensor ? reached.tensor : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
-  return answer(best_time(shape, profile, gpu, call.type), 0.15,
+  return answer(time_of_product(gemm, profile, gpu, call.type), 0.15,
                 profile.calibrated && call.type != DataType::FP8, in_range);
 }
 

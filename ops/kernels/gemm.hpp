@@ -1,22 +1,37 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ops/kernel_model.hpp"
 
 namespace lockstep {
 
+/// How long one product takes with @p profile, by the equations of GemmModel.
+/// @param moved what it moves when k is not split; left out: operands and result once
+/// @throws std::invalid_argument when the GPU has no unit for the type, or a size is below 1
+[[nodiscard]] Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu,
+                                      DataType type, std::optional<Bytes> moved = std::nullopt);
+
 /// Dense matrix products, batched or not (cuBLAS).
 ///
-///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)             on the fullest SM
-///   full    = w / (w + half_warps) * (16 + half_warps) / 16,      w = min(blocks * warps, 16)
-///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / (peak / SMs * efficiency * full)
+///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)         on the fullest SM
+///   full    = w / (w + half_warps) * (16 + half_warps) / 16,  w = min(blocks * warps, 16)
+///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
+///   rate    = peak / SMs * efficiency * full / long [* unaligned: rows are no multiple of 16 bytes]
+///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / rate
+///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ (split + 1) C when k is split]) / (DRAM bandwidth * memory)
-///   t       = fixed [* 1.5 when k is split] + min over tile shapes and splits of max(compute, memory)
+///   t       = fixed [* 1.5 when k is split]
+///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
+///
+/// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first.
+/// `long_rows` is charged where the rows of both operands run along k (a linear layer's forward pass),
+/// because it was measured there only; `row` are its bytes.
 ///
 /// *Assumes* that the library picks the best of its tile shapes and splits of k, as its heuristics aim to;
-/// that operands come from DRAM once; that FP8 reaches the same parts of its peak as 16 bits do (Derived) and
-/// leaves results of 16 bits.
+/// that FP8 reaches the same parts of its peak as 16 bits do (Derived) and leaves results of 16 bits; that
+/// rows of any orientation are alike for alignment (measured along k).
 /// *Valid for* m, n, k >= 1. Checked for m, n, k of 16 to 40,000 and from 4 us on (docs/models.md).
 /// *Source*: tiles and waves as in NVIDIA's "Matrix Multiplication Background" guide; constants fitted by
 /// tools/derive/gemm_profiles.py to the measured products that configs/kernel_efficiency/ names.

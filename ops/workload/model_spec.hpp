@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/parameters.hpp"
+#include "ops/workload/cnn_spec.hpp"
 #include "ops/workload/dlrm_spec.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/transformer_spec.hpp"
@@ -19,6 +20,7 @@ struct ModelSpec {
   FrameworkSpec framework;
   std::optional<DlrmSpec> dlrm;
   std::optional<TransformerSpec> transformer;
+  std::optional<CnnSpec> cnn;
 
   template <class Visitor>
   static void describe(Visitor& key, ModelSpec& model) {
@@ -27,11 +29,12 @@ struct ModelSpec {
     key.optional("framework", model.framework, FrameworkSpec{}, "the PyTorch version's ways");
     key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
     key.optional("transformer", model.transformer, std::nullopt, "a GPT or BERT");
+    key.optional("cnn", model.cnn, std::nullopt, "a convolutional network for images");
   }
 
   void check() const {
-    if (dlrm.has_value() == transformer.has_value()) {
-      throw FieldError{"name", "a model is described by either 'dlrm:' or 'transformer:'"};
+    if (int{dlrm.has_value()} + int{transformer.has_value()} + int{cnn.has_value()} != 1) {
+      throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
     }
   }
 };

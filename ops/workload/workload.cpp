@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ops/workload/cnn.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/transformer.hpp"
@@ -82,15 +83,21 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpu_nodes = nodes,
                             .host_bandwidth = host_bandwidth};
   if (workload.mixed_precision != MixedPrecision::Autocast &&
-      (model.dlrm || model.transformer->implementation == Implementation::Megatron)) {
-    throw std::invalid_argument{
-        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
-                    name_of(workload.mixed_precision),
-                    model.dlrm ? "a DLRM trains in fp32 or tf32"
-                               : "megatron's parameters are in 16 bits and have FP32 master weights anyway")};
+      (!model.transformer || model.transformer->implementation == Implementation::Megatron)) {
+    throw std::invalid_argument{fmt::format(
+        "mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
+        name_of(workload.mixed_precision),
+        model.dlrm  ? "a DLRM trains in fp32 or tf32"
+        : model.cnn ? "a convolutional network trains in fp32 or tf32"
+                    : "megatron's parameters are in 16 bits and have FP32 master weights anyway")};
   }
-  if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
-    throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
+  if (!model.transformer && !(parallelism.transformer == TransformerPlanSpec{})) {
+    throw std::invalid_argument{
+        fmt::format("tensor, pipeline, sharding and the like spread transformers, not a {}",
+                    model.dlrm ? "DLRM" : "CNN")};
+  }
+  if (model.cnn) {
+    return cnn_job(*model.cnn, setup);
   }
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -63,8 +65,10 @@ struct WorkloadSpec {
                        "'micro_batch' is at least 1 sample and says how many micro-batches a step has: leave "
                        "'gradient_accumulation' out"};
     }
-    if (model->dlrm && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
-      throw FieldError{"model", "a DLRM's loop neither accumulates nor clips gradients and has no sequence"};
+    if (!model->transformer && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
+      throw FieldError{"model", fmt::format("a {}'s loop neither accumulates nor clips gradients and has no "
+                                            "sequence",
+                                            model->dlrm ? "DLRM" : "convolutional network")};
     }
     if (phases != Phases::Step) {
       check_phases();
@@ -78,7 +82,7 @@ struct WorkloadSpec {
 
  private:
   void check_phases() const {
-    if (model->dlrm || model->transformer->implementation != Implementation::HuggingFace) {
+    if (!model->transformer || model->transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{
           "phases", "only transformers with 'implementation: hugging_face' are run without their optimizer"};
     }

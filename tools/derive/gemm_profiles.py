@@ -10,6 +10,7 @@ import argparse
 import csv
 import glob
 import gzip
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,15 @@ GPUS = {
 SGEMM = [(128, 128, 8), (64, 128, 4), (64, 64, 2), (32, 128, 4), (128, 32, 4), (32, 64, 4), (32, 32, 4)]
 # Small tiles rarely win among NeuSight's large products, so the fit is drawn (weakly) towards their rates relative
 # to the largest tile in DLRM's small V100 products (iteration_kernel_traces_v100, gemm_samples_v100).
-SMALL_TILES = np.array([1, 0.98, 0.96, 0.89, 0.70, 0.71, 0.59])
-TENSOR_SHAPES = np.array([1, 1, 0.98, 0.85, 0.7])  # likewise, from A100's products
+SMALL_TILES = dict(zip(SGEMM, [1, 0.98, 0.96, 0.89, 0.70, 0.71, 0.59]))
+# All that cuBLAS 12 runs on P100, drawn towards the part of the peak they reach at half a dozen waves and more.
+PASCAL = {(128, 32, 4): 1, (64, 64, 2): 0.8, (32, 128, 4): 0.7}
 TENSOR = [(128, 256, 8), (256, 128, 8), (128, 128, 4), (64, 256, 4), (64, 64, 4)]
+TENSOR_SHAPES = dict(zip(TENSOR, [1, 1, 0.98, 0.85, 0.7]))  # likewise, from A100's products
 SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128]
 SHORTEST = 150e-6  # s: below, NeuSight's latencies are those of the host
+ALIGNMENT = 16     # bytes
+MANY_ROWS = 8192   # rows of A from which long rows cost all that they can
 FULL_WARPS = 16    # warps an SM needs at most to reach its full rate
 
 
@@ -75,73 +80,145 @@ def vidur(folder: Path):
     return np.array([(1, *shape, np.mean(times)) for shape, times in sorted(found.items())], float)
 
 
-def predict(rows, parameters, tiles, splits, gpu, peak, element):
-    sms, dram = gpu[0], gpu[3]
+def rows_rate(product, constants, element, by_weight):
+    """Of the rate of short and aligned rows; by_weight: both operands' rows run along k, as in a linear layer."""
+    _, m, n, k, _ = product.T
+    other = k if by_weight else n
+    aligned = ((k * element) % ALIGNMENT == 0) & ((other * element) % ALIGNMENT == 0)
+    rate = np.where(aligned, 1, constants["unaligned"])
+    if not by_weight or constants["slowdown"] == 0:
+        return rate
+    is_long = np.clip((k * element / 1024 - constants["from"]) / (constants["to"] - constants["from"]), 0, 1)
+    return rate / (1 + constants["slowdown"] * is_long * np.cbrt(np.minimum(1, m / MANY_ROWS)))
+
+
+def reread(product, tile, split, sms):
+    batch, m, n, k, _ = product.T
+    rows, columns, warps = tile
+    down, across = np.ceil(m / rows), np.ceil(n / columns)
+    wave = np.maximum(1, np.minimum(down * across, sms * max(1, FULL_WARPS // warps) / split))
+    in_wave = np.minimum(across, wave)
+    distinct = in_wave * columns + np.minimum(np.ceil(wave / in_wave) * rows, m)
+    return batch * down * across / wave * distinct * k
+
+
+def predict(rows, efficiency, constants, of):
+    sms, dram = of.gpu[0], of.gpu[3] * constants["memory"]
     batch, m, n, k, _ = rows.T
-    efficiency = parameters[:len(tiles)]
-    fixed_depth, half_warps, memory, fixed = parameters[len(tiles):]
+    rate = of.peak / sms * rows_rate(rows, constants, of.element, of.by_weight)
+    half_warps = constants["half_warps"]
     best = np.full(len(rows), np.inf)
-    for (tile_rows, tile_columns, warps), fraction in zip(tiles, efficiency):
+    for tile, fraction in zip(of.tiles, efficiency):
+        tile_rows, tile_columns, warps = tile
         count = batch * np.ceil(m / tile_rows) * np.ceil(n / tile_columns)
-        for split in splits:
+        for split in of.splits:
             blocks = np.ceil(count * split / sms)
             resident = np.minimum(blocks * warps, FULL_WARPS)
             full = resident / (resident + half_warps) * (FULL_WARPS + half_warps) / FULL_WARPS
-            compute = 2 * blocks * tile_rows * tile_columns * (np.ceil(k / split) + fixed_depth) / (
-                peak / sms * fraction * full)
-            moved = element * batch * (m * k + k * n + m * n * (1 if split == 1 else split + 2))
-            time = np.maximum(compute, moved / (dram * memory)) + fixed * (1 if split == 1 else 1.5)
+            compute = 2 * blocks * tile_rows * tile_columns * (np.ceil(k / split) + constants["fixed_depth"]) / (
+                rate * fraction * full)
+            if constants["exposed"] > 0:
+                compute += constants["exposed"] * of.element * reread(rows, tile, split, sms) / dram
+            moved = of.element * batch * (m * k + k * n + m * n * (1 if split == 1 else split + 2))
+            time = np.maximum(compute, moved / dram) + constants["fixed"] * (1 if split == 1 else 1.5)
             best = np.minimum(best, time if split == 1 else np.where(k / split >= 32, time, np.inf))
     return best
 
 
-def fit(rows, tiles, splits, gpu, peak, element, floor):
-    low = np.log([0.3] * len(tiles) + [2, 0.2, 0.5, floor[0]])
-    high = np.log([1.0] * len(tiles) + [80, 8, 0.95, floor[1]])
-    half = np.random.default_rng(0).permutation(len(rows))[:min(500, len(rows) // 2)]
-    sample = rows[half]
+# Constant -> (lowest, first guess, highest); rows in KiB, `fixed` by the measurements' floor.
+RANGES = {"fixed_depth": (2, 15, 80), "half_warps": (0.2, 1.3, 5), "memory": (0.5, 0.7, 0.95),
+          "exposed": (0.005, 0.5, 1), "unaligned": (0.7, 0.95, 1), "slowdown": (0.05, 2, 5), "from": (4, 14, 60),
+          "to": (60, 110, 400)}
+NEUTRAL = {"exposed": 0, "unaligned": 1, "slowdown": 0, "from": 0, "to": 1}
+
+
+@dataclass
+class Fit:
+    """What is fitted: the kernels' tiles, how k may be split, and which of the constants are free."""
+    title: str
+    rows: np.ndarray
+    gpu: tuple
+    peak: float
+    element: int
+    by_weight: bool
+    tiles: list
+    splits: list
+    floor: tuple
+    free: tuple
+
+    def constants(self, values):
+        return {**NEUTRAL, **dict(zip(self.free, values))}
+
+
+def fit(of):
+    """(tile efficiencies, constants, rows that were not fitted)"""
+    count = len(of.tiles)
+    known = of.tiles if isinstance(of.tiles, dict) else {**SMALL_TILES, **TENSOR_SHAPES}
+    prior = np.array([known[tile] for tile in of.tiles])
+    floor = (of.floor[0], np.sqrt(of.floor[0] * of.floor[1]), of.floor[1])
+    ranges = np.log([(0.3, 0.8 * part, 1) for part in prior] + [{**RANGES, "fixed": floor}[key] for key in of.free])
+    low, x, high = ranges.T
+    fitted = np.random.default_rng(0).permutation(len(of.rows))[:min(500, len(of.rows) // 2)]
+    sample = of.rows[fitted]
 
     def loss(x):
         outside = np.sum(np.maximum(0, low - x) + np.maximum(0, x - high))
         inside = np.exp(np.clip(x, low, high))
-        drawn = 0.01 * np.sum(np.log(inside[:len(tiles)] / inside[0] / prior) ** 2)
-        return outside + drawn + np.mean(np.abs(np.log(predict(sample, inside, tiles, splits, gpu, peak, element) / sample[:, 4])))
+        drawn = 0.01 * np.sum(np.log(inside[:count] / inside[0] / prior * prior[0]) ** 2)
+        predicted = predict(sample, inside[:count], of.constants(inside[count:]), of)
+        return outside + drawn + np.mean(np.abs(np.log(predicted / sample[:, 4])))
 
-    prior = {len(SGEMM): SMALL_TILES, len(TENSOR): TENSOR_SHAPES}.get(len(tiles), SMALL_TILES[[0, 2, 4, 6]][:len(tiles)])
-    x = np.log(np.array([*(0.85 * prior)] + [15, 1, 0.8, np.sqrt(floor[0] * floor[1])]))
-    for _ in range(4):
-        x = minimize(loss, x, method="Nelder-Mead", options={"maxiter": 800, "xatol": 1e-3, "fatol": 1e-5, "adaptive": True}).x
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        start = np.vstack([x, x + np.diag(random.choice([-0.15, 0.15], len(x)))])
+        x = minimize(loss, x, method="Nelder-Mead", options={"maxiter": 800, "xatol": 1e-3, "fatol": 1e-5,
+                                                             "adaptive": True, "initial_simplex": start}).x
         x = np.clip(x, low, high)
-    return np.exp(x), np.delete(rows, half, axis=0)
+    found = np.exp(x)
+    return found[:count], of.constants(found[count:]), np.delete(of.rows, fitted, axis=0)
 
 
-def report(title, parameters, tiles, held_out, predicted):
+def report(of):
+    efficiency, constants, held_out = fit(of)
+    predicted = predict(held_out, efficiency, constants, of)
     error = np.abs(predicted / held_out[:, 4] - 1)
-    print(f"# {title}: {len(held_out)} rows not fitted, mean |error| {100 * error.mean():.1f} %, "
+    print(f"# {of.title}: {len(held_out)} rows not fitted, mean |error| {100 * error.mean():.1f} %, "
           f"geometric mean {100 * np.exp(np.log(error + 4e-4).mean()):.1f} %")
-    for (rows, columns, warps), fraction in zip(tiles, parameters):
+    for (rows, columns, warps), fraction in zip(of.tiles, efficiency):
         print(f"  - {{rows: {rows}, columns: {columns}, warps: {warps}, efficiency: {fraction:.3f}}}")
-    depth, half_warps, memory, fixed = parameters[len(tiles):]
-    print(f"  fixed_depth: {depth:.1f}\n  half_warps: {half_warps:.2f}\n  memory: {memory:.2f}\n  # fixed: {fixed * 1e6:.1f} us\n", flush=True)
+    print("".join(f"  {key}: {constants[key]:.{digits}f}\n" for key, digits in
+                  (("fixed_depth", 1), ("half_warps", 2), ("memory", 2), ("exposed", 2), ("unaligned", 3)))
+          + f"  long_rows: {{slowdown: {constants['slowdown']:.2f}, from: {constants['from']:.0f} KiB, "
+          f"to: {constants['to']:.0f} KiB}}\n  # fixed: {constants['fixed'] * 1e6:.1f} us\n", flush=True)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", type=Path, required=True)
-    data = arguments.parse_args().data / "kernels"
-    single = [(device, "linear", SGEMM, SPLITS) for device in list(GPUS)[:4]]
-    batched = [("Tesla V100-PCIE-32GB", "bmm", [(64, 64, 2)], [1]), ("Tesla P100-PCIE-16GB", "bmm", [(64, 128, 4)], [1]),
-               ("NVIDIA A100-PCIE-40GB", "bmm", [(128, 128, 8)], [1]),
-               ("NVIDIA H100 80GB HBM3", "bmm", [(128, 128, 8), (64, 64, 4), (32, 128, 4), (32, 32, 4)], [1])]
-    for device, operator, tiles, splits in single + batched:
-        rows = neusight(data / "neusight" / "dataset", operator, device)
-        gpu = GPUS[device]
-        found, rest = fit(rows, tiles, splits, gpu, gpu[1], 4, (5e-6, 60e-6))
-        report(f"{device} {operator}, FP32", found, tiles, rest, predict(rest, found, tiles, splits, gpu, gpu[1], 4))
+    arguments.add_argument("--only", help="part of a title, e.g. 'P100-PCIE-16GB linear'")
+    arguments = arguments.parse_args()
+    data = arguments.data / "kernels"
+    only = lambda title: not arguments.only or arguments.only in title
+    basic = ("fixed_depth", "half_warps", "memory", "fixed")
+    v100, p100, a100, h100 = list(GPUS)[:4]
+    # Only P100's products need more: on the others the same terms gain less than half a per cent.
+    pascal = ("exposed", "unaligned", "slowdown", "from", "to")
+    single = [(v100, "linear", SGEMM, SPLITS, ()), (p100, "linear", PASCAL, SPLITS, pascal),
+              (a100, "linear", SGEMM, SPLITS, ()), (h100, "linear", SGEMM, SPLITS, ())]
+    batched = [(v100, "bmm", [(64, 64, 2)], [1], ()), (p100, "bmm", [(64, 128, 4)], [1], ()),
+               (a100, "bmm", [(128, 128, 8)], [1], ()),
+               (h100, "bmm", [(128, 128, 8), (64, 64, 4), (32, 128, 4), (32, 32, 4)], [1], ())]
+    for device, operator, tiles, splits, more in single + batched:
+        title = f"{device} {operator}, FP32"
+        if only(title):
+            rows = neusight(data / "neusight" / "dataset", operator, device)
+            report(Fit(title, rows, GPUS[device], GPUS[device][1], 4, operator == "linear", tiles, splits, (5e-6, 60e-6),
+                       basic + more))
     for name in ("a100", "h100"):
-        rows, gpu = vidur(data / "vidur_mlp" / name), GPUS[name]
-        found, rest = fit(rows, TENSOR, SPLITS[:8], gpu, gpu[2], 2, (2e-6, 4e-6))
-        report(f"{name}, FP16", found, TENSOR, rest, predict(rest, found, TENSOR, SPLITS[:8], gpu, gpu[2], 2))
+        title = f"{name}, FP16"
+        if only(title):
+            report(Fit(title, vidur(data / "vidur_mlp" / name), GPUS[name], GPUS[name][2], 2, True, TENSOR, SPLITS[:8],
+                       (2e-6, 4e-6), basic))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "ops/kernel_model.hpp"
+
+namespace lockstep {
+
+/// Two-dimensional convolutions (cuDNN): the shortest of
+///
+///   implicit  a matrix product that gathers its operands, by tiles and waves as in gemm.hpp (`implicit`):
+///             forward           m = images * output pixels, n = outputs, k = inputs * filter
+///             input's gradient  m = images * input pixels, n = inputs, k = outputs * filter / stride^2
+///             filters' gradient m = inputs * filter, n = outputs (or m and n exchanged),
+///                               k = images * output pixels, split
+///             rate by `one_by_one`, `data_gradient`, `weight_gradient`; memory: each tensor once
+///   fused     Winograd's F(2 x 2, 3 x 3), 16 products for 4 outputs of 9 each; forward and input's
+///             gradient. A block computes 32 tiles of 2 x 2 outputs and 32 channels, k channels deep:
+///             t = fixed + ceil(blocks / SMs) * 2 * 16 * 32 * 32 * (k + fixed_depth)
+///                         / (peak / SMs * winograd)
+///   unfused   Winograd's F(4 x 4, 3 x 3): 36 products of all tiles of 4 x 4 outputs as one batched product
+///             (`products` of fp32_batched's rate, operands at `transforms`) between transforms in memory:
+///             t = 3 fixed + product + (tensors + 36 tiles (inputs + outputs) + 45 inputs outputs)
+///                 / (DRAM bandwidth * transforms)
+///
+/// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores: implicit alone, at the rate of matrix
+/// products (`tensor`), for tensors that are stored channels last; always Derived.
+///
+/// *Assumes* that the library picks the best of the three, as its heuristics aim to; one group.
+/// *Valid for* sizes >= 1; checked in FP32 for filters of 1 x 1, 3 x 3, 7 x 7 and 1 to 64 images
+/// (docs/models.md).
+/// *Source*: Chetlur et al., arXiv 1410.0759 (implicit products); Lavin and Gray, arXiv 1509.09308
+/// (Winograd); shapes of blocks from the kernel names and grids of NeuSight's convolutions.
+class ConvolutionModel final : public KernelModel {
+ public:
+  [[nodiscard]] std::string name() const override;
+
+  /// @throws std::invalid_argument when the GPU has no unit for the type, a size is below 1 or the filter is
+  /// larger than the padded input
+  [[nodiscard]] Prediction predict(const KernelCall& call, const GpuSpec& gpu) const override;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+
+#include "ops/memory.hpp"
+#include "ops/workload/cnn_layers.hpp"
+
+namespace lockstep {
+
+/// Device memory of a rank that trains a convolutional network, when it holds most: at the start of backward.
+///
+///   parameters, gradients   4 B an element each
+///   activations             images; by convolution its output (batch norm reads it again) and, in place of
+///   ReLU's
+///                           input, what batch norm leaves; by pool its output and, where it takes the
+///                           largest, an index of 8 B; sums of residual blocks and concatenations of several
+///                           branches
+///   workspace               the largest tensor, three times: gradients of an output and an input, and what
+///   cuDNN
+///                           gathers
+///   communication           another copy of the gradients where there are several ranks: buckets
+///
+/// *Assumes*: FP32 storage; ReLU in place; a bounded workspace of cuDNN (the largest of the transforms is not
+/// followed). *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml.
+/// @param blocks for the rank's share of the batch
+[[nodiscard]] MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks,
+                                         std::size_t ranks);
+
+}  // namespace lockstep

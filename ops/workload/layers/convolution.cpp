@@ -1,0 +1,111 @@
+#include "ops/workload/layers/convolution.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+using Kind = CnnLayer::Kind;
+using Pass = Convolution::Pass;
+constexpr DataType kType = DataType::FP32;  // in memory; products may be TF32
+
+KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t filter, Pass pass) {
+  const char* name = pass == Pass::Forward        ? "conv2d_fprop"
+                     : pass == Pass::DataGradient ? "conv2d_dgrad"
+                                                  : "conv2d_wgrad";
+  return {name, product_type(step.precision()), layer.convolution(filter, pass)};
+}
+
+KernelCall batch_norm(const ImageShape& of, Direction direction) {
+  return {
+      direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", kType,
+      BatchNorm{.batch = of.batch, .channels = of.channels, .pixels = of.pixels(), .direction = direction}};
+}
+
+/// Tensors of the output's size that the input is.
+double inputs_by_output(const ShapedLayer& layer) {
+  return static_cast<double>(layer.input.elements()) / static_cast<double>(layer.output.elements());
+}
+
+void pool_forward(StepWriter& step, const ShapedLayer& layer) {
+  const bool maximum = layer.layer.kind == Kind::MaxPool;  // keeps where it was: an index of 8 B
+  const auto& filter = layer.layer.filters.front();
+  step.op(
+      maximum ? "aten::max_pool2d" : "aten::avg_pool2d",
+      {kernels::elementwise(maximum ? "max_pool_forward_nchw" : "avg_pool2d", layer.output.elements(), kType,
+                            {.reads = inputs_by_output(layer),
+                             .writes = maximum ? 3.0 : 1.0,
+                             .flops = static_cast<double>(filter.height * filter.width)})});
+}
+
+/// Every row of inputs looks up the rows of outputs that it may have gone into: each is read as often as the
+/// filter is high.
+void pool_backward(StepWriter& step, const ShapedLayer& layer) {
+  const bool maximum = layer.layer.kind == Kind::MaxPool;
+  const auto& filter = layer.layer.filters.front();
+  step.op(maximum ? "MaxPool2DWithIndicesBackward0" : "AvgPool2DBackward0",
+          {kernels::elementwise(maximum ? "max_pool_backward_nchw" : "avg_pool2d_backward",
+                                layer.output.elements(), kType,
+                                {.reads = (maximum ? 3.0 : 1.0) * static_cast<double>(filter.height),
+                                 .writes = inputs_by_output(layer),
+                                 .flops = static_cast<double>(2 * filter.height * filter.width)})});
+}
+
+}  // namespace
+
+void relu_backward(StepWriter& step, std::int64_t elements) {
+  step.op("ReluBackward0", {kernels::elementwise("threshold_backward", elements, kType, {.reads = 2})});
+}
+
+void cnn_layer_forward(StepWriter& step, const ShapedLayer& layer) {
+  if (layer.layer.kind != Kind::Convolution) {
+    pool_forward(step, layer);
+    return;
+  }
+  const ImageShape part = layer.output_of_filter();
+  for (std::size_t filter = 0; filter < layer.layer.filters.size(); ++filter) {
+    step.op("aten::conv2d", {convolution(step, layer, filter, Pass::Forward)});
+    step.op("aten::add_", {kernels::add(1, DataType::INT64)});  // num_batches_tracked
+    step.op("aten::batch_norm", {batch_norm(part, Direction::Forward)});
+    if (layer.layer.activation) {
+      step.op("aten::relu_", {kernels::elementwise("clamp_min", part.elements(), kType, {})});
+    }
+  }
+  if (layer.layer.filters.size() > 1) {
+    step.op("aten::cat", {kernels::concat(layer.output.elements(),
+                                          static_cast<std::int64_t>(layer.layer.filters.size()), kType)});
+  }
+}
+
+void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink& gradients,
+                        bool input_gradient) {
+  if (layer.layer.kind != Kind::Convolution) {
+    pool_backward(step, layer);
+    return;
+  }
+  if (layer.layer.filters.size() > 1) {
+    step.op("CatBackward0");  // views
+  }
+  const ImageShape part = layer.output_of_filter();
+  const std::size_t filters = layer.layer.filters.size();
+  for (std::size_t filter = filters; filter-- > 0;) {
+    if (layer.layer.activation) {
+      relu_backward(step, part.elements());
+    }
+    step.op("CudnnBatchNormBackward0", {batch_norm(part, Direction::Backward)});
+    gradients.accumulate(layer.layer.channels);
+    gradients.accumulate(layer.layer.channels);
+    step.program().begin("ConvolutionBackward0");
+    if (input_gradient) {
+      step.launch(convolution(step, layer, filter, Pass::DataGradient));
+    }
+    step.launch(convolution(step, layer, filter, Pass::WeightGradient));
+    step.program().end();
+    gradients.accumulate(layer.weights(filter));
+    if (filter + 1 < filters && input_gradient) {
+      step.op("aten::add", {kernels::add(layer.input.elements(), kType)});  // gradients of the same input
+    }
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,149 @@
+// Convolutions against their closed forms on a V100 whose constants are set by hand.
+
+#include "ops/kernels/convolution.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "base/yaml_reader.hpp"
+#include "ops/kernels/gemm.hpp"
+
+namespace lockstep {
+namespace {
+
+using Pass = Convolution::Pass;
+
+GpuSpec plain_gpu() {
+  GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");
+  ConvolutionProfile& of = gpu.efficiency.value.convolution;
+  of.implicit.tiles = {{.rows = 128, .columns = 128, .warps = 8, .efficiency = 1}};
+  of.implicit.fixed_depth = 0;
+  of.implicit.half_warps = 0;
+  of.implicit.fixed = Seconds{0};
+  of.implicit.largest_split = 1;
+  of.one_by_one = 0.5;
+  of.data_gradient = of.weight_gradient = 1;
+  return gpu;
+}
+
+double milliseconds(const Convolution& of, const GpuSpec& gpu, DataType type = DataType::FP32) {
+  return ConvolutionModel{}.predict({"conv", type, of}, gpu).duration / Seconds{1e-3};
+}
+
+// 80 images of 32 x 32 pixels are 81,920 rows: 640 tiles of 128, 8 on each of 80 SMs; 5 x 5 x 64 deep, 128
+// columns: 8 * 2 * 128 * 128 * 1600 FLOP at the peak of one SM.
+TEST(Convolution, a_forward_pass_is_a_product_of_gathered_pixels) {
+  const GpuSpec gpu = plain_gpu();
+  Convolution of{.batch = 80,
+                 .in_channels = 64,
+                 .out_channels = 128,
+                 .height = 32,
+                 .width = 32,
+                 .filter_height = 5,
+                 .filter_width = 5,
+                 .padding_height = 2,
+                 .padding_width = 2};
+  const double sm = gpu.peak.fp32.in_base_units() / 80;
+  EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 1600 / sm * 1e3, 1e-9);
+  of.pass = Pass::WeightGradient;  // 1600 x 128 results: 13 tiles on 80 SMs, 81,920 deep, not split
+  EXPECT_NEAR(milliseconds(of, gpu), 2.0 * 128 * 128 * 81920 / sm * 1e3, 1e-9);
+  of.pass = Pass::DataGradient;  // as many rows, 64 columns in a tile of 128, 25 * 128 deep
+  EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 3200 / sm * 1e3, 1e-9);
+}
+
+// Filters of 1 x 1 at half the rate: 8 * 2 * 128 * 128 * 256 FLOP take twice their time.
+TEST(Convolution, filters_of_one_pixel_have_their_own_rate) {
+  const GpuSpec gpu = plain_gpu();
+  const Convolution of{.batch = 80, .in_channels = 256, .out_channels = 128, .height = 32, .width = 32};
+  const double sm = gpu.peak.fp32.in_base_units() / 80;
+  EXPECT_NEAR(milliseconds(of, gpu), 2 * 8 * 2.0 * 128 * 128 * 256 / sm * 1e3, 1e-9);
+}
+
+// With `winograd` 1 the fused kernel of 3 x 3 filters takes 16 products for 4 outputs of 9: 4/9 of the time.
+// 80 images of 32 x 32 are 80 * 4 * 2 regions of 4 x 8 tiles, 4 groups of 32 channels: 2560 blocks, 32 on an
+// SM.
+TEST(Convolution, winograd_saves_five_ninths) {
+  GpuSpec gpu = plain_gpu();
+  gpu.efficiency.value.convolution.winograd = 1;
+  gpu.efficiency.value.convolution.transforms = 0.01;  // so that the other one is slow
+  Convolution of{.batch = 80,
+                 .in_channels = 64,
+                 .out_channels = 128,
+                 .height = 32,
+                 .width = 32,
+                 .filter_height = 3,
+                 .filter_width = 3,
+                 .padding_height = 1,
+                 .padding_width = 1};
+  const double sm = gpu.peak.fp32.in_base_units() / 80;
+  const double direct = 8 * 2.0 * 128 * 128 * 576 / sm * 1e3;
+  EXPECT_NEAR(milliseconds(of, gpu), direct * 4 / 9, 1e-9);
+  of.stride = 2;  // no Winograd: a quarter of the rows
+  EXPECT_NEAR(milliseconds(of, gpu), direct / 4, 1e-9);
+}
+
+// A gradient of the input with stride 2: every input pixel meets a quarter of the 4 x 4 filter's positions.
+TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
+  const GpuSpec gpu = plain_gpu();
+  Convolution of{.batch = 80,
+                 .in_channels = 128,
+                 .out_channels = 128,
+                 .height = 32,
+                 .width = 32,
+                 .filter_height = 4,
+                 .filter_width = 4,
+                 .stride = 2,
+                 .padding_height = 1,
+                 .padding_width = 1,
+                 .pass = Pass::DataGradient};
+  const double sm = gpu.peak.fp32.in_base_units() / 80;
+  EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 4 * 128 / sm * 1e3, 1e-9);
+}
+
+TEST(Convolution, tensor_cores_multiply_and_are_derived) {
+  const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
+  const Convolution of{.batch = 32,
+                       .in_channels = 256,
+                       .out_channels = 256,
+                       .height = 28,
+                       .width = 28,
+                       .filter_height = 3,
+                       .filter_width = 3,
+                       .padding_height = 1,
+                       .padding_width = 1};
+  EXPECT_LT(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
+  EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP16, of}, gpu).provenance, Provenance::Derived);
+  EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP32, of}, gpu).provenance, Provenance::Calibrated);
+}
+
+TEST(Convolution, sizes_that_cannot_be_are_refused) {
+  const GpuSpec gpu = plain_gpu();
+  EXPECT_THROW(
+      (void)milliseconds({.batch = 1, .in_channels = 0, .out_channels = 1, .height = 8, .width = 8}, gpu),
+      std::invalid_argument);
+  EXPECT_THROW(
+      (void)milliseconds(
+          {.batch = 1, .in_channels = 1, .out_channels = 1, .height = 2, .width = 8, .filter_height = 3},
+          gpu),
+      std::invalid_argument);
+}
+
+// 64 channels on 80 SMs: four fifths of the bandwidth that 80 channels get for as many bytes.
+TEST(BatchNorm, a_channel_is_one_block) {
+  const GpuSpec gpu = plain_gpu();
+  const auto time = [&](std::int64_t channels, Direction direction) {
+    const KernelCall call{
+        "bn", DataType::FP32,
+        BatchNorm{
+            .batch = 320, .channels = channels, .pixels = 1'024'000 / channels, .direction = direction}};
+    return model_for(call).predict(call, gpu).duration - gpu.kernel_minimum;
+  };
+  EXPECT_NEAR(time(64, Direction::Forward) / time(80, Direction::Forward), 1.25, 1e-9);
+  EXPECT_NEAR(time(160, Direction::Forward) / time(80, Direction::Forward), 1, 1e-9);
+  EXPECT_NEAR(time(160, Direction::Backward) / time(160, Direction::Forward), 5.0 / 3,
+              1e-9);  // 4 + 1 by 2 + 1
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+// Matrix products against the closed form, term by term, with constants set by hand.
+
+#include "ops/kernels/gemm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/yaml_reader.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+
+class Product : public testing::Test {
+ protected:
+  Product() {
+    profile.tiles = {{.rows = 128, .columns = 128, .warps = 8, .efficiency = 1}};
+    profile.fixed_depth = 0;
+    profile.half_warps = 0;
+    profile.memory = 1;
+    profile.fixed = Seconds{0};
+  }
+
+  [[nodiscard]] double us(const Gemm& gemm) const {
+    return time_of_product(gemm, profile, gpu, DataType::FP32) / 1_us;
+  }
+
+  const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");  // 80 SMs
+  GemmProfile profile;
+  const double flops_per_us = gpu.peak.fp32.in_base_units() / 80 / 1e6;  // of an SM
+};
+
+TEST_F(Product, lasts_as_long_as_the_fullest_sm) {
+  EXPECT_NEAR(us({.m = 2048, .n = 1280, .k = 4096}), 2 * 2.0 * 128 * 128 * 4096 / flops_per_us,
+              1e-6);  // 160 tiles
+  EXPECT_NEAR(us({.m = 2048, .n = 1281, .k = 4096}), 3 * 2.0 * 128 * 128 * 4096 / flops_per_us, 1e-6);  // 176
+}
+
+// Rows of 4094 floats are no multiple of 16 bytes; without transposition it is those of n that count for B.
+TEST_F(Product, of_unaligned_rows_is_slower) {
+  profile.unaligned = 0.5;
+  const double half = 2 * 2.0 * 128 * 128 * 4094 / flops_per_us;
+  EXPECT_NEAR(us({.m = 2048, .n = 1280, .k = 4094, .transpose_b = true}), 2 * half, 1e-6);
+  EXPECT_NEAR(us({.m = 2048, .n = 1280, .k = 4094, .transpose_a = true}), half, 1e-6);
+  EXPECT_NEAR(us({.m = 2048, .n = 1278, .k = 4096, .transpose_a = true}), 2 * half * 4096 / 4094, 1e-6);
+}
+
+// Rows of 8192 floats are 32 KiB, half of the way from 16 to 48: half of the slow-down of 2 for 8192 rows of
+// A and more, half of that for an eighth of them (cube root), none where rows of B run along n.
+TEST_F(Product, of_long_rows_is_slower_when_both_run_along_k) {
+  profile.long_rows = {.slowdown = 2, .from = 16_KiB, .to = 48_KiB};
+  const double tile = 2.0 * 128 * 128 * 8192 / flops_per_us;
+  EXPECT_NEAR(us({.m = 8192, .n = 1280, .k = 8192, .transpose_b = true}), 8 * tile * 2, 1e-6);
+  EXPECT_NEAR(us({.m = 1024, .n = 1280, .k = 8192, .transpose_b = true}), tile * 1.5, 1e-6);
+  EXPECT_NEAR(us({.m = 8192, .n = 1280, .k = 8192}), 8 * tile, 1e-6);
+}
+
+// 16 x 10 tiles are one wave of two on each SM, which reads 2048 rows of A and 1280 of B; 32 x 10 are two
+// waves of which each reads 10 tiles' columns and 16 tiles' rows.
+TEST_F(Product, reads_what_each_wave_needs) {
+  profile.exposed = 0.5;
+  const double dram = gpu.memory_bandwidth.in_base_units() / 1e6;  // B/us
+  const double tile = 2.0 * 128 * 128 * 4096 / flops_per_us;
+  const double wave = (2048 + 1280) * 4096.0 * 4 / dram;
+  EXPECT_NEAR(us({.m = 2048, .n = 1280, .k = 4096}), 2 * tile + 0.5 * wave, 1e-6);
+  EXPECT_NEAR(us({.m = 4096, .n = 1280, .k = 4096}), 4 * tile + 0.5 * 2 * wave, 1e-6);
+}
+
+TEST_F(Product, of_nothing_is_refused) {
+  EXPECT_THROW((void)us({.m = 0, .n = 1, .k = 1}), std::invalid_argument);
+}
+
+TEST(GemmProfile, fractions_and_ranges_are_checked) {
+  const auto refused = [](auto change) {
+    GemmProfile profile;
+    profile.tiles = {GemmTile{}};
+    change(profile);
+    EXPECT_THROW(profile.check(), FieldError);
+  };
+  refused([](GemmProfile& of) { of.exposed = 1.5; });
+  refused([](GemmProfile& of) { of.unaligned = 0; });
+  EXPECT_THROW((LongRows{.slowdown = 1, .from = 2_KiB, .to = 1_KiB}).check(), FieldError);
+  EXPECT_THROW((LongRows{.slowdown = -1, .from = 1_KiB, .to = 2_KiB}).check(), FieldError);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+// Convolutional networks as configurations describe them: sizes, parameters, arithmetic, what a step
+// launches.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/yaml_reader.hpp"
+#include "ops/model_flops.hpp"
+#include "ops/workload/cnn_layers.hpp"
+#include "ops/workload/model_spec.hpp"
+
+namespace lockstep {
+namespace {
+
+CnnSpec network(const std::string& name) {
+  return read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml").cnn.value();
+}
+
+std::int64_t parameters(const CnnSpec& cnn) {
+  const std::vector<std::int64_t> sizes = cnn_parameters(cnn);
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+}
+
+/// Multiplications and additions of the convolutions of one image, forward, in 10^9.
+double forward_gflops(const CnnSpec& cnn) {
+  Flops sum{0};
+  for (const ShapedBlock& block : cnn_layers(cnn, 1)) {
+    for (const auto& branch : block.branches) {
+      for (const ShapedLayer& layer : branch) {
+        if (layer.layer.kind != CnnLayer::Kind::Convolution) continue;
+        for (std::size_t filter = 0; filter < layer.layer.filters.size(); ++filter) {
+          sum += model_flops({"", DataType::FP32, layer.convolution(filter, Convolution::Pass::Forward)});
+        }
+      }
+    }
+  }
+  return sum / Flops{1e9};
+}
+
+// The published numbers of torchvision's models: 25,557,032 and (without auxiliary classifier: 27,161,264
+// less 3,326,696) 23,834,568 parameters. ResNet-50: 4.09 GMAC with the last layer's 0.002 (torchvision's
+// table).
+TEST(Cnn, torchvisions_models_have_their_published_sizes) {
+  EXPECT_EQ(parameters(network("resnet50")), 25'557'032);
+  EXPECT_EQ(parameters(network("inception_v3")), 23'834'568);
+  EXPECT_NEAR(forward_gflops(network("resnet50")) / 2, 4.09, 0.01);
+  EXPECT_NEAR(forward_gflops(network("inception_v3")) / 2, 5.71, 0.02);
+}
+
+TEST(Cnn, images_shrink_as_in_the_papers) {
+  const std::vector<ShapedBlock> resnet = cnn_layers(network("resnet50"), 32);
+  EXPECT_EQ(resnet.size(), 17U);  // the stem, and 3 + 4 + 6 + 3 residual blocks
+  EXPECT_EQ(resnet.front().output, (ImageShape{32, 64, 56, 56}));
+  EXPECT_EQ(resnet.back().output, (ImageShape{32, 2048, 7, 7}));
+  const std::vector<ShapedBlock> inception = cnn_layers(network("inception_v3"), 1);
+  std::vector<std::int64_t> channels, sizes;
+  for (const ShapedBlock& block : inception) {
+    channels.push_back(block.output.channels);
+    sizes.push_back(block.output.height);
+  }
+  EXPECT_THAT(channels, testing::ElementsAre(192, 256, 288, 288, 768, 768, 768, 768, 768, 1280, 2048, 2048));
+  EXPECT_THAT(sizes, testing::ElementsAre(35, 35, 35, 35, 17, 17, 17, 17, 17, 8, 8, 8));
+}
+
+std::string complaint(const std::string& blocks) {
+  try {
+    (void)read_text<ModelSpec>("name: n\nsource: s\ncnn: { image_size: 8, blocks: [" + blocks + "] }\n",
+                               "net.yaml");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
+  using testing::HasSubstr;
+  EXPECT_THAT(complaint("{branches: [[convv 8 3x3]]}"),
+              testing::AllOf(HasSubstr("net.yaml:3:"), HasSubstr("'convv' is none of conv, max_pool")));
+  EXPECT_THAT(complaint("{branches: [[conv 8 3]]}"), HasSubstr("'3' is no filter HEIGHTxWIDTH"));
+  EXPECT_THAT(complaint("{branches: [[conv none 3x3]]}"), HasSubstr("'none' is no whole number above 0"));
+  EXPECT_THAT(complaint("{branches: [[conv 8 3x3 sparse]]}"), HasSubstr("'sparse' is none of /STRIDE"));
+  EXPECT_THAT(complaint("{branches: [[conv 8 9x9 valid]]}"),
+              HasSubstr("leaves nothing of an image of 8 x 8"));
+  EXPECT_THAT(complaint("{branches: [[conv 8 3x3], []], join: add}"), HasSubstr("branch 1 has 3 channels"));
+  EXPECT_THAT(complaint("{branches: [[conv 8 3x3 /2], [conv 8 1x1]]}"),
+              HasSubstr("branch 1 leaves images of 8 x 8"));
+  EXPECT_EQ(complaint("{branches: [[conv 3 3x3], []], join: add}"), "");
+}
+
+}  // namespace
+}  // namespace lockstep
