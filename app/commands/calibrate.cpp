@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
+#include "app/commands/calibrate_indices.hpp"
 #include "app/commands/calibrate_kernels.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
@@ -196,6 +197,7 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep calibrate fit --help");
   add_import(*command, action);
   add_fit(*command, action);
+  add_calibrate_indices(*command, action);
 }
 
 }  // namespace lockstep
