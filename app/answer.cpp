@@ -111,13 +111,20 @@ std::string gain_lines(const Sensitivity& sensitivity) {
 }
 
 std::string memory_text(const Setting& setting) {
-  const auto fullest = fullest_rank(setting);
-  if (!fullest) {
-    return {};
+  std::string text;
+  if (const auto fullest = fullest_rank(setting)) {
+    text += list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank,
+                                  to_string(fullest->memory.total()), to_string(fullest->capacity))) +
+            memory_lines(fullest->memory, fullest->capacity);
   }
-  return list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank,
-                               to_string(fullest->memory.total()), to_string(fullest->capacity))) +
-         memory_lines(*fullest);
+  if (const auto fullest = fullest_host(setting)) {
+    const bool is_known = fullest->capacity > Bytes{0};
+    text +=
+        list_head(fmt::format("memory of {}: {}{}", host_name(*fullest), to_string(fullest->memory.total()),
+                              is_known ? " of " + to_string(fullest->capacity) : "")) +
+        memory_lines(fullest->memory, fullest->capacity);
+  }
+  return text;
 }
 
 std::string gpu_names(const Setting& setting) {

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <vector>
+
+#include "topology/host_memory.hpp"
 
 namespace lockstep {
 
@@ -26,19 +30,38 @@ std::optional<FullestRank> fullest_rank(const Setting& setting) {
   return fullest;
 }
 
-std::string memory_lines(const FullestRank& fullest) {
+std::optional<FullestHost> fullest_host(const Setting& setting) {
+  const Job& job = setting.job;
+  std::map<int, MemoryBreakdown> by_node;
+  for (std::size_t rank = 0; rank < job.ranks.size() && !job.host_memory.empty(); ++rank) {
+    MemoryBreakdown& node = by_node[setting.fabric.vertices()[job.ranks[rank].gpu].node];
+    const MemoryBreakdown& of_rank = job.host_memory[job.ranks[rank].memory];
+    std::transform(node.bytes.begin(), node.bytes.end(), of_rank.bytes.begin(), node.bytes.begin(),
+                   std::plus<>{});
+  }
+  std::optional<FullestHost> fullest;
+  for (const auto& [node, memory] : by_node) {
+    const FullestHost candidate{node, memory, host_memory_of_node(setting.fabric, node).size};
+    if (memory.total() > Bytes{0} && (!fullest || candidate.share() > fullest->share())) {
+      fullest = candidate;
+    }
+  }
+  return fullest;
+}
+
+std::string memory_lines(const MemoryBreakdown& memory, Bytes capacity) {
   std::vector<std::pair<double, std::string_view>> parts;
   for (std::size_t use = 0; use < kMemoryUses; ++use) {
-    if (fullest.memory.bytes[use] > 0) {
-      parts.emplace_back(fullest.memory.bytes[use], name_of(static_cast<MemoryUse>(use)));
+    if (memory.bytes[use] > 0) {
+      parts.emplace_back(memory.bytes[use], name_of(static_cast<MemoryUse>(use)));
     }
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (const auto& [bytes, name] : parts) {
-    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %\n", name, to_string(Bytes{bytes}),
-                        100 * (Bytes{bytes} / fullest.capacity));
+    text += fmt::format("  {:<28}{:>12}", name, to_string(Bytes{bytes}));
+    text += capacity > Bytes{0} ? fmt::format("  {:>5.1f} %\n", 100 * (Bytes{bytes} / capacity)) : "\n";
   }
   return text;
 }
@@ -53,18 +76,53 @@ const char* what_helps(const Setting& setting) {
                "micro_batch)";
 }
 
-}  // namespace
-
-void check_memory(const Setting& setting) {
+void check_device(const Setting& setting) {
   const auto fullest = fullest_rank(setting);
-  if (!fullest || fullest->share() <= 1 || !setting.scenario.memory.check_capacity) {
+  if (!fullest || fullest->share() <= 1) {
     return;
   }
   throw OutOfMemoryError{
       fmt::format("out of memory: rank {} needs {} of its GPU's {}\n{}"
                   "{}, or go on with --set memory.check_capacity=false",
                   fullest->rank, to_string(fullest->memory.total()), to_string(fullest->capacity),
-                  memory_lines(*fullest), what_helps(setting))};
+                  memory_lines(fullest->memory, fullest->capacity), what_helps(setting))};
+}
+
+void check_host(const Setting& setting) {
+  const auto fullest = fullest_host(setting);
+  if (!fullest) {
+    return;
+  }
+  const std::string where = host_name(*fullest);
+  if (!(fullest->capacity > Bytes{0})) {
+    throw InputError{
+        setting.cluster_at,
+        fmt::format("cluster: {} must hold {} and its CPU sockets do not say how much they have: "
+                    "give their vertices 'memory', e.g. 256 GiB, or go on with --set "
+                    "memory.check_capacity=false",
+                    where, to_string(fullest->memory.total()))};
+  }
+  if (fullest->share() > 1) {
+    throw OutOfMemoryError{
+        fmt::format("out of host memory: {} must hold {} and has {}\n{}"
+                    "Keep less there, spread the job over more nodes, or go on with --set "
+                    "memory.check_capacity=false",
+                    where, to_string(fullest->memory.total()), to_string(fullest->capacity),
+                    memory_lines(fullest->memory, fullest->capacity))};
+  }
+}
+
+}  // namespace
+
+std::string host_name(const FullestHost& host) {
+  return host.node < 0 ? "the host" : fmt::format("the host of node {}", host.node);
+}
+
+void check_memory(const Setting& setting) {
+  if (setting.scenario.memory.check_capacity) {
+    check_device(setting);
+    check_host(setting);
+  }
 }
 
 }  // namespace lockstep

@@ -17,7 +17,16 @@ struct FullestRank {
   [[nodiscard]] double share() const { return memory.total() / capacity; }
 };
 
-/// A rank needs more memory than its GPU has.
+/// The node of whose host memory most is taken, by all its ranks together.
+struct FullestHost {
+  int node = 0;            ///< -1: sockets outside of nodes
+  MemoryBreakdown memory;  ///< what training keeps there; the operating system's and loaders' is not counted
+  Bytes capacity;          ///< 0: not known
+
+  [[nodiscard]] double share() const { return memory.total() / capacity; }
+};
+
+/// A rank needs more memory than its GPU has, or the ranks of a node more than their host.
 class OutOfMemoryError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -26,10 +35,19 @@ class OutOfMemoryError : public std::runtime_error {
 /// None where the workload's memory is not modelled.
 [[nodiscard]] std::optional<FullestRank> fullest_rank(const Setting& setting);
 
-/// `  activations    12.3 GB`, a line for each use, the largest first.
-[[nodiscard]] std::string memory_lines(const FullestRank& fullest);
+/// None where nothing is kept in host memory.
+[[nodiscard]] std::optional<FullestHost> fullest_host(const Setting& setting);
 
-/// @throws OutOfMemoryError with the breakdown, unless the scenario says to go on
+/// `the host of node 3`
+[[nodiscard]] std::string host_name(const FullestHost& host);
+
+/// `  activations    12.3 GB   45.6 %`, a line for each use, the largest first; the share of @p capacity
+/// where that is known (more than 0).
+[[nodiscard]] std::string memory_lines(const MemoryBreakdown& memory, Bytes capacity);
+
+/// Unless the scenario says to go on.
+/// @throws OutOfMemoryError with the breakdown
+/// @throws InputError at the cluster when something is kept in host memory whose size it does not say
 void check_memory(const Setting& setting);
 
 }  // namespace lockstep

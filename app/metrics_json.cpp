@@ -105,6 +105,14 @@ void add_links(Json& json, std::vector<LinkUtilisation> links) {
   json["links"] = std::move(rows);
 }
 
+Json memory_of(const MemoryBreakdown& memory, Bytes capacity) {
+  Json json{{"bytes", memory.total().in_base_units()}, {"capacity", capacity.in_base_units()}};
+  for (std::size_t use = 0; use < kMemoryUses; ++use) {
+    json["parts"][std::string{name_of(static_cast<MemoryUse>(use))}] = memory.bytes[use];
+  }
+  return json;
+}
+
 Json gains(const Sensitivity& sensitivity) {
   Json rows = Json::array();
   for (const ResourceGain& gain : sensitivity) {
@@ -156,13 +164,12 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
   }
   add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {
-    Json& memory = json["memory"];
-    memory = {{"rank", fullest->rank},
-              {"bytes", fullest->memory.total().in_base_units()},
-              {"capacity", fullest->capacity.in_base_units()}};
-    for (std::size_t use = 0; use < kMemoryUses; ++use) {
-      memory["parts"][std::string{name_of(static_cast<MemoryUse>(use))}] = fullest->memory.bytes[use];
-    }
+    json["memory"] = memory_of(fullest->memory, fullest->capacity);
+    json["memory"]["rank"] = fullest->rank;
+  }
+  if (const auto fullest = fullest_host(setting)) {
+    json["host_memory"] = memory_of(fullest->memory, fullest->capacity);
+    json["host_memory"]["node"] = fullest->node;
   }
   if (!sensitivity.empty()) {
     json["sensitivity"] = gains(sensitivity);

@@ -12,7 +12,7 @@ constexpr int kExitOk = 0;
 constexpr int kExitBug = 1;          ///< our mistake
 constexpr int kExitInput = 2;        ///< the user's
 constexpr int kExitStalled = 3;      ///< the simulated program cannot go on
-constexpr int kExitOutOfMemory = 4;  ///< the simulated GPU's memory does not hold the job
+constexpr int kExitOutOfMemory = 4;  ///< the memory of a simulated GPU or host does not hold the job
 
 struct Outcome {
   int exit_code = kExitOk;

@@ -218,7 +218,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     reject_keys_of_workloads(scenario, document);
     take_gaps_out(gpus);
   }
-  Job job = make_job(document, scenario, fabric, host, gpus);
+  Job job = make_job(document, scenario, fabric, host.at_speed(), gpus);
   check(job);
   check_ranks(document, scenario.vary, job.ranks.size());
   at_key(document, "workload.precision", [&] {
@@ -234,6 +234,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           std::move(profile),
           std::move(job),
           location_of(document, "collectives"),
+          location_of(document, "cluster"),
           1.0};
 }
 

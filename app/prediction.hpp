@@ -28,6 +28,7 @@ struct Setting {
   CollectiveProfile profile;
   Job job;
   SourceLocation collectives_at;  ///< what cannot be planned is told there
+  SourceLocation cluster_at;      ///< what the machine does not say is told there
   double host_scale = 1;          ///< on all host times, beside what the scenario varies
 };
 

@@ -55,8 +55,8 @@ Fabric with_faster(const Fabric& fabric, IsOfClass is_of_class) {
 }
 
 void raise_bus_bandwidth(CollectiveProfile& profile) {
-  for (AlgorithmCosts* algorithm :
-       {&profile.ring, &profile.tree, &profile.direct, &profile.hierarchical, &profile.nvls, &profile.pat}) {
+  for (AlgorithmCosts* algorithm : {&profile.ring, &profile.tree, &profile.direct, &profile.hierarchical,
+                                    &profile.nvls, &profile.nvls_tree, &profile.pat}) {
     for (std::optional<ProtocolCosts>* costs : {&algorithm->ll, &algorithm->ll128, &algorithm->simple}) {
       if (*costs && (*costs)->max_bus_bandwidth) {
         (*costs)->max_bus_bandwidth = *(*costs)->max_bus_bandwidth * kMore;

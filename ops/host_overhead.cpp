@@ -15,12 +15,37 @@ void HostOverheads::check() const {
   if (synchronize_return < Seconds{0}) throw FieldError("synchronize_return", "must not be negative");
   if (backward_start < Seconds{0}) throw FieldError("backward_start", "must not be negative");
   if (backward_return < Seconds{0}) throw FieldError("backward_return", "must not be negative");
+  if (!(speed > 0)) throw FieldError("speed", "must be greater than 0: 1 is the measured CPU");
   if (!runtime_calls.contains(RuntimeCall::LaunchKernel)) {
     throw FieldError("runtime_calls", "launch_kernel is missing: calls not listed cost as much as it");
   }
   for (const auto& [call, duration] : runtime_calls) {
     if (duration < Seconds{0}) throw FieldError("runtime_calls", name_of(call) + " must not be negative");
   }
+}
+
+HostOverheads HostOverheads::at_speed() const {
+  HostOverheads other = *this;
+  const auto scale = [this](Seconds& time) { time = time / speed; };
+  const auto scale_all = [&](OperatorOverhead& of) {
+    scale(of.before_first_launch);
+    scale(of.after_last_launch);
+    scale(of.between_launches);
+    scale(of.without_launch);
+  };
+  scale(other.between_operators);
+  scale(other.synchronize_return);
+  scale(other.backward_start);
+  scale(other.backward_return);
+  scale_all(other.fallback);
+  for (auto& [operator_name, of] : other.operators) {
+    scale_all(of);
+  }
+  for (auto& [call, time] : other.runtime_calls) {
+    scale(time);
+  }
+  other.speed = 1;
+  return other;
 }
 
 const OperatorOverhead& HostOverheads::of(std::string_view operator_name) const {

@@ -67,6 +67,11 @@ struct HostOverheads {
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
   Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
   Seconds backward_return;     ///< from there back to the caller, beyond T1
+  double speed = 1;            ///< of the CPU that is meant, over that of the measured one
+
+  /// The same of a CPU `speed` times as fast: every time divided by it, and speed 1. *Assumes* that Python,
+  /// the framework and the driver's calls scale alike, as with the clock of one processor.
+  [[nodiscard]] HostOverheads at_speed() const;
 
   /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
@@ -89,6 +94,8 @@ struct HostOverheads {
                  "the call from Python, and a thread that wakes up");
     key.required("backward_return", host.backward_return,
                  "from the last operator of autograd's thread to the caller's next one, beyond T1");
+    key.optional("speed", host.speed, 1,
+                 "of one core of the CPU that is meant, over that of the measured one: divides all times");
     key.required("fallback", host.fallback, "operators that are not listed");
     key.optional("operators", host.operators, {}, "by PyTorch's name, e.g. aten::linear");
   }

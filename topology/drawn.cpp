@@ -46,6 +46,15 @@ void DrawnVertices::check() const {
   if (kind != VertexKind::Gpu && forwards) {
     throw FieldError{"forwards", "only GPUs can be told; everything else always forwards"};
   }
+  if (kind != VertexKind::CpuSocket && memory > Bytes{0}) {
+    throw FieldError{"memory", "only CPU sockets have some here; that of GPUs is in configs/gpus"};
+  }
+  if (kind != VertexKind::CpuSocket && memory_bandwidth > BytesPerSecond{0}) {
+    throw FieldError{"memory_bandwidth", "only CPU sockets have one here; that of GPUs is in configs/gpus"};
+  }
+  if (memory < Bytes{0} || memory_bandwidth < BytesPerSecond{0}) {
+    throw FieldError{memory < Bytes{0} ? "memory" : "memory_bandwidth", "must not be negative"};
+  }
 }
 
 void DrawnLinks::check() const {
@@ -68,7 +77,8 @@ void draw_vertices(const std::vector<DrawnVertices>& vertices, Drawing& drawing)
       if (!names.insert(name).second) {
         throw FieldError{fmt::format("vertices.{}", item), "there are two called '" + name + "'"};
       }
-      drawing.add({drawn.kind, -1, next_index[drawn.kind]++, name, drawn.model, drawn.forwards});
+      drawing.add({drawn.kind, -1, next_index[drawn.kind]++, name, drawn.model, drawn.forwards, drawn.memory,
+                   drawn.memory_bandwidth});
     }
   }
 }

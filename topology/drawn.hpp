@@ -21,6 +21,8 @@ struct DrawnVertices {
   int count = 0;
   std::string model;
   bool forwards = false;
+  Bytes memory{0};
+  BytesPerSecond memory_bandwidth{0};
 
   template <class Visitor>
   static void describe(Visitor& key, DrawnVertices& drawn) {
@@ -29,6 +31,12 @@ struct DrawnVertices {
     key.optional("count", drawn.count, 0, "makes several devices: name0, name1, ...; 0: one, named as it is");
     key.optional("model", drawn.model, "", "of GPUs: a name of configs/gpus");
     key.optional("forwards", drawn.forwards, false, "of GPUs: they pass on what is meant for others");
+    key.optional("memory", drawn.memory, Bytes{0},
+                 "of CPU sockets: size of the DRAM of each; what training keeps in host memory needs it");
+    key.optional(
+        "memory_bandwidth", drawn.memory_bandwidth, BytesPerSecond{0},
+        "of CPU sockets: data rate of the DRAM channels of each together; optimizers that run on the "
+        "host need it");
   }
 
   void check() const;

@@ -27,6 +27,8 @@ struct Vertex {
   std::string name;       ///< unique, e.g. `node0.gpu3`, `leaf2`
   std::string model;      ///< GPUs: the name of the GpuSpec; else empty
   bool forwards = false;  ///< GPUs: passes on what is meant for others; every other kind always does
+  Bytes memory{0};        ///< CPU sockets: of their DRAM; 0: not known
+  BytesPerSecond memory_bandwidth{0};  ///< CPU sockets: of their DRAM's channels together; 0: not known
 };
 
 /// One direction of a link. Several links may join the same two vertices: a message takes one of them, by

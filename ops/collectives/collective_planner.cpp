@@ -23,7 +23,7 @@ std::vector<CommAlgorithm> candidates(CollectiveKind kind, const GroupLayout& la
   switch (kind) {
     case CollectiveKind::AllReduce:
       if (layout.nodes.size() > 1) {
-        return {CommAlgorithm::Ring, CommAlgorithm::Tree};
+        return {CommAlgorithm::Ring, CommAlgorithm::Tree, CommAlgorithm::NvlsTree};
       }
       return {CommAlgorithm::Ring, CommAlgorithm::Nvls};
     case CollectiveKind::AllToAll:

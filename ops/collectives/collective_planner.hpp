@@ -23,7 +23,7 @@ struct CollectiveOptions {
 
 /// Turns collectives into plans on one fabric. The candidates are NCCL's:
 ///
-///   all-reduce                                         ring; between nodes tree, inside one nvls
+///   all-reduce                                         ring; between nodes tree, nvls_tree; inside one nvls
 ///   reduce-scatter, all-gather                         ring; with one GPU a node pat
 ///   broadcast, reduce                                  ring
 ///   all-to-all, send, receive                          pxn between nodes with NVSwitches, else direct

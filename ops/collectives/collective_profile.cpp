@@ -69,6 +69,8 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
       return hierarchical;
     case CommAlgorithm::Nvls:
       return nvls;
+    case CommAlgorithm::NvlsTree:
+      return nvls_tree;
     case CommAlgorithm::Pat:
       return pat;
   }
@@ -78,7 +80,7 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
 CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
-  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, free};
+  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free};
 }
 
 }  // namespace lockstep

@@ -85,8 +85,9 @@ struct CollectiveProfile {
   AlgorithmCosts tree;
   AlgorithmCosts direct;
   AlgorithmCosts hierarchical;
-  AlgorithmCosts nvls;  ///< none: the NVSwitches do not add
-  AlgorithmCosts pat;   ///< none: NCCL is older than 2.23
+  AlgorithmCosts nvls;       ///< none: the NVSwitches do not add
+  AlgorithmCosts nvls_tree;  ///< likewise, or NCCL is older than 2.18
+  AlgorithmCosts pat;        ///< none: NCCL is older than 2.23
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveProfile& profile) {
@@ -98,6 +99,8 @@ struct CollectiveProfile {
     key.required("direct", profile.direct, "all pairs (and pxn): all-to-all, send, receive");
     key.required("hierarchical", profile.hierarchical, "inside the nodes, then between them");
     key.optional("nvls", profile.nvls, {}, "all-reduce by the NVSwitches; left out: they cannot");
+    key.optional("nvls_tree", profile.nvls_tree, {},
+                 "all-reduce by the NVSwitches of several nodes and trees between them; left out: not used");
     key.optional("pat", profile.pat, {},
                  "all-gather and reduce-scatter with one GPU a node; left out: not used");
   }

@@ -5,6 +5,7 @@
 #include "ops/collectives/direct.hpp"
 #include "ops/collectives/hierarchical.hpp"
 #include "ops/collectives/nvls.hpp"
+#include "ops/collectives/nvls_tree.hpp"
 #include "ops/collectives/pat.hpp"
 #include "ops/collectives/pxn.hpp"
 #include "ops/collectives/ring.hpp"
@@ -13,7 +14,7 @@
 namespace lockstep {
 
 std::span<const CommAlgorithmRow> algorithm_table() {
-  static const std::array rows{kRing, kTree, kDirect, kHierarchical, kNvls, kPxn, kPat};
+  static const std::array rows{kRing, kTree, kDirect, kHierarchical, kNvls, kNvlsTree, kPxn, kPat};
   return rows;
 }
 

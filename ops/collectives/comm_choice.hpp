@@ -14,6 +14,7 @@ enum class CommAlgorithm : std::uint8_t {
   Direct,        ///< every member with every other
   Hierarchical,  ///< inside the nodes, then between equal places of the nodes
   Nvls,          ///< the NVSwitches of a node add and copy
+  NvlsTree,      ///< likewise in every node, and trees between the nodes
   Pxn,           ///< direct, changing rails over NVLink before the network
   Pat,           ///< a binomial tree for each piece, all at once
 };
@@ -31,6 +32,7 @@ constexpr auto names_of(CommAlgorithm /*unused*/) {
                                                  {CommAlgorithm::Direct, "direct"},
                                                  {CommAlgorithm::Hierarchical, "hierarchical"},
                                                  {CommAlgorithm::Nvls, "nvls"},
+                                                 {CommAlgorithm::NvlsTree, "nvls_tree"},
                                                  {CommAlgorithm::Pxn, "pxn"},
                                                  {CommAlgorithm::Pat, "pat"}});
 }

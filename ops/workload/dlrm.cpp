@@ -87,12 +87,15 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
   DlrmStep writer{step, spec, setup, std::move(tables)};
   writer.write();
-  std::vector<MemoryBreakdown> memory;
+  const DlrmMemoryShape shape = writer.memory_shape();
+  std::vector<MemoryBreakdown> memory, host_memory;
   for (std::size_t rank = 0; rank < setup.gpus.size(); ++rank) {
-    memory.push_back(writer.memory(rank));
+    memory.push_back(dlrm_memory(shape, rank));
+    host_memory.push_back(dlrm_host_memory(shape, rank));
   }
   Job job = std::move(step).finish(setup.gpus);
   job.memory = std::move(memory);
+  job.host_memory = std::move(host_memory);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     job.ranks[rank].memory = rank;
   }

@@ -272,4 +272,12 @@ MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank) {
   return Counting{shape, rank}.peak();
 }
 
+MemoryBreakdown dlrm_host_memory(const DlrmMemoryShape& shape, std::size_t rank) {
+  MemoryBreakdown memory;
+  for (const EmbeddingBagShape& bags : shape.bags) {
+    memory[MemoryUse::Parameters] += floats(bags.weights(rank) - bags.weights_on_gpu(rank)).in_base_units();
+  }
+  return memory;
+}
+
 }  // namespace lockstep

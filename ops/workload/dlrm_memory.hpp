@@ -44,4 +44,8 @@ struct DlrmMemoryShape {
 /// index); FBGEMM embedding_backward_split_host_template.cpp (sorted look-ups); reducer.cpp (buckets).
 [[nodiscard]] MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank);
 
+/// What @p rank keeps in host memory: the rows of its tables there, 4 B an element (FBGEMM's weights_uvm; the
+/// cache on the GPU is a copy).
+[[nodiscard]] MemoryBreakdown dlrm_host_memory(const DlrmMemoryShape& shape, std::size_t rank);
+
 }  // namespace lockstep

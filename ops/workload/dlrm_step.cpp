@@ -135,17 +135,16 @@ void DlrmStep::update() {
   optimizer_step(step_, optimizer(), parameters_);
 }
 
-MemoryBreakdown DlrmStep::memory(std::size_t rank) const {
-  return dlrm_memory({.bottom = bottom_,
-                      .top = top_,
-                      .interaction = interaction_,
-                      .bags = embeddings_.bags(),
-                      .optimizer = spec_.optimizer,
-                      .framework = step_.framework(),
-                      .ranks = step_.ranks(),
-                      .batches = inputs_.batches(),
-                      .index = inputs_.index_size()},
-                     rank);
+DlrmMemoryShape DlrmStep::memory_shape() const {
+  return {.bottom = bottom_,
+          .top = top_,
+          .interaction = interaction_,
+          .bags = embeddings_.bags(),
+          .optimizer = spec_.optimizer,
+          .framework = step_.framework(),
+          .ranks = step_.ranks(),
+          .batches = inputs_.batches(),
+          .index = inputs_.index_size()};
 }
 
 }  // namespace lockstep

@@ -20,8 +20,8 @@ class DlrmStep {
 
   void write();
 
-  /// Device memory of a rank when it holds most.
-  [[nodiscard]] MemoryBreakdown memory(std::size_t rank) const;
+  /// For dlrm_memory and dlrm_host_memory; valid as long as this object lives.
+  [[nodiscard]] DlrmMemoryShape memory_shape() const;
 
  private:
   void forward();

@@ -16,6 +16,7 @@ namespace lockstep {
 struct TrainingSetup {
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
+  MixedPrecision mixed_precision = MixedPrecision::Autocast;  ///< Hugging Face's transformers only
   FrameworkSpec framework;
   ParallelismSpec parallelism;
   HostOverheads host;
@@ -26,6 +27,8 @@ struct TrainingSetup {
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
   std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one
+  /// DRAM bandwidth of each one's host by the ranks there; 0: not known. For plans with `offload`.
+  std::span<const BytesPerSecond> host_bandwidth{};
 };
 
 }  // namespace lockstep

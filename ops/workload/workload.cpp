@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <vector>
 
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/transformer.hpp"
+#include "topology/host_memory.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,6 +30,23 @@ int micro_batches_of(const WorkloadSpec& workload, const TransformerPlanSpec& pl
   return static_cast<int>(workload.global_batch / samples);
 }
 
+/// Host memory bandwidth of each rank: that of its node by the ranks there.
+std::vector<BytesPerSecond> host_bandwidth_of(const Fabric& fabric, const std::vector<int>& nodes) {
+  std::map<int, double> ranks;
+  for (const int node : nodes) {
+    ++ranks[node];
+  }
+  std::map<int, BytesPerSecond> share;
+  for (const auto& [node, count] : ranks) {
+    share[node] = host_memory_of_node(fabric, node).bandwidth / count;
+  }
+  std::vector<BytesPerSecond> of_rank;
+  for (const int node : nodes) {
+    of_rank.push_back(share.at(node));
+  }
+  return of_rank;
+}
+
 }  // namespace
 
 Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, const Fabric& fabric,
@@ -45,10 +64,12 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   for (const VertexId gpu : gpus.first(ranks)) {
     nodes.push_back(fabric.vertices()[gpu].node);
   }
+  const std::vector<BytesPerSecond> host_bandwidth = host_bandwidth_of(fabric, nodes);
   const ModelSpec& model = *workload.model;
   const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
+                            .mixed_precision = workload.mixed_precision,
                             .framework = model.framework,
                             .parallelism = parallelism,
                             .host = host,
@@ -58,7 +79,16 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .phases = workload.phases,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),
-                            .gpu_nodes = nodes};
+                            .gpu_nodes = nodes,
+                            .host_bandwidth = host_bandwidth};
+  if (workload.mixed_precision != MixedPrecision::Autocast &&
+      (model.dlrm || model.transformer->implementation == Implementation::Megatron)) {
+    throw std::invalid_argument{
+        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
+                    name_of(workload.mixed_precision),
+                    model.dlrm ? "a DLRM trains in fp32 or tf32"
+                               : "megatron's parameters are in 16 bits and have FP32 master weights anyway")};
+  }
   if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
   }

@@ -17,7 +17,10 @@ struct Batch {
   std::int64_t batch = 1;
   int micro_batches = 1;
   Precision precision = Precision::BF16;
+  bool clip = false;
 };
+
+constexpr BytesPerSecond kHostBandwidth{100e9};  // for each rank
 
 inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan, const Batch& run) {
   std::vector<VertexId> gpus(static_cast<std::size_t>(run.ranks));
@@ -28,7 +31,10 @@ inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan,
   setup.precision = run.precision;
   setup.host = plain_host();
   setup.parallelism.transformer = plan;
+  setup.clip_gradients = run.clip;
   setup.gpus = gpus;
+  const std::vector<BytesPerSecond> host_bandwidth(gpus.size(), kHostBandwidth);
+  setup.host_bandwidth = host_bandwidth;
   Job job = parallel_transformer_job(model, setup);
   check(job);
   return job;

@@ -8,6 +8,7 @@ void GradientReduction::begin(bool first, bool last) {
   const bool shares = plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
   first_ = first || shares;  // what was reduced before is a share of the gradients: little to add to
   reduces_ = last || plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
+  host_.begin(first, last);
 }
 
 DataType GradientReduction::type() const {
@@ -23,9 +24,10 @@ void GradientReduction::accumulate(std::int64_t elements, bool expert) {
              {kernels::elementwise("add", elements, type(),
                                    {.reads = reads + size_of(product) / size_of(type()), .writes = 1})});
   }
-  if (!reduces_ || replicas(expert) == 1) {
+  if (!reduces_ || (replicas(expert) == 1 && !host_.is_used())) {
     return;
   }
+  host_.hold(static_cast<double>(elements) * size_of(type()));
   Bucket& bucket = expert ? expert_ : dense_;
   bucket.open += elements;
   const bool by_size = plan_.spec.sharding != Sharding::Zero3 && plan_.spec.overlap_gradients;
@@ -45,8 +47,22 @@ void GradientReduction::reduce(Bucket& bucket) {
   if (bucket.open == 0) {
     return;
   }
-  const Bytes size = static_cast<double>(bucket.open) * size_of(type());
+  const auto elements = static_cast<double>(bucket.open);
   bucket.open = 0;
+  if (replicas(bucket.expert) > 1) {
+    communicate(bucket, elements * size_of(type()));
+  } else {
+    ends_.push_back(step_.program().event());
+    step_.program().record(step_.current(), ends_.back());
+  }
+  if (host_.is_used()) {
+    const int ranks =
+        plan_.spec.sharding == Sharding::Zero3 && !bucket.expert ? plan_.shard : replicas(bucket.expert);
+    host_.leave({elements * size_of(type()), elements / ranks, ends_.back()});
+  }
+}
+
+void GradientReduction::communicate(const Bucket& bucket, Bytes size) {
   const bool hybrid = !bucket.expert && plan_.shard < plan_.replicas();
   const bool shares = plan_.spec.sharding != Sharding::None;
   step_.program().begin(shares ? "c10d::_reduce_scatter_base_" : "c10d::allreduce_");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/parallel/host_optimizer.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/step_writer.hpp"
 
@@ -15,12 +16,13 @@ namespace lockstep {
 ///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
 ///                 every micro-batch reduces; the others do in the last one
 ///   zero3         reduce-scatter by layer (layer_done), in every micro-batch
+/// With `offload` the rank's share of what was reduced goes on to the host.
 /// *Source*: Megatron-LM core/distributed (param_and_grad_buffer.py); Rajbhandari et al., arXiv 1910.02054,
 /// section 7; torch.distributed.fsdp.
 class GradientReduction {
  public:
-  GradientReduction(StepWriter& step, const ParallelPlan& plan, Bytes bucket)
-      : step_{step}, plan_{plan}, bucket_{bucket} {}
+  GradientReduction(StepWriter& step, const ParallelPlan& plan, Bytes bucket, HostOptimizer& host)
+      : step_{step}, plan_{plan}, bucket_{bucket}, host_{host} {}
 
   /// From now on gradients are those of the first, or of the last, micro-batch (both if there is one).
   void begin(bool first, bool last);
@@ -41,12 +43,14 @@ class GradientReduction {
     bool expert = false;
   };
   void reduce(Bucket& bucket);
+  void communicate(const Bucket& bucket, Bytes size);
   [[nodiscard]] int replicas(bool expert) const { return expert ? plan_.expert_data : plan_.replicas(); }
   [[nodiscard]] DataType type() const;
 
   StepWriter& step_;
   const ParallelPlan& plan_;
   Bytes bucket_;
+  HostOptimizer& host_;
   Bucket dense_{}, expert_{0, true};
   bool first_ = true, reduces_ = true;
   std::vector<EventId> ends_;

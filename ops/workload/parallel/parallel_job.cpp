@@ -21,6 +21,23 @@ struct StageSlots {
   std::vector<std::vector<std::uint32_t>> kernels, collectives;
 };
 
+/// Host memory bandwidth for @p rank. @throws std::invalid_argument when the plan needs it and the machine
+/// does not say it
+BytesPerSecond host_bandwidth(const ParallelPlan& plan, const TrainingSetup& setup, std::uint32_t rank) {
+  if (plan.spec.offload == Offload::None) {
+    return BytesPerSecond{0};
+  }
+  const BytesPerSecond of_rank =
+      setup.host_bandwidth.empty() ? BytesPerSecond{0} : setup.host_bandwidth[rank];
+  if (!(of_rank > BytesPerSecond{0})) {
+    throw std::invalid_argument{fmt::format(
+        "'offload' runs the optimizer of rank {} on its host, whose memory bandwidth is not known: give the "
+        "'kind: cpu' vertices of its node a 'memory_bandwidth', e.g. 204.8 GB/s",
+        rank)};
+  }
+  return of_rank;
+}
+
 /// The Job's groups, each made when the first rank asks for it.
 class Groups {
  public:
@@ -53,22 +70,30 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
   const ParallelPlan plan =
       make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);
   Job job;
-  std::vector<StageSlots> slots;  // by stage
-  for (int stage = 0; stage < plan.spec.pipeline; ++stage) {
-    StepWriter step{setup.host, static_cast<std::size_t>(plan.variants()), setup.framework, setup.precision};
-    StageWriter writer{step, model, plan, setup, stage};
-    writer.write();
-    job.memory.push_back(writer.memory().peak());
-    slots.push_back({step.kernel_slots(), step.collective_slots()});
-    job.programs.push_back(std::make_shared<const Program>(step.take_program()));
-  }
+  std::vector<StageSlots> slots;                                    // by program
+  std::map<std::pair<int, BytesPerSecond>, std::uint32_t> written;  // by stage and host
+  const auto program_of = [&](const StageRanks& of) {
+    const auto [entry, fresh] =
+        written.try_emplace({of.stage, of.host_bandwidth}, static_cast<std::uint32_t>(slots.size()));
+    if (fresh) {
+      StepWriter step{setup.host, static_cast<std::size_t>(plan.variants()), setup.framework,
+                      setup.precision};
+      StageWriter writer{step, model, plan, setup, of};
+      writer.write();
+      job.memory.push_back(writer.memory().peak());
+      job.host_memory.push_back(writer.host_memory().peak());
+      slots.push_back({step.kernel_slots(), step.collective_slots()});
+      job.programs.push_back(std::make_shared<const Program>(step.take_program()));
+    }
+    return entry->second;
+  };
   const PlanGroups places{plan};
   Groups groups{places, job};
   for (std::uint32_t rank = 0; rank < setup.gpus.size(); ++rank) {
     const RankPlace& place = places.place(rank);
     RankAssignment& assignment = job.ranks.emplace_back();
     assignment.gpu = setup.gpus[rank];
-    assignment.program = static_cast<std::uint32_t>(place.stage);
+    assignment.program = program_of({place.stage, host_bandwidth(plan, setup, rank)});
     assignment.memory = assignment.program;
     for (const std::string& name : job.programs[assignment.program]->groups) {
       assignment.groups.push_back(groups.of(name, rank));

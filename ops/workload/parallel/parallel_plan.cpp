@@ -33,6 +33,9 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
          model.sequence / spec.context, tensor);
   expect(spec.context == 1 || model.attention != AttentionKernels::Unfused,
          "context parallelism needs the model's 'attention: flash'");
+  expect(spec.offload != Offload::Parameters || !model.experts,
+         "experts' parameters are not gathered layer by layer: 'offload: parameters' is for dense models; "
+         "'offload: optimizer' goes with experts");
   if (!model.experts) {
     expect(spec.expert == 1 && spec.expert_tensor == 1,
            "the model has no experts: 'expert' and 'expert_tensor' must be 1");

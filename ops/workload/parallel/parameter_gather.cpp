@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "ops/workload/layers/kernels.hpp"
+
 namespace lockstep {
 
 bool ParameterGather::is_needed() const {
-  return scope_.plan.spec.sharding == Sharding::Zero3 && scope_.plan.shard > 1;
+  return scope_.plan.spec.sharding == Sharding::Zero3 && (scope_.plan.shard > 1 || is_offloaded());
+}
+
+bool ParameterGather::is_offloaded() const {
+  return scope_.plan.spec.offload == Offload::Parameters;
 }
 
 void ParameterGather::plan(std::vector<std::size_t> order) {
@@ -18,13 +24,34 @@ void ParameterGather::gather(std::size_t unit) {
     return;  // kept since forward
   }
   const Bytes size = scope_.bytes(elements_[unit]);
+  if (is_offloaded()) {
+    const EventId before = scope_.step.program().event();  // as early as a gather would start
+    scope_.step.program().record(scope_.step.current(), before);
+    const StreamScope stream{scope_.step, "parameters to gpu"};
+    scope_.step.wait_for(before);
+    scope_.step.op("aten::copy_",
+                   {kernels::copy_to_device(size / static_cast<double>(scope_.plan.shard), true)});
+    ready_[unit] = gather_shares(size);
+  } else {
+    ready_[unit] = gather_shares(size);
+  }
+  scope_.memory.allocate(MemoryUse::Parameters, size);
+}
+
+/// After what the current stream holds. @return the event of its end
+EventId ParameterGather::gather_shares(Bytes size) {
+  if (scope_.plan.shard == 1) {
+    const EventId end = scope_.step.program().event();
+    scope_.step.program().record(scope_.step.current(), end);
+    return end;
+  }
   scope_.step.program().begin("c10d::_allgather_base_");
   const bool hybrid = scope_.plan.shard < scope_.plan.replicas();
-  ready_[unit] = scope_.step.communicate(
+  const EventId end = scope_.step.communicate(
       hybrid ? "shard" : "dp", "nccl parameters",
       {.kind = CollectiveKind::AllGather, .type = scope_.storage(), .size = size, .send_bytes = {}});
   scope_.step.program().end();
-  scope_.memory.allocate(MemoryUse::Parameters, size);
+  return end;
 }
 
 void ParameterGather::use(std::size_t unit) {

@@ -9,9 +9,11 @@
 namespace lockstep {
 
 /// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or the
-/// embedding with the head, as FSDP wraps them. With other shardings nothing is written.
+/// embedding with the head, as FSDP wraps them. With other shardings nothing is written. With `offload:
+/// parameters` the rank's own share comes from host memory first, in the type of matrix products (DeepSpeed's
+/// offload_param; FSDP copies it in FP32).
 /// *Source*: Zhao et al., arXiv 2304.11277 (PyTorch FSDP), sections 3.2.1, 3.3.2 (prefetching) and 3.4 (rate
-/// limiter).
+/// limiter); Rajbhandari et al., arXiv 2104.07857 (ZeRO-Infinity), section 5.1.
 class ParameterGather {
  public:
   ParameterGather(const LayerScope& scope, std::vector<std::int64_t> elements_of_unit)
@@ -29,6 +31,8 @@ class ParameterGather {
  private:
   [[nodiscard]] bool is_needed() const;
   void gather(std::size_t unit);
+  [[nodiscard]] EventId gather_shares(Bytes size);
+  [[nodiscard]] bool is_offloaded() const;
 
   const LayerScope& scope_;
   std::vector<std::int64_t> elements_;

@@ -49,6 +49,18 @@ void TransformerPlanSpec::check() const {
     throw FieldError{"sharding",
                      "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
   }
+  if (offload != Offload::None && sharding == Sharding::None) {
+    throw FieldError{
+        "offload",
+        "'offload' puts what ZeRO shares on the host: it needs 'sharding' zero1, zero2 or zero3 (on "
+        "one GPU too)"};
+  }
+  if (offload == Offload::Parameters && sharding != Sharding::Zero3) {
+    throw FieldError{
+        "offload",
+        "'offload: parameters' fetches every layer when it is needed, as 'sharding: zero3' gathers "
+        "it; zero1 and zero2 have 'offload: optimizer'"};
+  }
   std::string sorted = rank_order + "-";
   for (const std::string_view part : {"tp-", "cp-", "dp-", "pp-"}) {
     const auto at = sorted.find(part);

@@ -37,6 +37,18 @@ constexpr auto names_of(Sharding) {
                                             {Sharding::Zero3, "zero3"}});
 }
 
+/// What data-parallel ranks keep in the memory of their host instead of on the GPU (Ren et al., ZeRO-Offload,
+/// arXiv 2101.06840; DeepSpeed's offload_optimizer and offload_param, FSDP's CPUOffload).
+enum class Offload : std::uint8_t {
+  None,
+  Optimizer,   ///< gradients and optimizer states; the optimizer runs on the CPU
+  Parameters,  ///< zero3: these, and the rank's share of the parameters
+};
+constexpr auto names_of(Offload) {
+  return std::to_array<EnumName<Offload>>(
+      {{Offload::None, "none"}, {Offload::Optimizer, "optimizer"}, {Offload::Parameters, "parameters"}});
+}
+
 /// Activations that backward computes again instead of keeping them.
 enum class Recompute : std::uint8_t {
   None,
@@ -70,6 +82,7 @@ struct TransformerPlanSpec {
   std::optional<int> shard_group;
   bool reshard_after_forward = true;
   int prefetch = 1;
+  Offload offload = Offload::None;
   Recompute recompute = Recompute::None;
   bool recompute_last_stage = true;
   bool overlap_gradients = true;
@@ -99,6 +112,10 @@ struct TransformerPlanSpec {
     key.optional("reshard_after_forward", plan.reshard_after_forward, true,
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
+    key.optional(
+        "offload", plan.offload, Offload::None,
+        "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
+        "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
     key.optional("recompute_last_stage", plan.recompute_last_stage, true,
                  "recompute: the layers before the head too, whose backward follows their forward, as "

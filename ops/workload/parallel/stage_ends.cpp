@@ -130,40 +130,24 @@ void StageWriter::clip(std::int64_t elements) {
     return;
   }
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
-  step_.program().begin("clip_grad_norm");
-  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
-    step_.launch({"multi_tensor_apply_kernel<l2norm>", type,
-                  Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
+  if (!host_optimizer_.is_used()) {
+    step_.program().begin("clip_grad_norm");
+    for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
+      step_.launch({"multi_tensor_apply_kernel<l2norm>", type,
+                    Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
+    }
+    step_.program().end();
   }
-  step_.program().end();
   const bool shares = plan_.spec.sharding != Sharding::None;
   scope_.communicate(CollectiveKind::AllReduce, shares ? "world" : "mp",
                      shares ? plan_.ranks : plan_.spec.tensor * plan_.spec.pipeline, size_of(DataType::FP32));
   step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
-  if (setup_.clip_gradients) {
+  if (setup_.clip_gradients && !host_optimizer_.is_used()) {
     step_.op("multi_tensor_scale", {kernels::scale(elements, type)});
   }
 }
 
-void StageWriter::update() {
-  const ModuleRange phase{step_, "optimizer"};
-  gradients_.finish();
-  wait_for_transfers();
-  const bool split_weight = model_.tied && plan_.spec.pipeline > 1;
-  const DataType gradient = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
-  if (split_weight && (has_embedding() || has_head())) {
-    const double table = static_cast<double>(vocabulary_share() * model_.hidden);
-    scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
-  }
-  const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
-    const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-    const int ranks = expert                                   ? plan_.expert_data
-                      : plan_.spec.sharding == Sharding::Zero3 ? plan_.shard
-                                                               : plan_.replicas();
-    return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
-  };
-  const std::int64_t elements = share(dense_, false) + share(expert_, true);
-  clip(elements);
+void StageWriter::update_on_gpu(std::int64_t elements) {
   step_.program().begin("Optimizer.step#FusedAdam.step");
   for (const auto& launch : multi_tensor_launches(std::vector{elements}, 4)) {
     step_.launch({"multi_tensor_apply_kernel<fused_adamw>", DataType::FP32,
@@ -177,6 +161,33 @@ void StageWriter::update() {
   step_.program().end();
   if (is_mixed(step_.precision()) && plan_.spec.sharding != Sharding::Zero3) {
     step_.op("aten::_foreach_copy_", {kernels::cast(elements, DataType::FP32, scope_.storage())});
+  }
+}
+
+void StageWriter::update() {
+  const ModuleRange phase{step_, "optimizer"};
+  gradients_.finish();
+  wait_for_transfers();
+  const bool split_weight = model_.tied && plan_.spec.pipeline > 1;
+  const DataType gradient = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  if (split_weight && (has_embedding() || has_head())) {
+    const double table = static_cast<double>(vocabulary_share() * model_.hidden);
+    scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
+  }
+  host_optimizer_.flush();
+  const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
+    const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+    const int ranks = expert                                   ? plan_.expert_data
+                      : plan_.spec.sharding == Sharding::Zero3 ? plan_.shard
+                                                               : plan_.replicas();
+    return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
+  };
+  const std::int64_t elements = share(dense_, false) + share(expert_, true);
+  clip(elements);
+  if (host_optimizer_.is_used()) {
+    host_optimizer_.update(elements);
+  } else {
+    update_on_gpu(elements);
   }
   if (plan_.spec.sharding == Sharding::Zero1 || plan_.spec.sharding == Sharding::Zero2) {
     const auto gather = [&](const std::vector<std::int64_t>& parameters, const char* group, int ranks) {

@@ -20,17 +20,21 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
-                         const TrainingSetup& setup, int stage)
+                         const TrainingSetup& setup, const StageRanks& ranks)
     : step_{step},
       model_{model},
       plan_{plan},
       setup_{setup},
-      stage_{stage},
-      gradients_{step, plan, setup.parallelism.bucket},
+      stage_{ranks.stage},
+      host_optimizer_{step,
+                      plan,
+                      memory_,
+                      {ranks.host_bandwidth, setup.clip_gradients || step.precision() == Precision::FP16}},
+      gradients_{step, plan, setup.parallelism.bucket, host_optimizer_},
       scope_{step, model, plan, gradients_, memory_, layer_sizes(model, plan)},
       gather_{scope_, units()} {
   for (int chunk = 0; chunk < plan.spec.chunks; ++chunk) {
-    const LayerRange& range = plan.layers_of(stage, chunk);
+    const LayerRange& range = plan.layers_of(stage_, chunk);
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
       dense_.insert(dense_.end(), of_layer.dense.begin(), of_layer.dense.end());
@@ -98,27 +102,6 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
   gather_.plan(std::move(order));
 }
 
-void StageWriter::allocate_states() {
-  memory_.allocate(MemoryUse::Parameters, weight_copies(scope_, fp8_copies_));
-  const double z = size_of(scope_.storage()).in_base_units();
-  const bool mixed = is_mixed(step_.precision());
-  const auto share = [&](Sharding from, bool expert) {
-    const int ranks = expert ? plan_.expert_data
-                             : (plan_.spec.sharding == Sharding::Zero3 ? plan_.shard : plan_.replicas());
-    return plan_.spec.sharding >= from ? 1.0 / ranks : 1.0;
-  };
-  for (const bool expert : {false, true}) {
-    const auto elements = static_cast<double>(sum(expert ? expert_ : dense_));
-    const double gradient = plan_.spec.fp32_gradients ? 4 : z;
-    // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
-    const double parameter = plan_.spec.sharding == Sharding::Zero3 && mixed && !expert ? 0 : z;
-    memory_.allocate(MemoryUse::Parameters, Bytes{elements * parameter * share(Sharding::Zero3, expert)});
-    memory_.allocate(MemoryUse::Gradients, Bytes{elements * gradient * share(Sharding::Zero2, expert)});
-    memory_.allocate(MemoryUse::Optimizer,
-                     Bytes{elements * (mixed ? 12 : 8) * share(Sharding::Zero1, expert)});
-  }
-}
-
 void StageWriter::write() {
   allocate_states();
   begin_step();
@@ -127,21 +110,6 @@ void StageWriter::write() {
     act(action);
   }
   update();
-}
-
-void StageWriter::begin_step() {
-  if (setup_.data_loading > Seconds{0}) {
-    step_.program().host_work("data loading", setup_.data_loading);
-  }
-  if (plan_.spec.sharding == Sharding::Zero3) {
-    return;  // FSDP drops gradients instead of filling them
-  }
-  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.replicas() : 1.0;
-  const double elements = static_cast<double>(sum(dense_) + sum(expert_)) * share;
-  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
-  step_.program().begin("zero_grad_buffer");
-  step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});
-  step_.program().end();
 }
 
 /// Micro-batches in the middle differ in nothing, unless parameters or gradients of each are communicated.

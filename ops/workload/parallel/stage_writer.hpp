@@ -12,17 +12,25 @@
 
 namespace lockstep {
 
-/// Writes the step of one pipeline stage: the Program of all ranks of that stage.
+/// The ranks that a StageWriter's Program is for.
+struct StageRanks {
+  int stage = 0;
+  BytesPerSecond host_bandwidth{0};  ///< of each one's share of host memory; > 0 where the plan offloads
+};
+
+/// Writes the step of one pipeline stage: the Program of all ranks of that stage on hosts of one kind.
 class StageWriter {
  public:
   StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
-              const TrainingSetup& setup, int stage);
+              const TrainingSetup& setup, const StageRanks& ranks);
   StageWriter(const StageWriter&) = delete;
   StageWriter& operator=(const StageWriter&) = delete;
 
   void write();
 
   [[nodiscard]] const MemoryLedger& memory() const { return memory_; }
+  /// Of the host, for each rank.
+  [[nodiscard]] const MemoryLedger& host_memory() const { return host_memory_; }
 
  private:
   struct Transfer {
@@ -40,6 +48,7 @@ class StageWriter {
   };
 
   void allocate_states();
+  void allocate_states(const std::vector<std::int64_t>& parameters, bool expert);
   void begin_step();
   void act(const StageAction& action);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
@@ -56,6 +65,7 @@ class StageWriter {
   void head_backward(BackwardParts parts);
   void loss();
   void update();
+  void update_on_gpu(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);
   void send(const StageAction& action);
@@ -78,7 +88,8 @@ class StageWriter {
   const ParallelPlan& plan_;
   const TrainingSetup& setup_;
   int stage_;
-  MemoryLedger memory_;
+  MemoryLedger memory_, host_memory_;
+  HostOptimizer host_optimizer_;
   GradientReduction gradients_;
   LayerScope scope_;
   std::vector<std::int64_t> dense_, expert_;  // elements of this rank's parameters

@@ -109,6 +109,12 @@ TEST(HostTables, OnlyTheCacheIsOnTheGpu) {
   EXPECT_DOUBLE_EQ(parameters(TableKernel::Fused) - parameters(TableKernel::Uvm), kTables);
   EXPECT_DOUBLE_EQ(parameters(TableKernel::UvmCaching) - parameters(TableKernel::Uvm),
                    19200 * 8 * 4 + 4 * 96000 + 16 * 19200);
+  const auto on_host = [](TableKernel kernel) {
+    return job_with(kernel).job().host_memory.at(0).total().in_base_units();
+  };
+  EXPECT_EQ(on_host(TableKernel::Fused), 0);
+  EXPECT_DOUBLE_EQ(on_host(TableKernel::Uvm), kTables);
+  EXPECT_DOUBLE_EQ(on_host(TableKernel::UvmCaching), kTables);
   const auto states = [&](TableKernel kernel) {
     return part(kernel, DlrmOptimizer::Adagrad, MemoryUse::Optimizer);
   };

@@ -58,5 +58,19 @@ TEST(HostOverheads, shipped_profiles_read) {
   EXPECT_EQ(lin.duration_of(RuntimeCall::LaunchKernel), 4_us);
 }
 
+TEST(HostOverheads, AFasterCpuDividesEveryTime) {
+  HostOverheads twice = host();
+  twice.speed = 2;
+  const HostOverheads fast = twice.at_speed();
+  EXPECT_DOUBLE_EQ(fast.between_operators / twice.between_operators, 0.5);
+  EXPECT_DOUBLE_EQ(fast.fallback.before_first_launch / twice.fallback.before_first_launch, 0.5);
+  for (const auto& [call, time] : twice.runtime_calls) {
+    EXPECT_DOUBLE_EQ(fast.duration_of(call) / time, 0.5);
+  }
+  EXPECT_EQ(fast.speed, 1);
+  twice.speed = 0;
+  EXPECT_THROW(twice.check(), FieldError);
+}
+
 }  // namespace
 }  // namespace lockstep

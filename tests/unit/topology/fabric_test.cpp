@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tests/unit/topology/machines.hpp"
+#include "topology/host_memory.hpp"
 
 namespace lockstep {
 namespace {
@@ -218,6 +219,24 @@ TEST(HostMemory, IsAskedInVainWithoutASocket) {
   const Fabric fabric = build(drawing);
   EXPECT_THAT([&] { static_cast<void>(fabric.host_memory_of(0)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("'node0.gpu0' has no host memory")));
+}
+
+/// Node 0 has two sockets, of which one does not say its bandwidth; node 1 has none.
+TEST(HostMemory, OfANodeIsThatOfItsSockets) {
+  Drawing drawing;
+  Vertex socket = device(VertexKind::CpuSocket, 0, 0);
+  socket.memory = Bytes{256e9};
+  socket.memory_bandwidth = 100_GBps;
+  drawing.add(gpu(0, 0));
+  drawing.connect(0, drawing.add(socket), kNvLink);
+  EXPECT_EQ(host_memory_of_node(build(drawing), 0).size, Bytes{256e9});
+  EXPECT_EQ(host_memory_of_node(build(drawing), 0).bandwidth, 100_GBps);
+  Vertex silent = device(VertexKind::CpuSocket, 0, 1);
+  silent.memory = Bytes{256e9};
+  drawing.connect(0, drawing.add(silent), kNvLink);
+  EXPECT_EQ(host_memory_of_node(build(drawing), 0).size, Bytes{512e9});
+  EXPECT_EQ(host_memory_of_node(build(drawing), 0).bandwidth, BytesPerSecond{0});
+  EXPECT_EQ(host_memory_of_node(build(drawing), 1).size, Bytes{0});
 }
 
 // 2048 nodes of 8 GPUs; leaves of 32 nodes a rail: 512 leaves, 64 spines.

@@ -120,8 +120,8 @@ void vtrain(const std::string& gpu, const Bench& bench, const std::vector<int>& 
 TEST_F(MeasuredCollectives, VtrainV100) {
   const Bench bench{"dgx1v x 1", "dgx1v"};
   vtrain("v100", bench, {2, 3, 4, 6, 7, 8}, 0.06);
-  // Of five GPUs one has NVLinks to only one other: no ring without a detour, and NCCL's is better than ours.
-  vtrain("v100", bench, {5}, 1.0);
+  // Of five GPUs one has NVLinks to only one other, through which two rings pass: 45 GB/s, measured 37.
+  vtrain("v100", bench, {5}, 0.2);
 }
 
 TEST_F(MeasuredCollectives, VtrainA100) {

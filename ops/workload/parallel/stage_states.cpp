@@ -1,0 +1,69 @@
+/// @file
+/// What a stage keeps from step to step: parameters, gradients, optimizer states, on the GPU and on the host.
+
+#include <numeric>
+
+#include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/stage_writer.hpp"
+
+namespace lockstep {
+namespace {
+
+std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
+  return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+void StageWriter::allocate_states() {
+  memory_.allocate(MemoryUse::Parameters, weight_copies(scope_, fp8_copies_));
+  allocate_states(dense_, false);
+  allocate_states(expert_, true);
+}
+
+/// The master weights and moments, 12 B with mixed precision and 8 B beside FP32 parameters, and gradients:
+/// on the GPU, or on the host, where FP32 parameters have a master copy too.
+void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, bool expert) {
+  const auto elements = static_cast<double>(elements_of(parameters));
+  const Sharding sharding = plan_.spec.sharding;
+  const auto kept = [&](Sharding from, double bytes) {
+    const int ranks =
+        expert ? plan_.expert_data : (sharding == Sharding::Zero3 ? plan_.shard : plan_.replicas());
+    return Bytes{elements * bytes / (sharding >= from ? ranks : 1)};
+  };
+  const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
+  const double z = size_of(scope_.storage()).in_base_units();
+  const double gradient = plan_.spec.fp32_gradients ? 4 : z, states = mixed || on_host ? 12 : 8;
+  // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
+  const bool is_master = sharding == Sharding::Zero3 && mixed && !expert && !on_host;
+  MemoryLedger& of_states = on_host ? host_memory_ : memory_;
+  const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there
+  MemoryLedger& of_parameters = moves ? host_memory_ : memory_;
+  of_parameters.allocate(MemoryUse::Parameters,
+                         kept(Sharding::Zero3, is_master || (moves && !mixed) ? 0 : z));
+  of_states.allocate(MemoryUse::Optimizer, kept(Sharding::Zero1, states));
+  if (on_host) {
+    host_memory_.allocate(MemoryUse::Gradients, kept(Sharding::Zero1, gradient));
+  }
+  if (!on_host || sharding == Sharding::Zero1) {
+    memory_.allocate(MemoryUse::Gradients, kept(Sharding::Zero2, gradient));
+  }
+}
+
+void StageWriter::begin_step() {
+  if (setup_.data_loading > Seconds{0}) {
+    step_.program().host_work("data loading", setup_.data_loading);
+  }
+  const bool leave_gpu = host_optimizer_.is_used() && plan_.spec.sharding == Sharding::Zero2;
+  if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu) {
+    return;  // gradients are dropped instead of filled
+  }
+  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.replicas() : 1.0;
+  const double elements = static_cast<double>(elements_of(dense_) + elements_of(expert_)) * share;
+  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  step_.program().begin("zero_grad_buffer");
+  step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});
+  step_.program().end();
+}
+
+}  // namespace lockstep
