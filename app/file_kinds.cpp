@@ -11,6 +11,7 @@
 #include "topology/cluster_spec.hpp"
 #include "topology/gpu_spec.hpp"
 #include "topology/kernel_efficiency.hpp"
+#include "topology/learned_kernels.hpp"
 #include "topology/link_spec.hpp"
 
 namespace lockstep {
@@ -23,6 +24,7 @@ const std::vector<FileKind>& file_kinds() {
       {"links", "a kind of link", type_of<LinkSpec>},
       {"gpus", "a GPU model", type_of<GpuSpec>},
       {"kernel_efficiency", "how close kernels come to a GPU's peaks", type_of<KernelEfficiency>},
+      {"learned_kernels", "networks that time kernels of a GPU model", type_of<LearnedKernels>},
       {"hosts", "what the host spends around kernel launches", type_of<HostOverheads>},
       {"models", "a model to be trained", type_of<ModelSpec>},
       {"plans", "where the embedding tables of a model go", type_of<EmbeddingPlan>},

@@ -140,6 +140,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
   json["step_time_band"] = step_band(setting, result);
   json["kernel_time_derived"] = trust.derived;
   json["kernel_time_out_of_range"] = trust.out_of_range;
+  json["kernel_time_beyond_networks"] = trust.fell_back;
   json["steps"] = setting.job.steps;
   json["step_times_s"] = steps_of(result);
   json["ranks"] = setting.job.ranks.size();

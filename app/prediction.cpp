@@ -364,9 +364,13 @@ KernelTrust kernel_trust(const Setting& setting) {
         trust.out_of_range += timing.seconds;
         trust.out_of_range_kernels.insert(program.kernels[kernel].name);
       }
+      if (timing.fell_back) {
+        trust.fell_back += timing.seconds;
+        trust.fell_back_kernels.insert(program.kernels[kernel].name);
+      }
     }
   }
-  for (double* share : {&trust.band, &trust.derived, &trust.out_of_range}) {
+  for (double* share : {&trust.band, &trust.derived, &trust.out_of_range, &trust.fell_back}) {
     *share = whole > 0 ? *share / whole : 0;
   }
   return trust;

@@ -59,6 +59,8 @@ struct KernelTrust {
   double derived = 0;       ///< share of the time whose models were not calibrated on this GPU
   double out_of_range = 0;  ///< share of the time asked outside the ranges that models were checked in
   std::set<std::string> out_of_range_kernels;
+  double fell_back = 0;  ///< share of the time of which networks were asked outside their training
+  std::set<std::string> fell_back_kernels;
 };
 [[nodiscard]] KernelTrust kernel_trust(const Setting& setting);
 

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/suggest.hpp"
+#include "traces/unpacked.hpp"
 
 namespace lockstep {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }  // namespace
 
 CsvTable CsvTable::from_file(const std::filesystem::path& path) {
-  return from_text(read_whole_file(path), path.string());
+  return from_text(unpacked(read_whole_file(path), path.string()), path.string());
 }
 
 CsvTable CsvTable::from_text(const std::string& text, const std::string& file_name) {

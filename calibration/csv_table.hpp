@@ -12,7 +12,8 @@ namespace lockstep {
 /// first line is the header whatever it begins with (`# GPUs`).
 class CsvTable {
  public:
-  /// @throws InputError for a file that cannot be read, a repeated column, a line with too many or few cells
+  /// Plain or gzip. @throws InputError for a file that cannot be read, a repeated column, a line with too
+  /// many or few cells
   static CsvTable from_file(const std::filesystem::path& path);
   /// @p file_name is for messages. @throws InputError as from_file()
   static CsvTable from_text(const std::string& text, const std::string& file_name);

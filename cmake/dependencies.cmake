@@ -5,7 +5,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(Boost REQUIRED)  # Boost.Graph: headers only
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(Eigen3 REQUIRED)  # least squares of calibration/
+find_package(Eigen3 REQUIRED)  # networks of ops/kernels, least squares of calibration/
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)

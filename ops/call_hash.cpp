@@ -39,6 +39,9 @@ void add_tables(const std::vector<EmbeddingTable>& tables, Mixer& mixer) {
     mixer.add(table.dimension);
     mixer.add(table.pooling_factor);
     mixer.add(table.reuse_factor);
+    mixer.add(table.index_skew);
+    mixer.add(table.active_rows);
+    mixer.add(table.index_duplication);
     mixer.add(table.location);
     mixer.add(table.cache_load_factor);
   }

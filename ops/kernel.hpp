@@ -130,10 +130,14 @@ struct EmbeddingTable {
   std::int64_t rows = 0;
   std::int64_t dimension = 0;
   double pooling_factor = 1;  ///< mean look-ups per bag
-  /// Look-ups per distinct row in one batch (>= 1); 0: follows from uniform random indices.
+  /// Look-ups per distinct row in one batch (>= 1); 0: follows from the popularity below.
   double reuse_factor = 0;
   TableLocation location = TableLocation::Gpu;
   double cache_load_factor = 0;  ///< HostCached: rows of the cache by rows of the table, 0 to 1
+  /// Popularity of the rows where reuse_factor is 0 (ops/kernels/index_model.hpp).
+  double index_skew = 0;         ///< standard deviation of log2 of the popularities; 0: all alike
+  double active_rows = 1;        ///< share of the rows that are looked up at all, above 0 to 1
+  double index_duplication = 1;  ///< times that each index drawn repeats within its sample, >= 1
   bool operator==(const EmbeddingTable&) const = default;
 };
 

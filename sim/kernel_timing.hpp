@@ -12,9 +12,10 @@ struct KernelTiming {
     HostRows,  ///< a kernel that reads or writes host memory itself: `seconds` when alone, on the links
   };
   double seconds = 0;
-  double band = 0;       ///< relative, from the kernel model
-  bool in_range = true;  ///< asked within the range that the model was checked in
-  bool derived = false;  ///< constants from a data sheet or a relative of this GPU
+  double band = 0;         ///< relative, from the kernel model
+  bool in_range = true;    ///< asked within the range that the model was checked in
+  bool fell_back = false;  ///< a network was asked outside its training, and the formula answered
+  bool derived = false;    ///< constants from a data sheet or a relative of this GPU
   Kind kind = Kind::Compute;
 
   [[nodiscard]] bool crosses_links() const { return kind != Kind::Compute; }

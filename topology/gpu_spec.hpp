@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/named.hpp"
 #include "base/units.hpp"
 #include "topology/kernel_efficiency.hpp"
+#include "topology/learned_kernels.hpp"
 
 namespace lockstep {
 
@@ -74,6 +76,7 @@ struct GpuSpec {
   HostCopyRates host_copy;
   CommunicationShare communication;
   Named<KernelEfficiency> efficiency;
+  std::optional<Named<LearnedKernels>> learned;  ///< networks that answer where they were trained
 
   template <class Visitor>
   static void describe(Visitor& key, GpuSpec& gpu) {
@@ -97,6 +100,8 @@ struct GpuSpec {
     key.required("communication", gpu.communication,
                  "what a communication kernel takes from compute kernels beside it");
     key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
+    key.optional("learned", gpu.learned, std::nullopt,
+                 "networks that answer instead of formulas where they were trained; ~ for none");
   }
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
   void check() const;

@@ -7,6 +7,8 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
+#include "app/commands/calibrate_indices.hpp"
+#include "app/commands/calibrate_kernels.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
@@ -84,35 +86,45 @@ void add_inputs(CLI::App& command, Options& options, Files& files, const char* w
 
 void add_import(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateImportOptions>();
-  CLI::App* command = calibrate.add_subcommand("import", "turn logs of nccl-tests into a table");
+  const auto kernels = std::make_shared<KernelImportOptions>();
+  CLI::App* command =
+      calibrate.add_subcommand("import", "turn logs of nccl-tests, or tables of kernels, into one table");
   command->footer(
       "examples:\n"
-      "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv");
-  add_inputs(*command, *options, options->logs, "outputs of nccl-tests");
+      "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv\n"
+      "  lockstep calibrate import h100/gemm.csv h100/normalisation.csv --gpu h100_80gb -o kernels.csv");
+  add_inputs(*command, *options, options->logs,
+             "outputs of nccl-tests; with --gpu tables of kernels (lockstep-measure, NeuSight, vidur)");
+  add_kernel_import_options(*command, *kernels);
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
-  command->callback(
-      [options, &action] { action = [options] { return calibrate_import_command(*options); }; });
+  command->callback([options, kernels, &action] {
+    action = [options, kernels] {
+      return kernels->gpu.empty() ? calibrate_import_command(*options)
+                                  : import_kernels_command(options->logs, *kernels, options->output);
+    };
+  });
 }
 
 void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateFitOptions>();
-  CLI::App* command = calibrate.add_subcommand("fit", "fit a collective profile to measurements");
+  const auto kernels = std::make_shared<FitKernelsOptions>();
+  CLI::App* command =
+      calibrate.add_subcommand("fit", "fit a collective profile, or networks for kernels, to measurements");
   command->footer(
       "examples:\n"
       "  lockstep calibrate fit all_reduce.log alltoall.log --cluster dgx_a100 --start dgx_a100 -o "
       "mine.yaml\n"
       "  lockstep calibrate fit mine.csv --cluster 'dgx_h100 x 2' --start dgx_h100 --hold-out-gpus 4 -o "
-      "mine.yaml");
+      "mine.yaml\n"
+      "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml");
   add_inputs(*command, *options, options->files,
              "tables of calibrate import (.csv), or outputs of nccl-tests");
-  command->add_option("--cluster", options->cluster, "where they ran, e.g. dgx_a100, 'dgx_a100 x 4', a file")
-      ->required();
-  command
-      ->add_option("--start", options->start,
-                   "the profile to start from: a name of lockstep list profiles, or a file")
-      ->required();
+  command->add_option("--cluster", options->cluster,
+                      "where collectives ran, e.g. dgx_a100, 'dgx_a100 x 4', a file");
+  command->add_option("--start", options->start,
+                      "the collective profile to start from: a name of lockstep list profiles, or a file");
   command->add_option("--name", options->name, "of the new profile (default: its file's)");
-  command->add_option("-o,--output", options->output, "the profile, as YAML")->required();
+  command->add_option("-o,--output", options->output, "the profile or the networks, as YAML")->required();
   command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
   command
       ->add_option("--hold-out-every", options->held_out_every,
@@ -121,7 +133,18 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       ->capture_default_str();
   command->add_option("--hold-out-gpus", options->held_out_groups,
                       "keep all groups with so many GPUs from the fit, e.g. 3 5 6 7");
-  command->callback([options, &action] { action = [options] { return calibrate_fit_command(*options); }; });
+  add_fit_kernels_options(*command, *kernels);
+  command->callback([options, kernels, &action] {
+    if (is_kernel_csv(options->files.front())) {
+      action = [options, kernels] {
+        return fit_kernels_command(options->files, options->name, options->output, *kernels);
+      };
+      return;
+    }
+    if (options->cluster.empty()) throw CLI::RequiredError("--cluster");
+    if (options->start.empty()) throw CLI::RequiredError("--start");
+    action = [options] { return calibrate_fit_command(*options); };
+  });
 }
 
 }  // namespace
@@ -168,9 +191,13 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep calibrate import all_reduce.log -o mine.csv          logs of nccl-tests as a table\n"
       "  lockstep calibrate fit mine.csv --cluster dgx_a100 --start dgx_a100 -o mine.yaml\n"
+      "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb -o kernels.csv    measured kernels as a "
+      "table\n"
+      "  lockstep calibrate fit kernels.csv -o learned.yaml                        networks for them\n"
       "  lockstep calibrate fit --help");
   add_import(*command, action);
   add_fit(*command, action);
+  add_calibrate_indices(*command, action);
 }
 
 }  // namespace lockstep

@@ -68,6 +68,12 @@ void warn_of_guesses(const Setting& setting) {
         "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
         100 * trust.out_of_range, fmt::join(trust.out_of_range_kernels, ", "));
   }
+  if (trust.fell_back > kWorthALine) {
+    spdlog::warn(
+        "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas answered, "
+        "with a wider band: {}",
+        100 * trust.fell_back, fmt::join(trust.fell_back_kernels, ", "));
+  }
   if (trust.derived > kWorthALine) {
     spdlog::info(
         "{:.0f} % of the kernel time comes from data sheets or another GPU, not from measurements of {}",

@@ -27,7 +27,7 @@ std::string surroundings(const ConfigPath& configs) {
   if (std::filesystem::exists("/proc/self/exe", none)) {
     text += fmt::format("{:016x}\n", text_hash(read_whole_file("/proc/self/exe")));
   }
-  for (const char* kind : {"gpus", "kernel_efficiency", "hosts", "profiles"}) {
+  for (const char* kind : {"gpus", "kernel_efficiency", "learned_kernels", "hosts", "profiles"}) {
     for (const std::string& name : configs.names(kind)) {
       text +=
           fmt::format("{} {} {:016x}\n", kind, name, text_hash(read_whole_file(configs.find(kind, name))));

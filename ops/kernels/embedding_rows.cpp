@@ -3,33 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/kernels/index_model.hpp"
+
 namespace lockstep {
 namespace {
 
 constexpr double kSector = 32;
 constexpr double kMostSkew = 8;  // beyond the 3.2 ln 2 of the most skewed real table
 constexpr int kBisections = 50;
-
-/// Mean over popularities of @p value(w): the trapezoid rule, which converges exponentially under a Gaussian.
-template <class Value>
-double mean(double skew, Value value) {
-  constexpr double kFarthest = 8;
-  constexpr int kPoints = 200;
-  constexpr double kStep = 2 * kFarthest / kPoints;
-  double sum = 0, weights = 0;
-  for (int i = 0; i <= kPoints; ++i) {
-    const double z = -kFarthest + i * kStep;
-    const double weight = std::exp(-z * z / 2);
-    sum += weight * value(std::exp(skew * z - skew * skew / 2));
-    weights += weight;
-  }
-  return sum / weights;
-}
-
-/// Share of all rows that @p uses uses of an average row touch.
-double touched(double skew, double uses) {
-  return mean(skew, [&](double w) { return -std::expm1(-uses * w); });
-}
 
 /// Where the monotonous @p rises, between @p low and @p high, is zero.
 template <class Rises>
@@ -42,8 +23,8 @@ double root(double low, double high, Rises rises) {
 }
 
 double skew_of(double uses, double share) {
-  if (touched(0, uses) <= share) return 0;
-  return root(0, kMostSkew, [&](double skew) { return share - touched(skew, uses); });
+  if (touched_share(0, uses) <= share) return 0;
+  return root(0, kMostSkew, [&](double skew) { return share - touched_share(skew, uses); });
 }
 
 /// Part of a batch's different rows that the cache does not hold when it begins.
@@ -51,10 +32,11 @@ double missing(double uses, double share, double cached) {
   const double skew = skew_of(uses, share);
   if (skew == 0) return 1 - cached;
   const double logarithm = root(std::log(1e-9), std::log(1e12 / uses),
-                                [&](double t) { return touched(skew, uses * std::exp(t)) - cached; });
+                                [&](double t) { return touched_share(skew, uses * std::exp(t)) - cached; });
   const double stay = uses * std::exp(logarithm);
-  const double missed = mean(skew, [&](double w) { return -std::expm1(-uses * w) * std::exp(-stay * w); });
-  return missed / touched(skew, uses);
+  const double missed =
+      mean_over_popularities(skew, [&](double w) { return -std::expm1(-uses * w) * std::exp(-stay * w); });
+  return missed / touched_share(skew, uses);
 }
 
 BatchRows with_cache(const EmbeddingTable& table, double lookups, double distinct) {
@@ -79,6 +61,9 @@ double row_bytes(const EmbeddingTable& table, double element) {
 double distinct_rows(const EmbeddingTable& table, double lookups) {
   if (lookups <= 0) return 0;
   if (table.reuse_factor > 0) return lookups / std::max(1.0, table.reuse_factor);
+  if (table.index_skew > 0 || table.active_rows < 1 || table.index_duplication > 1) {
+    return distinct_rows(index_model(table), lookups);
+  }
   const auto rows = static_cast<double>(table.rows);
   if (rows <= 1) return std::min(rows, lookups);
   return rows * -std::expm1(lookups * std::log1p(-1 / rows));

@@ -11,7 +11,8 @@ namespace lockstep {
 [[nodiscard]] double row_bytes(const EmbeddingTable& table, double element);
 
 /// Different rows among @p lookups of one batch: rows (1 - (1 - 1/rows)^lookups) when uniform,
-/// lookups / reuse_factor where that is given.
+/// lookups / reuse_factor where that is given, that of the table's index_model() where its rows are not
+/// alike.
 [[nodiscard]] double distinct_rows(const EmbeddingTable& table, double lookups);
 
 /// The rows of one batch by where they are.

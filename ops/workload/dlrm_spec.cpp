@@ -4,12 +4,36 @@
 
 #include <algorithm>
 
+#include "ops/kernels/index_model.hpp"
+
 namespace lockstep {
 namespace {
 
 void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
   if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
     throw FieldError{key, fmt::format("'{}' needs at least {} widths, all of them positive", key, least)};
+  }
+}
+
+void check_indices(const EmbeddingTable& table) {
+  if (!(table.index_skew >= 0 && table.index_skew <= kMostIndexSkew)) {
+    throw FieldError{"tables",
+                     fmt::format("index_skew is 0 to {}, not {}", kMostIndexSkew, table.index_skew)};
+  }
+  if (!(table.active_rows > 0 && table.active_rows <= 1)) {
+    throw FieldError{"tables",
+                     fmt::format("active_rows is a share above 0, at most 1, not {}", table.active_rows)};
+  }
+  if (!(table.index_duplication >= 1)) {
+    throw FieldError{"tables",
+                     fmt::format("index_duplication is at least 1, not {}", table.index_duplication)};
+  }
+  if (table.reuse_factor > 0 &&
+      (table.index_skew > 0 || table.active_rows < 1 || table.index_duplication > 1)) {
+    throw FieldError{
+        "tables",
+        "reuse_factor fixes what index_skew, active_rows and index_duplication say: give one or the "
+        "others"};
   }
 }
 
@@ -27,6 +51,7 @@ void DlrmSpec::check() const {
       throw FieldError{"tables",
                        "rows, dimension and pooling_factor are positive, reuse_factor is not negative"};
     }
+    check_indices(table);
     if (interaction == Interaction::Dot && table.dimension != bottom_mlp.back()) {
       throw FieldError{
           "tables", fmt::format("the dot interaction needs tables as wide as the bottom MLP's output ({}), "
@@ -44,7 +69,10 @@ std::vector<EmbeddingTable> DlrmSpec::all_tables() const {
         all.push_back({.rows = max_rows ? std::min(rows, *max_rows) : rows,
                        .dimension = group.dimension,
                        .pooling_factor = group.pooling_factor,
-                       .reuse_factor = group.reuse_factor});
+                       .reuse_factor = group.reuse_factor,
+                       .index_skew = group.index_skew,
+                       .active_rows = group.active_rows,
+                       .index_duplication = group.index_duplication});
       }
     }
   }

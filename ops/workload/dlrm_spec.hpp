@@ -49,6 +49,9 @@ struct TableGroupSpec {
   std::int64_t dimension = 0;
   double pooling_factor = 1;
   double reuse_factor = 0;
+  double index_skew = 0;
+  double active_rows = 1;
+  double index_duplication = 1;
 
   template <class Visitor>
   static void describe(Visitor& key, TableGroupSpec& group) {
@@ -57,7 +60,13 @@ struct TableGroupSpec {
     key.required("dimension", group.dimension, "elements of a row");
     key.optional("pooling_factor", group.pooling_factor, 1, "mean look-ups per bag");
     key.optional("reuse_factor", group.reuse_factor, 0,
-                 "look-ups per distinct row in one batch; 0: uniform random indices");
+                 "look-ups per distinct row in one batch; 0: as the popularity of the rows has it");
+    key.optional(
+        "index_skew", group.index_skew, 0,
+        "standard deviation of log2 of the rows' popularities, 1.6 to 3.2 in real tables; 0: all alike");
+    key.optional("active_rows", group.active_rows, 1, "share of the rows that are looked up at all");
+    key.optional("index_duplication", group.index_duplication, 1,
+                 "times that each index drawn repeats within its sample, 1 to 6 in real tables");
   }
 };
 

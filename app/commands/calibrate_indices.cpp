@@ -1,0 +1,71 @@
+#include "app/commands/calibrate_indices.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/file.hpp"
+#include "calibration/indices/index_fit.hpp"
+#include "traces/unpacked.hpp"
+
+namespace lockstep {
+namespace {
+
+struct IndicesOptions {
+  std::filesystem::path file;
+  double rows = 0;
+};
+
+constexpr std::size_t kHeldOutEvery = 3;  // of the parts: the fit has the 1st, 4th, ..., and the whole
+
+bool is_fitted(std::size_t point, std::size_t points) {
+  return point % kHeldOutEvery == 0 || point + 1 == points;
+}
+
+}  // namespace
+
+int calibrate_indices_command(const std::filesystem::path& file, double rows) {
+  const auto points = distinct_rows_of_parts(unpacked(read_whole_file(file), file.string()), file.string());
+  std::vector<DistinctRows> fitted;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (is_fitted(i, points.size())) fitted.push_back(points[i]);
+  }
+  const IndexModel model = fit_index_model(fitted).model;
+  fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "look-ups", "different rows", "model", "error, %");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double predicted = distinct_rows(model, points[i].lookups);
+    fmt::print("{:14.0f}{:16.0f}{:16.0f}{:+9.1f}  {}\n", points[i].lookups, points[i].distinct, predicted,
+               100 * (predicted / points[i].distinct - 1), is_fitted(i, points.size()) ? "" : "held out");
+  }
+  fmt::print(
+      "\nfor the table in the model's file:   index_skew: {:.3g}, active_rows: {:.3g}, "
+      "index_duplication: {:.3g}\n",
+      model.skew, std::min(1.0, model.rows / rows), model.duplication);
+  if (model.rows > rows) {
+    fmt::print("the indices call for {:.3g} rows, more than --rows: active_rows is 1\n", model.rows);
+  }
+  return 0;
+}
+
+void add_calibrate_indices(CLI::App& calibrate, std::function<int()>& action) {
+  const auto options = std::make_shared<IndicesOptions>();
+  CLI::App* command =
+      calibrate.add_subcommand("indices", "how popular the rows of an embedding table are, from its indices");
+  command->footer(
+      "examples:\n"
+      "  lockstep calibrate indices table_7.txt --rows 1000000     a line a bag: row numbers between blanks");
+  command->add_option("FILE", options->file, "the indices of one batch, plain or gzip")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("--rows", options->rows, "rows of the table")->required()->check(CLI::PositiveNumber);
+  command->callback([options, &action] {
+    action = [options] { return calibrate_indices_command(options->file, options->rows); };
+  });
+}
+
+}  // namespace lockstep

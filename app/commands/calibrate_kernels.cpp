@@ -1,0 +1,113 @@
+#include "app/commands/calibrate_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <map>
+#include <stdexcept>
+
+#include "base/config_path.hpp"
+#include "base/file.hpp"
+#include "base/parse_units.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/kernels/kernel_fit.hpp"
+
+namespace lockstep {
+namespace {
+
+/// GPUs of configs/gpus, read once each.
+class GpuModels {
+ public:
+  const GpuSpec& operator()(const std::string& name) {
+    const auto [at, is_new] = specs_.try_emplace(name);
+    if (is_new) {
+      const ConfigPath configs = ConfigPath::standard();
+      at->second = read_file<GpuSpec>(configs.find("gpus", name), configs);
+    }
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, GpuSpec> specs_;
+};
+
+void report(const std::filesystem::path& file, const KernelImportReport& found) {
+  std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
+  for (const auto& [count, what] :
+       {std::pair{found.other_device, "of other devices left out"},
+        std::pair{found.too_short, "shorter than --shortest left out"},
+        std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
+    text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
+  }
+  fmt::print(stderr, "{}\n", text);
+}
+
+std::string names_of_files(const std::vector<std::filesystem::path>& files) {
+  std::string names;
+  for (const auto& file : files) names += (names.empty() ? "" : ", ") + file.filename().string();
+  return names;
+}
+
+}  // namespace
+
+void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) {
+  command.add_option("--gpu", options.gpu,
+                     "the files are tables of kernels of this GPU: a name of lockstep list gpus");
+  command.add_option("--device", options.device, "of kernels: take the rows of this Device only");
+  command.add_option_function<std::string>(
+      "--shortest",
+      [&options](const std::string& text) {
+        try {
+          parse(text, options.shortest);
+        } catch (const std::invalid_argument& problem) {
+          throw CLI::ValidationError("--shortest", problem.what());
+        }
+      },
+      "of kernels: leave out shorter rows, e.g. 500us where times contain the host's launches");
+}
+
+int import_kernels_command(const std::vector<std::filesystem::path>& files,
+                           const KernelImportOptions& options, const std::string& output) {
+  (void)ConfigPath::standard().find("gpus", options.gpu);
+  KernelMeasurements measurements;
+  for (const auto& file : files) report(file, import_kernel_table(file, options, measurements));
+  const std::string text = kernel_csv(measurements);
+  if (output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_whole_file(output, text);
+  }
+  return 0;
+}
+
+void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options) {
+  command
+      .add_option("--test", options.tests,
+                  "of kernels: tables that are only predicted, e.g. of larger shapes or of another GPU")
+      ->check(CLI::ExistingFile);
+  command.add_option("--seed", options.seed, "of kernels: of the networks' first weights and order")
+      ->capture_default_str();
+}
+
+int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
+                        const std::string& output, const FitKernelsOptions& options) {
+  std::vector<KernelTest> tests;
+  for (const auto& file : options.tests) tests.push_back({file.stem().string(), read_kernel_csv({file})});
+  KernelFitOptions how;
+  how.training.seed = options.seed;
+  GpuModels gpus;
+  const KernelFit fit = fit_kernels(read_kernel_csv(files), tests, std::ref(gpus), how);
+  fmt::print("split by shape, before fitting: {:.0f} % held out, {:.0f} % to stop the training, seed {}\n{}",
+             100 * how.held_out, 100 * how.validation, options.seed, kernel_fit_text(fit));
+  const std::string source = fmt::format(
+      "lockstep calibrate fit {}; by shape, {:.0f} % held out and {:.0f} % to stop the training; seed {}",
+      names_of_files(files), 100 * how.held_out, 100 * how.validation, options.seed);
+  const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
+  write_whole_file(output, learned_kernels_yaml(fit, its_name, source));
+  fmt::print("\nwritten: {}; a GPU takes it with   learned: {}\n", output, output);
+  return 0;
+}
+
+}  // namespace lockstep

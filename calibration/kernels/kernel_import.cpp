@@ -1,0 +1,170 @@
+#include "calibration/kernels/kernel_import.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "calibration/csv_table.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace literals;
+
+/// Takes what a reader of rows finds, and counts.
+class Taking {
+ public:
+  Taking(const KernelImportOptions& options, KernelMeasurements& measurements)
+      : options_{options}, measurements_{measurements} {}
+
+  void take(std::string family, DataType type, KernelWork work, Seconds time) {
+    if (time < options_.shortest) {
+      ++report.too_short;
+      return;
+    }
+    ++report.used;
+    measurements_.push_back({options_.gpu, {std::move(family), type, std::move(work)}, time});
+  }
+
+  KernelImportReport report;
+
+ private:
+  const KernelImportOptions& options_;
+  KernelMeasurements& measurements_;
+};
+
+std::int64_t whole(const CsvTable& table, std::size_t row, const char* column) {
+  const double value = table.number(row, column);
+  if (!(value >= 1)) table.complain(row, fmt::format("{}: {} is not at least 1", column, value));
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<DataType> type_named(const std::string& name) {
+  constexpr std::array kNames{std::pair{"fp32", DataType::FP32}, std::pair{"tf32", DataType::TF32},
+                              std::pair{"fp16", DataType::FP16}, std::pair{"bf16", DataType::BF16},
+                              std::pair{"fp8", DataType::FP8}};
+  for (const auto& [text, type] : kNames) {
+    if (name == text) return type;
+  }
+  return std::nullopt;
+}
+
+/// NeuSight calls the depth N and the columns of the result K. torch.nn.Linear keeps its weights transposed.
+std::optional<KernelWork> neusight_work(const CsvTable& table, std::size_t row) {
+  const std::string& operation = table.cell(row, "OPName");
+  const auto size = [&](const char* column) { return whole(table, row, column); };
+  if (operation == "linear" || operation == "bmm") {
+    return Gemm{size("B"), size("M"), size("K"), size("N"), false, operation == "linear"};
+  }
+  if (operation == "softmax") return Softmax{size("B"), size("H")};
+  if (operation == "ln") return LayerNorm{size("B"), size("H")};
+  if (operation == "add" || operation == "mul") return Pointwise{size("B") * size("H"), 2, 1, 1};
+  if (operation == "relu") return Pointwise{size("B") * size("H"), 1, 1, 1};
+  return std::nullopt;
+}
+
+void take_neusight(const CsvTable& table, const KernelImportOptions& options, Taking& taking) {
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (!options.device.empty() && table.cell(row, "Device") != options.device) {
+      ++taking.report.other_device;
+    } else if (auto work = neusight_work(table, row)) {
+      taking.take(table.cell(row, "OPName"), DataType::FP32, *std::move(work),
+                  table.number(row, "Latency") * 1_ms);
+    } else {
+      ++taking.report.not_modelled;
+    }
+  }
+}
+
+void take_vidur(const CsvTable& table, Taking& taking) {
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto size = [&](const char* column) { return whole(table, row, column); };
+    const std::int64_t split = size("num_tensor_parallel_workers"), width = size("n_embd");
+    const std::int64_t wide = size("n_expanded_embd"), heads = size("n_head");
+    const std::int64_t projected = (heads + 2 * size("n_kv_head")) * (width / heads);
+    const std::int64_t up = (table.cell(row, "use_gated_mlp") == "True" ? 2 : 1) * wide;
+    const std::array products{std::tuple{"attn_pre_proj", projected / split, width},
+                              std::tuple{"attn_post_proj", width, width / split},
+                              std::tuple{"mlp_up_proj", up / split, width},
+                              std::tuple{"mlp_down_proj", width, wide / split}};
+    for (const auto& [name, columns, depth] : products) {
+      const std::string column = fmt::format("time_stats.{}.median", name);
+      if (table.cell(row, column).empty()) continue;
+      taking.take(name, DataType::FP16, Gemm{1, size("num_tokens"), columns, depth, false, true},
+                  table.number(row, column) * 1_ms);
+    }
+  }
+}
+
+/// One row of a table of lockstep-measure; nothing for what networks do not answer for.
+std::optional<KernelWork> own_work(const std::string& family, const CsvTable& table, std::size_t row) {
+  const auto size = [&](const char* column) { return whole(table, row, column); };
+  if (family == "gemm") {
+    if (table.cell(row, "cache") != "cold" || table.cell(row, "library") != "cublas") return std::nullopt;
+    const std::string& layout = table.cell(row, "layout");
+    return Gemm{size("batch"), size("m"), size("n"), size("k"), layout.front() == 't', layout.back() == 't'};
+  }
+  const std::string& operation = table.cell(row, family == "embedding" ? "pass" : "operation");
+  if (operation == "softmax") return Softmax{size("rows"), size("columns")};
+  if (operation == "layer_norm") return LayerNorm{size("rows"), size("columns")};
+  if (family == "embedding" && operation != "sort") {
+    const auto tables = static_cast<std::size_t>(size("tables"));
+    const auto pooling = static_cast<double>(size("pooling"));
+    const double lookups = static_cast<double>(size("batch")) * pooling * static_cast<double>(tables);
+    EmbeddingBags bags{.batch = size("batch"),
+                       .tables = {},
+                       .direction = operation == "forward" ? Direction::Forward : Direction::Backward,
+                       .optimizer = Optimizer::Adagrad};
+    bags.tables.assign(tables, {.rows = size("rows"),
+                                .dimension = size("dim"),
+                                .pooling_factor = pooling,
+                                .reuse_factor = lookups / table.number(row, "unique_rows")});
+    return bags;
+  }
+  return std::nullopt;
+}
+
+void take_own(const std::string& family, const CsvTable& table, Taking& taking) {
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto type = type_named(table.cell(row, "type"));
+    auto work = type ? own_work(family, table, row) : std::nullopt;
+    if (work) {
+      taking.take(family, *type, *std::move(work), table.number(row, "median_us") * 1_us);
+    } else {
+      ++taking.report.not_modelled;
+    }
+  }
+}
+
+/// The family of a table of lockstep-measure that networks can learn from, "" for other tables.
+std::string own_family(const CsvTable& table) {
+  if (!table.has("median_us")) return "";
+  if (table.has("layout")) return "gemm";
+  if (table.has("pass")) return "embedding";
+  return table.has("operation") && table.has("columns") ? "normalisation" : "";
+}
+
+}  // namespace
+
+KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
+                                       KernelMeasurements& measurements) {
+  const CsvTable table = CsvTable::from_file(file);
+  Taking taking{options, measurements};
+  if (const std::string family = own_family(table); !family.empty()) {
+    take_own(family, table, taking);
+  } else if (table.has("OPName") && table.has("Latency")) {
+    take_neusight(table, options, taking);
+  } else if (table.has("num_tokens") && table.has("time_stats.mlp_up_proj.median")) {
+    take_vidur(table, taking);
+  } else {
+    throw InputError{{file.string()},
+                     "no table of kernels that is known: lockstep-measure's gemm.csv, normalisation.csv or "
+                     "embedding.csv, NeuSight's (OPName, Latency) or vidur's (num_tokens, time_stats.*)"};
+  }
+  return taking.report;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "calibration/kernels/kernel_measurements.hpp"
+
+namespace lockstep {
+
+/// Which rows of a foreign table to take.
+struct KernelImportOptions {
+  std::string gpu;      ///< a name of configs/gpus: the table's machine
+  std::string device;   ///< of tables of several machines: the rows of this `Device`; empty: all
+  Seconds shortest{0};  ///< shorter rows are left out: where a table's times contain the host's launches
+};
+
+/// What became of a table's rows.
+struct KernelImportReport {
+  std::size_t used = 0;
+  std::size_t other_device = 0;
+  std::size_t too_short = 0;
+  std::size_t not_modelled = 0;  ///< kinds of kernel without a network's features
+};
+
+/// Appends the measurements of a table, plain or gzip, to @p measurements. The table's columns tell whose it
+/// is:
+///
+///   lockstep-measure   gemm.csv, normalisation.csv, embedding.csv (docs/measuring.md): median_us
+///   NeuSight           OPName, Device, Latency (ms), B, M, N, K or B, H (sitar-lab/NeuSight); FP32
+///   vidur              num_tokens, time_stats.mlp_up_proj.median (ms), ... (microsoft/vidur); FP16
+///
+/// @throws InputError for a file that cannot be read, is none of these, or holds no number where one belongs
+KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
+                                       KernelMeasurements& measurements);
+
+}  // namespace lockstep

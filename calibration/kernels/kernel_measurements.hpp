@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "ops/kernel.hpp"
+
+namespace lockstep {
+
+/// The measured duration of one kernel call.
+struct KernelMeasurement {
+  std::string gpu;  ///< a name of configs/gpus
+  KernelCall call;
+  Seconds time;
+};
+
+/// Rows of one or several files of measured kernels.
+using KernelMeasurements = std::vector<KernelMeasurement>;
+
+/// What a call is about, as the `shape` column says it:
+///
+///   gemm                          batch=1 m=4096 n=1024 k=1024 layout=nt       (C[m,n] = A B)
+///   softmax, layer_norm           rows=8192 columns=1024                       (forward)
+///   pointwise                     elements=1048576 reads=2 writes=1 flops=1
+///   embedding_forward, -backward  batch=2048 tables=1000000x128x32x1.2,...     (rows, dimension, pooling
+///   factor,
+///                                 look-ups by different rows; 0: uniform indices)
+///                                 and optimizer=sgd, adagrad or adamw
+///
+/// @throws std::logic_error for other work
+[[nodiscard]] std::string shape_text(const KernelWork& work);
+
+/// Under the header `gpu,family,type,shape,time_us`, a row a measurement.
+[[nodiscard]] std::string kernel_csv(const KernelMeasurements& measurements);
+
+/// Whether the file is a table that kernel_csv() writes. @throws InputError when it cannot be read
+[[nodiscard]] bool is_kernel_csv(const std::filesystem::path& file);
+
+/// The rows of such files.
+/// @throws InputError at file and line for a family, type or shape that is none, a time that is not above 0
+[[nodiscard]] KernelMeasurements read_kernel_csv(const std::vector<std::filesystem::path>& files);
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#include "ops/kernels/learned.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "ops/kernels/answer.hpp"
+#include "ops/kernels/network.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kBeside = 0.02;        // of a feature's range
+constexpr double kWiderFallBack = 1.5;  // nobody has measured the formula there on this GPU either
+
+void check_names(const LearnedKernel& network, const std::vector<LearnedFeature>& features,
+                 const std::vector<std::string>& names) {
+  if (!std::ranges::equal(features, names, {}, &LearnedFeature::name)) {
+    throw std::invalid_argument(fmt::format(
+        "the network for {} {} sees other features than this version of Lockstep shows it ({}): fit it again "
+        "with lockstep calibrate fit",
+        name_of(network.family), network.type, fmt::join(names, ", ")));
+  }
+}
+
+bool inside(const std::vector<LearnedFeature>& features, const std::vector<double>& values) {
+  return std::ranges::equal(features, values, [](const LearnedFeature& feature, double value) {
+    const double beside = kBeside * (feature.most - feature.least) + 1e-9;
+    return value >= feature.least - beside && value <= feature.most + beside;
+  });
+}
+
+}  // namespace
+
+bool covers(const LearnedKernel& network, const KernelFeatures& seen) {
+  check_names(network, network.features, call_feature_names(network.family));
+  check_names(network, network.elements, element_feature_names(network.family));
+  return inside(network.features, seen.call) &&
+         std::ranges::all_of(seen.elements, [&](const auto& part) { return inside(network.elements, part); });
+}
+
+Seconds learned_time(const LearnedKernel& network, const KernelFeatures& seen, const GpuSpec& gpu) {
+  return std::max(gpu.kernel_minimum, seen.bound * std::exp(evaluate(network, seen.call, seen.elements)));
+}
+
+Prediction LearnedOrFormula::predict(const KernelCall& call, const GpuSpec& gpu) const {
+  if (!gpu.learned || !(*gpu.learned)->measured_on(gpu.name)) return formula_.predict(call, gpu);
+  const LearnedKernels& learned = **gpu.learned;
+  const std::optional<KernelFeatures> seen = kernel_features(call, gpu);
+  const LearnedKernel* network = seen ? learned.find(seen->family, seen->type, seen->layout) : nullptr;
+  if (network == nullptr) return formula_.predict(call, gpu);
+  if (covers(*network, *seen)) {
+    return answer(learned_time(*network, *seen, gpu), network->band, true);
+  }
+  Prediction prediction = formula_.predict(call, gpu);
+  prediction.band *= kWiderFallBack;
+  prediction.fell_back = true;
+  return prediction;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+#include "calibration/indices/index_fit.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "tests/support/measured_table.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(IndexFit, finds_the_model_that_made_the_points) {
+  const IndexModel truth{.rows = 2e6, .skew = 2.6, .duplication = 3};
+  std::vector<DistinctRows> points;
+  for (double lookups = 1e4; lookups < 3e7; lookups *= 4) {
+    points.push_back({lookups, distinct_rows(truth, lookups)});
+  }
+  const IndexFit fit = fit_index_model(points);
+  EXPECT_NEAR(fit.model.skew, truth.skew, 0.1);
+  EXPECT_NEAR(fit.model.duplication, truth.duplication, 0.1);
+  for (const double error : fit.errors) EXPECT_LT(std::abs(error), 0.005);
+}
+
+TEST(IndexFit, impossible_points_are_refused) {
+  EXPECT_THROW((void)fit_index_model(std::vector<DistinctRows>{{10, 5}, {20, 8}}), std::invalid_argument);
+  EXPECT_THROW((void)fit_index_model(std::vector<DistinctRows>{{10, 5}, {20, 8}, {30, 31}}),
+               std::invalid_argument);
+}
+
+// 64 bags of the same two rows and a new one each: 1/64 has 3 different rows, all of them 66.
+TEST(IndexFit, parts_of_a_file) {
+  std::string text = "# a comment\n";
+  for (int bag = 0; bag < 64; ++bag) text += "7 8, " + std::to_string(100 + bag) + "\n";
+  const auto points = distinct_rows_of_parts(text, "indices.txt");
+  ASSERT_EQ(points.size(), 7U);
+  EXPECT_EQ(points.front().lookups, 3);
+  EXPECT_EQ(points.front().distinct, 3);
+  EXPECT_EQ(points.back().lookups, 192);
+  EXPECT_EQ(points.back().distinct, 66);
+}
+
+TEST(IndexFit, what_is_no_row_number_is_told_with_its_line) {
+  try {
+    (void)distinct_rows_of_parts("1 2\n3 x\n", "indices.txt");
+    FAIL() << "accepted";
+  } catch (const InputError& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("indices.txt:2"));
+  }
+}
+
+// Of seven batch sizes three are fitted (2,048, 16,384, 131,072); the others within 6 %. The table f0, whose
+// shares are rounded to one digit, is left out.
+TEST(IndexFit, different_rows_of_real_tables_at_batches_that_were_held_out) {
+  const auto file = testing::measured("embedding/unique_fraction_vs_batch_2022.csv");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;
+  std::map<std::string, std::vector<DistinctRows>> tables;
+  for (const testing::Row& row : testing::read_table(file)) {
+    const double lookups = std::stod(row.at("batch"));
+    if (row.at("table_key") == "f0") continue;
+    tables[row.at("table_key")].push_back({lookups, lookups * std::stod(row.at("unique_over_indices"))});
+  }
+  ASSERT_EQ(tables.size(), 4U);
+  for (const auto& [name, points] : tables) {
+    ASSERT_EQ(points.size(), 7U);
+    const IndexFit fit = fit_index_model(std::vector<DistinctRows>{points[0], points[3], points[6]});
+    double worst = 0;
+    for (const std::size_t held_out : {1U, 2U, 4U, 5U}) {
+      const DistinctRows& point = points[held_out];
+      worst = std::max(worst, std::abs(distinct_rows(fit.model, point.lookups) / point.distinct - 1));
+    }
+    fmt::print("{}: skew {:.2f}, duplication {:.2f}, worst held-out error {:.1f} %\n", name, fit.model.skew,
+               fit.model.duplication, 100 * worst);
+    EXPECT_LT(worst, 0.06) << name;
+  }
+}
+
+// Rates as the table gives them: log2 of the median uses in a batch, and skew. rows and look-ups follow with
+// any scale: look-ups / rows = 2^median exp((skew ln 2)^2 / 2).
+TEST(IndexFit, bins_of_ten_real_tables) {
+  const auto file = testing::measured("embedding/real_table_bins_10_digitised.csv");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;
+  int within = 0, tables = 0;
+  for (const testing::Row& row : testing::read_table(file)) {
+    const double median = std::stod(row.at("fit_log2_rate_median"));
+    const double skew = std::stod(row.at("fit_log2_rate_sigma"));
+    const double natural = skew * std::log(2.0);
+    const double lookups = 1e6 * std::exp2(median) * std::exp(natural * natural / 2);
+    const auto bins = reuse_bins(IndexModel{.rows = 1e6, .skew = skew}, lookups);
+    double measured = 0, predicted = 0, whole = 0, worst = 0;
+    for (std::size_t bin = 0; bin < bins.size(); ++bin)
+      whole += std::stod(row.at("bin_" + std::to_string(bin)));
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      measured += std::stod(row.at("bin_" + std::to_string(bin))) / whole;
+      predicted += bins.at(bin);
+      worst = std::max(worst, std::abs(predicted - measured));
+    }
+    fmt::print("table {}: largest distance of the cumulated bins {:.1f} %\n", row.at("table_index"),
+               100 * worst);
+    EXPECT_LT(worst, 0.05) << row.at("table_index");
+    within += worst < 0.02 ? 1 : 0;
+    ++tables;
+  }
+  EXPECT_EQ(tables, 10);
+  EXPECT_GE(within, 9);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,124 @@
+#include "calibration/kernels/kernel_measurements.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "calibration/kernels/kernel_import.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+using ::testing::HasSubstr;
+
+class KernelTables : public ::testing::Test {
+ protected:
+  std::filesystem::path file(const std::string& text) {
+    const auto path = folder_.path() / "table.csv";
+    write_whole_file(path, text);
+    return path;
+  }
+  std::string complaint_of(const std::string& text) {
+    try {
+      (void)read_kernel_csv({file(text)});
+      return "";
+    } catch (const InputError& problem) {
+      return problem.what();
+    }
+  }
+  KernelImportReport imported(const std::string& text, const KernelImportOptions& options) {
+    return import_kernel_table(file(text), options, rows_);
+  }
+
+  test::ScratchFolder folder_;
+  KernelMeasurements rows_;
+};
+
+TEST_F(KernelTables, what_is_written_reads_back) {
+  EmbeddingBags bags{.batch = 2048,
+                     .tables = {{1'000'000, 128, 32, 1.25}, {500, 64, 1.5, 0}},
+                     .direction = Direction::Backward,
+                     .optimizer = Optimizer::Adagrad};
+  const KernelMeasurements rows{
+      {"p100_16gb_pcie", {"gemm", DataType::FP32, Gemm{4, 1, 2, 3, false, true}}, 5_us},
+      {"p100_16gb_pcie", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us},
+      {"p100_16gb_pcie", {"layer_norm", DataType::BF16, LayerNorm{7, 8}}, 6.5_us},
+      {"p100_16gb_pcie", {"pointwise", DataType::FP32, Pointwise{100, 2, 1, 1}}, 7_us},
+      {"p100_16gb_pcie", {"embedding_backward", DataType::FP32, bags}, 8_us}};
+  const KernelMeasurements read = read_kernel_csv({file(kernel_csv(rows))});
+  ASSERT_EQ(read.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(read[i].gpu, rows[i].gpu);
+    EXPECT_EQ(read[i].call.work, rows[i].call.work) << i;
+    EXPECT_EQ(read[i].call.type, rows[i].call.type);
+    EXPECT_NEAR(read[i].time / rows[i].time, 1, 1e-5);
+  }
+}
+
+TEST_F(KernelTables, problems_are_told_with_their_line) {
+  const std::string header = "gpu,family,type,shape,time_us\n";
+  EXPECT_THAT(complaint_of(header + "g,gem,fp32,m=1,5\n"), HasSubstr("did you mean 'gemm'"));
+  EXPECT_THAT(complaint_of(header + "g,softmax,fp32,rows=1 columns=2,5\ng,softmax,fp32,rows=1,5\n"),
+              HasSubstr("table.csv:3"));
+  EXPECT_THAT(complaint_of(header + "g,softmax,fp32,rows=1,5\n"), HasSubstr("no columns="));
+  EXPECT_THAT(complaint_of(header + "g,softmax,int8,rows=1 columns=2,5\n"), HasSubstr("none of fp32"));
+  EXPECT_THAT(complaint_of(header + "g,softmax,fp32,rows=1 columns=2,0\n"), HasSubstr("not above 0"));
+  EXPECT_THAT(complaint_of(header + "g,gemm,fp32,batch=1 m=1 n=1 k=1 layout=nx,5\n"), HasSubstr("layout=nx"));
+  EXPECT_THAT(complaint_of(header + "g,embedding_forward,fp32,batch=1 optimizer=sgd tables=5x6,5\n"),
+              HasSubstr("ROWSxDIMENSIONxPOOLINGxREUSE"));
+}
+
+TEST_F(KernelTables, neusights_rows) {
+  const auto report = imported(
+      "OPName,Latency,Device,B,M,N,K,H\n"
+      "linear,2.5,A,1,64,32,16,\n"
+      "bmm,2.5,A,8,64,32,16,\n"
+      "softmax,2.5,A,8,,,,32\n"
+      "conv,2.5,A,8,,,,32\n"
+      "bmm,0.1,A,8,64,32,16,\n"
+      "bmm,2.5,B,8,64,32,16,\n",
+      {"p100_16gb_pcie", "A", 500_us});
+  EXPECT_EQ(report.used, 3U);
+  EXPECT_EQ(report.not_modelled, 1U);
+  EXPECT_EQ(report.too_short, 1U);
+  EXPECT_EQ(report.other_device, 1U);
+  EXPECT_EQ(std::get<Gemm>(rows_[0].call.work), (Gemm{1, 64, 16, 32, false, true}));
+  EXPECT_EQ(std::get<Gemm>(rows_[1].call.work), (Gemm{8, 64, 16, 32}));
+  EXPECT_EQ(std::get<Softmax>(rows_[2].call.work), (Softmax{8, 32}));
+  EXPECT_NEAR(rows_[0].time / 1_us, 2500, 1e-9);
+}
+
+// Rows of our own program: 8 tables, 8 x 16 x 4 look-ups of 256 different rows are a reuse factor of 2.
+TEST_F(KernelTables, own_rows_of_embeddings) {
+  const auto report = imported(
+      "# lockstep-measure embedding: look-ups\n"
+      "pass,type,tables,rows,dim,batch,pooling,zipf_percent,median_us,unique_rows\n"
+      "forward,fp32,8,1000,64,16,4,80,12.5,256\n"
+      "sort,fp32,8,1000,64,16,4,80,12.5,256\n"
+      "update,fp32,8,1000,64,16,4,80,30,256\n",
+      {"h100_80gb", "", 0_us});
+  EXPECT_EQ(report.used, 2U);
+  EXPECT_EQ(report.not_modelled, 1U);
+  const auto& bags = std::get<EmbeddingBags>(rows_[0].call.work);
+  EXPECT_EQ(bags.tables.size(), 8U);
+  EXPECT_EQ(bags.tables[0].reuse_factor, 2);
+  EXPECT_EQ(std::get<EmbeddingBags>(rows_[1].call.work).direction, Direction::Backward);
+}
+
+TEST_F(KernelTables, an_unknown_table_is_refused) {
+  try {
+    (void)imported("a,b\n1,2\n", {"h100_80gb", "", 0_us});
+    FAIL() << "accepted";
+  } catch (const InputError& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("no table of kernels that is known"));
+  }
+}
+
+TEST_F(KernelTables, a_gzip_file_that_is_cut_off_is_refused) {
+  EXPECT_THAT(complaint_of("\x1F\x8B\x08"), HasSubstr("cut off or broken"));
+}
+
+}  // namespace
+}  // namespace lockstep

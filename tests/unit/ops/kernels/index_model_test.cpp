@@ -1,0 +1,73 @@
+#include "ops/kernels/index_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/kernels/embedding_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+// All rows alike: rows (1 - exp(-L / rows)), as Poisson draws have it.
+TEST(IndexModel, without_skew_rows_are_drawn_evenly) {
+  EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1000}, 500), 1000 * (1 - std::exp(-0.5)), 1e-9);
+  EXPECT_EQ(distinct_rows(IndexModel{.rows = 1000}, 0), 0);
+}
+
+// Few look-ups meet no row twice, but each index comes `duplication` times.
+TEST(IndexModel, few_lookups_are_all_different_but_for_their_duplicates) {
+  EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1e12, .skew = 2}, 1000), 1000, 1e-2);
+  EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1e12, .skew = 2, .duplication = 4}, 1000), 250, 1e-2);
+}
+
+TEST(IndexModel, many_lookups_touch_all_rows) {
+  EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1000, .skew = 1}, 1e9), 1000, 1e-3);
+}
+
+// Without skew the uses of a row are Poisson: with a mean of 2, P(1) = 2 e^-2, P(2) = 2 e^-2, P(3) + P(4) =
+// (8/6 + 16/24) e^-2, over 1 - e^-2.
+TEST(IndexModel, bins_of_even_draws_are_poissons) {
+  const auto bins = reuse_bins(IndexModel{.rows = 1e6}, 2e6);
+  const double none = std::exp(-2.0);
+  EXPECT_NEAR(bins[0], 2 * none / (1 - none), 1e-9);
+  EXPECT_NEAR(bins[1], 2 * none / (1 - none), 1e-9);
+  EXPECT_NEAR(bins[2], 2 * none / (1 - none), 1e-9);
+}
+
+TEST(IndexModel, bins_add_up_to_1) {
+  for (const double skew : {0.0, 1.6, 3.2}) {
+    for (const double lookups : {10.0, 1e5, 1e9}) {
+      const auto bins = reuse_bins(IndexModel{.rows = 1e6, .skew = skew, .duplication = 1.5}, lookups);
+      EXPECT_NEAR(std::accumulate(bins.begin(), bins.end(), 0.0), 1, 1e-12);
+      EXPECT_GE(*std::min_element(bins.begin(), bins.end()), 0);
+    }
+  }
+}
+
+TEST(IndexModel, no_lookups_fill_no_bins) {
+  EXPECT_EQ(reuse_bins(IndexModel{}, 0), (std::array<double, 17>{}));
+}
+
+// Half the rows in half the look-ups: a row-wise shard keeps the reuse of its table.
+TEST(IndexModel, a_shard_by_rows_reuses_as_its_table_does) {
+  EmbeddingTable whole{.rows = 1'000'000, .dimension = 64, .pooling_factor = 20};
+  whole.index_skew = 2.5;
+  whole.active_rows = 0.3;
+  whole.index_duplication = 2;
+  EmbeddingTable half = whole;
+  half.rows /= 2;
+  EXPECT_NEAR(2 * distinct_rows(half, 40'000), distinct_rows(whole, 80'000), 1e-6);
+  EXPECT_LT(distinct_rows(whole, 80'000), 40'000);
+}
+
+TEST(IndexModel, a_given_reuse_factor_wins) {
+  EmbeddingTable table{.rows = 1'000'000, .dimension = 64, .pooling_factor = 20, .reuse_factor = 4};
+  table.index_skew = 2.5;
+  EXPECT_EQ(distinct_rows(table, 80'000), 20'000);
+}
+
+}  // namespace
+}  // namespace lockstep
