@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/parameters.hpp"
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 
 namespace lockstep {
@@ -67,6 +68,7 @@ struct HostOverheads {
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
   Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
   Seconds backward_return;     ///< from there back to the caller, beyond T1
+  ProvenanceTable provenance;
 
   /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
@@ -91,8 +93,10 @@ struct HostOverheads {
                  "from the last operator of autograd's thread to the caller's next one, beyond T1");
     key.required("fallback", host.fallback, "operators that are not listed");
     key.optional("operators", host.operators, {}, "by PyTorch's name, e.g. aten::linear");
+    key.optional("provenance", host.provenance, {}, "where each of these numbers comes from, by its key");
   }
-  /// @throws FieldError for a negative duration or a missing launch_kernel
+  /// @throws FieldError for a negative duration, a missing launch_kernel, a provenance of what is no
+  /// parameter
   void check() const;
 };
 

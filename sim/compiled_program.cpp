@@ -125,7 +125,7 @@ std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gp
     kernels.push_back({.seconds = prediction.duration.in_base_units(),
                        .band = prediction.band,
                        .in_range = prediction.in_range,
-                       .derived = prediction.provenance == Provenance::Derived,
+                       .provenance = prediction.provenance,
                        .kind = kind_of(call)});
   }
   return kernels;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/provenance.hpp"
+
 namespace lockstep {
 
 /// How a kernel of a Program runs on one GPU model.
@@ -12,9 +14,9 @@ struct KernelTiming {
     HostRows,  ///< a kernel that reads or writes host memory itself: `seconds` when alone, on the links
   };
   double seconds = 0;
-  double band = 0;       ///< relative, from the kernel model
-  bool in_range = true;  ///< asked within the range that the model was checked in
-  bool derived = false;  ///< constants from a data sheet or a relative of this GPU
+  double band = 0;                               ///< relative, from the kernel model
+  bool in_range = true;                          ///< asked within the range that the model was checked in
+  Provenance provenance = Provenance::Measured;  ///< of the model's constants on this GPU
   Kind kind = Kind::Compute;
 
   [[nodiscard]] bool crosses_links() const { return kind != Kind::Compute; }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/named.hpp"
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "topology/kernel_efficiency.hpp"
 
@@ -74,6 +75,7 @@ struct GpuSpec {
   HostCopyRates host_copy;
   CommunicationShare communication;
   Named<KernelEfficiency> efficiency;
+  ProvenanceTable provenance;
 
   template <class Visitor>
   static void describe(Visitor& key, GpuSpec& gpu) {
@@ -97,9 +99,14 @@ struct GpuSpec {
     key.required("communication", gpu.communication,
                  "what a communication kernel takes from compute kernels beside it");
     key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
+    key.optional(
+        "provenance", gpu.provenance, {},
+        "where each of these numbers comes from, by its key; of efficiency: whether that set was made "
+        "for this GPU");
   }
+  /// Fractions that are said to be of another GPU are not calibrated on this one.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
-  void check() const;
+  void check();
 };
 
 }  // namespace lockstep

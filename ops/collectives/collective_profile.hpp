@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "ops/collectives/comm_choice.hpp"
 
@@ -54,7 +55,6 @@ struct AlgorithmCosts {
     key.optional("LL128", costs.ll128, std::nullopt, "128 B lines with 8 B flags; ~: not used");
     key.optional("Simple", costs.simple, std::nullopt, "plain copies; ~: not used");
   }
-  void check() const;
   [[nodiscard]] const std::optional<ProtocolCosts>& of(CommProtocol protocol) const;
 };
 
@@ -87,6 +87,7 @@ struct CollectiveProfile {
   AlgorithmCosts hierarchical;
   AlgorithmCosts nvls;  ///< none: the NVSwitches do not add
   AlgorithmCosts pat;   ///< none: NCCL is older than 2.23
+  ProvenanceTable provenance;
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveProfile& profile) {
@@ -100,7 +101,11 @@ struct CollectiveProfile {
     key.optional("nvls", profile.nvls, {}, "all-reduce by the NVSwitches; left out: they cannot");
     key.optional("pat", profile.pat, {},
                  "all-gather and reduce-scatter with one GPU a node; left out: not used");
+    key.optional("provenance", profile.provenance, {}, "where each of these numbers comes from, by its key");
   }
+  /// @throws FieldError for an algorithm that is always needed and has no protocol, a provenance of what is
+  /// no parameter
+  void check() const;
 
   [[nodiscard]] const AlgorithmCosts& of(CommAlgorithm algorithm) const;
 };

@@ -24,9 +24,9 @@ Passes passes_of(LayerNorm::Part part) {
   return {1, 1};
 }
 
-Prediction over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu, bool in_range) {
+Seconds over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu) {
   const Traffic traffic = streamed(matrix * passes.reads, matrix * passes.writes, fraction);
-  return answer(gpu.kernel_minimum + time_to_move(traffic, gpu), 0.2, gpu.efficiency->calibrated, in_range);
+  return gpu.kernel_minimum + time_to_move(traffic, gpu);
 }
 
 }  // namespace
@@ -41,12 +41,13 @@ Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gp
   };
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
     const Passes passes{softmax->direction == Direction::Forward ? 1.0 : 2.0, 1};
-    return over_rows(matrix(softmax->rows, softmax->columns), passes, gpu.efficiency->softmax, gpu,
-                     softmax->columns <= kLongestRow);
+    return answer(over_rows(matrix(softmax->rows, softmax->columns), passes, gpu.efficiency->softmax, gpu),
+                  0.2, provenance_of(gpu, "softmax"), softmax->columns <= kLongestRow);
   }
   const auto& norm = std::get<LayerNorm>(call.work);
-  return over_rows(matrix(norm.rows, norm.columns), passes_of(norm.part), gpu.efficiency->layer_norm, gpu,
-                   norm.columns <= kLongestRow);
+  return answer(
+      over_rows(matrix(norm.rows, norm.columns), passes_of(norm.part), gpu.efficiency->layer_norm, gpu), 0.2,
+      provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
 }
 
 }  // namespace lockstep
