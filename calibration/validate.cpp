@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "base/suggest.hpp"
 
 namespace lockstep {
@@ -25,6 +26,9 @@ std::vector<std::string> columns_of(const ValidationSet& set) {
   for (const auto& [column, keys] : set.copied) {
     add(column);
   }
+  for (const auto& [key, factors] : set.multiplied) {
+    std::for_each(factors.begin(), factors.end(), add);
+  }
   return columns;
 }
 
@@ -43,12 +47,29 @@ std::vector<std::size_t> rows_of(const ValidationSet& set, const CsvTable& table
   return rows;
 }
 
-Seconds measured(const CsvTable& table, std::size_t row, const std::string& column, Seconds unit) {
+/// @throws InputError
+double positive(const CsvTable& table, std::size_t row, const std::string& column) {
   const double count = table.number(row, column);
   if (!(count > 0)) {
-    table.complain(row, fmt::format("{}: a measured duration must be greater than 0", column));
+    table.complain(row, fmt::format("{}: what was measured must be greater than 0", column));
   }
-  return count * unit;
+  return count;
+}
+
+/// The measured step time, in units of the set.
+double measured_step(const ValidationSet& set, const CsvTable& table, std::size_t row,
+                     const ScenarioSettings& settings) {
+  if (set.measured.step) {
+    return positive(table, row, *set.measured.step);
+  }
+  const auto batch = settings.find("workload.global_batch");
+  if (batch == settings.end()) {
+    table.complain(row, fmt::format("set '{}' measures samples_per_second, but does not say this row's "
+                                    "workload.global_batch",
+                                    set.name));
+  }
+  return std::stod(batch->second) / positive(table, row, *set.measured.samples_per_second) /
+         set.unit.in_base_units();
 }
 
 std::optional<double> error_in(const CsvTable& table, std::size_t row,
@@ -87,6 +108,13 @@ ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, st
       settings[key] = table.cell(row, column);
     }
   }
+  for (const auto& [key, factors] : set.multiplied) {
+    double product = 1;
+    for (const std::string& column : factors) {
+      product *= table.number(row, column);
+    }
+    settings[key] = fmt::format("{}", product);
+  }
   return settings;
 }
 
@@ -94,19 +122,19 @@ namespace {
 
 /// What the table says of a row; the prediction is still to come.
 ValidationPoint measured_point(const ValidationSet& set, const CsvTable& table, std::size_t row,
-                               const std::vector<std::string>& columns) {
+                               const std::vector<std::string>& columns, const ScenarioSettings& settings) {
   ValidationPoint point;
   for (const std::string& column : columns) {
     point.labels.push_back(table.cell(row, column));
   }
-  point.step.measured = measured(table, row, set.measured.step, set.unit);
+  const double step = measured_step(set, table, row, settings);
+  point.step.measured = step * set.unit;
   if (set.measured.gpu_busy) {
-    point.gpu_busy.emplace().measured = measured(table, row, *set.measured.gpu_busy, set.unit);
+    point.gpu_busy.emplace().measured = positive(table, row, *set.measured.gpu_busy) * set.unit;
   }
   for (const OtherPredictor& other : set.others) {
-    point.step.others.push_back(
-        other.published ? error_published(table, row, *other.published, table.number(row, set.measured.step))
-                        : error_in(table, row, other.step_error));
+    point.step.others.push_back(other.published ? error_published(table, row, *other.published, step)
+                                                : error_in(table, row, other.step_error));
     if (point.gpu_busy) {
       point.gpu_busy->others.push_back(error_in(table, row, other.gpu_busy_error));
     }
@@ -125,10 +153,14 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   validation.every = every;
   const std::vector<std::size_t> rows = rows_of(set, table);
   validation.left_out = table.rows() - rows.size();
+  if (rows.empty()) {
+    throw InputError{{(data / set.table).string()},
+                     fmt::format("no row has the cells that set '{}' asks for (where)", set.name)};
+  }
   std::vector<ScenarioSettings> settings;
   for (std::size_t i = 0; i < rows.size(); i += every) {
     settings.push_back(settings_of(set, table, rows[i]));
-    validation.points.push_back(measured_point(set, table, rows[i], validation.columns));
+    validation.points.push_back(measured_point(set, table, rows[i], validation.columns, settings.back()));
   }
   const std::vector<PredictedTimes> times = predict(settings);
   for (std::size_t i = 0; i < settings.size(); ++i) {

@@ -13,16 +13,25 @@
 
 namespace lockstep {
 
-/// Columns of measured durations.
+/// Columns of measured durations, or of a rate.
 struct MeasuredColumns {
-  std::string step;
+  std::optional<std::string> step;
+  std::optional<std::string> samples_per_second;
   std::optional<std::string> gpu_busy;
 
   template <class Visitor>
   static void describe(Visitor& key, MeasuredColumns& columns) {
-    key.required("step", columns.step, "column of step times");
+    key.optional("step", columns.step, std::nullopt, "column of step times");
+    key.optional("samples_per_second", columns.samples_per_second, std::nullopt,
+                 "column of samples a second of the whole job, in place of step times: a step is "
+                 "workload.global_batch of them");
     key.optional("gpu_busy", columns.gpu_busy, std::nullopt,
                  "column of the time in which at least one stream of the GPU was active");
+  }
+  void check() const {
+    if (step.has_value() == samples_per_second.has_value()) {
+      throw FieldError{"step", "either a column of step times or one of samples_per_second"};
+    }
   }
 };
 
@@ -126,6 +135,7 @@ struct ValidationSet {
   std::map<std::string, std::vector<std::string>> where;
   std::map<std::string, std::map<std::string, ScenarioSettings>> rows;
   std::map<std::string, std::string> copied;
+  std::map<std::string, std::vector<std::string>> multiplied;
   std::vector<std::string> groups;
   std::vector<std::string> family;
   std::vector<ValidationAim> aims;
@@ -137,7 +147,7 @@ struct ValidationSet {
     key.required("title", set.title, "one line, printed above the table");
     key.required("source", set.source, "where the measurements are from, and how exact they are");
     key.required("table", set.table, "file of comma-separated values, relative to the data folder");
-    key.required("unit", set.unit, "of measured durations, e.g. 1 ms");
+    key.optional("unit", set.unit, Seconds{1}, "of measured durations, e.g. 1 ms");
     key.required("measured", set.measured, "columns of measured durations");
     key.optional("others", set.others, {}, "other predictors to stand beside");
     key.optional("scenario", set.scenario, {}, "keys of the scenario that are the same in all rows");
@@ -148,6 +158,8 @@ struct ValidationSet {
     key.optional(
         "copied", set.copied, {},
         "columns whose cell is the value of a key of the scenario, or of several with blanks between");
+    key.optional("multiplied", set.multiplied, {},
+                 "keys of the scenario, and the columns whose cells' product is their value");
     key.optional("groups", set.groups, {},
                  "columns by whose cells errors are summarised; those of 'rows' when left out");
     key.optional("family", set.family, {},

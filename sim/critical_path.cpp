@@ -141,28 +141,30 @@ class Walk {
       return cause_of(place.rank, *entry);
     }
     const CollectiveCall& call = owner.call_of(instruction);
-    charge_collective(place.rank, call, entry->end - entry->met);
-    const auto& theirs = rank(entry->last_rank).log->streams[entry->last_stream].entries;
-    return entry->last_entry < theirs.size()
-               ? cause_of(last_to_arrive(place, *entry, call), theirs[entry->last_entry])
+    const MeetingEntry& meeting = owner.log->streams[place.lane].meetings[entry->meeting];
+    charge_collective(place.rank, call, entry->end - meeting.met);
+    const auto& theirs = rank(meeting.last_rank).log->streams[meeting.last_stream].entries;
+    return meeting.last_entry < theirs.size()
+               ? cause_of(last_to_arrive(place, meeting, call), theirs[meeting.last_entry])
                : std::nullopt;
   }
 
   /// Of the group of place.rank itself, not of the one that was simulated for it.
-  std::uint32_t last_to_arrive(const Place& place, const LogEntry& entry, const CollectiveCall& call) const {
+  std::uint32_t last_to_arrive(const Place& place, const MeetingEntry& meeting,
+                               const CollectiveCall& call) const {
     const Folding* folding = executor_.spec().folding;
     if (folding == nullptr) {
-      return entry.last_rank;
+      return meeting.last_rank;
     }
     const TrafficGroup& group = folding->traffic().group_of(executor_.job(), place.rank, call);
     if (group.is_pair) {
-      const bool itself = entry.last_rank == rank(place.rank).number() && entry.last_stream == place.lane &&
-                          entry.last_entry == place.entry;
+      const bool itself = meeting.last_rank == rank(place.rank).number() &&
+                          meeting.last_stream == place.lane && meeting.last_entry == place.entry;
       const bool sends = call.kind == CollectiveKind::Send;
       return group.ranks[sends == itself ? 0 : 1];
     }
-    const Rank& last = rank(entry.last_rank);
-    const LogEntry& theirs = last.log->streams[entry.last_stream].entries[entry.last_entry];
+    const Rank& last = rank(meeting.last_rank);
+    const LogEntry& theirs = last.log->streams[meeting.last_stream].entries[meeting.last_entry];
     const CollectiveCall& their_call = last.call_of(last.instruction_of({0, theirs.where, 0}));
     return folding->member_like(last.number(), their_call.group, group);
   }

@@ -25,9 +25,13 @@ struct Cause {
 struct LogEntry {
   double start = 0;
   double end = 0;
-  std::uint32_t where = 0;  ///< as StreamItem::where
+  std::uint32_t where = 0;    ///< as StreamItem::where
+  std::uint32_t meeting = 0;  ///< communication kernels: which of the lane's meetings
   Cause cause;
-  // Communication kernels: when all had arrived, and whose arrival was the last.
+};
+
+/// When all members had arrived at a communication kernel, and whose arrival was the last.
+struct MeetingEntry {
   double met = 0;
   std::uint32_t last_rank = 0;
   std::uint32_t last_entry = 0;
@@ -74,6 +78,7 @@ struct RankLog {
   /// A stream.
   struct Lane {
     std::vector<LogEntry> entries;
+    std::vector<MeetingEntry> meetings;
     Cause raised_by;  ///< the event that moved the stream's clock since the latest entry
     /// Index of the latest entry; kNoEntry before the first.
     [[nodiscard]] std::uint32_t latest() const { return static_cast<std::uint32_t>(entries.size()) - 1; }

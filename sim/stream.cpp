@@ -303,12 +303,13 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
     timeline->add(span);
   }
   if (rank.log && step_ == rank.log->step) {
-    LogEntry& entry = rank.log->streams[self].entries.back();
-    entry.end = end;
-    entry.met = encounter.met;
-    entry.last_rank = encounter.last_rank;
-    entry.last_stream = encounter.last_stream;
-    entry.last_entry = encounter.last_entry;
+    RankLog::Lane& lane = rank.log->streams[self];
+    lane.entries.back().end = end;
+    if (is_collective) {
+      lane.entries.back().meeting = static_cast<std::uint32_t>(lane.meetings.size());
+      lane.meetings.push_back(
+          {encounter.met, encounter.last_rank, encounter.last_entry, encounter.last_stream});
+    }
   }
 }
 

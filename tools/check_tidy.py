@@ -2,8 +2,9 @@
 """Runs clang-tidy on every source file that the build compiles, tests and benchmarks excepted; any finding fails.
 
 Files of one library are checked together, as one file that includes them: what they share, library headers above all,
-is walked through once instead of once a file, which is most of the time. A batch with a finding, or one whose files
-cannot stand in one translation unit (a name used twice), is split until it passes or is one file, checked alone.
+is walked through once instead of once a file, which is most of the time. Files that use the same name in their
+anonymous namespaces go to different batches. A batch with a finding, or one whose files cannot stand in one
+translation unit after all, is split until it passes or is one file, checked alone.
 
 A file that passed is not looked at again until something that clang-tidy saw changes: the file, a project header
 that it includes (directly or not), its compile command, .clang-tidy, or clang-tidy itself. The stamps lie in
@@ -26,6 +27,9 @@ from pathlib import Path
 from project_sources import ROOT, project_sources
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using) (\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
+                     re.MULTILINE)
 
 
 def with_headers(source: Path, root: Path):
@@ -86,15 +90,25 @@ def findings(sources: list, flags: str, folder: Path, passed):
     return findings(named, flags, folder, passed) + findings(rest, flags, folder, passed)
 
 
+def local_names(source: Path):
+    """What the file defines in anonymous namespaces, as far as the eye sees it: what starts in the first column."""
+    bodies = ANONYMOUS.findall((ROOT / source).read_text())
+    return {name for body in bodies for pair in DEFINED.findall(body) for name in pair if name}
+
+
 def batches_of(sources: list, flags: dict, size: int):
-    """Neighbours with the same flags, at most size of them."""
-    batches = []
+    """At most size files with the same flags and without a local name in common, in the first batch that has room."""
+    batches = []  # (files, names)
     for source in sources:
-        if batches and len(batches[-1]) < size and flags[batches[-1][0]] == flags[source]:
-            batches[-1].append(source)
+        names = local_names(source)
+        for files, taken in batches:
+            if len(files) < size and flags[files[0]] == flags[source] and not taken & names:
+                files.append(source)
+                taken |= names
+                break
         else:
-            batches.append([source])
-    return batches
+            batches.append(([source], names))
+    return [files for files, _ in batches]
 
 
 def main() -> int:

@@ -13,11 +13,11 @@ void GradientBuckets::ready(std::int64_t elements) {
     return;
   }
   // mul_out(bucket view, gradient, 1 / ranks): the average before the sum.
-  step_.op("aten::mul", {kernels::scale(elements, DataType::FP32)});
+  step_.op("aten::mul", {kernels::scale(elements, step_.types().model())});
   gradients_.push_back(elements);
   open_elements_ += elements;
   const Bytes limit = sizes_.empty() ? limits_.first : limits_.others;
-  if (static_cast<double>(open_elements_) * size_of(DataType::FP32) >= limit ||
+  if (static_cast<double>(open_elements_) * size_of(step_.types().model()) >= limit ||
       gradients_.size() == expected_) {
     reduce();
   }
@@ -25,10 +25,11 @@ void GradientBuckets::ready(std::int64_t elements) {
 
 void GradientBuckets::reduce() {
   step_.program().begin("c10d::allreduce_");
-  ends_.push_back(step_.communicate({.kind = CollectiveKind::AllReduce,
-                                     .type = DataType::FP32,
-                                     .size = static_cast<double>(open_elements_) * size_of(DataType::FP32),
-                                     .send_bytes = {}}));
+  ends_.push_back(
+      step_.communicate({.kind = CollectiveKind::AllReduce,
+                         .type = step_.types().model(),
+                         .size = static_cast<double>(open_elements_) * size_of(step_.types().model()),
+                         .send_bytes = {}}));
   step_.program().end();
   sizes_.push_back(open_elements_);
   open_elements_ = 0;
@@ -44,7 +45,7 @@ void GradientBuckets::finish() {
   if (!step_.framework().gradient_as_bucket_view) {
     for (const std::int64_t elements : gradients_) {
       step_.op("torch.distributed.ddp.reducer::copy_bucket_to_grad",
-               {kernels::copy_on_device(static_cast<double>(elements) * size_of(DataType::FP32))});
+               {kernels::copy_on_device(static_cast<double>(elements) * size_of(step_.types().model()))});
     }
   }
   gradients_.clear();

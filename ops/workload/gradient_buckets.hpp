@@ -29,7 +29,7 @@ class GradientBuckets {
   GradientBuckets(StepWriter& step, BucketLimits limits, std::size_t expected)
       : step_{step}, limits_{limits}, expected_{expected} {}
 
-  /// A gradient of FP32 elements has been accumulated: scales it into its bucket and starts the bucket's
+  /// A gradient of the model's type has been accumulated: scales it into its bucket and starts the bucket's
   /// all-reduce when it is full. In gradient accumulation called in the last micro-batch only (no_sync).
   void ready(std::int64_t elements);
 

@@ -6,7 +6,7 @@ namespace lockstep {
 
 void GradientSink::accumulate(std::int64_t elements) {
   if (adds_) {
-    step_.op("torch::autograd::AccumulateGrad", {kernels::add(elements, DataType::FP32)});
+    step_.op("torch::autograd::AccumulateGrad", {kernels::add(elements, step_.types().model())});
   } else {
     step_.op("torch::autograd::AccumulateGrad");  // the gradient is moved in
   }

@@ -8,11 +8,13 @@ namespace {
 
 constexpr DataType kType = DataType::FP32;
 
-/// An operation in place over all gradients, many at once.
-void for_all(StepWriter& step, const char* name, std::span<const std::int64_t> gradients, double writes) {
+/// An operation over all gradients, many at once, in elements of what the optimizer sees.
+void for_all(StepWriter& step, const char* name, std::span<const std::int64_t> gradients, double writes,
+             double reads = 1) {
+  const DataType type = step.types().optimizer();
   for (const MultiTensorLaunch& launch : multi_tensor_launches(gradients, 1)) {
     step.launch(
-        {name, kType, Pointwise{.elements = launch.elements, .reads = 1, .writes = writes, .flops = 2}});
+        {name, type, Pointwise{.elements = launch.elements, .reads = reads, .writes = writes, .flops = 2}});
   }
 }
 
@@ -34,7 +36,8 @@ void unscale_gradients(StepWriter& step, std::span<const std::int64_t> parameter
   step.op("aten::float", {kernels::cast(1, DataType::INT64, kType)});
   step.op("aten::full", {kernels::fill(1, kType)});
   step.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
-  for_all(step, "multi_tensor_apply_kernel<non_finite_check_and_unscale>", parameters, 1);
+  for_all(step, "multi_tensor_apply_kernel<non_finite_check_and_unscale>", parameters, 1,
+          size_of(step.types().model()) / size_of(step.types().optimizer()));  // master weights: widened too
   step.program().end();
   step.blocking_copy("aten::item", kernels::copy_to_host(size_of(kType), false));
 }

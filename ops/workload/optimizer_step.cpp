@@ -59,8 +59,8 @@ const char* class_name(Optimizer optimizer) {
 }
 
 KernelCall update(const std::string& name, Optimizer optimizer, const Operation& operation,
-                  const MultiTensorLaunch& over) {
-  return {name, DataType::FP32,
+                  const MultiTensorLaunch& over, DataType type) {
+  return {name, type,
           OptimizerUpdate{.optimizer = optimizer,
                           .parameters = over.elements,
                           .tensors = over.tensors,
@@ -73,7 +73,7 @@ void for_many(StepWriter& step, Optimizer optimizer, const Operation& operation,
               std::span<const std::int64_t> parameters) {
   const std::string name = fmt::format("multi_tensor_apply_kernel<{}>", operation.name);
   for (const MultiTensorLaunch& launch : multi_tensor_launches(parameters, operation.operands)) {
-    step.launch(update(name, optimizer, operation, launch));
+    step.launch(update(name, optimizer, operation, launch, step.types().optimizer()));
   }
 }
 
@@ -81,7 +81,7 @@ void for_each(StepWriter& step, Optimizer optimizer, std::span<const std::int64_
   for (const std::int64_t elements : parameters) {
     for (const Operation& operation : operations_of(optimizer)) {
       step.launch(update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer,
-                         operation, {.elements = elements, .tensors = 1}));
+                         operation, {.elements = elements, .tensors = 1}, step.types().optimizer()));
     }
   }
 }
@@ -101,7 +101,7 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   if (step.framework().zero_gradients) {
     if (step.framework().optimizer == OptimizerStyle::PerTensor) {
       for (const std::int64_t elements : parameters) {
-        step.launch(kernels::fill(elements, DataType::FP32));
+        step.launch(kernels::fill(elements, step.types().model()));
       }
     } else {
       for_many(step, optimizer, {"zero", 1, 0, 1, 0}, parameters);

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// What a training run computes in. The mixed ones are PyTorch's autocast: FP32 parameters (the master
-/// weights), casts in front of matrix products. FP8 is Transformer Engine's: BF16, and FP8 in the linear
-/// layers of transformer blocks (ops/workload/parallel/fp8.hpp).
+/// What a training run computes in. With fp16 and bf16, MixedPrecision says what else is in 16 bits. FP8 is
+/// Transformer Engine's: BF16, and FP8 in the linear layers of transformer blocks
+/// (ops/workload/parallel/fp8.hpp).
 enum class Precision : std::uint8_t { FP32, TF32, FP16, BF16, FP8 };
 
 constexpr auto names_of(Precision) {
@@ -44,5 +44,41 @@ constexpr auto names_of(Precision) {
 [[nodiscard]] constexpr DataType storage_type(Precision precision) {
   return precision == Precision::TF32 ? DataType::FP32 : product_type(precision);
 }
+
+/// What of a model is in 16 bits when its products are.
+enum class MixedPrecision : std::uint8_t {
+  Autocast,       ///< torch.autocast: FP32 parameters, gradients and residual stream; casts before products
+  MasterWeights,  ///< all but the optimizer's copy of the parameters and its moments (Apex O2, DeepSpeed)
+  Pure,           ///< all: model.to(torch.bfloat16)
+};
+
+constexpr auto names_of(MixedPrecision) {
+  return std::to_array<EnumName<MixedPrecision>>({{MixedPrecision::Autocast, "autocast"},
+                                                  {MixedPrecision::MasterWeights, "master_weights"},
+                                                  {MixedPrecision::Pure, "pure"}});
+}
+
+/// Which type each part of a model written as PyTorch runs it has.
+struct TensorTypes {
+  // NOLINTNEXTLINE(google-explicit-constructor): a precision alone says it all, but for 16 bits
+  TensorTypes(Precision products, MixedPrecision other = MixedPrecision::Autocast)
+      : precision{products}, mixed{other} {}
+
+  Precision precision;
+  MixedPrecision mixed;
+
+  /// Weights and what comes from the residual stream are cast before products, and gradients behind them.
+  [[nodiscard]] bool casts() const { return is_mixed(precision) && mixed == MixedPrecision::Autocast; }
+  /// Parameters and their gradients, the residual stream, normalisation, softmax.
+  [[nodiscard]] DataType model() const { return casts() ? DataType::FP32 : storage_type(precision); }
+  /// The optimizer's moments and the parameters that it updates.
+  [[nodiscard]] DataType optimizer() const {
+    return mixed == MixedPrecision::Pure ? storage_type(precision) : DataType::FP32;
+  }
+  /// The optimizer has parameters of its own.
+  [[nodiscard]] bool has_master_weights() const {
+    return is_mixed(precision) && mixed == MixedPrecision::MasterWeights;
+  }
+};
 
 }  // namespace lockstep

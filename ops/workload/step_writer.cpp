@@ -32,11 +32,11 @@ Calls<Call> calls_of(std::size_t ranks, const Make& make) {
 }  // namespace
 
 StepWriter::StepWriter(const HostOverheads& host, std::size_t ranks, const FrameworkSpec& framework,
-                       Precision precision)
+                       TensorTypes types)
     : program_{host},
       ranks_{ranks},
       framework_{framework},
-      precision_{precision},
+      types_{types},
       compute_{program_.stream("compute")},
       current_{compute_},
       backward_start_{host.backward_start},

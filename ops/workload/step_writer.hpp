@@ -29,12 +29,12 @@ struct Channel {
 class StepWriter {
  public:
   /// @param ranks how many ranks run the Program, >= 1
-  StepWriter(const HostOverheads& host, std::size_t ranks, const FrameworkSpec& framework,
-             Precision precision);
+  StepWriter(const HostOverheads& host, std::size_t ranks, const FrameworkSpec& framework, TensorTypes types);
 
   [[nodiscard]] ProgramBuilder& program() { return program_; }
   [[nodiscard]] const FrameworkSpec& framework() const { return framework_; }
-  [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] TensorTypes types() const { return types_; }
+  [[nodiscard]] Precision precision() const { return types_.precision; }
   [[nodiscard]] std::size_t ranks() const { return ranks_; }
   [[nodiscard]] StreamId compute() const { return compute_; }
   /// Where operators launch: the compute stream, unless a StreamScope says otherwise.
@@ -94,7 +94,7 @@ class StepWriter {
   ProgramBuilder program_;
   std::size_t ranks_;
   FrameworkSpec framework_;
-  Precision precision_;
+  TensorTypes types_;
   StreamId compute_, current_;
   Seconds backward_start_;
   Seconds backward_return_;

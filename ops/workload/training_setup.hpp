@@ -16,6 +16,7 @@ namespace lockstep {
 struct TrainingSetup {
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
+  MixedPrecision mixed_precision = MixedPrecision::Autocast;  ///< Hugging Face's transformers only
   FrameworkSpec framework;
   ParallelismSpec parallelism;
   HostOverheads host;

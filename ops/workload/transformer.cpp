@@ -19,6 +19,10 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
     throw std::invalid_argument{
         "fp8 is that of Transformer Engine's layers: it needs a model with 'implementation: megatron'"};
   }
+  if (setup.mixed_precision != MixedPrecision::Autocast && !is_mixed(setup.precision)) {
+    throw std::invalid_argument{fmt::format(
+        "mixed_precision: {} needs 'precision: fp16' or 'precision: bf16'", name_of(setup.mixed_precision))};
+  }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   const std::int64_t shares = ranks * setup.gradient_accumulation;
   if (setup.global_batch < shares || setup.global_batch % shares != 0) {
@@ -33,7 +37,7 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
   }
   TransformerSpec run = spec;
   run.dropout = spec.dropout && setup.phases != Phases::Forward;
-  StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
+  StepWriter step{setup.host, setup.gpus.size(), setup.framework, {setup.precision, setup.mixed_precision}};
   TransformerStep writer{step, run, setup};
   writer.write();
   Job job = std::move(step).finish(setup.gpus);

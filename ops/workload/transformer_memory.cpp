@@ -13,11 +13,15 @@ Bytes wide(std::int64_t elements) {
 
 }  // namespace
 
-TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, Precision precision)
-    : spec_{spec}, block_{spec.block(batch)}, precision_{precision} {}
+TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types)
+    : spec_{spec}, block_{spec.block(batch)}, types_{types} {}
 
 Bytes TransformerMemory::narrow(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(storage_type(precision_));
+  return static_cast<double>(elements) * size_of(storage_type(types_.precision));
+}
+
+Bytes TransformerMemory::model(std::int64_t elements) const {
+  return static_cast<double>(elements) * size_of(types_.model());
 }
 
 Bytes TransformerMemory::mask(std::int64_t elements) const {
@@ -32,7 +36,7 @@ std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
     return logits();
   }
-  const bool is_shifted = spec_.family == TransformerFamily::Gpt;  // the last token has no next one
+  const bool is_shifted = spec_.family != TransformerFamily::Bert;  // the last token has no next one
   return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
 }
 
@@ -43,40 +47,41 @@ Bytes TransformerMemory::kept_by_attention() const {
     return tokens + wide(rows);
   }
   const std::int64_t scores = rows * block_.sequence;
-  const bool read_apart =
-      spec_.dropout || is_mixed(precision_);  // what the product reads is not softmax's result
-  return tokens + wide(scores) + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
+  const bool read_apart = spec_.dropout || types_.casts();  // what the product reads is not softmax's result
+  return tokens + model(scores) + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
 }
 
 Bytes TransformerMemory::kept_by_gelu(std::int64_t elements) const {
-  return block_.gelu == Gelu::Fused ? narrow(elements) : wide(3 * elements) + narrow(elements);
+  return block_.gelu == Gelu::Fused ? narrow(elements) : model(3 * elements) + narrow(elements);
 }
 
 Bytes TransformerMemory::kept_by_block() const {
   const std::int64_t stream = block_.elements(), inner = block_.rows() * block_.feed_forward;
-  const bool casts_thrice = block_.kind == BlockKind::Bert && is_mixed(precision_);
-  const Bytes norms = wide(2 * stream);
+  const bool casts_thrice = block_.kind == BlockKind::Bert && types_.casts();
+  const Bytes norms = model(2 * stream);
   const Bytes linears =
       narrow((casts_thrice ? 3 : 1) * stream + stream + inner);  // projections, two of feed-forward
-  return norms + linears + kept_by_attention() + mask(2 * stream) + kept_by_gelu(inner);
+  const bool is_relu = block_.kind == BlockKind::Opt;  // whose result is what the next product keeps
+  return norms + linears + kept_by_attention() + mask(2 * stream) +
+         (is_relu ? Bytes{0} : kept_by_gelu(inner));
 }
 
 Bytes TransformerMemory::cast_weights_of_block() const {
   const std::int64_t h = block_.hidden, f = block_.feed_forward;
-  return is_mixed(precision_) ? narrow(4 * h * h + 2 * h * f) : Bytes{0};
+  return types_.casts() ? narrow(4 * h * h + 2 * h * f) : Bytes{0};
 }
 
 Bytes TransformerMemory::kept_by_embeddings() const {
-  const Bytes norm = spec_.family == TransformerFamily::Bert ? wide(block_.elements()) : Bytes{0};
-  return norm + mask(block_.elements());
+  const Bytes norm = spec_.family == TransformerFamily::Bert ? model(block_.elements()) : Bytes{0};
+  return norm + (spec_.family == TransformerFamily::Opt ? Bytes{0} : mask(block_.elements()));
 }
 
 Bytes TransformerMemory::kept_by_head() const {
   const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
   if (spec_.classes) {  // the pooler reads the first tokens where they are; tanh, dropout, log-softmax
-    return wide(stream) + narrow(2 * pooled) + mask(pooled) + wide(logits());
+    return model(stream) + narrow(2 * pooled) + mask(pooled) + wide(logits());
   }
-  Bytes kept = wide(stream) + narrow(stream) + narrow(logits()) + wide(judged_logits());
+  Bytes kept = model(stream) + narrow(stream) + narrow(logits()) + wide(judged_logits());
   if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
     kept += narrow(stream) + kept_by_gelu(stream);
   }
@@ -86,16 +91,16 @@ Bytes TransformerMemory::kept_by_head() const {
 Bytes TransformerMemory::cast_weights_of_head() const {
   const std::int64_t h = spec_.hidden;
   if (spec_.classes) {
-    return is_mixed(precision_) ? narrow(h * (h + *spec_.classes)) : Bytes{0};
+    return types_.casts() ? narrow(h * (h + *spec_.classes)) : Bytes{0};
   }
   const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;
-  return is_mixed(precision_) ? narrow(h * spec_.vocabulary + dense) : Bytes{0};
+  return types_.casts() ? narrow(h * spec_.vocabulary + dense) : Bytes{0};
 }
 
 Bytes TransformerMemory::loss_forward() const {
-  const bool copies = spec_.family == TransformerFamily::Gpt && block_.batch > 1;
+  const bool copies = spec_.family != TransformerFamily::Bert && block_.batch > 1;
   return (copies ? narrow(judged_logits()) : Bytes{0}) +
-         (is_mixed(precision_) ? wide(judged_logits()) : Bytes{0});
+         (is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0});
 }
 
 Bytes TransformerMemory::loss_backward() const {

@@ -12,25 +12,28 @@ namespace lockstep {
 /// Device memory that Hugging Face's GPT-2 and BERT keep from forward for backward, operator by operator as
 /// PyTorch's autograd saves it (tools/autograd/derivatives.yaml). Per block, with E = tokens x hidden, F =
 /// tokens x feed_forward, S = batch x heads x sequence^2, z bytes an element of products (mixed precision 2,
-/// else 4):
+/// else 4), w of the model (TensorTypes::model()):
 ///
-///   norms         4 E each: the residual stream is FP32
-///   linear        z of the input; mixed: a cast weight each, kept by autocast and by the product
-///   attention     z (3 E + E): queries, keys, values, context; unfused also of the scores: softmax 4 S, mask
+///   norms         w E each
+///   linear        z of the input; autocast: a cast weight each, kept by autocast and by the product
+///   attention     z (3 E + E): queries, keys, values, context; unfused also of the scores: softmax w S, mask
 ///   1 S,
 ///                 z S what the second product reads (only one of softmax and that without dropout in FP32);
 ///                 flash 4 batch heads sequence (the logarithms of the sums)
 ///   dropout       1 E (the mask), after attention and after feed-forward
-///   GELU          fused z F; gelu_new 12 F + z F (the cubed input, tanh, 1 + tanh; x / 2)
+///   GELU          fused z F; gelu_new 3 w F + z F (the cubed input, tanh, 1 + tanh; x / 2)
 ///
-/// BERT normalises last: its three projections cast the same input three times in mixed precision.
+///   OPT           attention: what is compared with the least number, z S, in place of dropout's; ReLU
+///   nothing
+///
+/// BERT normalises last: its three projections cast the same input three times with autocast.
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.
 class TransformerMemory {
  public:
-  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, Precision precision);
+  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types);
 
   [[nodiscard]] Bytes kept_by_block() const;
-  [[nodiscard]] Bytes cast_weights_of_block() const;  ///< mixed: from forward until the block's backward
+  [[nodiscard]] Bytes cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
 
   [[nodiscard]] Bytes kept_by_embeddings() const;
   /// Logits, their log-softmax in FP32, and what the head's layers read (a classifier: of a token a sample).
@@ -45,13 +48,14 @@ class TransformerMemory {
   [[nodiscard]] Bytes kept_by_attention() const;
   [[nodiscard]] Bytes kept_by_gelu(std::int64_t elements) const;
   [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
+  [[nodiscard]] Bytes model(std::int64_t elements) const;   ///< in that of the model
   [[nodiscard]] Bytes mask(std::int64_t elements) const;    ///< of a dropout; nothing without
   [[nodiscard]] std::int64_t logits() const;                ///< elements
   [[nodiscard]] std::int64_t judged_logits() const;         ///< those that the loss sees
 
   const TransformerSpec& spec_;
   BlockShape block_;
-  Precision precision_;
+  TensorTypes types_;
 };
 
 }  // namespace lockstep

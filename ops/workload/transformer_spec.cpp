@@ -44,6 +44,12 @@ void TransformerSpec::check_implementation() const {
         "'flash_1' is FlashAttention 1 in Triton, which has no dropout and which Hugging Face does "
         "not call: it needs 'implementation: megatron' and 'dropout: false'"};
   }
+  if (family == TransformerFamily::Opt &&
+      (implementation == Implementation::Megatron || attention != AttentionKernels::Unfused)) {
+    throw FieldError{"family",
+                     "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
+                     "for 'implementation: megatron' or 'attention: flash'"};
+  }
   if (implementation == Implementation::Megatron) {
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
       throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};
@@ -57,9 +63,10 @@ void TransformerSpec::check_implementation() const {
                      activation == Activation::Gelu && position_encoding == PositionEncoding::Learned &&
                      bias && tied && !experts && !latent_attention;
   if (!plain) {
-    throw FieldError{"implementation",
-                     "hugging_face is GPT-2 and BERT as they are; grouped queries, RMS norm, SwiGLU, rotary, "
-                     "experts and the like need 'implementation: megatron'"};
+    throw FieldError{
+        "implementation",
+        "hugging_face is GPT-2, BERT and OPT as they are; grouped queries, RMS norm, SwiGLU, rotary, "
+        "experts and the like need 'implementation: megatron'"};
   }
 }
 
@@ -90,13 +97,34 @@ void TransformerSpec::check() const {
                      fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
   }
   check_implementation();
-  if (token_types < 0 || (family == TransformerFamily::Gpt && token_types > 0)) {
-    throw FieldError{"token_types", "'token_types' is not negative, and 0 for a gpt"};
+  if (token_types < 0 || (family != TransformerFamily::Bert && token_types > 0)) {
+    throw FieldError{"token_types", "'token_types' is not negative, and 0 for a decoder"};
   }
 }
 
+namespace {
+
+BlockKind kind_of(TransformerFamily family) {
+  switch (family) {
+    case TransformerFamily::Gpt:
+      return BlockKind::Gpt;
+    case TransformerFamily::Bert:
+      return BlockKind::Bert;
+    case TransformerFamily::Opt:
+      return BlockKind::Opt;
+  }
+  return BlockKind::Gpt;
+}
+
+}  // namespace
+
+std::int64_t TransformerSpec::position_rows() const {
+  constexpr std::int64_t kOptOffset = 2;  // OPTLearnedPositionalEmbedding: positions begin at 2
+  return positions + (family == TransformerFamily::Opt ? kOptOffset : 0);
+}
+
 BlockShape TransformerSpec::block(std::int64_t batch) const {
-  return {.kind = family == TransformerFamily::Gpt ? BlockKind::Gpt : BlockKind::Bert,
+  return {.kind = kind_of(family),
           .batch = batch,
           .sequence = sequence,
           .hidden = hidden,
@@ -109,7 +137,7 @@ BlockShape TransformerSpec::block(std::int64_t batch) const {
 
 std::vector<std::int64_t> TransformerSpec::parameters() const {
   const bool is_bert = family == TransformerFamily::Bert;
-  std::vector<std::int64_t> all{vocabulary * hidden, positions * hidden};
+  std::vector<std::int64_t> all{vocabulary * hidden, position_rows() * hidden};
   if (token_types > 0) {
     all.push_back(token_types * hidden);
   }

@@ -15,10 +15,11 @@ namespace lockstep {
 enum class TransformerFamily : std::uint8_t {
   Gpt,   ///< decoder: causal, next-token loss (Hugging Face GPT2LMHeadModel)
   Bert,  ///< encoder: masked-token loss (Hugging Face BertForMaskedLM)
+  Opt,   ///< decoder with three projections and ReLU (Hugging Face OPTForCausalLM)
 };
 constexpr auto names_of(TransformerFamily) {
   return std::to_array<EnumName<TransformerFamily>>(
-      {{TransformerFamily::Gpt, "gpt"}, {TransformerFamily::Bert, "bert"}});
+      {{TransformerFamily::Gpt, "gpt"}, {TransformerFamily::Bert, "bert"}, {TransformerFamily::Opt, "opt"}});
 }
 
 /// Who wrote the code that is run.
@@ -98,7 +99,7 @@ struct LatentAttentionSpec {
 };
 
 /// A decoder or encoder made of attention and feed-forward layers, trained with AdamW. Hugging Face's: GPT-2
-/// (Radford et al. 2019) and BERT (Devlin et al., arXiv 1810.04805).
+/// (Radford et al. 2019), BERT (Devlin et al., arXiv 1810.04805) and OPT (Zhang et al., arXiv 2205.01068).
 struct TransformerSpec {
   TransformerFamily family = TransformerFamily::Gpt;
   std::int64_t layers = 0, hidden = 0, heads = 0, vocabulary = 0, positions = 0, sequence = 0;
@@ -121,7 +122,7 @@ struct TransformerSpec {
 
   template <class Visitor>
   static void describe(Visitor& key, TransformerSpec& model) {
-    key.required("family", model.family, "gpt (decoder) or bert (encoder)");
+    key.required("family", model.family, "gpt (decoder), bert (encoder) or opt (Hugging Face's OPT)");
     key.required("layers", model.layers, "transformer blocks");
     key.required("hidden", model.hidden, "width of the residual stream");
     key.required("heads", model.heads, "attention heads");
@@ -164,6 +165,7 @@ struct TransformerSpec {
   [[nodiscard]] std::int64_t feed_forward_width() const { return feed_forward.value_or(4 * hidden); }
   [[nodiscard]] std::int64_t size_of_head() const { return head_size.value_or(hidden / heads); }
 
+  [[nodiscard]] std::int64_t position_rows() const;  ///< of the table of positions
   [[nodiscard]] BlockShape block(std::int64_t batch) const;
 
   /// Elements of the parameters in the order of the modules.

@@ -11,12 +11,13 @@
 #include "ops/workload/layers/linear.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
 #include "ops/workload/loss_scaling.hpp"
+#include "ops/workload/master_weights.hpp"
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr DataType kWide = DataType::FP32;  // of the residual stream, the loss and the parameters
+constexpr DataType kLoss = DataType::FP32;
 
 std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
   return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
@@ -35,18 +36,21 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert()},
       parameters_{spec.parameters()},
-      memory_{spec, block_.batch, step.precision()} {}
+      memory_{spec, block_.batch, step.types()} {}
 
-/// FP32 parameters, two moments, DistributedDataParallel's buckets; gradients where they outlive a step.
+/// Parameters, two moments and master weights, DistributedDataParallel's buckets; gradients where they
+/// outlive a step.
 void TransformerStep::allocate_states() {
   const auto all = static_cast<double>(elements_of(parameters_));
-  const Bytes one = size_of(kWide) * all;
+  const Bytes one = size_of(step_.types().model()) * all;
   ledger_.allocate(MemoryUse::Parameters, one);
   if (!is_training()) {
     return;
   }
   const bool optimizes = setup_.phases == Phases::Step;
-  ledger_.allocate(MemoryUse::Optimizer, one * (optimizes ? 2.0 : 0.0));
+  const double states = step_.types().has_master_weights() ? 3 : 2;
+  ledger_.allocate(MemoryUse::Optimizer,
+                   size_of(step_.types().optimizer()) * all * (optimizes ? states : 0.0));
   const bool buckets_hold_gradients = step_.framework().gradient_as_bucket_view;
   if (step_.ranks() > 1 && !buckets_hold_gradients) {
     ledger_.allocate(MemoryUse::Communication, one);
@@ -59,7 +63,7 @@ void TransformerStep::allocate_states() {
 
 void TransformerStep::allocate_gradients(std::int64_t elements) {
   if (first_backward_) {
-    ledger_.allocate(MemoryUse::Gradients, size_of(kWide) * static_cast<double>(elements));
+    ledger_.allocate(MemoryUse::Gradients, size_of(step_.types().model()) * static_cast<double>(elements));
   }
 }
 
@@ -102,7 +106,7 @@ void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
   const ModuleRange phase{step_, "backward"};
   const bool has_gradients = setup_.phases != Phases::Step || step_.framework().zero_gradients || index > 0;
   GradientSink gradients{step_, is_last ? &buckets : nullptr, has_gradients};
-  step_.op("aten::ones_like", {kernels::fill(1, kWide)});
+  step_.op("aten::ones_like", {kernels::fill(1, kLoss)});
   step_.on_autograd_thread([&] {
     const ModuleRange range{step_, "backward"};
     backward(gradients);
@@ -149,7 +153,9 @@ void TransformerStep::embeddings_forward() {
   const std::int64_t h = spec_.hidden;
   keep(memory_.kept_by_embeddings());
   step_.op("aten::view");
-  if (!is_bert()) {
+  if (is_opt()) {
+    decoder_mask_forward();
+  } else if (!is_bert()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                                Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
     step_.op("aten::unsqueeze");
@@ -157,17 +163,37 @@ void TransformerStep::embeddings_forward() {
   token_embedding_forward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()});
   if (spec_.token_types > 0) {
     token_embedding_forward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()});
-    step_.op("aten::add", {kernels::add(block_.elements(), kWide)});
+    step_.op("aten::add", {kernels::add(block_.elements(), step_.types().model())});
   }
-  token_embedding_forward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence});
-  step_.op("aten::add", {kernels::elementwise("add", block_.elements(), kWide,
-                                              {.reads = 1 + 1.0 / static_cast<double>(block_.batch)})});
+  token_embedding_forward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = position_picks()});
+  step_.op("aten::add", {kernels::elementwise("add", block_.elements(), step_.types().model(),
+                                              {.reads = 1 + static_cast<double>(position_picks()) /
+                                                                static_cast<double>(block_.rows())})});
   if (is_bert()) {
     layer_norm_forward(step_, block_.rows(), h);
   }
-  if (spec_.dropout) {
-    dropout_forward(step_, block_.elements(), kWide);
+  if (spec_.dropout && !is_opt()) {
+    dropout_forward(step_, block_.elements(), step_.types().model());
   }
+}
+
+/// Positions of tokens that are not padding, and one mask for all heads: the causal one with the padding's
+/// (transformers, modeling_opt.py).
+void TransformerStep::decoder_mask_forward() {
+  const auto small = [&](const char* name) {
+    step_.op(name, {kernels::elementwise("mask", block_.rows(), DataType::INT64, {})});
+  };
+  for (const char* const name : {"aten::ones", "aten::cumsum", "aten::mul", "aten::sub", "aten::add"}) {
+    small(name);
+  }
+  const DataType type = step_.types().model();
+  const std::int64_t one = spec_.sequence * spec_.sequence, all = block_.batch * one;
+  step_.op("aten::full", {kernels::fill(one, type)});
+  step_.op("aten::masked_fill_", {kernels::elementwise("masked_fill", one, type, {})});
+  step_.op("aten::to", {kernels::cast(all, DataType::BOOL, type)});
+  step_.op("aten::rsub", {kernels::scale(all, type)});
+  step_.op("aten::masked_fill", {kernels::elementwise("masked_fill", all, type, {})});
+  step_.op("aten::add", {kernels::add(all, type)});
 }
 
 void TransformerStep::head_forward() {
@@ -193,13 +219,13 @@ void TransformerStep::loss() {
   cross_entropy_forward(step_, loss_);
   ledger_.release(MemoryUse::Workspace, memory_.loss_forward());
   if (setup_.gradient_accumulation > 1) {
-    step_.op("aten::div", {kernels::scale(1, kWide)});
+    step_.op("aten::div", {kernels::scale(1, kLoss)});
   }
   if (scales_loss()) {
     scale_loss_forward(step_);
   }
   if (spec_.loss_readback) {
-    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(kWide), false));
+    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(kLoss), false));
   }
 }
 
@@ -208,7 +234,7 @@ void TransformerStep::backward(GradientSink& gradients) {
     scale_loss_backward(step_);
   }
   if (setup_.gradient_accumulation > 1) {
-    step_.op("DivBackward0", {kernels::scale(1, kWide)});
+    step_.op("DivBackward0", {kernels::scale(1, kLoss)});
   }
   ledger_.allocate(MemoryUse::Workspace, memory_.loss_backward());
   cross_entropy_backward(step_, loss_);
@@ -247,20 +273,21 @@ void TransformerStep::head_backward(GradientSink& gradients) {
 void TransformerStep::embeddings_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
-  if (spec_.dropout) {
-    dropout_backward(step_, block_.elements(), kWide);
+  if (spec_.dropout && !is_opt()) {
+    dropout_backward(step_, block_.elements(), step_.types().model());
   }
   if (is_bert()) {
     layer_norm_backward(step_, block_.rows(), h, gradients, 0);
   }
   step_.op("AddBackward0");
-  if (block_.batch > 1) {  // all samples share the position embeddings
-    step_.op("aten::sum",
-             {kernels::reduce(
-                 "sum", {.rows = block_.batch, .columns = spec_.sequence * h, .across_rows = true}, kWide)});
+  if (position_picks() < block_.rows()) {  // all samples share the position embeddings
+    step_.op(
+        "aten::sum",
+        {kernels::reduce("sum", {.rows = block_.batch, .columns = spec_.sequence * h, .across_rows = true},
+                         step_.types().model())});
   }
-  token_embedding_backward(step_, {.rows = spec_.positions, .columns = h, .picks = spec_.sequence}, gradients,
-                           false);
+  token_embedding_backward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = position_picks()},
+                           gradients, false);
   if (spec_.token_types > 0) {
     token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = block_.rows()},
                              gradients, false);
@@ -273,16 +300,24 @@ void TransformerStep::update() {
   const ModuleRange phase{step_, "optimizer"};
   if (scales_loss()) {
     unscale_gradients(step_, parameters_);
+  } else if (step_.types().has_master_weights()) {
+    widen_gradients(step_, parameters_);
   }
   if (setup_.clip_gradients) {
     clip_gradients(step_, parameters_);
   }
   const bool makes_roots =
-      step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of all second moments
-  const Bytes roots = size_of(kWide) * static_cast<double>(makes_roots ? elements_of(parameters_) : 0);
-  ledger_.allocate(MemoryUse::Workspace, roots);
+      step_.framework().optimizer == OptimizerStyle::MultiTensor;      // of all second moments
+  const bool has_master_weights = step_.types().has_master_weights();  // and their gradients, in FP32
+  const Bytes extra =
+      size_of(step_.types().optimizer()) *
+      static_cast<double>((int{makes_roots} + int{has_master_weights}) * elements_of(parameters_));
+  ledger_.allocate(MemoryUse::Workspace, extra);
   optimizer_step(step_, Optimizer::AdamW, parameters_);
-  ledger_.release(MemoryUse::Workspace, roots);
+  if (has_master_weights) {
+    copy_master_weights(step_, parameters_);
+  }
+  ledger_.release(MemoryUse::Workspace, extra);
   if (scales_loss()) {
     update_scale(step_);
   }

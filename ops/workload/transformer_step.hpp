@@ -32,6 +32,7 @@ class TransformerStep {
   void copy_inputs();
   void forward();
   void embeddings_forward();
+  void decoder_mask_forward();
   void head_forward();
   void loss();
   void backward(GradientSink& gradients);
@@ -43,7 +44,13 @@ class TransformerStep {
   /// What forward leaves behind for backward, and which of it an evaluation frees at once.
   void keep(Bytes activations);
   [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
-  [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
+  [[nodiscard]] bool is_opt() const { return spec_.family == TransformerFamily::Opt; }
+  /// OPT looks up the position of every token (padding has none), the others once for all samples.
+  [[nodiscard]] std::int64_t position_picks() const { return is_opt() ? block_.rows() : spec_.sequence; }
+  /// GradScaler takes no gradients in 16 bits.
+  [[nodiscard]] bool scales_loss() const {
+    return setup_.precision == Precision::FP16 && setup_.mixed_precision != MixedPrecision::Pure;
+  }
 
   StepWriter& step_;
   const TransformerSpec& spec_;

@@ -49,6 +49,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
+                            .mixed_precision = workload.mixed_precision,
                             .framework = model.framework,
                             .parallelism = parallelism,
                             .host = host,
@@ -59,6 +60,14 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes};
+  if (workload.mixed_precision != MixedPrecision::Autocast &&
+      (model.dlrm || model.transformer->implementation == Implementation::Megatron)) {
+    throw std::invalid_argument{
+        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
+                    name_of(workload.mixed_precision),
+                    model.dlrm ? "a DLRM trains in fp32 or tf32"
+                               : "megatron's parameters are in 16 bits and have FP32 master weights anyway")};
+  }
   if (model.dlrm && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{"tensor, pipeline, sharding and the like spread transformers, not a DLRM"};
   }

@@ -21,6 +21,7 @@ struct WorkloadSpec {
   Named<ModelSpec> model;
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
+  MixedPrecision mixed_precision = MixedPrecision::Autocast;
   int gradient_accumulation = 1;
   std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
@@ -33,7 +34,10 @@ struct WorkloadSpec {
     key.required("model", workload.model, "a configuration of configs/models/, or one given in place");
     key.required("global_batch", workload.global_batch, "samples per step over all GPUs");
     key.optional("precision", workload.precision, Precision::FP32,
-                 "fp32, tf32, autocast to fp16 or bf16, or fp8 in linear layers and bf16 elsewhere");
+                 "of matrix products: fp32, tf32, fp16, bf16, or fp8 in linear layers and bf16 elsewhere");
+    key.optional("mixed_precision", workload.mixed_precision, MixedPrecision::Autocast,
+                 "with fp16 and bf16: what else is in 16 bits; transformers with 'implementation: "
+                 "hugging_face' only (megatron's have FP32 master weights)");
     key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
                  "micro-batches per step; transformers only");
     key.optional("micro_batch", workload.micro_batch, std::nullopt,

@@ -6,13 +6,16 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 #include <unordered_map>
 
 #include "base/error.hpp"
 #include "traces/chakra/collective_order.hpp"
 #include "traces/chakra/process_groups.hpp"
 #include "traces/chakra/rank_shapes.hpp"
+#include "traces/chakra/read_ahead.hpp"
 #include "traces/chakra/trace_files.hpp"
 
 namespace lockstep {
@@ -26,14 +29,22 @@ class JobReader {
       : files_{std::move(files)}, process_groups_{std::move(groups)} {}
 
   [[nodiscard]] Job read(std::span<const VertexId> gpus) && {
+    std::vector<std::filesystem::path> different;
+    std::vector<std::optional<std::uint32_t>> same;
     for (std::uint32_t rank = 0; rank < files_.ranks(); ++rank) {
-      RankAssignment& assignment = job_.ranks.emplace_back();
-      if (const auto same = files_.same_as(rank)) {
-        read_as(rank, *same);
-      } else {
-        read_file(rank);
+      same.push_back(files_.same_as(rank));
+      if (!same.back()) {
+        different.push_back(files_.path(rank));
       }
-      assignment.gpu = gpus[rank];
+    }
+    ReadAhead traces{std::move(different), std::thread::hardware_concurrency()};
+    for (std::uint32_t rank = 0; rank < files_.ranks(); ++rank) {
+      job_.ranks.emplace_back().gpu = gpus[rank];
+      if (same[rank]) {
+        read_as(rank, *same[rank]);
+      } else {
+        take(rank, traces.next(tables_));
+      }
     }
     check_order();
     finish();
@@ -41,19 +52,18 @@ class JobReader {
   }
 
  private:
-  void read_file(std::uint32_t rank) {
-    read_graph(files_.path(rank), tables_, graph_);
-    if (graph_.size() == 0) {
+  void take(std::uint32_t rank, const TraceGraph& graph) {
+    if (graph.size() == 0) {
       throw InputError{{files_.path(rank).string()}, "the trace has no nodes"};
     }
     RankAssignment& assignment = job_.ranks[rank];
-    assignment.groups = groups_of(rank, graph_.groups);
+    assignment.groups = groups_of(rank, graph.groups);
     std::vector<std::uint32_t> sizes;
     for (const std::uint32_t group : assignment.groups) {
       sizes.push_back(static_cast<std::uint32_t>(job_.groups[group].ranks.size()));
     }
-    assignment.program = shape_of(sizes);
-    durations_.push_back(shapes_[assignment.program].add_durations(graph_));
+    assignment.program = shape_of(graph, sizes);
+    durations_.push_back(shapes_[assignment.program].add_durations(graph));
   }
 
   /// The same file as that of an earlier rank: only groups are the rank's own.
@@ -67,21 +77,21 @@ class JobReader {
     assignment.groups = job_.ranks[same].groups;
   }
 
-  /// The shape of the graph just read, known or new. Mostly it is that of the rank before.
-  std::uint32_t shape_of(const std::vector<std::uint32_t>& group_sizes) {
-    if (latest_ < shapes_.size() && shapes_[latest_].fits(graph_, group_sizes)) {
+  /// The shape of a graph, known or new. Mostly it is that of the rank before.
+  std::uint32_t shape_of(const TraceGraph& graph, const std::vector<std::uint32_t>& group_sizes) {
+    if (latest_ < shapes_.size() && shapes_[latest_].fits(graph, group_sizes)) {
       return latest_;
     }
-    const std::size_t hash = hash_of(graph_);
+    const std::size_t hash = hash_of(graph);
     const auto [begin, end] = by_hash_.equal_range(hash);
-    const auto known = std::find_if(
-        begin, end, [&](auto& entry) { return shapes_[entry.second].fits(graph_, group_sizes); });
+    const auto known =
+        std::find_if(begin, end, [&](auto& entry) { return shapes_[entry.second].fits(graph, group_sizes); });
     if (known != end) {
       return latest_ = known->second;
     }
     latest_ = static_cast<std::uint32_t>(shapes_.size());
     by_hash_.emplace(hash, latest_);
-    shapes_.emplace_back(graph_, group_sizes);
+    shapes_.emplace_back(graph, group_sizes);
     return latest_;
   }
 
@@ -162,7 +172,6 @@ class JobReader {
   TraceFiles files_;
   ProcessGroups process_groups_;
   TraceTables tables_;
-  TraceGraph graph_;               // of the file just read
   std::vector<RankShape> shapes_;  // by program
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
   std::uint32_t latest_ = 0;

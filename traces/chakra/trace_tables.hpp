@@ -20,6 +20,7 @@ class TraceTables {
   /// `fwd.3.18` are the kernel `fwd`.
   std::uint32_t kind(std::string_view node_name);
   [[nodiscard]] const std::string& kind_name(std::uint32_t kind) const { return names_[kind]; }
+  [[nodiscard]] std::size_t kinds() const { return names_.size(); }
 
   /// A collective as a node asks for it.
   struct Call {
@@ -30,6 +31,7 @@ class TraceTables {
   };
   std::uint32_t number_of(const Call& call) { return calls_.intern(call); }
   [[nodiscard]] const Call& call(std::uint32_t number) const { return calls_.values()[number]; }
+  [[nodiscard]] std::size_t calls() const { return calls_.values().size(); }
 
  private:
   static std::size_t hash_of(const Call& call);

@@ -17,9 +17,10 @@ DataType product_storage(const StepWriter& step) {
   return storage_type(step.precision());
 }
 
-/// Autocast computes softmax in FP32; GPT's code casts the result back before dropout, BERT's after it.
+/// Autocast computes softmax in FP32 (PyTorch, in registers, always); GPT's and OPT's code casts the result
+/// back before dropout, BERT's after it.
 DataType dropout_type(const StepWriter& step, const AttentionShape& shape) {
-  return shape.causal ? product_storage(step) : DataType::FP32;
+  return shape.causal() ? product_storage(step) : step.types().model();
 }
 
 Gemm head_product(const AttentionShape& shape, std::int64_t n, std::int64_t k) {
@@ -28,7 +29,8 @@ Gemm head_product(const AttentionShape& shape, std::int64_t n, std::int64_t k) {
 
 void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gemm, int copied_operands) {
   step.program().begin("aten::matmul");
-  for (int copy = 0; shape.batch > 1 && copy < copied_operands; ++copy) {
+  const bool is_contiguous = shape.batch == 1 || shape.code == AttentionCode::Opt;
+  for (int copy = 0; !is_contiguous && copy < copied_operands; ++copy) {
     step.launch(kernels::strided_copy(shape.tokens(), product_storage(step)));
   }
   step.launch(kernels::product(gemm, product_type(step.precision())));
@@ -38,37 +40,62 @@ void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gem
 void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
   const DataType type = product_storage(step);
   const std::int64_t scores = shape.scores();
-  if (shape.causal) {
+  if (shape.code == AttentionCode::Gpt2) {
     step.op("aten::full", {kernels::fill(1, type)});  // the root of the head size
     step.op("aten::div", {kernels::scale(scores, type)});
     views(step, {"aten::slice", "aten::slice", "aten::slice", "aten::slice"});
     step.op("aten::full", {kernels::fill(1, type)});  // the least number
     step.op("aten::where", {kernels::elementwise("where", scores, type, {})});
-  } else {
+  } else if (shape.code == AttentionCode::Bert) {
     step.op("aten::div", {kernels::scale(scores, type)});
     step.op("aten::add",
             {kernels::elementwise("add", scores, type, {})});  // the mask is one row for all heads
+  } else {
+    step.op("aten::add", {kernels::elementwise("add", scores, type, {})});
+    step.blocking_copy("aten::to", kernels::copy_to_device(size_of(type), false));  // the least number
+    step.op("aten::max", {kernels::elementwise("maximum", scores, type, {})});
+  }
+}
+
+/// Back to the scores before they were scaled and masked.
+void mask_backward(StepWriter& step, const AttentionShape& shape) {
+  const DataType type = product_storage(step);
+  const std::int64_t scores = shape.scores();
+  if (shape.code == AttentionCode::Gpt2) {
+    step.op("WhereBackward0", {kernels::fill(1, type), kernels::elementwise("where", scores, type, {})});
+  }
+  if (shape.code == AttentionCode::Opt) {
+    // where(sum == bound, gradient / 2, gradient), and 0 below: comparisons write a byte an element.
+    const KernelCall compare =
+        kernels::elementwise("compare", scores, type, {.writes = size_of(DataType::BOOL) / size_of(type)});
+    const double choice = 1 + size_of(DataType::BOOL) / size_of(type);
+    step.op("MaximumBackward0", {compare, kernels::scale(scores, type),
+                                 kernels::elementwise("where", scores, type, {.reads = 1 + choice}), compare,
+                                 kernels::elementwise("masked_fill", scores, type, {.reads = choice})});
+    step.op("AddBackward0");
+  } else {
+    step.op("DivBackward0", {kernels::scale(scores, type)});
   }
 }
 
 void softmax_forward(StepWriter& step, const AttentionShape& shape) {
   const DataType half = product_storage(step);
   const std::int64_t scores = shape.scores();
-  const bool mixed = is_mixed(step.precision());
+  const bool mixed = step.types().casts();
   step.program().begin("aten::softmax");
   if (mixed) {
     step.launch(kernels::cast(scores, half, DataType::FP32));
   }
-  step.launch({"softmax_warp_forward", DataType::FP32,
+  step.launch({"softmax_warp_forward", step.types().model(),
                Softmax{.rows = scores / shape.sequence, .columns = shape.sequence}});
   step.program().end();
-  if (mixed && shape.causal) {
+  if (mixed && shape.causal()) {
     step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
   }
-  if (shape.dropout) {
+  if (shape.drops_scores()) {
     dropout_forward(step, scores, dropout_type(step, shape));
   }
-  if (mixed && !shape.causal) {
+  if (mixed && !shape.causal()) {
     step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
   }
 }
@@ -76,28 +103,25 @@ void softmax_forward(StepWriter& step, const AttentionShape& shape) {
 void softmax_backward(StepWriter& step, const AttentionShape& shape) {
   const DataType half = product_storage(step);
   const std::int64_t scores = shape.scores();
-  const bool mixed = is_mixed(step.precision());
-  if (mixed && !shape.causal) {
+  const bool mixed = step.types().casts();
+  if (mixed && !shape.causal()) {
     step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
   }
-  if (shape.dropout) {
+  if (shape.drops_scores()) {
     dropout_backward(step, scores, dropout_type(step, shape));
   }
-  if (mixed && shape.causal) {
+  if (mixed && shape.causal()) {
     step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
   }
-  step.op("SoftmaxBackward0", {kernels::mul(scores, DataType::FP32),
-                               {"softmax_warp_backward", DataType::FP32,
+  step.op("SoftmaxBackward0", {kernels::mul(scores, step.types().model()),
+                               {"softmax_warp_backward", step.types().model(),
                                 Softmax{.rows = scores / shape.sequence,
                                         .columns = shape.sequence,
                                         .direction = Direction::Backward}}});
   if (mixed) {
     step.op("ToCopyBackward0", {kernels::cast(scores, DataType::FP32, half)});
   }
-  if (shape.causal) {
-    step.op("WhereBackward0", {kernels::fill(1, half), kernels::elementwise("where", scores, half, {})});
-  }
-  step.op("DivBackward0", {kernels::scale(scores, half)});
+  mask_backward(step, shape);
 }
 
 void unfused_forward(StepWriter& step, const AttentionShape& shape) {
@@ -122,7 +146,7 @@ void unfused_backward(StepWriter& step, const AttentionShape& shape) {
   const std::int64_t s = shape.sequence, d = shape.head_size, many = shape.batch * shape.heads;
   const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
   views(step, {"CloneBackward0", "PermuteBackward0"});
-  if (shape.batch > 1) {
+  if (shape.batch > 1 || shape.code == AttentionCode::Opt) {
     step.op("UnsafeViewBackward0", {copy});
   } else {
     step.op("UnsafeViewBackward0");
@@ -144,12 +168,24 @@ void projection_layout_backward(StepWriter& step, const AttentionShape& shape) {
   const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
   for (const bool is_view : {false, true, false}) {
     step.op("PermuteBackward0");
-    if (is_view && (shape.joint_projection || shape.batch == 1)) {
+    if (is_view && (shape.code == AttentionCode::Gpt2 || shape.batch == 1)) {
       step.op("ViewBackward0");
     } else {
       step.op("ViewBackward0", {copy});
     }
   }
+}
+
+/// Queries are scaled, then all three made contiguous as bmm reads them (OPTAttention._shape).
+void opt_layout_forward(StepWriter& step, const AttentionShape& shape) {
+  const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
+  step.op("aten::mul", {kernels::scale(shape.tokens(), product_storage(step))});
+  for (int projection = 0; projection < 3; ++projection) {
+    views(step, {"aten::view", "aten::transpose"});
+    step.op("aten::contiguous", {copy});
+    views(step, {"aten::view"});
+  }
+  step.op("aten::transpose");
 }
 
 FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
@@ -158,7 +194,7 @@ FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
           .queries = shape.sequence,
           .keys = shape.sequence,
           .head_size = shape.head_size,
-          .causal = shape.causal,
+          .causal = shape.causal(),
           .direction = direction};
 }
 
@@ -185,8 +221,13 @@ void flash_backward(StepWriter& step, const AttentionShape& shape) {
 }  // namespace
 
 void attention_forward(StepWriter& step, const AttentionShape& shape) {
-  if (shape.joint_projection) {
+  if (shape.code == AttentionCode::Gpt2) {
     step.op("aten::split");
+  }
+  if (shape.code == AttentionCode::Opt) {
+    opt_layout_forward(step, shape);
+    unfused_forward(step, shape);
+    return;
   }
   views(step, {"aten::view", "aten::permute", "aten::view", "aten::permute", "aten::view", "aten::permute"});
   if (shape.kernels == AttentionKernels::Flash) {
@@ -204,7 +245,10 @@ void attention_backward(StepWriter& step, const AttentionShape& shape) {
     unfused_backward(step, shape);
     projection_layout_backward(step, shape);
   }
-  if (shape.joint_projection) {
+  if (shape.code == AttentionCode::Opt) {  // of the queries, which were scaled before the product
+    step.op("MulBackward0", {kernels::scale(shape.tokens(), product_storage(step))});
+  }
+  if (shape.code == AttentionCode::Gpt2) {
     step.op("SplitBackward0", {kernels::concat(3 * shape.tokens(), 3, product_storage(step))});
   }
 }

@@ -19,20 +19,29 @@ constexpr auto names_of(AttentionKernels) {
                                                     {AttentionKernels::Flash1, "flash_1"}});
 }
 
+/// Whose operators.
+enum class AttentionCode : std::uint8_t {
+  Gpt2,  ///< queries, keys and values split from one product; masked with where()
+  Bert,  ///< three products; adds the mask of padded tokens
+  Opt,  ///< three products, copied into bmm's layout; adds the mask and bounds the sums; no dropout of scores
+};
+
 /// Multi-head self-attention between the input and the output projection.
 struct AttentionShape {
   std::int64_t batch = 0, sequence = 0, heads = 0, head_size = 0;
-  bool causal = true;            ///< GPT: masked with where(); BERT adds its mask
-  bool joint_projection = true;  ///< GPT: queries, keys and values are split from one product
+  AttentionCode code = AttentionCode::Gpt2;
   bool dropout = true;
   AttentionKernels kernels = AttentionKernels::Unfused;
 
+  [[nodiscard]] bool causal() const { return code != AttentionCode::Bert; }
+  [[nodiscard]] bool drops_scores() const { return dropout && code != AttentionCode::Opt; }
   [[nodiscard]] std::int64_t tokens() const { return batch * sequence * heads * head_size; }  ///< elements
   [[nodiscard]] std::int64_t scores() const { return batch * heads * sequence * sequence; }
 };
 
 /// From queries, keys and values [batch, sequence, heads, head_size] to the context of the same shape. A
-/// batch of more than one makes bmm's operands contiguous first, because heads and samples are not adjacent.
+/// batch of more than one makes (OPT: any) bmm's operands contiguous first, because heads and samples are not
+/// adjacent.
 void attention_forward(StepWriter& step, const AttentionShape& shape);
 void attention_backward(StepWriter& step, const AttentionShape& shape);
 

@@ -29,8 +29,8 @@ void classifier_backward(StepWriter& step, const BlockShape& shape, std::int64_t
   step.op("TanhBackward0", {kernels::elementwise("tanh_backward", pooled, type, {.reads = 2})});
   linear_backward(step, {.rows = shape.batch, .in = shape.hidden, .out = shape.hidden}, gradients, true,
                   true);
-  step.op("SelectBackward0",
-          {kernels::fill(shape.elements(), DataType::FP32), kernels::strided_copy(pooled, DataType::FP32)});
+  step.op("SelectBackward0", {kernels::fill(shape.elements(), step.types().model()),
+                              kernels::strided_copy(pooled, step.types().model())});
 }
 
 }  // namespace lockstep

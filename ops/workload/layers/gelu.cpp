@@ -15,9 +15,9 @@ KernelCall power(std::int64_t elements, DataType type) {
 /// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
 void composed_forward(StepWriter& step, std::int64_t elements) {
   const DataType input = storage_type(step.precision());
-  const DataType wide = DataType::FP32;
+  const DataType wide = step.types().model();
   step.op("aten::mul", {kernels::scale(elements, input)});
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     step.op("aten::pow", {kernels::cast(elements, input, wide), power(elements, wide)});
   } else {
     step.op("aten::pow", {power(elements, wide)});
@@ -32,7 +32,7 @@ void composed_forward(StepWriter& step, std::int64_t elements) {
 
 void composed_backward(StepWriter& step, std::int64_t elements) {
   const DataType input = storage_type(step.precision());
-  const DataType wide = DataType::FP32;
+  const DataType wide = step.types().model();
   step.op("MulBackward0", {kernels::mul(elements, wide), kernels::mul(elements, wide)});
   step.op("AddBackward0");
   step.op("TanhBackward0",
@@ -42,7 +42,7 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
   step.op("MulBackward0", {kernels::scale(elements, wide)});
   step.op("PowBackward0",
           {power(elements, wide), kernels::scale(elements, wide), kernels::mul(elements, wide)});
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     step.op("ToCopyBackward0", {kernels::cast(elements, wide, input)});
   }
   step.op("aten::add_", {kernels::add(elements, input)});
@@ -52,8 +52,8 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
 
 }  // namespace
 
-DataType gelu_result_type(Gelu gelu, Precision precision) {
-  return gelu == Gelu::Composed ? DataType::FP32 : storage_type(precision);
+DataType gelu_result_type(Gelu gelu, TensorTypes types) {
+  return gelu == Gelu::Composed ? types.model() : storage_type(types.precision);
 }
 
 void gelu_forward(StepWriter& step, Gelu gelu, std::int64_t elements) {

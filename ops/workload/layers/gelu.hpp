@@ -17,7 +17,7 @@ constexpr auto names_of(Gelu) {
 }
 
 /// The type that GELU leaves behind: autocast computes pow(), and what follows from it, in FP32.
-[[nodiscard]] DataType gelu_result_type(Gelu gelu, Precision precision);
+[[nodiscard]] DataType gelu_result_type(Gelu gelu, TensorTypes types);
 
 void gelu_forward(StepWriter& step, Gelu gelu, std::int64_t elements);
 void gelu_backward(StepWriter& step, Gelu gelu, std::int64_t elements);

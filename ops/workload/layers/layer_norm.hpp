@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Layer normalisation of @p rows rows, in FP32 (autocast too).
+/// Layer normalisation of @p rows rows, in the model's type (FP32 with autocast).
 void layer_norm_forward(StepWriter& step, std::int64_t rows, std::int64_t columns);
 
 /// @param other_gradients how many gradients of the same input exist already and are added up: a residual

@@ -36,7 +36,7 @@ void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gra
   step.op("aten::sum",
           {kernels::reduce("sum", {.rows = shape.rows, .columns = shape.out, .across_rows = true},
                            storage_type(step.precision()))});
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     cast_back(step, shape.out);
   }
   gradients.accumulate(shape.out);
@@ -48,7 +48,7 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
   const DataType product = product_type(step.precision());
   ProgramBuilder& program = step.program();
   program.begin(shape.weight_is_transposed ? "aten::linear" : "aten::addmm");
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     if (cast_input) {
       write_cast(step, shape.rows * shape.in);
     }
@@ -69,7 +69,7 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
 
 void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
                      bool cast_input) {
-  const bool mixed = is_mixed(step.precision());
+  const bool mixed = step.types().casts();
   write_products(step, shape, input_gradient, false);
   if (shape.bias) {
     bias_backward(step, shape, gradients);
@@ -92,7 +92,7 @@ void tied_output_backward(StepWriter& step, const LinearShape& shape, GradientSi
     bias_backward(step, shape, gradients);
   }
   step.op("TBackward0");
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     cast_back(step, shape.in * shape.out);
     cast_back(step, shape.rows * shape.in);
   }

@@ -13,8 +13,8 @@ KernelCall over_picks(const char* name, std::int64_t picks, double reads, double
   return {name, DataType::INT64, Pointwise{.elements = picks, .reads = reads, .writes = writes, .flops = 1}};
 }
 
-KernelCall add_rows(const char* name, const TokenEmbeddingShape& shape) {
-  return {name, DataType::FP32,
+KernelCall add_rows(const StepWriter& step, const char* name, const TokenEmbeddingShape& shape) {
+  return {name, step.types().model(),
           IndexSelect{.table_rows = shape.rows,
                       .picks = shape.picks,
                       .columns = shape.columns,
@@ -33,7 +33,7 @@ void write_sorted(StepWriter& step, const TokenEmbeddingShape& shape) {
   step.launch(over_picks("krn_partials_per_segment", shape.picks, 1, 1));
   step.launch(over_picks("DeviceScanKernel", shape.picks, 1, 1));
   step.launch(over_picks("krn_partial_segment_offset", shape.picks, 1, 1));
-  step.launch(add_rows("compute_grad_weight", shape));
+  step.launch(add_rows(step, "compute_grad_weight", shape));
   step.launch(over_picks("sum_and_scatter", shape.picks, 1, 1));
 }
 
@@ -41,7 +41,7 @@ void write_sorted(StepWriter& step, const TokenEmbeddingShape& shape) {
 
 void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape) {
   step.op("aten::embedding",
-          {{"indexSelectLargeIndex", DataType::FP32,
+          {{"indexSelectLargeIndex", step.types().model(),
             IndexSelect{.table_rows = shape.rows, .picks = shape.picks, .columns = shape.columns}}});
 }
 
@@ -49,15 +49,15 @@ void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape
                               bool tied) {
   const std::int64_t elements = shape.rows * shape.columns;
   step.program().begin("EmbeddingBackward0");
-  step.launch(kernels::fill(elements, DataType::FP32));
+  step.launch(kernels::fill(elements, step.types().model()));
   if (shape.picks <= kMostUnsorted) {
-    step.launch(add_rows("embedding_backward_feature_kernel", shape));
+    step.launch(add_rows(step, "embedding_backward_feature_kernel", shape));
   } else {
     write_sorted(step, shape);
   }
   step.program().end();
   if (tied) {
-    step.op("aten::add", {kernels::add(elements, DataType::FP32)});
+    step.op("aten::add", {kernels::add(elements, step.types().model())});
   }
   gradients.accumulate(elements);
 }

@@ -13,7 +13,19 @@ LinearShape linear(const BlockShape& shape, std::int64_t in, std::int64_t out) {
           .in = in,
           .out = out,
           .bias = true,
-          .weight_is_transposed = shape.kind == BlockKind::Bert};
+          .weight_is_transposed = shape.kind != BlockKind::Gpt};
+}
+
+AttentionCode attention_code_of(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::Gpt:
+      return AttentionCode::Gpt2;
+    case BlockKind::Bert:
+      return AttentionCode::Bert;
+    case BlockKind::Opt:
+      return AttentionCode::Opt;
+  }
+  return AttentionCode::Gpt2;
 }
 
 AttentionShape attention_of(const BlockShape& shape) {
@@ -21,14 +33,13 @@ AttentionShape attention_of(const BlockShape& shape) {
           .sequence = shape.sequence,
           .heads = shape.heads,
           .head_size = shape.hidden / shape.heads,
-          .causal = shape.kind == BlockKind::Gpt,
-          .joint_projection = shape.kind == BlockKind::Gpt,
+          .code = attention_code_of(shape.kind),
           .dropout = shape.dropout,
           .kernels = shape.attention};
 }
 
 bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {
-  return gelu_result_type(shape.gelu, step.precision()) == DataType::FP32;
+  return shape.kind != BlockKind::Opt && gelu_result_type(shape.gelu, step.types()) == DataType::FP32;
 }
 
 /// A projection back to the residual stream: product, dropout, sum.
@@ -66,31 +77,54 @@ void projections_backward(StepWriter& step, const BlockShape& shape, GradientSin
   }
   for (int projection = 0; projection < 3; ++projection) {  // each adds to the residual stream's gradient
     linear_backward(step, linear(shape, shape.hidden, shape.hidden), gradients, true, true);
-    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});
+    if (shape.kind == BlockKind::Bert || projection > 0) {  // OPT's sum of three goes through the norm first
+      step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});
+    }
+  }
+}
+
+/// Between the two products of feed-forward.
+void activation_forward(StepWriter& step, const BlockShape& shape) {
+  const std::int64_t elements = shape.rows() * shape.feed_forward;
+  if (shape.kind == BlockKind::Opt) {
+    step.op("aten::relu", {kernels::elementwise("relu", elements, storage_type(step.precision()), {})});
+  } else {
+    gelu_forward(step, shape.gelu, elements);
+  }
+}
+
+void activation_backward(StepWriter& step, const BlockShape& shape) {
+  const std::int64_t elements = shape.rows() * shape.feed_forward;
+  if (shape.kind == BlockKind::Opt) {
+    step.op("ReluBackward0", {kernels::elementwise("threshold_backward", elements,
+                                                   storage_type(step.precision()), {.reads = 2})});
+  } else {
+    gelu_backward(step, shape.gelu, elements);
   }
 }
 
 void feed_forward_forward(StepWriter& step, const BlockShape& shape) {
   linear_forward(step, linear(shape, shape.hidden, shape.feed_forward), true);
-  gelu_forward(step, shape.gelu, shape.rows() * shape.feed_forward);
+  activation_forward(step, shape);
   output_forward(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape));
 }
 
 void feed_forward_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
   output_backward(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape), gradients);
-  gelu_backward(step, shape.gelu, shape.rows() * shape.feed_forward);
+  activation_backward(step, shape);
   linear_backward(step, linear(shape, shape.hidden, shape.feed_forward), gradients, true, true);
 }
 
 }  // namespace
 
 void residual_add_forward(StepWriter& step, std::int64_t elements) {
-  const double other = size_of(storage_type(step.precision())) / size_of(DataType::FP32);
-  step.op("aten::add", {kernels::elementwise("add", elements, DataType::FP32, {.reads = 1 + other})});
+  const DataType stream = step.types().model();
+  const double other = size_of(storage_type(step.precision())) / size_of(stream);
+  step.op("aten::add", {kernels::elementwise("add", elements, stream, {.reads = 1 + other})});
 }
 
 void residual_add_backward(StepWriter& step, std::int64_t elements) {
-  if (is_mixed(step.precision())) {
+  if (step.types().casts()) {
     step.op("AddBackward0", {kernels::cast(elements, DataType::FP32, storage_type(step.precision()))});
   } else {
     step.op("AddBackward0");
@@ -98,7 +132,7 @@ void residual_add_backward(StepWriter& step, std::int64_t elements) {
 }
 
 void block_forward(StepWriter& step, const BlockShape& shape) {
-  const bool first = shape.kind == BlockKind::Gpt;
+  const bool first = shape.kind != BlockKind::Bert;
   const auto normalise = [&] { layer_norm_forward(step, shape.rows(), shape.hidden); };
   {
     const ModuleRange module{step, "attention"};
@@ -123,7 +157,7 @@ void block_forward(StepWriter& step, const BlockShape& shape) {
 }
 
 void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
-  const bool first = shape.kind == BlockKind::Gpt;
+  const bool first = shape.kind != BlockKind::Bert;
   const auto normalise = [&](int others) {
     layer_norm_backward(step, shape.rows(), shape.hidden, gradients, others);
   };
@@ -134,7 +168,7 @@ void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gra
   if (first) {
     normalise(1);
   } else {
-    step.op("aten::add_", {kernels::add(shape.elements(), DataType::FP32)});  // the residual's gradient
+    step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});  // the residual's gradient
     normalise(0);
   }
   output_backward(step, shape, shape.hidden, false, gradients);

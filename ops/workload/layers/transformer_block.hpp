@@ -13,6 +13,7 @@ namespace lockstep {
 enum class BlockKind : std::uint8_t {
   Gpt,   ///< normalisation first, one product for queries, keys and values (Hugging Face GPT2Block)
   Bert,  ///< normalisation last, three products (Hugging Face BertLayer)
+  Opt,   ///< normalisation first, three products, ReLU (Hugging Face OPTDecoderLayer)
 };
 
 struct BlockShape {

@@ -107,6 +107,29 @@ TEST_F(ValidateTable, ACellOfWhichTheSetSaysNothingIsTheUsersMistake) {
   }
 }
 
+TEST_F(ValidateTable, ARateIsABatchOverAStep) {
+  ValidationSet set = two_gpus();
+  set.measured = {};
+  set.measured.samples_per_second = "ms";
+  set.copied.clear();
+  set.multiplied = {{"workload.global_batch", {"batch", "busy_ms"}}};
+  const auto predict = [](const ScenarioSettings& settings) {
+    EXPECT_EQ(settings.at("workload.global_batch"), "2048");
+    return PredictedTimes{1100_ms, 1_ms};
+  };
+  const Validation validation = validate_rows(set, "V100,512,2048,4,0\n", predict);
+  EXPECT_NEAR(validation.points[0].step.measured / 1_s, 1, 1e-12);
+  EXPECT_NEAR(validation.points[0].step.error(), 0.1, 1e-12);
+  EXPECT_FALSE(validation.points[0].gpu_busy.has_value());
+}
+
+TEST_F(ValidateTable, ASetThatAsksForNoRowIsAMistake) {
+  ValidationSet set = two_gpus();
+  set.where = {{"gpu", {"H100"}}};
+  EXPECT_THAT([&] { static_cast<void>(validate_rows(set, "V100,512,1,1,0\n", {})); },
+              testing::ThrowsMessage<InputError>(HasSubstr("no row has the cells that set 'two_gpus'")));
+}
+
 TEST_F(ValidateTable, RowsThatAreNotAskedForAreLeftOutAndCounted) {
   ValidationSet set = two_gpus();
   set.where = {{"gpu", {"P100", "H100"}}, {"batch", {"512"}}};

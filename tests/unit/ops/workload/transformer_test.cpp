@@ -33,6 +33,7 @@ struct Run {
   bool clips = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   Phases phases = Phases::Step;
+  MixedPrecision mixed = MixedPrecision::Autocast;
 };
 
 Job job_of(TransformerSpec spec, const Run& run) {
@@ -43,6 +44,7 @@ Job job_of(TransformerSpec spec, const Run& run) {
   framework.optimizer = run.optimizer;
   return transformer_job(spec, {.global_batch = run.batch,
                                 .precision = run.precision,
+                                .mixed_precision = run.mixed,
                                 .framework = framework,
                                 .parallelism = {},
                                 .host = plain_host(),
@@ -88,6 +90,7 @@ TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
   EXPECT_EQ(parameters_of_model("gpt2_xl"), 1557611200);
   EXPECT_EQ(parameters_of_model("bert_base"), 109514298);
   EXPECT_EQ(parameters_of_model("bert_large"), 335174458);
+  EXPECT_EQ(parameters_of_model("opt_1b3"), 1315758080);
 }
 
 TEST(Transformer, ArithmeticIsSixTimesParametersTimesTokens) {
@@ -214,6 +217,89 @@ TEST(Transformer, ABatchMustDivide) {
   EXPECT_THAT([] { (void)job_of("gpt2", {.ranks = 8, .batch = 24, .micro_batches = 2}); },
               testing::ThrowsMessage<std::invalid_argument>(
                   HasSubstr("24 cannot be divided evenly among 8 GPUs x 2 micro-batches")));
+}
+
+double reduced_bytes(const Job& job) {
+  double bytes = 0;
+  for (const Program::Thread& thread : job.programs[0]->threads) {
+    for (const Instruction& i : thread.instructions) {
+      bytes += i.op == Opcode::Collective ? job.programs[0]->collectives[i.operand].size.in_base_units() : 0;
+    }
+  }
+  return bytes;
+}
+
+TEST(Transformer, AModelIn16BitsCastsNothingButTheLogits) {
+  for (const std::string name : {"gpt2", "bert_base"}) {
+    const auto in_bf16 = [&](MixedPrecision mixed) {
+      return job_of(name, {.ranks = 2, .precision = Precision::BF16, .mixed = mixed});
+    };
+    const Job job = in_bf16(MixedPrecision::MasterWeights);
+    EXPECT_EQ(count(job, "unrolled_elementwise_kernel<cast>"), 2) << "to FP32 before the loss, and back";
+    const auto parameters = static_cast<double>(parameters_of_model(name));
+    EXPECT_NEAR(reduced_bytes(job), 2 * parameters, 1) << name;
+    EXPECT_NEAR(reduced_bytes(in_bf16(MixedPrecision::Autocast)), 4 * parameters, 1) << name;
+  }
+}
+
+TEST(Transformer, MasterWeightsAreFourBytesMoreThanTwoMoments) {
+  const auto all = static_cast<double>(parameters_of_model("gpt2"));
+  const auto held = [&](MixedPrecision mixed, MemoryUse use) {
+    const Job job = job_of("gpt2", {.precision = Precision::BF16, .mixed = mixed});
+    return job.memory.at(0)[use] / all;
+  };
+  EXPECT_NEAR(held(MixedPrecision::Autocast, MemoryUse::Optimizer), 8, 1e-9);
+  EXPECT_NEAR(held(MixedPrecision::MasterWeights, MemoryUse::Optimizer), 12, 1e-9);
+  EXPECT_NEAR(held(MixedPrecision::MasterWeights, MemoryUse::Parameters), 2, 1e-9);
+  EXPECT_NEAR(held(MixedPrecision::Pure, MemoryUse::Optimizer), 4, 1e-9);
+}
+
+TEST(Transformer, OnlyMasterWeightsAreWidenedAndCopiedBack) {
+  const auto conversions = [](MixedPrecision mixed) {
+    return count(job_of("gpt2", {.precision = Precision::BF16, .mixed = mixed}),
+                 "multi_tensor_apply_kernel<scale>");
+  };
+  EXPECT_GT(conversions(MixedPrecision::MasterWeights), 0);
+  EXPECT_EQ(conversions(MixedPrecision::Autocast), 0);
+  EXPECT_EQ(conversions(MixedPrecision::Pure), 0);
+}
+
+TEST(Transformer, SixteenBitModelsNeedSixteenBitProducts) {
+  EXPECT_THAT([] { job_of("gpt2", {.mixed = MixedPrecision::Pure}); },
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("needs 'precision: fp16'")));
+}
+
+TEST(Transformer, OptMultipliesLikeAGptOfItsShape) {
+  TransformerSpec opt = shipped("opt_1b3").transformer.value();
+  opt.layers = 2;
+  TransformerSpec gpt = opt;
+  gpt.family = TransformerFamily::Gpt;
+  EXPECT_DOUBLE_EQ(gemm_flops(job_of(opt, {})), gemm_flops(job_of(gpt, {})));
+}
+
+TEST(Transformer, OptWaitsInEveryLayerAndDropsNoScores) {
+  TransformerSpec opt = shipped("opt_1b3").transformer.value();
+  opt.layers = 2;
+  opt.blocking_input_copies = false;
+  const Job job = job_of(opt, {});
+  std::int64_t waits = 0;
+  for (const Instruction& i : job.programs[0]->threads[0].instructions) {
+    waits += i.op == Opcode::WaitStream ? 1 : 0;
+  }
+  EXPECT_EQ(waits, 2) << "torch.tensor(finfo.min, device=...) copies from pageable memory";
+  EXPECT_EQ(count(job, "fused_dropout_kernel_vec"), 4) << "behind attention and feed-forward";
+  EXPECT_EQ(count(job, "vectorized_elementwise_kernel<relu>"), 2);
+}
+
+TEST(Transformer, OptIsHuggingFacesCodeAlone) {
+  EXPECT_THAT(
+      [] {
+        read_text<TransformerSpec>(
+            "{ family: opt, layers: 2, hidden: 64, heads: 2, vocabulary: 100, positions: 32, sequence: 16, "
+            "implementation: megatron }",
+            "model.yaml");
+      },
+      testing::ThrowsMessage<InputError>(HasSubstr("'opt' is Hugging Face's code")));
 }
 
 }  // namespace
