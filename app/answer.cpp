@@ -7,6 +7,7 @@
 
 #include "app/figures.hpp"
 #include "app/memory_report.hpp"
+#include "app/trust.hpp"
 #include "ops/collectives/collective.hpp"
 
 namespace lockstep {
@@ -46,7 +47,7 @@ std::string time_lines(const Setting& setting, const SimulationResult& result) {
   return text;
 }
 
-std::string path_lines(const SimulationResult& result) {
+std::string path_lines(const Setting& setting, const SimulationResult& result) {
   if (result.critical_path.empty()) {
     return list_head("critical path: not recorded for a job of this size");
   }
@@ -59,9 +60,9 @@ std::string path_lines(const SimulationResult& result) {
   for (std::size_t i = 0; i < std::min(kLines, result.critical_path.size()); ++i) {
     const CriticalShare& share = result.critical_path[i];
     rest -= share.seconds;
-    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {} piece{}{}\n", shortened(share.what, 39),
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {} piece{}, {}{}\n", shortened(share.what, 39),
                         to_string(Seconds{share.seconds}), 100 * share.seconds / length, share.pieces,
-                        share.pieces == 1 ? "" : "s",
+                        share.pieces == 1 ? "" : "s", name_of(provenance_of(setting, share)),
                         share.bottleneck.empty() ? "" : fmt::format(", bound by {}", share.bottleneck));
   }
   if (result.critical_path.size() > kLines) {
@@ -131,6 +132,9 @@ std::string gpu_names(const Setting& setting) {
   std::string names;
   for (const GpuSpec& gpu : setting.gpu_models) {
     names += (names.empty() ? "" : ", ") + gpu.name;
+    if (const Provenance provenance = provenance_of(gpu); !is_own(provenance)) {
+      names += fmt::format(" ({})", name_of(provenance));
+    }
   }
   return names;
 }
@@ -161,15 +165,6 @@ std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResul
        std::max(0.0, total_seconds(result) / static_cast<double>(setting.job.steps) - sum.busy())});
   std::erase_if(shares, [](const TimeShare& share) { return share.seconds <= 0; });
   return shares;
-}
-
-double step_band(const Setting& setting, const SimulationResult& result) {
-  double compute = 0;
-  for (const MeteredRank& rank : result.metered) {
-    compute += rank.activity.compute;
-  }
-  compute /= static_cast<double>(result.metered.size()) * setting.job.steps;
-  return kernel_trust(setting).band * compute / result.mean_step().in_base_units();
 }
 
 std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const SimulationResult& result) {
@@ -225,28 +220,32 @@ std::string plural(std::size_t count, const std::string& what) {
 }
 
 /// What was run, and how long it takes.
-std::string headline(const Setting& setting, const SimulationResult& result, const Figures& figures) {
+std::string headline(const Setting& setting, const SimulationResult& result, const StepBand& band) {
+  const Figures figures = figures_of(setting, result);
   const Seconds step = result.mean_step();
   const std::string ranks = plural(setting.job.ranks.size(), "rank") + " on " + gpu_names(setting);
   if (const auto& trace = setting.scenario.trace) {
-    return fmt::format("  {}, {} of trace {}\n\nrun time     {}\n", ranks,
-                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra, step);
+    return fmt::format("  {}, {} of trace {}\n\nrun time     {}{}\n", ranks,
+                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra, step,
+                       band.relative >= 0.005 ? fmt::format("  (+- {:.0f} %)", 100 * band.relative) : "");
   }
   const auto batch = setting.scenario.workload->global_batch;
   return fmt::format("  {}, {} steps of {} samples\n\n", ranks, setting.job.steps, batch) +
-         fmt::format("step time    {}  (+- {:.0f} % from the kernel models' bands), {:.4g} samples/s\n", step,
-                     100 * step_band(setting, result), *figures.samples_per_s);
+         fmt::format("step time    {}  (+- {:.0f} %), {:.4g} samples/s\n", step, 100 * band.relative,
+                     *figures.samples_per_s);
 }
 
 }  // namespace
 
 std::string answer(const Setting& setting, const SimulationResult& result, const Sensitivity& sensitivity) {
   const Figures figures = figures_of(setting, result);
-  std::string text = setting.scenario.name + "\n" + headline(setting, result, figures);
+  const StepBand band = step_band(setting, result);
+  std::string text = setting.scenario.name + "\n" + headline(setting, result, band);
   text += use_line(figures);
   text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
-  return text + time_lines(setting, result) + path_lines(result) + link_lines(setting, result) +
-         (sensitivity.empty() ? "" : gain_lines(sensitivity)) + memory_text(setting);
+  return text + time_lines(setting, result) + path_lines(setting, result) + trust_lines(band) +
+         link_lines(setting, result) + (sensitivity.empty() ? "" : gain_lines(sensitivity)) +
+         memory_text(setting);
 }
 
 }  // namespace lockstep

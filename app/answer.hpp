@@ -19,9 +19,6 @@ struct TimeShare {
 /// steps.
 [[nodiscard]] std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResult& result);
 
-/// Relative half-width of the step time: the kernel models' band on the part of the step that is compute.
-[[nodiscard]] double step_band(const Setting& setting, const SimulationResult& result);
-
 /// Mean share of time that a link was used, in the order of use.
 struct LinkUtilisation {
   std::string name;

@@ -9,6 +9,7 @@
 #include "app/answer.hpp"
 #include "app/figures.hpp"
 #include "app/memory_report.hpp"
+#include "app/trust.hpp"
 
 namespace lockstep {
 namespace {
@@ -87,6 +88,35 @@ void add_figures(Json& json, const Setting& setting, const SimulationResult& res
   }
 }
 
+Json shares_of(const SecondsByProvenance& seconds, double whole) {
+  Json shares;
+  for (const auto& [provenance, name] : names_of(Provenance{})) {
+    shares[name] = whole > 0 ? seconds[static_cast<std::size_t>(provenance)] / whole : 0;
+  }
+  return shares;
+}
+
+void add_trust(Json& json, const Setting& setting, const SimulationResult& result) {
+  const StepBand band = step_band(setting, result);
+  json["step_time_band"] = band.relative;
+  json["band_along"] = result.critical_path.empty() ? "parts of a mean rank" : "critical path";
+  json["rests_on"] = shares_of(band.by_provenance, band.seconds);
+  for (const FamilyBand& family : band.families) {
+    json["band_by_family"].push_back({{"family", family.family},
+                                      {"seconds", family.seconds},
+                                      {"half_width_s", family.half_width},
+                                      {"rests_on", shares_of(family.by_provenance, family.seconds)}});
+  }
+  const OutOfRange out_of_range = kernels_out_of_range(setting);
+  json["kernel_time_out_of_range"] = out_of_range.share;
+  json["kernel_time_beyond_networks"] = out_of_range.fell_back;
+  for (const GpuSpec& gpu : setting.gpu_models) {
+    json["gpus"].push_back({{"name", gpu.name}, {"provenance", name_of(provenance_of(gpu))}});
+  }
+  json["host"] = setting.host.name;
+  json["collective_profile"] = setting.profile.name;
+}
+
 /// Large machines have 100,000.
 void add_links(Json& json, std::vector<LinkUtilisation> links) {
   if (links.empty()) {
@@ -136,11 +166,7 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
   Json json;
   json["name"] = setting.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
-  const KernelTrust trust = kernel_trust(setting);
-  json["step_time_band"] = step_band(setting, result);
-  json["kernel_time_derived"] = trust.derived;
-  json["kernel_time_out_of_range"] = trust.out_of_range;
-  json["kernel_time_beyond_networks"] = trust.fell_back;
+  add_trust(json, setting, result);
   json["steps"] = setting.job.steps;
   json["step_times_s"] = steps_of(result);
   json["ranks"] = setting.job.ranks.size();
@@ -160,7 +186,8 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
     json["critical_path"].push_back({{"what", share.what},
                                      {"seconds", share.seconds},
                                      {"pieces", share.pieces},
-                                     {"bottleneck", share.bottleneck}});
+                                     {"bottleneck", share.bottleneck},
+                                     {"provenance", name_of(provenance_of(setting, share))}});
   }
   add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {

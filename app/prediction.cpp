@@ -343,37 +343,4 @@ SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeli
   return predict(setting, open_timeline, std::nullopt);
 }
 
-KernelTrust kernel_trust(const Setting& setting) {
-  const RankAssignment& rank = setting.job.ranks.front();
-  const Program& program = *setting.job.programs[rank.program];
-  const std::vector<KernelTiming> timings =
-      time_kernels(program, setting.gpu_models[setting.gpu_model_of_rank.front()]);
-  KernelTrust trust;
-  double whole = 0;
-  for (const Program::Thread& thread : program.threads) {
-    for (const Instruction& instruction : thread.instructions) {
-      if (instruction.op != Opcode::Launch) {
-        continue;
-      }
-      const auto kernel = instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
-      const KernelTiming& timing = timings[kernel];
-      whole += timing.seconds;
-      trust.band += timing.seconds * timing.band;
-      trust.derived += timing.derived ? timing.seconds : 0;
-      if (!timing.in_range) {
-        trust.out_of_range += timing.seconds;
-        trust.out_of_range_kernels.insert(program.kernels[kernel].name);
-      }
-      if (timing.fell_back) {
-        trust.fell_back += timing.seconds;
-        trust.fell_back_kernels.insert(program.kernels[kernel].name);
-      }
-    }
-  }
-  for (double* share : {&trust.band, &trust.derived, &trust.out_of_range, &trust.fell_back}) {
-    *share = whole > 0 ? *share / whole : 0;
-  }
-  return trust;
-}
-
 }  // namespace lockstep

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -52,16 +51,5 @@ struct TimelineRequest {
 /// Asked when it is known which ranks are simulated: all, or one for each class of alike ones.
 using OpenTimeline = std::function<TimelineRequest(const std::vector<std::uint32_t>& simulated)>;
 [[nodiscard]] SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline);
-
-/// How far the kernel models vouch for the kernels of rank 0, each weighted by its time.
-struct KernelTrust {
-  double band = 0;          ///< relative half-width, every kernel off in the same direction
-  double derived = 0;       ///< share of the time whose models were not calibrated on this GPU
-  double out_of_range = 0;  ///< share of the time asked outside the ranges that models were checked in
-  std::set<std::string> out_of_range_kernels;
-  double fell_back = 0;  ///< share of the time of which networks were asked outside their training
-  std::set<std::string> fell_back_kernels;
-};
-[[nodiscard]] KernelTrust kernel_trust(const Setting& setting);
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include "app/forked_tasks.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
+#include "app/trust.hpp"
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "sim/stall.hpp"
@@ -25,16 +26,16 @@ constexpr int kBug = 1;  // exit codes, as main()
 constexpr int kInput = 2;
 constexpr int kStalled = 3;
 
-/// Two numbers a line on standard output, read back by times_in().
+/// Three numbers a line on standard output, read back by times_in().
 void print(const PredictedTimes& times) {
-  fmt::print("{} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units());
+  fmt::print("{} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(), times.band.value());
 }
 
 std::vector<PredictedTimes> times_in(const std::string& printed) {
   std::vector<PredictedTimes> all;
   std::istringstream in{printed};
-  for (double step = 0, busy = 0; in >> step >> busy;) {
-    all.push_back({Seconds{step}, Seconds{busy}});
+  for (double step = 0, busy = 0, band = 0; in >> step >> busy >> band;) {
+    all.push_back({Seconds{step}, Seconds{busy}, band});
   }
   return all;
 }
@@ -90,7 +91,8 @@ PredictedTimes predict_row(const std::string& name, const ScenarioSettings& sett
   }
   const Setting setting = build(document, configs);
   const SimulationResult result = predict(setting, nullptr, engine);
-  return {result.mean_step(), Seconds{gpu_busy_per_step(result, setting.job.steps)}};
+  return {result.mean_step(), Seconds{gpu_busy_per_step(result, setting.job.steps)},
+          step_band(setting, result).relative};
 }
 
 std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<const ScenarioSettings> rows,

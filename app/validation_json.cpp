@@ -13,6 +13,10 @@ Json time_json(const ComparedTime& time, const ValidationSet& set) {
   Json json{{"measured_s", time.measured.in_base_units()},
             {"predicted_s", time.predicted.in_base_units()},
             {"error", time.error()}};
+  if (const auto inside = time.is_inside()) {
+    json["band"] = *time.band;
+    json["inside_band"] = *inside;
+  }
   for (std::size_t i = 0; i < time.others.size(); ++i) {
     if (time.others[i]) {
       json["others"][set.others[i].name] = *time.others[i];
@@ -35,6 +39,9 @@ Json errors_json(const Validation& validation, ComparedQuantity quantity) {
       json[line.column] = line.cell;
     }
     json["lockstep"] = summary_json(line.ours);
+    if (line.inside) {
+      json["lockstep"]["inside_band"] = *line.inside;
+    }
     for (std::size_t i = 0; i < line.others.size(); ++i) {
       if (line.others[i].count > 0) {
         json["others"][validation.set.others[i].name] = summary_json(line.others[i]);
@@ -84,6 +91,12 @@ std::string validation_json(const Validation& validation) {
   json["errors"]["step"] = errors_json(validation, ComparedQuantity::Step);
   if (validation.set.measured.gpu_busy) {
     json["errors"]["gpu_busy"] = errors_json(validation, ComparedQuantity::GpuBusy);
+  }
+  for (const auto& [aim, reached] : reached_aims(validation)) {
+    json["aims"].push_back({{"of", name_of(aim.of)},
+                            {"figure", name_of(aim.figure)},
+                            {"below", aim.below},
+                            {"reached", reached}});
   }
   json["rank_correlation_of_step"] = order_json(validation);
   return json.dump(2) + "\n";

@@ -1,5 +1,9 @@
 #include "base/effective.hpp"
 
+#include <algorithm>
+#include <map>
+
+#include "base/provenance.hpp"
 #include "base/reading.hpp"
 #include "base/yaml_text.hpp"
 
@@ -73,25 +77,91 @@ class Completion {
   Reading reading_;
 };
 
-YamlNode completed(const ParameterType& type, const YamlDocument& document, const ConfigPath& configs) {
+/// What the provenance of a Spec (base/provenance.hpp) says of each value below it.
+class Remarks {
+ public:
+  explicit Remarks(const YamlNode& root) { of_mapping(root); }
+
+  /// `, measured`; "" where nothing is said.
+  [[nodiscard]] std::string of(const YamlNode& node) const {
+    const auto found = words_.find(&node);
+    return found == words_.end() ? "" : ", " + found->second;
+  }
+
+ private:
+  void of_mapping(const YamlNode& node) {
+    if (const YamlEntry* entry = node.find("provenance"); entry != nullptr) {
+      below(node, entry->value, "");
+    }
+    for (const YamlEntry& entry : node.entries) {
+      of_mapping(entry.value);
+    }
+  }
+
+  void below(const YamlNode& node, const YamlNode& table, const std::string& path) {
+    for (const YamlEntry& entry : node.entries) {
+      const std::string key_path = path.empty() ? entry.key : path + "." + entry.key;
+      const std::string word = word_for(table, key_path);
+      const bool speaks_for_itself = entry.value.kind == YamlNode::Kind::Mapping &&
+                                     entry.value.find("provenance") != nullptr &&
+                                     rank_of(word) <= rank_of("fitted");
+      if (entry.key == "provenance" || speaks_for_itself) {
+        continue;  // of a set that was made for this one, its own counts
+      }
+      if (entry.value.kind == YamlNode::Kind::Mapping) {
+        below(entry.value, table, key_path);
+      } else if (!word.empty()) {
+        std::string& worst = words_[&entry.value];
+        worst = rank_of(word) > rank_of(worst) ? word : worst;
+      }
+    }
+  }
+
+  /// Behind all others: worse. 0 for no word.
+  static std::size_t rank_of(const std::string& word) {
+    const std::vector<std::string> words = all_names_of<Provenance>();
+    const auto found = std::ranges::find(words, word);
+    return found == words.end() ? 0 : static_cast<std::size_t>(found - words.begin()) + 1;
+  }
+
+  static std::string word_for(const YamlNode& table, std::string key_path) {
+    for (std::size_t end = key_path.size(); end != std::string::npos; end = key_path.rfind('.')) {
+      key_path.resize(end);
+      if (const YamlEntry* evidence = table.find(key_path); evidence != nullptr) {
+        const YamlEntry* is = evidence->value.find("is");
+        return is != nullptr ? is->value.scalar
+                             : evidence->value.scalar.substr(0, evidence->value.scalar.find(','));
+      }
+    }
+    return {};
+  }
+
+  std::map<const YamlNode*, std::string> words_;
+};
+
+}  // namespace
+
+YamlNode effective_tree(const ParameterType& type, const YamlDocument& document, const ConfigPath& configs) {
   Completion completion{configs};
   YamlNode whole = completion.of(type, document.root());
   completion.finish();
   return whole;
 }
 
-}  // namespace
-
 std::string effective_values(const ParameterType& type, const YamlDocument& document,
                              const ConfigPath& configs) {
-  return flow_text(completed(type, document, configs));
+  return flow_text(effective_tree(type, document, configs));
 }
 
 std::string effective_text(const ParameterType& type, const YamlDocument& document,
                            const ConfigPath& configs) {
-  return block_text(completed(type, document, configs), [&](const YamlNode& node) {
+  const YamlNode whole = effective_tree(type, document, configs);
+  const Remarks remarks{whole};
+  return block_text(whole, [&](const YamlNode& node) {
     const std::string file = configs.shown(node.at.file);
-    return node.at.line > 0 ? file + ":" + std::to_string(node.at.line) : file;
+    const bool is_set = file.starts_with("--set");  // no file speaks for it
+    return (node.at.line > 0 ? file + ":" + std::to_string(node.at.line) : file) +
+           (is_set ? "" : remarks.of(node));
   });
 }
 

@@ -165,6 +165,7 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   const std::vector<PredictedTimes> times = predict(settings);
   for (std::size_t i = 0; i < settings.size(); ++i) {
     validation.points[i].step.predicted = times.at(i).step;
+    validation.points[i].step.band = times[i].band;
     if (auto& gpu_busy = validation.points[i].gpu_busy) {
       gpu_busy->predicted = times[i].gpu_busy;
     }

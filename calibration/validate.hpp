@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -18,8 +19,13 @@ struct ComparedTime {
   Seconds measured;
   Seconds predicted;
   std::vector<std::optional<double>> others;  ///< by ValidationSet::others
+  std::optional<double> band;                 ///< relative half-width of the prediction, where it has one
 
   [[nodiscard]] double error() const { return predicted / measured - 1; }
+  /// Whether the measured time lies in the predicted band. std::nullopt: there is none
+  [[nodiscard]] std::optional<bool> is_inside() const {
+    return band ? std::optional{std::abs(measured / predicted - 1) <= *band} : std::nullopt;
+  }
 };
 
 struct ValidationPoint {
@@ -39,7 +45,8 @@ struct Validation {
 
 struct PredictedTimes {
   Seconds step;
-  Seconds gpu_busy;  ///< at least one stream active, a step
+  Seconds gpu_busy;              ///< at least one stream active, a step
+  std::optional<double> band{};  ///< relative half-width of the step time
 };
 
 /// Predicts the scenarios of rows, in their order.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 
 #include "calibration/rank_correlation.hpp"
 
@@ -15,6 +16,8 @@ namespace {
 template <class Belongs>
 ErrorLine line_over(const Validation& validation, ComparedQuantity quantity, const Belongs& belongs) {
   std::vector<double> ours;
+  std::size_t banded = 0;
+  std::size_t inside = 0;
   std::vector<std::vector<double>> others(validation.set.others.size());
   for (const ValidationPoint& point : validation.points) {
     const ComparedTime* const time = compared(point, quantity);
@@ -22,13 +25,18 @@ ErrorLine line_over(const Validation& validation, ComparedQuantity quantity, con
       continue;
     }
     ours.push_back(time->error());
+    banded += time->band ? 1 : 0;
+    inside += time->is_inside().value_or(false) ? 1 : 0;
     for (std::size_t other = 0; other < others.size(); ++other) {
       if (time->others[other]) {
         others[other].push_back(*time->others[other]);
       }
     }
   }
-  ErrorLine line{"", "", summarise(ours), {}};
+  ErrorLine line{"", "", summarise(ours), {}, std::nullopt};
+  if (banded > 0) {
+    line.inside = static_cast<double>(inside) / static_cast<double>(banded);
+  }
   for (const std::vector<double>& errors : others) {
     line.others.push_back(summarise(errors));
   }
@@ -63,6 +71,20 @@ std::vector<std::string> group_columns(const ValidationSet& set) {
     }
   }
   return columns;
+}
+
+double figure_of(const ErrorSummary& errors, AimedFigure figure) {
+  switch (figure) {
+    case AimedFigure::Geometric:
+      return errors.geometric_mean;
+    case AimedFigure::Median:
+      return errors.median;
+    case AimedFigure::Mean:
+      return errors.mean;
+    case AimedFigure::Ninetieth:
+      return errors.ninetieth;
+  }
+  throw std::logic_error{"figure_of: unknown AimedFigure"};
 }
 
 std::size_t place_of(const Validation& validation, const std::string& column) {
@@ -120,6 +142,17 @@ std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantit
   }
   lines.push_back(line_over(validation, quantity, [](const ValidationPoint&) { return true; }));
   return lines;
+}
+
+std::vector<ReachedAim> reached_aims(const Validation& validation) {
+  std::vector<ReachedAim> reached;
+  for (const ValidationAim& aim : validation.set.aims) {
+    const ErrorSummary errors = error_lines(validation, aim.of).back().ours;
+    if (errors.count > 0) {
+      reached.push_back({aim, figure_of(errors, aim.figure)});
+    }
+  }
+  return reached;
 }
 
 std::vector<std::size_t> worst_points(const Validation& validation, std::size_t count) {

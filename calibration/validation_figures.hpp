@@ -11,8 +11,6 @@
 
 namespace lockstep {
 
-enum class ComparedQuantity : std::uint8_t { Step, GpuBusy };
-
 /// A point's time of a quantity; nullptr where it was not measured.
 [[nodiscard]] const ComparedTime* compared(const ValidationPoint& point, ComparedQuantity quantity);
 
@@ -22,11 +20,20 @@ struct ErrorLine {
   std::string cell;    ///< the points with this cell there
   ErrorSummary ours;
   std::vector<ErrorSummary> others;  ///< by ValidationSet::others; count 0 where it predicts nothing
+  std::optional<double> inside;      ///< share of the points measured inside our band; none: no bands
 };
 
 /// One for each cell of each column of ValidationSet::groups (left out: of ValidationSet::rows), numbers in
 /// their order, other cells in that of the table; and one for all points.
 [[nodiscard]] std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity);
+
+/// What a set aims at, beside what was reached.
+struct ReachedAim {
+  ValidationAim aim;
+  double reached = 0;
+};
+/// Of all points, in the set's order. An aim at GPU busy time has none where that was not measured.
+[[nodiscard]] std::vector<ReachedAim> reached_aims(const Validation& validation);
 
 /// Numbers of the points with the largest absolute errors of step time, the worst first.
 [[nodiscard]] std::vector<std::size_t> worst_points(const Validation& validation, std::size_t count);

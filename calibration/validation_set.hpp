@@ -80,6 +80,44 @@ struct OtherPredictor {
   }
 };
 
+enum class ComparedQuantity : std::uint8_t { Step, GpuBusy };
+
+constexpr auto names_of(ComparedQuantity /*unused*/) {
+  return std::to_array<EnumName<ComparedQuantity>>(
+      {{ComparedQuantity::Step, "step"}, {ComparedQuantity::GpuBusy, "gpu_busy"}});
+}
+
+/// A figure of error over all points (calibration/error_summary.hpp).
+enum class AimedFigure : std::uint8_t { Geometric, Median, Mean, Ninetieth };
+
+constexpr auto names_of(AimedFigure /*unused*/) {
+  return std::to_array<EnumName<AimedFigure>>({{AimedFigure::Geometric, "geometric"},
+                                               {AimedFigure::Median, "median"},
+                                               {AimedFigure::Mean, "mean"},
+                                               {AimedFigure::Ninetieth, "90th"}});
+}
+
+/// How small a figure of error should be, and what others reached.
+struct ValidationAim {
+  ComparedQuantity of = ComparedQuantity::Step;
+  AimedFigure figure = AimedFigure::Mean;
+  double below = 0;
+  std::string published;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ValidationAim& aim) {
+    key.optional("of", aim.of, ComparedQuantity::Step, "which time");
+    key.required("figure", aim.figure, "of the absolute relative errors of all points");
+    key.required("below", aim.below, "what it should be below, e.g. 0.05");
+    key.optional("published", aim.published, {}, "the figure that others published, in words");
+  }
+  void check() const {
+    if (!(below > 0)) {
+      throw FieldError{"below", "an error to stay below, above 0, e.g. 0.05"};
+    }
+  }
+};
+
 /// By key of a scenario (`workload.global_batch`) what it is set to.
 using ScenarioSettings = std::map<std::string, std::string>;
 
@@ -100,6 +138,7 @@ struct ValidationSet {
   std::map<std::string, std::vector<std::string>> multiplied;
   std::vector<std::string> groups;
   std::vector<std::string> family;
+  std::vector<ValidationAim> aims;
   std::vector<std::string> notes;
 
   template <class Visitor>
@@ -126,6 +165,7 @@ struct ValidationSet {
     key.optional("family", set.family, {},
                  "columns that say what is trained: within rows with the same cells there, the order of step "
                  "times is compared");
+    key.optional("aims", set.aims, {}, "figures of error to reach, printed beside those reached");
     key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
   }
 };

@@ -58,7 +58,7 @@ std::string points_text(const Validation& validation, ComparedQuantity quantity,
   const std::vector<std::size_t> widths = label_widths(validation, points);
   std::string text = fmt::format("{}, ms", what(quantity));
   if (points.size() < validation.points.size()) {
-    text += fmt::format(": the {} largest errors of step time (--all prints every point)", points.size());
+    text += fmt::format(": the {} largest errors of step time (--points prints every one)", points.size());
   }
   text += '\n' + labels_text(validation.columns, widths) + "  measured  lockstep   error";
   for (const OtherPredictor& other : validation.set.others) {
@@ -72,6 +72,11 @@ std::string points_text(const Validation& validation, ComparedQuantity quantity,
             point_text(*compared(validation.points[point], quantity)) + '\n';
   }
   return text;
+}
+
+/// Behind the figures of our own predictions where they have bands.
+std::string inside_text(const ErrorLine& line) {
+  return line.inside ? fmt::format("    {:5.1f}", 100 * *line.inside) : std::string{};
 }
 
 std::string figures(const ErrorSummary& errors) {
@@ -90,13 +95,14 @@ std::string errors_text(const Validation& validation, ComparedQuantity quantity)
     width = std::max(width, name(line).size());
   }
   const bool alone = validation.set.others.empty();
-  std::string text =
-      fmt::format("errors of {}, %\n  {:<{}}  points{}  geometric  median  mean  90th %  largest  bias\n",
-                  what(quantity), "", width, alone ? "" : "  predicted by");
+  std::string text = fmt::format(
+      "errors of {}, %\n  {:<{}}  points{}  geometric  median  mean  90th %  largest  bias{}\n",
+      what(quantity), "", width, alone ? "" : "  predicted by", lines.back().inside ? "  in band" : "");
   for (const ErrorLine& line : lines) {
     const auto row = [&](const std::string& whose, const ErrorSummary& errors) {
-      text += fmt::format("  {:<{}}  {:6}{}    {}\n", whose == "lockstep" ? name(line) : "", width,
-                          errors.count, alone ? "" : fmt::format("  {:<12}", whose), figures(errors));
+      text += fmt::format("  {:<{}}  {:6}{}    {}{}\n", whose == "lockstep" ? name(line) : "", width,
+                          errors.count, alone ? "" : fmt::format("  {:<12}", whose), figures(errors),
+                          whose == "lockstep" ? inside_text(line) : "");
     };
     row("lockstep", line.ours);
     for (std::size_t i = 0; i < line.others.size(); ++i) {
@@ -153,6 +159,46 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// "" where no set has an aim.
+std::string aims_text(std::span<const Validation> validations) {
+  std::string text;
+  for (const Validation& validation : validations) {
+    for (const auto& [aim, reached] : reached_aims(validation)) {
+      text += fmt::format("  {:<22} {:<9} {:<10} {:>6.1f} {:>7.1f}  {:<8} {}\n", validation.set.name,
+                          name_of(aim.of), name_of(aim.figure), 100 * aim.below, 100 * reached,
+                          reached < aim.below ? "reached" : "missed", aim.published);
+    }
+  }
+  return text.empty() ? text
+                      : fmt::format("aims, %\n  {:<22} {:<9} {:<10} {:>6} {:>7}  {:<8} {}\n{}", "set", "of",
+                                    "figure", "below", "ours", "", "published", text);
+}
+
+}  // namespace
+
+std::string validation_summary(std::span<const Validation> validations) {
+  std::string text =
+      fmt::format("  {:<22} {:<9} {:>6}  geometric  median  mean  90th %  largest  bias  in band  rank\n",
+                  "set", "of", "points");
+  for (const Validation& validation : validations) {
+    for (const ComparedQuantity quantity : {ComparedQuantity::GpuBusy, ComparedQuantity::Step}) {
+      const ErrorLine all = error_lines(validation, quantity).back();
+      if (all.ours.count == 0) {
+        continue;
+      }
+      const auto rank = quantity == ComparedQuantity::Step ? step_order(validation).overall : std::nullopt;
+      text += fmt::format("  {:<22} {:<9} {:6}    {}  {:>7}  {}\n", validation.set.name, name_of(quantity),
+                          all.ours.count, figures(all.ours),
+                          all.inside ? fmt::format("{:.1f}", 100 * *all.inside) : "",
+                          rank ? fmt::format("{:.3f}", *rank) : "");
+    }
+  }
+  const std::string aims = aims_text(validations);
+  return trimmed("errors of all sets, %\n" + text + (aims.empty() ? "" : "\n" + aims));
+}
+
 std::string validation_text(const Validation& validation, PrintedPoints printed) {
   std::vector<std::size_t> points(validation.points.size());
   std::iota(points.begin(), points.end(), std::size_t{0});
@@ -166,6 +212,9 @@ std::string validation_text(const Validation& validation, PrintedPoints printed)
     }
   }
   text += order_text(validation);
+  if (const std::string aims = aims_text({&validation, 1}); !aims.empty()) {
+    text += aims + '\n';
+  }
   for (const OtherPredictor& other : validation.set.others) {
     text += fmt::format("{}: {}\n", other.name, other.meaning);
   }

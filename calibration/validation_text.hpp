@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "calibration/validate.hpp"
@@ -16,5 +17,9 @@ enum class PrintedPoints : std::uint8_t {
 /// first, because step times rest on it; then how well the order of step times is predicted.
 [[nodiscard]] std::string validation_text(const Validation& validation,
                                           PrintedPoints printed = PrintedPoints::FewOrWorst);
+
+/// One line each set and quantity, over all its points, and under them the sets' aims beside what was
+/// reached.
+[[nodiscard]] std::string validation_summary(std::span<const Validation> validations);
 
 }  // namespace lockstep

@@ -22,6 +22,7 @@ void HostOverheads::check() const {
   for (const auto& [call, duration] : runtime_calls) {
     if (duration < Seconds{0}) throw FieldError("runtime_calls", name_of(call) + " must not be negative");
   }
+  check_keys<HostOverheads>(provenance);
 }
 
 HostOverheads HostOverheads::at_speed() const {

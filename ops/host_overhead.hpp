@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/parameters.hpp"
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 
 namespace lockstep {
@@ -68,6 +69,7 @@ struct HostOverheads {
   Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
   Seconds backward_return;     ///< from there back to the caller, beyond T1
   double speed = 1;            ///< of the CPU that is meant, over that of the measured one
+  ProvenanceTable provenance;
 
   /// The same of a CPU `speed` times as fast: every time divided by it, and speed 1. *Assumes* that Python,
   /// the framework and the driver's calls scale alike, as with the clock of one processor.
@@ -98,8 +100,10 @@ struct HostOverheads {
                  "of one core of the CPU that is meant, over that of the measured one: divides all times");
     key.required("fallback", host.fallback, "operators that are not listed");
     key.optional("operators", host.operators, {}, "by PyTorch's name, e.g. aten::linear");
+    key.optional("provenance", host.provenance, {}, "where each of these numbers comes from, by its key");
   }
-  /// @throws FieldError for a negative duration or a missing launch_kernel
+  /// @throws FieldError for a negative duration, a missing launch_kernel, a provenance of what is no
+  /// parameter
   void check() const;
 };
 

@@ -2,23 +2,19 @@
 
 #include <string>
 
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
 #include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 
-/// Where a duration comes from, best first.
-enum class Provenance : std::uint8_t {
-  Measured,    ///< replayed from a trace
-  Calibrated,  ///< a formula or network that was fitted to measurements of this GPU
-  Derived,     ///< the same with constants from a data sheet or another generation
-};
-
 /// What a model says about one kernel call on one GPU.
 struct Prediction {
   Seconds duration;  ///< >= 0, from the kernel's start to its end on the stream
   double band = 0;   ///< relative half-width: the truth is expected within duration * (1 +- band)
+  /// Measured: replayed from a trace; Fitted: a formula whose constants were fitted to measurements of this
+  /// GPU; Derived: the same with constants from a data sheet or another generation
   Provenance provenance = Provenance::Derived;
   bool in_range = true;    ///< false when asked outside the range the model was checked on
   bool fell_back = false;  ///< a network was asked outside its training, and the formula answered

@@ -126,7 +126,7 @@ std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gp
                        .band = prediction.band,
                        .in_range = prediction.in_range,
                        .fell_back = prediction.fell_back,
-                       .derived = prediction.provenance == Provenance::Derived,
+                       .provenance = prediction.provenance,
                        .kind = kind_of(call)});
   }
   return kernels;

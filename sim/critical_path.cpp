@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "ops/kernel_model.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
 
@@ -82,13 +83,53 @@ class Walk {
     return last;
   }
 
-  void charge(const std::string& what, double seconds) {
+  void charge(const std::string& what, PathPart part, double seconds) {
     if (seconds > 0) {
       CriticalShare& share = shares_[what];
       share.what = what;
+      share.part = part;
       share.seconds += seconds;
       ++share.pieces;
     }
+  }
+
+  /// Adds to the prediction behind a share. Equal ones have the same @p size: of a kernel, its duration; of a
+  /// collective, its bytes. Made by @p make at its first piece.
+  template <class Make>
+  void rest_on(const std::string& what, double size, double seconds, const Make& make) {
+    if (seconds > 0) {
+      std::vector<PathPrediction>& predictions = shares_[what].predictions;
+      const auto [place, fresh] = places_.try_emplace({what, size}, predictions.size());
+      if (fresh) {
+        predictions.push_back(make());
+      }
+      predictions[place->second].seconds += seconds;
+    }
+  }
+
+  void charge_kernel(const Rank& owner, const Instruction& instruction, double seconds) {
+    const std::uint32_t kernel = owner.kernel_of(instruction);
+    const KernelCall& call = owner.program().kernels[kernel];
+    const KernelTiming& timing = owner.timing_of(kernel);
+    charge(call.name, PathPart::Kernel, seconds);
+    rest_on(call.name, timing.seconds, seconds, [&] {
+      const std::string model = model_for(call).name();
+      return PathPrediction{model.substr(0, model.find(':')), 0, timing.band, timing.provenance};
+    });
+  }
+
+  void charge_collective(std::uint32_t number, const CollectiveCall& call, double seconds) {
+    const std::string what = to_string(call.kind);
+    charge(what, PathPart::Collective, seconds);
+    const Planned planned = planned_for(number, call);
+    if (planned.plan == nullptr) {
+      return;
+    }
+    shares_[what].bottleneck = bottleneck(*planned.loads, *planned.plan);
+    rest_on(what, planned.plan->size.in_base_units(), seconds, [&] {
+      return PathPrediction{planned.plan->algorithm + " " + planned.plan->protocol, 0, planned.plan->band,
+                            planned.plan->provenance};
+    });
   }
 
   std::optional<Place> stream(const Place& place) {
@@ -96,13 +137,12 @@ class Walk {
     const LogEntry* entry = &owner.log->streams[place.lane].entries[place.entry];
     const Instruction& instruction = owner.instruction_of({0, entry->where, 0});
     if (instruction.op != Opcode::Collective) {
-      charge(owner.program().kernels[owner.kernel_of(instruction)].name, entry->end - entry->start);
+      charge_kernel(owner, instruction, entry->end - entry->start);
       return cause_of(place.rank, *entry);
     }
     const CollectiveCall& call = owner.call_of(instruction);
     const MeetingEntry& meeting = owner.log->streams[place.lane].meetings[entry->meeting];
-    charge(to_string(call.kind), entry->end - meeting.met);
-    shares_[to_string(call.kind)].bottleneck = bottleneck(place.rank, call);
+    charge_collective(place.rank, call, entry->end - meeting.met);
     const auto& theirs = rank(meeting.last_rank).log->streams[meeting.last_stream].entries;
     return meeting.last_entry < theirs.size()
                ? cause_of(last_to_arrive(place, meeting, call), theirs[meeting.last_entry])
@@ -134,14 +174,16 @@ class Walk {
     const Cause& cause = entry.cause;
     switch (cause.kind) {
       case Cause::Kind::Host:
-        charge("launch latency", entry.start - log.instruction_ends[cause.lane][cause.entry]);
+        charge("launch latency", PathPart::LaunchLatency,
+               entry.start - log.instruction_ends[cause.lane][cause.entry]);
         return Place{number, true, cause.lane, cause.entry};
       case Cause::Kind::Previous:
       case Cause::Kind::Stream:
         if (cause.entry == RankLog::kNoEntry) {
           return std::nullopt;
         }
-        charge("gap between kernels", entry.start - log.streams[cause.lane].entries[cause.entry].end);
+        charge("gap between kernels", PathPart::KernelGap,
+               entry.start - log.streams[cause.lane].entries[cause.entry].end);
         return Place{number, false, cause.lane, cause.entry};
       case Cause::Kind::None:
         break;
@@ -158,11 +200,12 @@ class Walk {
         std::lower_bound(waits.begin(), waits.end(), place.entry,
                          [](const HostWaitEntry& w, std::uint32_t i) { return w.instruction < i; });
     if (wait != waits.end() && wait->instruction == place.entry) {
-      charge("host: return from a wait", ends[place.entry] - wait->until);
+      charge("host: return from a wait", PathPart::HostReturn, ends[place.entry] - wait->until);
       return waited_for(place, *wait);
     }
     const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
-    charge(host_name(owner.program(), place), ends[place.entry] - begin - noise_before(log, place));
+    charge(host_name(owner.program(), place), PathPart::HostWork,
+           ends[place.entry] - begin - noise_before(log, place));
     return place.entry == 0 ? std::nullopt
                             : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
   }
@@ -175,7 +218,8 @@ class Walk {
                          [](const NoiseEntry& n, std::uint32_t i) { return n.instruction < i; });
     for (auto entry = first; place.lane == 0 && entry != log.noise.end() && entry->instruction == place.entry;
          ++entry) {
-      charge("noise: " + executor_.spec().noise.sources()[entry->source].name, entry->seconds);
+      charge("noise: " + executor_.spec().noise.sources()[entry->source].name, PathPart::Noise,
+             entry->seconds);
       seconds += entry->seconds;
     }
     return seconds;
@@ -211,21 +255,24 @@ class Walk {
     return name < program.names.size() ? "host: " + program.names[name] : std::string{"host"};
   }
 
-  std::string bottleneck(std::uint32_t number, const CollectiveCall& call) const {
+  /// A plan and its loads, which a folded job keeps apart from it. Null: never planned.
+  struct Planned {
+    const CollectivePlan* plan = nullptr;
+    const std::vector<LinkLoad>* loads = nullptr;
+  };
+
+  Planned planned_for(std::uint32_t number, const CollectiveCall& call) const {
     if (const Folding* folding = executor_.spec().folding; folding != nullptr) {
       const TrafficGroup& group = folding->traffic().group_of(executor_.job(), number, call);
       const TrafficCall* planned = group.find(call);
-      return planned == nullptr ? std::string{}
-                                : bottleneck(group.shapes[planned->shape].loads, planned->plan.rate_cap,
-                                             planned->plan.protocol);
+      return planned == nullptr ? Planned{} : Planned{&planned->plan, &group.shapes[planned->shape].loads};
     }
     const Membership member = const_cast<Rank&>(rank(number)).membership(call);
     const CollectivePlan* plan = member.group->find_plan(call);
-    return plan == nullptr ? std::string{} : bottleneck(plan->loads, plan->rate_cap, plan->protocol);
+    return plan == nullptr ? Planned{} : Planned{plan, &plan->loads};
   }
 
-  std::string bottleneck(const std::vector<LinkLoad>& loads, BytesPerSecond rate_cap,
-                         const std::string& protocol) const {
+  std::string bottleneck(const std::vector<LinkLoad>& loads, const CollectivePlan& plan) const {
     const LinkLoad* worst = nullptr;
     double longest = 0;
     const auto links = executor_.spec().fabric->links();
@@ -242,12 +289,13 @@ class Walk {
     // A plan's own bound includes what no protocol gets out of a link: only well below it is it the
     // protocol's doing.
     constexpr double kProtocolBelow = 0.7;
-    const bool by_cap = longest * rate_cap.in_base_units() < kProtocolBelow;
-    return by_cap ? protocol + " protocol" : links[worst->link].name;
+    const bool by_cap = longest * plan.rate_cap.in_base_units() < kProtocolBelow;
+    return by_cap ? plan.protocol + " protocol" : links[worst->link].name;
   }
 
   const Executor& executor_;
   std::map<std::string, CriticalShare> shares_;
+  std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions
   std::map<const Program::Thread*, std::vector<std::uint32_t>> ranges_;
 };
 

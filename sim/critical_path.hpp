@@ -1,13 +1,33 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/units.hpp"
+#include "base/provenance.hpp"
 
 namespace lockstep {
 
 class Executor;
+
+enum class PathPart : std::uint8_t {
+  Kernel,
+  Collective,
+  LaunchLatency,  ///< from a launch call's return to the start on an idle stream
+  KernelGap,      ///< between two kernels of a stream
+  HostWork,
+  HostReturn,  ///< from an awaited moment until the host goes on
+  Noise,
+};
+
+/// One answer of a model on the path: a kernel call on a GPU model, or a collective's plan. All of its pieces
+/// are as wrong as one another.
+struct PathPrediction {
+  std::string family;  ///< of the models whose errors go together: `gemm`, `ring Simple`
+  double seconds = 0;  ///< on the path
+  double band = 0;     ///< relative half-width of the 90 % interval around it
+  Provenance provenance = Provenance::Guessed;
+};
 
 /// A kind of work on the critical path of the last step.
 struct CriticalShare {
@@ -15,6 +35,8 @@ struct CriticalShare {
   double seconds = 0;  ///< on the path
   std::uint32_t pieces = 0;
   std::string bottleneck;  ///< collectives: the link that bounds them most often; else empty
+  PathPart part = PathPart::HostWork;
+  std::vector<PathPrediction> predictions;  ///< of kernels and collectives
 };
 
 /// Walks back from the end of the last step along what each piece of work waited for. Needs the RankLogs.

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/provenance.hpp"
+
 namespace lockstep {
 
 /// How a kernel of a Program runs on one GPU model.
@@ -15,7 +17,7 @@ struct KernelTiming {
   double band = 0;         ///< relative, from the kernel model
   bool in_range = true;    ///< asked within the range that the model was checked in
   bool fell_back = false;  ///< a network was asked outside its training, and the formula answered
-  bool derived = false;    ///< constants from a data sheet or a relative of this GPU
+  Provenance provenance = Provenance::Measured;  ///< of the model's constants on this GPU
   Kind kind = Kind::Compute;
 
   [[nodiscard]] bool crosses_links() const { return kind != Kind::Compute; }

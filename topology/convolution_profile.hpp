@@ -10,7 +10,7 @@ namespace lockstep {
 /// equations).
 struct ConvolutionProfile {
   std::string source;
-  bool calibrated = false;     ///< measured on this GPU model, not taken from a relative
+  bool calibrated = false;     ///< fitted on this GPU model: KernelEfficiency::provenance says
   GemmProfile implicit;        ///< convolutions as matrix products, filters larger than 1 x 1, forward
   double one_by_one = 1;       ///< of that rate: filters of 1 x 1
   double data_gradient = 1;    ///< likewise: gradient of the input
@@ -22,7 +22,6 @@ struct ConvolutionProfile {
   template <class Visitor>
   static void describe(Visitor& key, ConvolutionProfile& of) {
     key.required("source", of.source, "which measurements the figures were fitted to");
-    key.optional("calibrated", of.calibrated, false, "measured on this GPU model, not on a relative");
     key.required("implicit", of.implicit, "convolutions as matrix products, filters larger than 1 x 1");
     key.required("one_by_one", of.one_by_one, "of that rate: filters of 1 x 1, forward");
     key.required("data_gradient", of.data_gradient, "of that rate: gradient of the input");

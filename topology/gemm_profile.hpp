@@ -46,7 +46,7 @@ struct LongRows {
 /// How the matrix-product library of one GPU model uses it (ops/kernels/gemm.hpp has the equation).
 struct GemmProfile {
   std::string source;
-  bool calibrated = false;  ///< fitted to measurements on this GPU model, not taken from a relative
+  bool calibrated = false;  ///< fitted to measurements on this GPU model: KernelEfficiency::provenance says
   std::vector<GemmTile> tiles;
   double fixed_depth = 12;  ///< prologue and epilogue of a tile, in columns of A
   double half_warps = 1;    ///< resident warps at which an SM reaches half its rate
@@ -60,7 +60,6 @@ struct GemmProfile {
   template <class Visitor>
   static void describe(Visitor& key, GemmProfile& gemm) {
     key.required("source", gemm.source, "which measurements the figures were fitted to");
-    key.optional("calibrated", gemm.calibrated, false, "measured on this GPU model, not on a relative");
     key.required("tiles", gemm.tiles, "tile shapes the library may choose from");
     key.required("fixed_depth", gemm.fixed_depth, "prologue and epilogue of a tile, in columns of A");
     key.required("half_warps", gemm.half_warps, "resident warps at which an SM reaches half its rate");

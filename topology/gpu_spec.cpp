@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void GpuSpec::check() const {
+void GpuSpec::check() {
   using Positive = std::pair<const char*, double>;
   for (const auto& [key, value] :
        {Positive{"sm_count", sm_count}, Positive{"peak", peak.fp32.in_base_units()},
@@ -27,6 +27,10 @@ void GpuSpec::check() const {
   }
   if (communication.memory_bandwidth < 0 || communication.memory_bandwidth >= 1) {
     throw FieldError("communication", "memory_bandwidth is a fraction of at least 0, below 1");
+  }
+  check_keys<GpuSpec>(provenance);
+  if (!is_own(evidence_for(provenance, "efficiency").is)) {
+    efficiency.value.lend();
   }
 }
 

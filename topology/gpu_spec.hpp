@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/named.hpp"
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "topology/kernel_efficiency.hpp"
 #include "topology/learned_kernels.hpp"
@@ -77,6 +78,7 @@ struct GpuSpec {
   CommunicationShare communication;
   Named<KernelEfficiency> efficiency;
   std::optional<Named<LearnedKernels>> learned;  ///< networks that answer where they were trained
+  ProvenanceTable provenance;
 
   template <class Visitor>
   static void describe(Visitor& key, GpuSpec& gpu) {
@@ -102,9 +104,14 @@ struct GpuSpec {
     key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
     key.optional("learned", gpu.learned, std::nullopt,
                  "networks that answer instead of formulas where they were trained; ~ for none");
+    key.optional(
+        "provenance", gpu.provenance, {},
+        "where each of these numbers comes from, by its key; of efficiency: whether that set was made "
+        "for this GPU");
   }
+  /// Fractions that are said to be of another GPU are not calibrated on this one.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
-  void check() const;
+  void check();
 };
 
 }  // namespace lockstep

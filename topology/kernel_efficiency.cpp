@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void KernelEfficiency::check() const {
+void KernelEfficiency::check() {
   using Fraction = std::pair<const char*, double>;
   for (const auto& [key, value] :
        {Fraction{"memory", memory}, Fraction{"writes", writes}, Fraction{"softmax", softmax},
@@ -17,6 +17,17 @@ void KernelEfficiency::check() const {
         Fraction{"attention", attention}}) {
     if (!(value > 0 && value <= 1)) throw FieldError(key, "a fraction above 0, at most 1");
   }
+  check_keys<KernelEfficiency>(provenance);
+  const auto is_its_own = [&](const char* key) { return is_own(evidence_for(provenance, key).is); };
+  calibrated = is_its_own("memory");
+  fp32.calibrated = is_its_own("fp32");
+  fp32_batched.calibrated = is_its_own("fp32_batched");
+  tensor.calibrated = is_its_own("tensor");
+  convolution.calibrated = is_its_own("convolution");
+}
+
+void KernelEfficiency::lend() {
+  calibrated = fp32.calibrated = fp32_batched.calibrated = tensor.calibrated = convolution.calibrated = false;
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/provenance.hpp"
 #include "topology/convolution_profile.hpp"
 #include "topology/gemm_profile.hpp"
 
@@ -14,7 +15,7 @@ struct KernelEfficiency {
 
   std::string name;
   std::string source;
-  bool calibrated = false;          ///< memory fractions measured on this GPU model, not on a relative
+  bool calibrated = false;          ///< `memory` is of this GPU model, not of a relative: provenance says
   double memory = 0.85;             ///< of the DRAM bandwidth: kernels that stream
   double writes = 0.65;             ///< of streaming: kernels that only write
   double softmax = 0.75;            ///< of streaming
@@ -32,12 +33,12 @@ struct KernelEfficiency {
   GemmProfile fp32_batched;
   GemmProfile tensor;  ///< products on tensor cores, single or batched
   ConvolutionProfile convolution;
+  ProvenanceTable provenance;
 
   template <class Visitor>
   static void describe(Visitor& key, KernelEfficiency& of) {
     key.required("name", of.name, "name of the set");
     key.required("source", of.source, "where the fractions come from");
-    key.optional("calibrated", of.calibrated, false, "memory fractions measured on this GPU model");
     key.required("memory", of.memory, "of the DRAM bandwidth: kernels that stream");
     key.required("writes", of.writes, "of streaming: kernels that only write");
     key.required("softmax", of.softmax, "of streaming: softmax");
@@ -55,9 +56,13 @@ struct KernelEfficiency {
     key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
     key.required("tensor", of.tensor, "matrix products on tensor cores");
     key.required("convolution", of.convolution, "convolutions on CUDA cores");
+    key.optional("provenance", of.provenance, {}, "where each of these numbers comes from, by its key");
   }
-  /// @throws FieldError for a fraction outside ]0, 1]
-  void check() const;
+  /// Works out from the provenance what is calibrated.
+  /// @throws FieldError for a fraction outside ]0, 1], a provenance of what is no parameter
+  void check();
+  /// For a GPU that the set was not made for: nothing is calibrated.
+  void lend();
 };
 
 }  // namespace lockstep

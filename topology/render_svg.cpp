@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "base/svg.hpp"
 #include "topology/cables.hpp"
 #include "topology/layout.hpp"
 
@@ -75,26 +75,6 @@ double arc_depth(VertexKind row, double distance) {
   }
 }
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
-
 /// `node3.gpu0` is drawn inside the box of node 3.
 std::string short_name(const Vertex& vertex) {
   const auto prefix = fmt::format("node{}.", vertex.node);
@@ -109,15 +89,12 @@ class Picture {
   std::string draw() && {
     const auto legend = lines_of_legend();
     const double height = layout_.height + 22 * static_cast<double>(legend.size()) + 16;
-    add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
-        R"(font-family="Helvetica, Arial, sans-serif" font-size="11">)",
-        layout_.width, height);
-    add(R"(<rect width="100%" height="100%" fill="white"/>)");
     for (const Frame& frame : layout_.frames) {
-      add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="8" fill="#fafafa" stroke="#bbbbbb"/>)",
+      svg_.add(
+          R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="8" fill="#fafafa" stroke="#bbbbbb"/>)",
           frame.corner.x, frame.corner.y, frame.width, frame.height);
-      add(R"(<text x="{:.1f}" y="{:.1f}" font-size="13" fill="#444444">{}</text>)", frame.corner.x + 10,
-          frame.corner.y + frame.height - 10, frame.title);
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}" font-size="13" fill="#444444">{}</text>)", frame.corner.x + 10,
+               frame.corner.y + frame.height - 10, frame.title);
     }
     for (const Cable& cable : cables_of(fabric_)) {
       draw_cable(cable);
@@ -128,17 +105,10 @@ class Picture {
       }
     }
     draw_legend(legend);
-    add("</svg>");
-    return std::move(svg_);
+    return svg_.document(layout_.width, height, 11);
   }
 
  private:
-  template <class... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
-    svg_ += '\n';
-  }
-
   void draw_cable(const Cable& cable) {
     const Link& link = fabric_.links()[cable.link];
     if (!layout_.centres[link.from] || !layout_.centres[link.to]) {
@@ -152,21 +122,22 @@ class Picture {
       path = fmt::format("M{:.1f} {:.1f} Q{:.1f} {:.1f} {:.1f} {:.1f}", a.x, a.y, (a.x + b.x) / 2,
                          a.y + 2 * depth, b.x, b.y);
     }
-    add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}</title></path>)",
+    svg_.add(
+        R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}</title></path>)",
         path, colour_of(link.kind), thickness(link.bandwidth),
-        cable.both_ways ? "" : R"( stroke-dasharray="5 3")", escaped(link.name),
+        cable.both_ways ? "" : R"( stroke-dasharray="5 3")", svg_escaped(link.name),
         cable.both_ways ? " and back" : "", link.bandwidth, link.latency);
   }
 
   void draw_vertex(const Vertex& vertex, Point centre) {
     const Look look = look_of(vertex.kind);
-    add(R"(<g><title>{}{}</title>)", escaped(vertex.name),
-        vertex.model.empty() ? "" : ": " + escaped(vertex.model));
-    add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="26" rx="{}" fill="{}" stroke="{}"/>)",
-        centre.x - look.width / 2, centre.y - 13, look.width, look.corner, look.fill, look.stroke);
-    add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text></g>)", centre.x, centre.y + 4,
-        vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : "",
-        escaped(short_name(vertex)));
+    svg_.add(R"(<g><title>{}{}</title>)", svg_escaped(vertex.name),
+             vertex.model.empty() ? "" : ": " + svg_escaped(vertex.model));
+    svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="26" rx="{}" fill="{}" stroke="{}"/>)",
+             centre.x - look.width / 2, centre.y - 13, look.width, look.corner, look.fill, look.stroke);
+    svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text></g>)", centre.x, centre.y + 4,
+             vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : "",
+             svg_escaped(short_name(vertex)));
   }
 
   struct LegendLine {
@@ -201,16 +172,16 @@ class Picture {
   void draw_legend(const std::vector<LegendLine>& lines) {
     double y = layout_.height + 8;
     for (const LegendLine& line : lines) {
-      add(R"(<path d="M34 {0:.1f} L84 {0:.1f}" stroke="{1}" stroke-width="{2:.1f}"/>)", y, line.colour,
-          line.width);
-      add(R"(<text x="94" y="{:.1f}">{}</text>)", y + 4, line.text);
+      svg_.add(R"(<path d="M34 {0:.1f} L84 {0:.1f}" stroke="{1}" stroke-width="{2:.1f}"/>)", y, line.colour,
+               line.width);
+      svg_.add(R"(<text x="94" y="{:.1f}">{}</text>)", y + 4, line.text);
       y += 22;
     }
   }
 
   const Fabric& fabric_;
   Layout layout_;
-  std::string svg_;
+  SvgDrawing svg_;
 };
 
 }  // namespace

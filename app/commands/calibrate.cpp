@@ -9,11 +9,14 @@
 
 #include "app/commands/calibrate_indices.hpp"
 #include "app/commands/calibrate_kernels.hpp"
+#include "app/commands/calibrate_show.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/collective_fit_text.hpp"
 #include "calibration/collectives/nccl_tests_log.hpp"
+#include "calibration/error_summary.hpp"
+#include "calibration/residual_plot.hpp"
 #include "topology/read_cluster.hpp"
 
 namespace lockstep {
@@ -52,9 +55,40 @@ CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path
   return all;
 }
 
+/// The evidence for what was fitted: its error is that of held-out rows of at least 64 KiB.
+Evidence evidence_of_fit(const std::string& files, const std::string& cluster,
+                         const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  const std::vector<double> held_out = held_out_errors(measurements, fit);
+  Evidence evidence{Provenance::Fitted,
+                    fmt::format("lockstep calibrate fit to {} on {}", files, cluster),
+                    std::nullopt,
+                    {}};
+  if (!held_out.empty()) {
+    evidence.error = summarise(held_out).mean;
+    evidence.range = fmt::format("from 64 KiB, {} held-out rows", held_out.size());
+  }
+  return evidence;
+}
+
+/// Numbers that moved rest on the fit. The others are those of another machine, as far as anyone knows.
+ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& start_name,
+                                  const CollectiveFit& fit, const Evidence& evidence) {
+  for (auto& [key, of_start] : start) {
+    if (is_own(of_start.is)) {
+      of_start = {Provenance::Derived, start_name + "'s: " + of_start.source, std::nullopt, {}};
+    }
+  }
+  for (const FittedNumber& number : fit.numbers) {
+    if (number.moved) {
+      start[number.key] = evidence;
+    }
+  }
+  return start;
+}
+
 /// The start profile's file with the numbers that moved in their places; remarks say which.
 std::string profile_text(const CalibrateFitOptions& options, const std::filesystem::path& start,
-                         const CollectiveFit& fit) {
+                         const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
   YamlDocument document = YamlDocument::from_file(start);
   const auto set = [&](const std::string& key, const std::string& value) {
     document.set(key, yaml_node(YamlNode::Kind::Scalar, {"fitted"}, value));
@@ -73,6 +107,9 @@ std::string profile_text(const CalibrateFitOptions& options, const std::filesyst
       set(number.key, number.after);
     }
   }
+  document.set("provenance",
+               yaml_of(provenance_of_fit(fit.profile.provenance, start.stem().string(), fit,
+                                         evidence_of_fit(files, options.cluster, measurements, fit))));
   return effective_text<CollectiveProfile>(document);
 }
 
@@ -126,6 +163,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--name", options->name, "of the new profile (default: its file's)");
   command->add_option("-o,--output", options->output, "the profile or the networks, as YAML")->required();
   command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
+  command->add_option("--plot", options->plot, "draw predicted / measured of every row, as SVG");
   command
       ->add_option("--hold-out-every", options->held_out_every,
                    "of each curve's sizes, keep each so-manieth from the fit; 0: none")
@@ -175,9 +213,12 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   if (named.name.empty()) {
     named.name = std::filesystem::path{options.output}.stem().string();
   }
-  write_whole_file(options.output, profile_text(named, start, fit));
+  write_whole_file(options.output, profile_text(named, start, measurements, fit));
   if (!options.residuals.empty()) {
     write_whole_file(options.residuals, collective_residuals_csv(measurements, fit));
+  }
+  if (!options.plot.empty()) {
+    write_whole_file(options.plot, to_svg(residuals_of(measurements, fit)));
   }
   fmt::print("{}\nwritten: {}; use it with   collectives: {{ profile: {} }}\n",
              collective_fit_text(measurements, fit), options.output, options.output);
@@ -194,9 +235,11 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb -o kernels.csv    measured kernels as a "
       "table\n"
       "  lockstep calibrate fit kernels.csv -o learned.yaml                        networks for them\n"
+      "  lockstep calibrate show mine.yaml                             what a profile covers and how well\n"
       "  lockstep calibrate fit --help");
   add_import(*command, action);
   add_fit(*command, action);
+  add_calibrate_show(*command, action);
   add_calibrate_indices(*command, action);
 }
 

@@ -30,6 +30,7 @@ struct CalibrateFitOptions {
   std::string name;   ///< of the new profile
   std::string output;
   std::string residuals;  ///< file; empty: not asked for
+  std::string plot;       ///< likewise
   int held_out_every = 4;
   std::vector<int> held_out_groups;
 };

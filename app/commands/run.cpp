@@ -20,6 +20,7 @@
 #include "app/result_folder.hpp"
 #include "app/sensitivity.hpp"
 #include "app/sweep/sweep_place.hpp"
+#include "app/trust.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "ops/workload/dlrm.hpp"
@@ -62,22 +63,17 @@ YamlDocument document_of(const RunOptions& options, const std::filesystem::path&
 /// What the models cannot vouch for is said on stderr; shares of a percent are not worth a line.
 void warn_of_guesses(const Setting& setting) {
   constexpr double kWorthALine = 0.02;
-  const KernelTrust trust = kernel_trust(setting);
-  if (trust.out_of_range > kWorthALine) {
+  const OutOfRange out_of_range = kernels_out_of_range(setting);
+  if (out_of_range.share > kWorthALine) {
     spdlog::warn(
         "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
-        100 * trust.out_of_range, fmt::join(trust.out_of_range_kernels, ", "));
+        100 * out_of_range.share, fmt::join(out_of_range.kernels, ", "));
   }
-  if (trust.fell_back > kWorthALine) {
+  if (out_of_range.fell_back > kWorthALine) {
     spdlog::warn(
         "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas answered, "
         "with a wider band: {}",
-        100 * trust.fell_back, fmt::join(trust.fell_back_kernels, ", "));
-  }
-  if (trust.derived > kWorthALine) {
-    spdlog::info(
-        "{:.0f} % of the kernel time comes from data sheets or another GPU, not from measurements of {}",
-        100 * trust.derived, setting.gpu_models.front().name);
+        100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
 }

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
 
 namespace lockstep {
@@ -22,25 +23,89 @@ namespace {
 constexpr int kMost = 1'000'000;  // of rows left out, of processes: beyond it something was mistyped
 
 struct ValidateOptions {
-  std::string set = "dlrm_single_gpu";
+  std::vector<std::string> sets;
+  bool all = false;  ///< sets
   std::string data;
   std::string json;  ///< `-`: to stdout instead of the tables
-  bool all = false;
+  std::string plot;  ///< folder; empty: no plots
+  bool points = false;
   std::size_t every = 1;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
+/// What a set is compared with.
+std::filesystem::path table_of(const ValidationSet& set, const std::filesystem::path& set_file,
+                               const std::filesystem::path& data) {
+  return (data.empty() ? usual_data_folder(set_file) : data) / set.table;
+}
+
+/// All sets whose measurements are at hand; stderr names the others.
+std::vector<std::string> sets_at_hand(const ConfigPath& configs, const std::filesystem::path& data) {
+  std::vector<std::string> sets;
+  for (const std::string& name : configs.names(ValidationSet::kConfigKind)) {
+    const auto file = configs.find(ValidationSet::kConfigKind, name);
+    const auto table = table_of(read_file<ValidationSet>(file, configs), file, data);
+    if (std::filesystem::exists(table)) {
+      sets.push_back(name);
+    } else {
+      fmt::print(stderr, "{}: left out, its measurements are not here: {}\n", name, table.string());
+    }
+  }
+  if (sets.empty()) {
+    throw std::invalid_argument{"no set's measurements are here: say where with --data FOLDER"};
+  }
+  return sets;
+}
+
+std::vector<std::string> sets_of(const ValidateOptions& options, const ConfigPath& configs) {
+  if (options.all) {
+    return sets_at_hand(configs, options.data);
+  }
+  return options.sets.empty() ? std::vector<std::string>{"dlrm_single_gpu"} : options.sets;
+}
+
+/// One object, or a list of them.
+std::string json_of(const std::vector<Validation>& validations) {
+  if (validations.size() == 1) {
+    return validation_json(validations.front());
+  }
+  std::string text;
+  for (const Validation& validation : validations) {
+    text += (text.empty() ? "[" : ",") + validation_json(validation);
+  }
+  return text + "]\n";
+}
+
+void print(const std::vector<Validation>& validations, PrintedPoints points) {
+  for (const Validation& validation : validations) {
+    fmt::print("{}\n", validation_text(validation, points));
+  }
+  if (validations.size() > 1) {
+    fmt::print("{}", validation_summary(validations));
+  }
+}
+
 int validate_command(const ValidateOptions& options) {
-  const Validation validation =
-      validate_set(options.set, ConfigPath::standard(), {options.data, options.every, options.jobs});
+  const auto configs = ConfigPath::standard();
+  std::vector<Validation> validations;
+  for (const std::string& set : sets_of(options, configs)) {
+    validations.push_back(validate_set(set, configs, {options.data, options.every, options.jobs}));
+  }
+  if (!options.plot.empty()) {
+    std::filesystem::create_directories(options.plot);
+    for (const Validation& validation : validations) {
+      write_whole_file(std::filesystem::path{options.plot} / (validation.set.name + ".svg"),
+                       to_svg(residuals_of(validation)));
+    }
+  }
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, json_of(validations));
+  }
   if (options.json == "-") {
-    fmt::print("{}", validation_json(validation));
-    return 0;
+    fmt::print("{}", json_of(validations));
+  } else {
+    print(validations, options.points ? PrintedPoints::All : PrintedPoints::FewOrWorst);
   }
-  if (!options.json.empty()) {
-    write_whole_file(options.json, validation_json(validation));
-  }
-  fmt::print("{}", validation_text(validation, options.all ? PrintedPoints::All : PrintedPoints::FewOrWorst));
   return 0;
 }
 
@@ -56,9 +121,9 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
       is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
-  if (!std::filesystem::exists(folder / set.table)) {
+  if (const auto table = table_of(set, file, run.data); !std::filesystem::exists(table)) {
     throw InputError{
-        {(folder / set.table).string()},
+        {table.string()},
         fmt::format("the measurements of '{}' are not here: they are no part of Lockstep; say where with "
                     "--data FOLDER",
                     set.name)};
@@ -77,14 +142,18 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep validate\n"
       "  lockstep validate gpt_single_node_a100 --every 20\n"
+      "  lockstep validate --all --plot out/residuals        every set, one summary, aims beside what is "
+      "reached\n"
       "  lockstep validate dlrm_single_gpu --data ../shared/data --json errors.json");
-  command->add_option("SET", options->set, "a name of lockstep list validation, or a file")
-      ->capture_default_str();
+  command->add_option("SET", options->sets,
+                      "names of lockstep list validation, or files (default: dlrm_single_gpu)");
+  command->add_flag("--all", options->all, "every set whose measurements are at hand")->excludes("SET");
   command->add_option("--data", options->data,
                       "folder of the measured tables (default: ../shared/data beside the checkout)");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
-  command->add_flag("--all", options->all, "print every point of a large table, not only the worst");
+  command->add_option("--plot", options->plot, "folder for a residual plot (SVG) of each set");
+  command->add_flag("--points", options->points, "print every point of a large table, not only the worst");
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
       ->check(CLI::Range(1, kMost))
       ->capture_default_str();

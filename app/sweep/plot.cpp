@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
+
+#include "base/svg.hpp"
 
 namespace lockstep {
 namespace {
 
-/// Okabe and Ito's palette, which people who see few colours can tell apart.
-constexpr std::array kColours{"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000"};
 constexpr std::size_t kMostNames = 14;  ///< in the legend
 
 constexpr double kLeft = 86;
@@ -19,14 +17,6 @@ constexpr double kTop = 48;
 constexpr double kHeight = 300;
 constexpr double kLegendLine = 18;
 constexpr std::size_t kLabelWidth = 28;
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string{c};
-  }
-  return safe;
-}
 
 std::string shortened(const std::string& text) {
   return text.size() <= kLabelWidth ? text : text.substr(0, kLabelWidth - 2) + "..";
@@ -52,35 +42,21 @@ class Drawing {
     const double width = kLeft + slot_ * static_cast<double>(plot_.categories.size()) + 40;
     const double height =
         kTop + kHeight + label_height() + 38 + kLegendLine * static_cast<double>(names_shown());
-    add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
-        R"(font-family="Helvetica, Arial, sans-serif" font-size="12">)",
-        width, height);
-    add(R"(<rect width="100%" height="100%" fill="white"/>)");
-    add(R"(<text x="{:.1f}" y="24" font-size="15">{}</text>)", kLeft,
-        escaped(plot_.title + (plot_.unit.empty() ? "" : ", " + plot_.unit)));
+    svg_.add(R"(<text x="{:.1f}" y="24" font-size="15">{}</text>)", kLeft,
+             svg_escaped(plot_.title + (plot_.unit.empty() ? "" : ", " + plot_.unit)));
     draw_axes(width);
     for (std::size_t i = 0; i < plot_.series.size(); ++i) {
       plot_.is_ordered ? draw_line(i) : draw_bars(i);
     }
     draw_legend();
-    add("</svg>");
-    return std::move(svg_);
+    return svg_.document(width, height, 12);
   }
 
  private:
-  template <class... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
-    svg_ += '\n';
-  }
-
   [[nodiscard]] double x_of(std::size_t category) const {
     return kLeft + slot_ * (static_cast<double>(category) + 0.5);
   }
   [[nodiscard]] double y_of(double value) const { return kTop + kHeight * (1 - value / top_value_); }
-  [[nodiscard]] static const char* colour(std::size_t series) {
-    return kColours.at(series % kColours.size());
-  }
   [[nodiscard]] std::size_t names_shown() const {
     return plot_.series.size() < 2 ? 0 : std::min(plot_.series.size(), kMostNames + 1);
   }
@@ -89,16 +65,16 @@ class Drawing {
     const auto lines = static_cast<int>(std::lround(top_value_ / step_));
     for (int i = 0; i <= lines; ++i) {
       const double value = i * step_;
-      add(R"(<path d="M{:.1f} {:.1f} H{:.1f}" stroke="{}"/>)", kLeft, y_of(value), width - 40,
-          i == 0 ? "#444444" : "#dddddd");
-      add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y_of(value) + 4,
-          value);
+      svg_.add(R"(<path d="M{:.1f} {:.1f} H{:.1f}" stroke="{}"/>)", kLeft, y_of(value), width - 40,
+               i == 0 ? "#444444" : "#dddddd");
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y_of(value) + 4,
+               value);
     }
     for (std::size_t i = 0; i < plot_.categories.size(); ++i) {
       draw_label(i);
     }
-    add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" fill="#444444">{}</text>)", width - 40,
-        kTop + kHeight + label_height() + 20, escaped(plot_.x));
+    svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" fill="#444444">{}</text>)", width - 40,
+             kTop + kHeight + label_height() + 20, svg_escaped(plot_.x));
   }
 
   /// Short names stand upright below their marks, longer ones lean.
@@ -112,17 +88,18 @@ class Drawing {
   void draw_label(std::size_t i) {
     const std::string& name = plot_.categories[i];
     if (are_short()) {
-      add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_of(i), kTop + kHeight + 18,
-          escaped(name));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_of(i), kTop + kHeight + 18,
+               svg_escaped(name));
       return;
     }
-    add(R"svg(<text transform="translate({:.1f} {:.1f}) rotate(-25)" text-anchor="end">{}<title>{}</title></text>)svg",
-        x_of(i), kTop + kHeight + 18, escaped(shortened(name)), escaped(name));
+    svg_.add(
+        R"svg(<text transform="translate({:.1f} {:.1f}) rotate(-25)" text-anchor="end">{}<title>{}</title></text>)svg",
+        x_of(i), kTop + kHeight + 18, svg_escaped(shortened(name)), svg_escaped(name));
   }
 
   [[nodiscard]] std::string tooltip(const PlotSeries& series, std::size_t category) const {
-    return escaped(fmt::format("{}{}{}: {:.4g} {}", series.name, series.name.empty() ? "" : ", ",
-                               plot_.categories[category], *series.values[category], plot_.unit));
+    return svg_escaped(fmt::format("{}{}{}: {:.4g} {}", series.name, series.name.empty() ? "" : ", ",
+                                   plot_.categories[category], *series.values[category], plot_.unit));
   }
 
   void draw_line(std::size_t number) {
@@ -135,11 +112,11 @@ class Drawing {
       }
       is_joined = series.values[i].has_value();
     }
-    add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2"/>)", path, colour(number));
+    svg_.add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2"/>)", path, svg_colour(number));
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       if (series.values[i]) {
-        add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}</title></circle>)", x_of(i),
-            y_of(*series.values[i]), colour(number), tooltip(series, i));
+        svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}</title></circle>)", x_of(i),
+                 y_of(*series.values[i]), svg_colour(number), tooltip(series, i));
       }
     }
   }
@@ -150,9 +127,10 @@ class Drawing {
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       if (series.values[i]) {
         const double x = x_of(i) - 0.4 * slot_ + width * static_cast<double>(number);
-        add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>{}</title></rect>)",
+        svg_.add(
+            R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>{}</title></rect>)",
             x, y_of(*series.values[i]), 0.92 * width, kTop + kHeight - y_of(*series.values[i]),
-            colour(number), tooltip(series, i));
+            svg_colour(number), tooltip(series, i));
       }
     }
   }
@@ -161,12 +139,13 @@ class Drawing {
     double y = kTop + kHeight + label_height() + 40;
     for (std::size_t i = 0; i < names_shown(); ++i, y += kLegendLine) {
       if (i == kMostNames) {
-        add(R"(<text x="{:.1f}" y="{:.1f}">and {} more</text>)", kLeft + 20, y,
-            plot_.series.size() - kMostNames);
+        svg_.add(R"(<text x="{:.1f}" y="{:.1f}">and {} more</text>)", kLeft + 20, y,
+                 plot_.series.size() - kMostNames);
         break;
       }
-      add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="{}"/>)", kLeft, y - 10, colour(i));
-      add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + 20, y, escaped(plot_.series[i].name));
+      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="{}"/>)", kLeft, y - 10,
+               svg_colour(i));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + 20, y, svg_escaped(plot_.series[i].name));
     }
   }
 
@@ -175,7 +154,7 @@ class Drawing {
   double step_ = 1;
   double top_value_ = 1;
   double slot_ = 0;
-  std::string svg_;
+  SvgDrawing svg_;
 };
 
 }  // namespace

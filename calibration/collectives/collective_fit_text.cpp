@@ -97,6 +97,16 @@ std::string collective_fit_text(const CollectiveMeasurements& measurements, cons
   return errors_text(measurements, fit) + numbers_text(fit) + runs_text(measurements, fit);
 }
 
+std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  std::vector<double> errors;
+  for (const FittedRow& row : fit.rows) {
+    if (row.held_out && measurements.rows[row.measurement].size >= kFrom) {
+      errors.push_back(error_of(measurements, row));
+    }
+  }
+  return errors;
+}
+
 std::string collective_residuals_csv(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
   std::string text = "collective,nodes,gpus_per_node,bytes,measured_us,predicted_us,error,held_out,run\n";
   for (const FittedRow& row : fit.rows) {

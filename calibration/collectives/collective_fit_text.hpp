@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "calibration/collectives/collective_fit.hpp"
 
@@ -14,5 +15,9 @@ namespace lockstep {
 /// Every row as CSV: `collective,nodes,gpus_per_node,bytes,measured_us,predicted_us,error,held_out,run`.
 [[nodiscard]] std::string collective_residuals_csv(const CollectiveMeasurements& measurements,
                                                    const CollectiveFit& fit);
+
+/// Signed errors of the rows that the fit did not see, of messages of at least 64 KiB.
+[[nodiscard]] std::vector<double> held_out_errors(const CollectiveMeasurements& measurements,
+                                                  const CollectiveFit& fit);
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "ops/collectives/collective.hpp"
 #include "topology/fabric.hpp"
@@ -39,6 +40,8 @@ struct CollectivePlan {
   std::vector<LinkLoad> loads;  ///< sorted by link
   /// Most of `size` per second even on idle links (channels, protocol, SM copy rate).
   BytesPerSecond rate_cap{std::numeric_limits<double>::infinity()};
+  Provenance provenance = Provenance::Guessed;  ///< of the costs of its algorithm and protocol on its links
+  double band = 0;                              ///< relative half-width of its time, likewise
 };
 
 /// All members' calls of one collective, gathered: what each rank's CollectiveCall says together.

@@ -96,6 +96,31 @@ CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
   return request;
 }
 
+/// The key of the latency of a step over the slowest kind of link that a plan uses.
+const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
+  const char* slowest = "nvlink";
+  for (const LinkLoad& load : plan.loads) {
+    const LinkKind kind = fabric.links()[load.link].kind;
+    if (kind == LinkKind::Network) {
+      return "network";
+    }
+    if (kind != LinkKind::NvLink) {
+      slowest = "pcie";
+    }
+  }
+  return slowest;
+}
+
+/// What is said of the costs that decide a plan's time: those of its slowest kind of step.
+void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const Fabric& fabric) {
+  const bool is_pxn = plan.algorithm == name_of(CommAlgorithm::Pxn);
+  const std::string algorithm = is_pxn ? name_of(CommAlgorithm::Direct) : plan.algorithm;
+  const Evidence& evidence = evidence_for(
+      profile.provenance, fmt::format("{}.{}.{}", algorithm, plan.protocol, slowest_step(plan, fabric)));
+  plan.provenance = evidence.is;
+  plan.band = half_width(evidence);
+}
+
 }  // namespace
 
 /// A process group on the fabric, with what was worked out for it before.
@@ -195,6 +220,7 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
                : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
                              options_.profile.name));
   }
+  tell_evidence(*best, options_.profile, *fabric_);
   return *std::move(best);
 }
 

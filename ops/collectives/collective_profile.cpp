@@ -32,12 +32,6 @@ void ProtocolCosts::check() const {
   }
 }
 
-void AlgorithmCosts::check() const {
-  if (!ll && !ll128 && !simple) {
-    throw std::invalid_argument{"needs at least one of LL, LL128 and Simple"};
-  }
-}
-
 const std::optional<ProtocolCosts>& AlgorithmCosts::of(CommProtocol protocol) const {
   switch (protocol) {
     case CommProtocol::LL:
@@ -54,6 +48,17 @@ void LinkEfficiency::check() const {
   check_fraction("nvlink", nvlink);
   check_fraction("pcie", pcie);
   check_fraction("network", network);
+}
+
+void CollectiveProfile::check() const {
+  // nvls and pat may be without any: they are not used.
+  for (const auto& [key, costs] : {std::pair{"ring", &ring}, std::pair{"tree", &tree},
+                                   std::pair{"direct", &direct}, std::pair{"hierarchical", &hierarchical}}) {
+    if (!costs->ll && !costs->ll128 && !costs->simple) {
+      throw FieldError{key, "needs at least one of LL, LL128 and Simple"};
+    }
+  }
+  check_keys<CollectiveProfile>(provenance);
 }
 
 const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
@@ -80,7 +85,13 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
 CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
-  return {"ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free};
+  const Evidence links{Provenance::Derived, "the links of the fabric", 0.0, {}};
+  CollectiveProfile ideal{
+      "ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free, {}};
+  for (const char* key : {"link_efficiency", "ring", "tree", "direct", "hierarchical", "pat"}) {
+    ideal.provenance.emplace(key, links);
+  }
+  return ideal;
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "ops/collectives/comm_choice.hpp"
 
@@ -54,7 +55,6 @@ struct AlgorithmCosts {
     key.optional("LL128", costs.ll128, std::nullopt, "128 B lines with 8 B flags; ~: not used");
     key.optional("Simple", costs.simple, std::nullopt, "plain copies; ~: not used");
   }
-  void check() const;
   [[nodiscard]] const std::optional<ProtocolCosts>& of(CommProtocol protocol) const;
 };
 
@@ -88,6 +88,7 @@ struct CollectiveProfile {
   AlgorithmCosts nvls;       ///< none: the NVSwitches do not add
   AlgorithmCosts nvls_tree;  ///< likewise, or NCCL is older than 2.18
   AlgorithmCosts pat;        ///< none: NCCL is older than 2.23
+  ProvenanceTable provenance;
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveProfile& profile) {
@@ -103,7 +104,11 @@ struct CollectiveProfile {
                  "all-reduce by the NVSwitches of several nodes and trees between them; left out: not used");
     key.optional("pat", profile.pat, {},
                  "all-gather and reduce-scatter with one GPU a node; left out: not used");
+    key.optional("provenance", profile.provenance, {}, "where each of these numbers comes from, by its key");
   }
+  /// @throws FieldError for an algorithm that is always needed and has no protocol, a provenance of what is
+  /// no parameter
+  void check() const;
 
   [[nodiscard]] const AlgorithmCosts& of(CommAlgorithm algorithm) const;
 };

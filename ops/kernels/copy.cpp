@@ -10,9 +10,10 @@ namespace {
 
 constexpr double kSector = 32;  // bytes that DRAM and caches move at least (CUDA C++ Programming Guide)
 
-Prediction moved(Bytes reads, Bytes writes, double fraction, double band, const GpuSpec& gpu) {
+Prediction moved(Bytes reads, Bytes writes, double fraction, double band, const GpuSpec& gpu,
+                 const char* key = "memory") {
   const Seconds time = time_to_move(streamed(reads, writes, fraction), gpu);
-  return answer(gpu.kernel_minimum + time, band, gpu.efficiency->calibrated);
+  return answer(gpu.kernel_minimum + time, band, provenance_of(gpu, key));
 }
 
 Prediction transposed(const Transpose& work, DataType type, const GpuSpec& gpu) {
@@ -21,13 +22,14 @@ Prediction transposed(const Transpose& work, DataType type, const GpuSpec& gpu) 
   const auto padded = [&](double run) { return std::ceil(run * element / kSector) * kSector; };
   const auto matrices = static_cast<double>(work.batch);
   return moved(Bytes{matrices * rows * padded(columns)}, Bytes{matrices * columns * padded(rows)},
-               gpu.efficiency->transposition, 0.3, gpu);
+               gpu.efficiency->transposition, 0.3, gpu, "transposition");
 }
 
 Prediction copied(const Memcpy& work, const GpuSpec& gpu) {
   if (work.path == Memcpy::Path::DeviceToDevice) return moved(work.size, work.size, 1, 0.15, gpu);
   const BytesPerSecond rate = work.pinned ? gpu.host_copy.pinned : gpu.host_copy.pageable;
-  return answer(gpu.host_copy.latency + work.size / rate, 0.2, gpu.efficiency->calibrated);
+  const char* const key = work.pinned ? "host_copy.pinned" : "host_copy.pageable";
+  return answer(gpu.host_copy.latency + work.size / rate, 0.2, evidence_for(gpu.provenance, key).is);
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ std::string CopyModel::name() const {
 Prediction CopyModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   if (const auto* concat = std::get_if<Concat>(&call.work)) {
     const Bytes pieces = size_of(call.type) * static_cast<double>(concat->elements);
-    return moved(pieces, pieces, gpu.efficiency->concatenation, 0.2, gpu);
+    return moved(pieces, pieces, gpu.efficiency->concatenation, 0.2, gpu, "concatenation");
   }
   if (const auto* transpose = std::get_if<Transpose>(&call.work))
     return transposed(*transpose, call.type, gpu);

@@ -89,7 +89,8 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
   const Seconds cache = Bytes{load.cache} / gpu.l2_bandwidth;
   const Seconds host = time_over_pcie(host_traffic(call), gpu);
   const Seconds latency = reached.row_latency * (load.longest_bag * std::max(1.0, bags / warps));
-  return answer(gpu.kernel_minimum + std::max({dram, cache, latency, host}), 0.25, reached.calibrated,
+  return answer(gpu.kernel_minimum + std::max({dram, cache, latency, host}), 0.25,
+                provenance_of(gpu, work.direction == Direction::Forward ? "random_rows" : "scattered_update"),
                 in_range);
 }
 

@@ -69,11 +69,9 @@ Passes passes_of(LayerNorm::Part part) {
   return {1, 1};
 }
 
-Prediction over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu, bool in_range,
-                     Seconds arithmetic = {}) {
+Seconds over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu, Seconds arithmetic = {}) {
   const Traffic traffic = streamed(matrix * passes.reads, matrix * passes.writes, fraction);
-  return answer(gpu.kernel_minimum + std::max(arithmetic, time_to_move(traffic, gpu)), 0.2,
-                gpu.efficiency->calibrated, in_range);
+  return gpu.kernel_minimum + std::max(arithmetic, time_to_move(traffic, gpu));
 }
 
 }  // namespace
@@ -88,22 +86,26 @@ Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gp
   };
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
     const Rows of = rows(softmax->rows, softmax->columns, threads_of_softmax(softmax->columns));
-    return over_rows(of.count * of.size, with_misses(passes_of(*softmax), of, gpu), gpu.efficiency->softmax,
-                     gpu, softmax->columns <= kLongestRow);
+    return answer(over_rows(of.count * of.size, with_misses(passes_of(*softmax), of, gpu),
+                            gpu.efficiency->softmax, gpu),
+                  0.2, provenance_of(gpu, "softmax"), softmax->columns <= kLongestRow);
   }
   if (const auto* norm = std::get_if<BatchNorm>(&call.work)) {
     const Passes passes{norm->direction == Direction::Forward ? 2.0 : 4.0, 1};
     const double occupied = std::min(1.0, static_cast<double>(norm->channels) / gpu.sm_count);
     const auto elements =
         static_cast<double>(norm->batch * norm->pixels) * static_cast<double>(norm->channels);
-    return over_rows(size_of(call.type) * elements, passes, gpu.efficiency->batch_norm * occupied, gpu, true);
+    return answer(
+        over_rows(size_of(call.type) * elements, passes, gpu.efficiency->batch_norm * occupied, gpu), 0.2,
+        provenance_of(gpu, "batch_norm"));
   }
   const auto& norm = std::get<LayerNorm>(call.work);
   const Rows of = rows(norm.rows, norm.columns, kThreadsOfALayerNorm);
   const double elements = of.count * static_cast<double>(norm.columns);
-  return over_rows(of.count * of.size, with_misses(passes_of(norm.part), of, gpu), gpu.efficiency->layer_norm,
-                   gpu, norm.columns <= kLongestRow,
-                   Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32);
+  return answer(
+      over_rows(of.count * of.size, with_misses(passes_of(norm.part), of, gpu), gpu.efficiency->layer_norm,
+                gpu, Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32),
+      0.2, provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
 }
 
 }  // namespace lockstep

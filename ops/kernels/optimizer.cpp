@@ -17,7 +17,7 @@ Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   const Bytes tensor = size_of(call.type) * parameters;
   const Seconds compute = Flops{parameters * work.flops} / gpu.peak.fp32;
   const Seconds memory = time_to_move(streamed(tensor * work.reads, tensor * work.writes), gpu);
-  return answer(gpu.kernel_minimum + std::max(compute, memory), 0.2, gpu.efficiency->calibrated);
+  return answer(gpu.kernel_minimum + std::max(compute, memory), 0.2, provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

@@ -20,7 +20,7 @@ Prediction ReductionModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   const Bytes element = size_of(call.type);
   const Traffic traffic = streamed(element * (rows * columns), element * (work.across_rows ? columns : rows));
   const Seconds latency = gpu.efficiency->reduction_latency * (work.across_rows ? kTreesAcrossRows : 1);
-  return answer(latency + time_to_move(traffic, gpu), 0.25, gpu.efficiency->calibrated);
+  return answer(latency + time_to_move(traffic, gpu), 0.25, provenance_of(gpu, "reduction_latency"));
 }
 
 }  // namespace lockstep

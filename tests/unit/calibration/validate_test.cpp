@@ -236,5 +236,52 @@ TEST_F(ValidateTable, TimesPublishedElsewhereStandBesideRowsThatTheyName) {
   EXPECT_FALSE(validation.points[2].step.others[0].has_value());
 }
 
+/// Predicted 10 ms +- 20 % for measured 11, 12.5 and 8 ms: inside are 11 and 8 (the edge).
+TEST_F(ValidateTable, CountsWhatIsMeasuredInsideTheBand) {
+  const Validation validation =
+      validate_rows("V100,1,11,5,0\nV100,2,12.5,5,0\nP100,4,8.0001,5,0\n", [](const ScenarioSettings&) {
+        return PredictedTimes{10_ms, 5_ms, 0.2};
+      });
+  const auto lines = error_lines(validation, ComparedQuantity::Step);
+  EXPECT_NEAR(lines.at(0).inside.value(), 0.5, 1e-12);  // V100
+  EXPECT_NEAR(lines.at(1).inside.value(), 1, 1e-12);    // P100
+  EXPECT_NEAR(lines.at(2).inside.value(), 2 / 3.0, 1e-12);
+  EXPECT_FALSE(error_lines(validation, ComparedQuantity::GpuBusy).at(2).inside.has_value());
+  EXPECT_THAT(validation_text(validation), HasSubstr("bias  in band"));
+  EXPECT_THAT(validation_text(validation), HasSubstr("     66.7"));
+}
+
+TEST_F(ValidateTable, AimsStandBesideWhatIsReached) {
+  ValidationSet set = two_gpus();
+  ValidationAim mean;
+  mean.figure = AimedFigure::Mean;
+  mean.below = 0.2;
+  mean.published = "30 % (theirs)";
+  ValidationAim busy = mean;
+  busy.of = ComparedQuantity::GpuBusy;
+  busy.below = 0.05;
+  set.aims = {mean, busy};
+  const Validation validation =
+      validate_rows(set, "V100,1,10,10,0\nP100,1,10,10,0\n", [](const ScenarioSettings& row) {
+        return PredictedTimes{row.at("gpu") == "v100_16gb" ? 11_ms : 8_ms, 11_ms};
+      });
+  const auto reached = reached_aims(validation);
+  ASSERT_EQ(reached.size(), 2U);
+  EXPECT_NEAR(reached[0].reached, 0.15, 1e-12);
+  const std::vector both{validation, validation};
+  const std::string summary = validation_summary(both);
+  EXPECT_THAT(summary, HasSubstr("step      mean         20.0    15.0  reached  30 % (theirs)"));
+  EXPECT_THAT(summary, HasSubstr("gpu_busy  mean          5.0    10.0  missed   30 % (theirs)"));
+}
+
+TEST(ValidationSet, AnAimIsAboveZero) {
+  try {
+    static_cast<void>(read_text<ValidationAim>("figure: mean\nbelow: 0\n", "aim.yaml"));
+    FAIL();
+  } catch (const InputError& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("aim.yaml:2:8: below: an error to stay below"));
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -114,7 +114,7 @@ TEST(Convolution, tensor_cores_multiply_and_are_derived) {
                        .padding_width = 1};
   EXPECT_LT(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
   EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP16, of}, gpu).provenance, Provenance::Derived);
-  EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP32, of}, gpu).provenance, Provenance::Calibrated);
+  EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP32, of}, gpu).provenance, Provenance::Fitted);
 }
 
 TEST(Convolution, sizes_that_cannot_be_are_refused) {

@@ -75,7 +75,7 @@ TEST(KernelModel, host_copies_run_at_the_rate_of_the_link) {
 
 // V100's tensor cores have no measurements of their own, FP32 products have: provenance tells.
 TEST(KernelModel, provenance_tells_measured_from_derived) {
-  EXPECT_EQ(predicted(DataType::FP32, Gemm{1, 512, 512, 512}).provenance, Provenance::Calibrated);
+  EXPECT_EQ(predicted(DataType::FP32, Gemm{1, 512, 512, 512}).provenance, Provenance::Fitted);
   EXPECT_EQ(predicted(DataType::FP16, Gemm{1, 512, 512, 512}).provenance, Provenance::Derived);
   EXPECT_EQ(predicted(DataType::FP32, Pointwise{100}, "titan_xp").provenance, Provenance::Derived);
 }

@@ -80,7 +80,7 @@ TEST(Learned, answers_inside_its_training) {
   const Prediction prediction = predicted(call, gpu);
   EXPECT_NEAR(prediction.duration / bound, std::exp(0.5), 1e-12);
   EXPECT_EQ(prediction.band, 0.05);
-  EXPECT_EQ(prediction.provenance, Provenance::Calibrated);
+  EXPECT_EQ(prediction.provenance, Provenance::Fitted);
   EXPECT_FALSE(prediction.fell_back);
 }
 

@@ -1,0 +1,71 @@
+#include "calibration/step_band.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+PathPrediction prediction(const std::string& family, double seconds, double band,
+                          Provenance provenance = Provenance::Fitted) {
+  return {family, seconds, band, provenance};
+}
+
+TEST(StepBand, OfOnePredictionIsItsOwn) {
+  const std::vector one{prediction("gemm", 2, 0.1)};
+  // c^2 (2 x 0.1)^2 + (1 - c^2) (2 x 0.1)^2 = 0.2^2, whatever c is; 0.2 of 2 s.
+  for (const double common : {0.0, 0.75, 1.0}) {
+    EXPECT_NEAR(step_band(one, common).relative, 0.1, 1e-12);
+  }
+}
+
+TEST(StepBand, ErrorsOfAFamilyThatGoTogetherAddUp) {
+  const std::vector four(4, prediction("gemm", 1, 0.2));
+  EXPECT_NEAR(step_band(four, 1).relative, 0.2, 1e-12);  // 4 x 0.2 of 4 s
+}
+
+TEST(StepBand, IndependentErrorsCancel) {
+  const std::vector four(4, prediction("gemm", 1, 0.2));
+  EXPECT_NEAR(step_band(four, 0).relative, 0.1, 1e-12);  // sqrt(4) x 0.2 of 4 s
+}
+
+TEST(StepBand, APartOfTheVarianceIsCommon) {
+  const std::vector four(4, prediction("gemm", 1, 0.2));
+  // c^2 = 0.36: sqrt(0.36 x 0.8^2 + 0.64 x 0.4^2) = sqrt(0.2304 + 0.1024), of 4 s
+  EXPECT_NEAR(step_band(four, 0.6).relative, std::sqrt(0.3328) / 4, 1e-12);
+}
+
+TEST(StepBand, FamiliesAreIndependent) {
+  const std::vector both{prediction("gemm", 1, 0.3), prediction("ring Simple", 1, 0.4)};
+  const StepBand band = step_band(both, 1);
+  EXPECT_NEAR(band.relative, 0.25, 1e-12);  // sqrt(0.3^2 + 0.4^2) of 2 s
+  ASSERT_EQ(band.families.size(), 2U);
+  EXPECT_EQ(band.families[0].family, "ring Simple");  // the wider first
+  EXPECT_NEAR(band.families[0].half_width, 0.4, 1e-12);
+}
+
+TEST(StepBand, WhatHasNoErrorOnlyDilutes) {
+  const std::vector both{prediction("gemm", 1, 0.3), prediction("timed", 2, 0, Provenance::Measured)};
+  EXPECT_NEAR(step_band(both).relative, 0.1, 1e-12);
+}
+
+TEST(StepBand, TellsWhatTheStepRestsOn) {
+  const std::vector all{prediction("gemm", 3, 0.1, Provenance::Fitted),
+                        prediction("gemm", 1, 0.2, Provenance::Derived),
+                        prediction("host", 4, 0.3, Provenance::Measured)};
+  const StepBand band = step_band(all);
+  EXPECT_DOUBLE_EQ(band.seconds, 8);
+  EXPECT_EQ(band.by_provenance, (SecondsByProvenance{4, 3, 1, 0}));
+  EXPECT_EQ(band.families[1].family, "gemm");
+  EXPECT_EQ(band.families[1].by_provenance, (SecondsByProvenance{0, 3, 1, 0}));
+}
+
+TEST(StepBand, OfNothingIsNone) {
+  EXPECT_EQ(step_band({}).relative, 0);
+  EXPECT_THROW(static_cast<void>(step_band({}, 1.5)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,64 @@
+#include "app/trust.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "app/answer.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+struct Simulated {
+  Setting setting;
+  SimulationResult result;
+};
+
+Simulated gpt2_on(const std::string& gpu) {
+  Setting setting = build(
+      YamlDocument::from_text("name: x\ncluster: single_h100 x 1\ngpu: " + gpu +
+                                  "\nworkload: { model: gpt2, global_batch: 8, precision: bf16 }\nsteps: 1\n",
+                              "scenario.yaml"),
+      ConfigPath::standard());
+  SimulationResult result = predict(setting, nullptr, EngineMode::Bare);
+  return {std::move(setting), std::move(result)};
+}
+
+double share_of(const StepBand& band, Provenance provenance) {
+  return band.by_provenance[static_cast<std::size_t>(provenance)] / band.seconds;
+}
+
+TEST(Trust, AGpuWithoutMeasuredKernelsIsMarkedInTheAnswer) {
+  const Simulated h200 = gpt2_on("h200_141gb");
+  EXPECT_EQ(provenance_of(h200.setting.gpu_models.front()), Provenance::Derived);
+  EXPECT_THAT(answer(h200.setting, h200.result), HasSubstr("1 rank on h200_141gb (derived), "));
+  EXPECT_GT(share_of(step_band(h200.setting, h200.result), Provenance::Derived), 0.5);
+
+  const Simulated h100 = gpt2_on("h100_80gb");
+  EXPECT_THAT(answer(h100.setting, h100.result), HasSubstr("1 rank on h100_80gb, "));
+  EXPECT_GT(share_of(step_band(h100.setting, h100.result), Provenance::Fitted), 0.3);
+  EXPECT_GT(step_band(h200.setting, h200.result).relative, step_band(h100.setting, h100.result).relative);
+}
+
+TEST(Trust, TheBandIsThatOfTheWholeStep) {
+  const Simulated run = gpt2_on("h100_80gb");
+  const StepBand band = step_band(run.setting, run.result);
+  // One step: its critical path begins with it and ends with it.
+  EXPECT_NEAR(band.seconds, run.result.step_ends.back(), 1e-6 * band.seconds);
+  EXPECT_NEAR(std::accumulate(band.by_provenance.begin(), band.by_provenance.end(), 0.0), band.seconds,
+              1e-9 * band.seconds);
+}
+
+TEST(Trust, WithoutACriticalPathThePartsOfARankStandIn) {
+  Simulated run = gpt2_on("h100_80gb");
+  const StepBand along_path = step_band(run.setting, run.result);
+  run.result.critical_path.clear();
+  const StepBand by_parts = step_band(run.setting, run.result);
+  EXPECT_NEAR(by_parts.seconds, along_path.seconds, 1e-6 * along_path.seconds);
+  EXPECT_NEAR(by_parts.relative, along_path.relative, 0.5 * along_path.relative);
+}
+
+}  // namespace
+}  // namespace lockstep
