@@ -38,7 +38,8 @@ RowsByKind by_kind(const KernelMeasurements& measurements, const GpuByName& gpu,
   for (const KernelMeasurement& measured : measurements) {
     const GpuSpec& spec = gpu(measured.gpu);
     if (auto seen = kernel_features(measured.call, spec)) {
-      kinds[{seen->family, seen->type, seen->layout}].push_back({&measured, &spec, *std::move(seen)});
+      std::vector<Row>& rows = kinds[{seen->family, seen->type, seen->layout}];
+      rows.push_back({&measured, &spec, *std::move(seen)});
     } else if (unseen != nullptr) {
       ++*unseen;
     }

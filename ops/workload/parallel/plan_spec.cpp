@@ -7,6 +7,49 @@
 
 namespace lockstep {
 
+namespace {
+
+void check_sharding(const TransformerPlanSpec& plan) {
+  if (plan.shard_group && plan.sharding != Sharding::Zero3) {
+    throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};
+  }
+  if (plan.sharding == Sharding::Zero3 && plan.pipeline > 1) {
+    throw FieldError{"sharding",
+                     "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
+  }
+  if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
+    throw FieldError{
+        "offload",
+        "'offload' puts what ZeRO shares on the host: it needs 'sharding' zero1, zero2 or zero3 (on "
+        "one GPU too)"};
+  }
+  if (plan.offload == Offload::Parameters && plan.sharding != Sharding::Zero3) {
+    throw FieldError{
+        "offload",
+        "'offload: parameters' fetches every layer when it is needed, as 'sharding: zero3' gathers "
+        "it; zero1 and zero2 have 'offload: optimizer'"};
+  }
+}
+
+void check_rank_order(const std::string& rank_order) {
+  std::string sorted = rank_order + "-";
+  for (const std::string_view part : {"tp-", "cp-", "dp-", "pp-"}) {
+    const auto at = sorted.find(part);
+    if (at == std::string::npos) {
+      sorted = "?";
+      break;
+    }
+    sorted.erase(at, part.size());
+  }
+  if (!sorted.empty()) {
+    throw FieldError{"rank_order", fmt::format("'{}' does not name tp, cp, dp and pp once each, as in "
+                                               "tp-cp-dp-pp",
+                                               rank_order)};
+  }
+}
+
+}  // namespace
+
 void TransformerPlanSpec::check() const {
   const auto degree = [](const char* key, int value) {
     if (value < 1) {
@@ -42,39 +85,8 @@ void TransformerPlanSpec::check() const {
                      "'tensor_overlap' hides the gathers and sums of sequence parallelism: it needs "
                      "'sequence_parallel: true'"};
   }
-  if (shard_group && sharding != Sharding::Zero3) {
-    throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};
-  }
-  if (sharding == Sharding::Zero3 && pipeline > 1) {
-    throw FieldError{"sharding",
-                     "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
-  }
-  if (offload != Offload::None && sharding == Sharding::None) {
-    throw FieldError{
-        "offload",
-        "'offload' puts what ZeRO shares on the host: it needs 'sharding' zero1, zero2 or zero3 (on "
-        "one GPU too)"};
-  }
-  if (offload == Offload::Parameters && sharding != Sharding::Zero3) {
-    throw FieldError{
-        "offload",
-        "'offload: parameters' fetches every layer when it is needed, as 'sharding: zero3' gathers "
-        "it; zero1 and zero2 have 'offload: optimizer'"};
-  }
-  std::string sorted = rank_order + "-";
-  for (const std::string_view part : {"tp-", "cp-", "dp-", "pp-"}) {
-    const auto at = sorted.find(part);
-    if (at == std::string::npos) {
-      sorted = "?";
-      break;
-    }
-    sorted.erase(at, part.size());
-  }
-  if (!sorted.empty()) {
-    throw FieldError{"rank_order", fmt::format("'{}' does not name tp, cp, dp and pp once each, as in "
-                                               "tp-cp-dp-pp",
-                                               rank_order)};
-  }
+  check_sharding(*this);
+  check_rank_order(rank_order);
 }
 
 }  // namespace lockstep

@@ -42,8 +42,8 @@ TEST(ListCommand, NamesWhatThereIs) {
 }
 
 TEST(ExplainCommand, FindsAKeyInTheKindThatHasIt) {
-  EXPECT_TRUE(explain_text("memory_bandwidth", "").starts_with("in a scenario:\n\ngpu.memory_bandwidth\n"))
-      << explain_text("memory_bandwidth", "");
+  EXPECT_TRUE(explain_text("l2_bandwidth", "").starts_with("in a scenario:\n\ngpu.l2_bandwidth\n"))
+      << explain_text("l2_bandwidth", "");
   EXPECT_TRUE(explain_text("memory_bandwidth", "gpus").starts_with("in a GPU model:\n\nmemory_bandwidth\n"));
   EXPECT_EQ(complaint_of([] { explain_text("memory_bandwith", ""); }),
             "explain: there is no parameter 'memory_bandwith' - did you mean 'memory_bandwidth'?");

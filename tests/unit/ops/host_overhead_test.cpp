@@ -60,6 +60,8 @@ TEST(HostOverheads, shipped_profiles_read) {
 
 TEST(HostOverheads, AFasterCpuDividesEveryTime) {
   HostOverheads twice = host();
+  twice.between_operators = 8_us;
+  twice.fallback.before_first_launch = 20_us;
   twice.speed = 2;
   const HostOverheads fast = twice.at_speed();
   EXPECT_DOUBLE_EQ(fast.between_operators / twice.between_operators, 0.5);
