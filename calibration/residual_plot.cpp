@@ -15,7 +15,9 @@
 namespace lockstep {
 namespace {
 
+constexpr double kMargin = 8;
 constexpr double kLeft = 70;
+constexpr double kRight = 40;
 constexpr double kTop = 44;
 constexpr double kWidth = 640;
 constexpr double kHeight = 360;
@@ -45,17 +47,25 @@ class Scatter {
   }
 
   std::string draw() && {
-    svg_.add(R"(<text x="{:.1f}" y="24" font-size="15">{}</text>)", kLeft, svg_escaped(plot_.title));
+    svg_.add(R"(<text x="{}" y="22" font-size="{:.1f}">{}</text>)", kMargin, title_size(),
+             svg_escaped(plot_.title));
     draw_band();
     draw_axes();
     for (const Residual& residual : plot_.residuals) {
       draw(residual);
     }
     const double end = draw_legend();
-    return svg_.document(kLeft + kWidth + 40, end, 12);
+    return svg_.document(kLeft + kWidth + kRight, end, 12);
   }
 
  private:
+  /// Small enough for a title of one line.
+  [[nodiscard]] double title_size() const {
+    constexpr double kGlyph = 0.54;  // mean width over the size
+    constexpr double kLine = kLeft + kWidth + kRight - 2 * kMargin;
+    return std::min(15.0, kLine / (kGlyph * static_cast<double>(plot_.title.size() + 1)));
+  }
+
   [[nodiscard]] double x_of(double seconds) const {
     return kLeft + kWidth * std::log(seconds / least_) / std::log(most_ / least_);
   }
