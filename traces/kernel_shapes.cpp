@@ -7,6 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include "ops/data_type_name.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -16,30 +18,6 @@ std::string_view direction_name(Direction direction) {
 
 std::uint64_t whole(double value) {
   return static_cast<std::uint64_t>(std::llround(value));
-}
-
-std::string_view type_name(DataType type) {
-  switch (type) {
-    case DataType::FP32:
-      return "fp32";
-    case DataType::TF32:
-      return "tf32";
-    case DataType::FP16:
-      return "fp16";
-    case DataType::BF16:
-      return "bf16";
-    case DataType::FP8:
-      return "fp8";
-    case DataType::INT32:
-      return "int32";
-    case DataType::INT64:
-      return "int64";
-    case DataType::UINT8:
-      return "uint8";
-    case DataType::BOOL:
-      return "bool";
-  }
-  return "unknown";
 }
 
 template <class... Alternatives>
@@ -125,7 +103,7 @@ std::string work_members(const KernelWork& work) {
 }  // namespace
 
 std::string shape_members(const KernelCall& kernel) {
-  return work_members(kernel.work) + fmt::format(R"("type":"{}",)", type_name(kernel.type));
+  return work_members(kernel.work) + fmt::format(R"("type":"{}",)", data_type_name(kernel.type));
 }
 
 }  // namespace lockstep

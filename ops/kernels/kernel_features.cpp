@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ops/data_type_name.hpp"
 #include "ops/kernels/embedding_rows.hpp"
 #include "ops/kernels/traffic.hpp"
 
@@ -24,21 +25,9 @@ constexpr std::array kTiles{Tile{256, 128}, Tile{128, 256}, Tile{128, 128}, Tile
 constexpr double kBagWarpsPerSm = 45;  // ops/kernels/embedding.hpp
 constexpr double kIndexBytes = 8;
 
-const char* type_name(DataType type) {
-  switch (type) {
-    case DataType::FP32:
-      return "fp32";
-    case DataType::TF32:
-      return "tf32";
-    case DataType::FP16:
-      return "fp16";
-    case DataType::BF16:
-      return "bf16";
-    case DataType::FP8:
-      return "fp8";
-    default:
-      return nullptr;
-  }
+/// Networks are of kernels on floating-point numbers.
+bool is_floating(DataType type) {
+  return type <= DataType::FP8;  // the integers follow
 }
 
 /// In 0 to 1: the largest power of two that divides @p size, 32 and more alike.
@@ -199,10 +188,9 @@ const std::vector<std::string>& element_feature_names(LearnedFamily family) {
 }
 
 std::optional<KernelFeatures> kernel_features(const KernelCall& call, const GpuSpec& gpu) {
-  const char* type = type_name(call.type);
   KernelFeatures seen;
-  if (type == nullptr || !std::visit(See{call, gpu, seen}, call.work)) return std::nullopt;
-  seen.type = type;
+  if (!is_floating(call.type) || !std::visit(See{call, gpu, seen}, call.work)) return std::nullopt;
+  seen.type = data_type_name(call.type);
   return seen;
 }
 
