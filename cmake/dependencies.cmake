@@ -6,6 +6,7 @@ find_package(Boost REQUIRED)  # Boost.Graph: headers only
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Eigen3 REQUIRED)  # networks of ops/kernels, least squares of calibration/
+find_package(simdjson REQUIRED)  # traces of hundreds of megabytes, traces/
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)

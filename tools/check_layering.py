@@ -20,7 +20,8 @@ HOMES = {
     "yaml-cpp/": ["base"],
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
-    "nlohmann/": ["traces", "calibration", "app"],
+    "nlohmann/": ["traces", "calibration", "search", "app"],
+    "simdjson.h": ["traces"],
     "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
     "cuda": ["calibration/measure"],
@@ -31,7 +32,7 @@ HOMES = {
 }
 # What is tested without a GPU must be built without CUDA.
 ONLY_IN_CUDA = ["cuda", "cublas", "nccl", "cub/", "mpi.h"]
-ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/"]
+ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/", "simdjson.h"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 INCLUDE_ANYWHERE = re.compile(INCLUDE.pattern, re.MULTILINE)

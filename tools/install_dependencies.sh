@@ -9,6 +9,7 @@ packages=(
   libsimgrid-dev                                                # the simulation engine, sim/
   libboost-dev                                                  # Boost.Graph (headers only), topology/
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+  libsimdjson-dev                                               # large traces, traces/
   libeigen3-dev                                                 # fits, calibration/
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev  # tests/, bench/
   python3 clang-format clang-tidy                               # tools/, and the style tests

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include "traces/kineto/recorded_trace.hpp"
+
+namespace lockstep::kineto {
+
+/// What stands beside `traceEvents`: distributedInfo, deviceProperties, baseTimeNanoseconds. What does not
+/// parse is in the report.
+void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base);
+
+/// Adds @p base to all times and puts everything in the order that RecordedTrace promises.
+void shift_and_sort(RecordedTrace& trace, Nanoseconds base);
+
+}  // namespace lockstep::kineto

@@ -1,0 +1,242 @@
+#include "traces/kineto/kineto_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "traces/json_elements.hpp"
+#include "traces/kineto/kineto_event.hpp"
+#include "traces/kineto/kineto_members.hpp"
+#include "traces/unpacked_blocks.hpp"
+
+namespace lockstep::kineto {
+namespace {
+
+constexpr Oddity kUnknownCategory{
+    "unknown category", "events of a category that this reader does not know; left out", Severity::Warning};
+constexpr Oddity kNotUsed{"events without bearing on time",
+                          "Python calls, memory samples, counters, GPU annotations, flow arrows: left out"};
+constexpr Oddity kNoTime{"event without a time", "its ts or dur is missing or no number; left out",
+                         Severity::Warning};
+constexpr Oddity kNegative{"negative duration", "taken as 0", Severity::Warning};
+constexpr Oddity kBroken{"event that cannot be parsed", "not a JSON object; left out", Severity::Warning};
+constexpr Oddity kZero{"duration 0", "traces in whole microseconds round short events to 0"};
+
+enum class Category : std::uint8_t { Operator, Annotation, Call, Kernel, Memcpy, Memset, Sync, Unused };
+
+// Names of 2021, then those of 2022 and later (libkineto/src/ActivityType.cpp).
+const std::map<std::string, Category, std::less<>>& categories() {
+  static const std::map<std::string, Category, std::less<>> known{{"Operator", Category::Operator},
+                                                                  {"cpu_op", Category::Operator},
+                                                                  {"user_annotation", Category::Annotation},
+                                                                  {"Runtime", Category::Call},
+                                                                  {"cuda_runtime", Category::Call},
+                                                                  {"cuda_driver", Category::Call},
+                                                                  {"hip_runtime", Category::Call},
+                                                                  {"privateuse1_runtime", Category::Call},
+                                                                  {"Kernel", Category::Kernel},
+                                                                  {"kernel", Category::Kernel},
+                                                                  {"Memcpy", Category::Memcpy},
+                                                                  {"gpu_memcpy", Category::Memcpy},
+                                                                  {"Memset", Category::Memset},
+                                                                  {"gpu_memset", Category::Memset},
+                                                                  {"cuda_sync", Category::Sync},
+                                                                  {"python_function", Category::Unused},
+                                                                  {"gpu_user_annotation", Category::Unused},
+                                                                  {"cpu_instant_event", Category::Unused},
+                                                                  {"Trace", Category::Unused},
+                                                                  {"overhead", Category::Unused},
+                                                                  {"ac2g", Category::Unused},
+                                                                  {"async", Category::Unused},
+                                                                  {"async_cpu_to_gpu", Category::Unused},
+                                                                  {"async_gpu", Category::Unused},
+                                                                  {"cpu_op_flow", Category::Unused},
+                                                                  {"Marker", Category::Unused},
+                                                                  {"", Category::Unused}};
+  return known;
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string file_name) { trace_.file = std::move(file_name); }
+
+  RecordedTrace read() && {
+    JsonElements elements{"traceEvents", trace_.file,
+                          [this](std::string& text, std::uint64_t line) { event(text, line); },
+                          [this](std::string_view key, std::string& text, std::uint64_t /*line*/) {
+                            take_trace_member(key, text, trace_, base_);
+                          }};
+    UnpackedBlocks blocks{trace_.file};
+    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
+      elements.feed(block);
+    }
+    elements.finish();
+    if (!elements.found_array()) {
+      throw InputError{{trace_.file}, "not a trace of PyTorch's profiler: it has no \"traceEvents\""};
+    }
+    finish();
+    return std::move(trace_);
+  }
+
+ private:
+  void event(std::string& text, std::uint64_t line) {
+    ++trace_.events;
+    const KinetoEvent* const event = parser_.parse(text);
+    if (event == nullptr) {
+      trace_.report.add(kBroken, fmt::format("line {}", line));
+    } else if (event->phase == 'X') {
+      span(*event);
+    } else if (event->phase == 'M') {
+      metadata(*event);
+    } else if ((event->phase == 's' || event->phase == 'f') && event->category == "fwdbwd") {
+      flow(*event);
+    } else {
+      trace_.report.add(kNotUsed, event->name);
+    }
+  }
+
+  void span(const KinetoEvent& event) {
+    const auto known = categories().find(event.category);
+    if (known == categories().end()) {
+      trace_.report.add(kUnknownCategory, event.category + ": " + event.name);
+      return;
+    }
+    if (known->second == Category::Unused) {
+      trace_.report.add(kNotUsed, event.name);
+      return;
+    }
+    if (!event.start || !event.duration) {
+      trace_.report.add(kNoTime, event.name);
+      return;
+    }
+    if (*event.duration <= 0) {
+      trace_.report.add(*event.duration < 0 ? kNegative : kZero, event.name);
+    }
+    add(known->second, event, *event.start + std::max<Nanoseconds>(*event.duration, 0));
+  }
+
+  void add(Category category, const KinetoEvent& event, Nanoseconds end) {
+    switch (category) {
+      case Category::Operator:
+      case Category::Annotation:
+        add_operator(event, end, category == Category::Annotation);
+        break;
+      case Category::Call:
+        trace_.calls.push_back({*event.start, end, trace_.names.number(event.name), thread(event),
+                                call_kind(event.name), event.correlation, event.external_id});
+        break;
+      case Category::Sync:
+        trace_.syncs.push_back(
+            {*event.start, end, trace_.names.number(event.sync_kind), static_cast<std::int32_t>(event.stream),
+             static_cast<std::int32_t>(event.wait_on_stream), event.correlation, event.wait_on_record});
+        break;
+      case Category::Kernel:
+        add_work(event, end, WorkKind::Kernel);
+        break;
+      case Category::Memcpy:
+        add_work(event, end, WorkKind::Memcpy);
+        break;
+      case Category::Memset:
+        add_work(event, end, WorkKind::Memset);
+        break;
+      case Category::Unused:
+        break;
+    }
+  }
+
+  void add_operator(const KinetoEvent& event, Nanoseconds end, bool is_annotation) {
+    Operator made;
+    made.start = *event.start;
+    made.end = end;
+    made.name = trace_.names.number(event.name);
+    made.thread = thread(event);
+    made.is_annotation = is_annotation || event.name.starts_with("ProfilerStep#");
+    made.external_id = event.external_id;
+    made.record_function_id = event.record_function_id;
+    made.sequence_number = event.sequence_number;
+    made.input_dims = trace_.names.number(event.input_dims);
+    made.input_types = trace_.names.number(event.input_types);
+    made.concrete_inputs = trace_.names.number(event.concrete_inputs);
+    trace_.operators.push_back(made);
+  }
+
+  void add_work(const KinetoEvent& event, Nanoseconds end, WorkKind kind) {
+    Work made;
+    made.start = *event.start;
+    made.end = end;
+    made.name = trace_.names.number(event.name);
+    made.stream = static_cast<std::int32_t>(event.stream);
+    made.device = static_cast<std::int32_t>(event.device >= 0 ? event.device : event.pid);
+    made.kind = kind;
+    made.correlation = event.correlation;
+    made.external_id = event.external_id;
+    made.bytes = event.bytes;
+    if (event.has_communication) {
+      made.communication = static_cast<std::int32_t>(trace_.communications.size());
+      trace_.communications.push_back(event.communication);
+    }
+    trace_.work.push_back(made);
+  }
+
+  void metadata(const KinetoEvent& event) {
+    if (event.name == "thread_name") {
+      thread_names_[{event.pid, event.tid}] = event.thread_name;
+    }
+  }
+
+  void flow(const KinetoEvent& event) {
+    if (!event.start) {
+      return;
+    }
+    ForwardBackward& link = flows_[event.id];
+    if (event.phase == 's') {
+      link.forward = *event.start;
+      link.forward_thread = thread(event);
+    } else {
+      link.backward = *event.start;
+      link.backward_thread = thread(event);
+    }
+  }
+
+  std::uint32_t thread(const KinetoEvent& event) {
+    const auto [entry, fresh] =
+        threads_.try_emplace({event.pid, event.tid}, static_cast<std::uint32_t>(trace_.threads.size()));
+    if (fresh) {
+      trace_.threads.push_back({event.pid, event.tid, ""});
+    }
+    return entry->second;
+  }
+
+  void finish() {
+    for (Thread& thread : trace_.threads) {
+      if (const auto name = thread_names_.find({thread.pid, thread.tid}); name != thread_names_.end()) {
+        thread.name = name->second;
+      }
+    }
+    for (const auto& [id, link] : flows_) {
+      if (link.forward >= 0 && link.backward >= 0) {
+        trace_.forward_backward.push_back(link);
+      }
+    }
+    shift_and_sort(trace_, base_);
+  }
+
+  RecordedTrace trace_;
+  EventParser parser_;
+  Nanoseconds base_ = 0;
+  std::map<std::pair<std::int64_t, std::string>, std::uint32_t> threads_;
+  std::map<std::pair<std::int64_t, std::string>, std::string> thread_names_;
+  std::map<std::int64_t, ForwardBackward> flows_;
+};
+
+}  // namespace
+
+RecordedTrace read_kineto(const std::string& file_name) {
+  return Reader{file_name}.read();
+}
+
+}  // namespace lockstep::kineto
