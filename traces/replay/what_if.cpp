@@ -55,7 +55,7 @@ class ProgramEdit {
       drop_loading();
     }
     if (edit_.cuda_graphs) {
-      std::ranges::for_each(program_.threads, &ProgramEdit::to_graphs);
+      std::ranges::for_each(program_.threads, [this](Program::Thread& thread) { to_graphs(thread); });
     }
     return std::move(program_);
   }
@@ -117,44 +117,56 @@ class ProgramEdit {
     }
   }
 
+  /// By instruction: whether it is within a data loader's range.
+  [[nodiscard]] std::vector<bool> loading(const Program::Thread& thread) const {
+    std::vector<bool> within;
+    int depth = 0;
+    int loader = 0;  // the depth at which its range was opened; 0: none is open
+    for (const Instruction& instruction : thread.instructions) {
+      within.push_back(loader > 0);
+      if (instruction.op == Opcode::RangeBegin) {
+        ++depth;
+        loader = loader == 0 && program_.names[instruction.operand].starts_with(kLoader) ? depth : loader;
+      } else if (instruction.op == Opcode::RangeEnd) {
+        loader = loader == depth ? 0 : loader;
+        --depth;
+      }
+    }
+    return within;
+  }
+
   void drop_loading() {
     for (Program::Thread& thread : program_.threads) {
-      int depth = 0;
-      int loading = 0;  // the depth at which a loader's range was opened; 0: none is open
-      for (Instruction& instruction : thread.instructions) {
-        if (loading > 0 && instruction.op != Opcode::StartLag) {
+      const std::vector<bool> within = loading(thread);
+      for (std::size_t i = 0; i < within.size(); ++i) {
+        Instruction& instruction = thread.instructions[i];
+        if (within[i] && instruction.op != Opcode::StartLag) {
           instruction.lead = instruction.cost = 0;
-        }
-        if (instruction.op == Opcode::RangeBegin) {
-          ++depth;
-          loading =
-              loading == 0 && program_.names[instruction.operand].starts_with(kLoader) ? depth : loading;
-        } else if (instruction.op == Opcode::RangeEnd) {
-          loading = loading == depth ? 0 : loading;
-          --depth;
         }
       }
     }
   }
 
-  /// Between two waits the first launch pays its call; everything else costs no host time.
-  static void to_graphs(Program::Thread& thread) {
-    auto segment = thread.instructions.begin();
-    while (segment != thread.instructions.end()) {
-      const auto last =
-          std::find_if(segment, thread.instructions.end(), [](const Instruction& i) { return blocks(i.op); });
-      bool launched = false;
-      const bool launches =
-          std::any_of(segment, last, [](const Instruction& i) { return i.op == Opcode::Launch; });
-      for (auto at = segment; at != last && launches; ++at) {
-        if (at->op == Opcode::StartLag) {
-          continue;
-        }
-        at->lead = 0;
-        at->cost = at->op == Opcode::Launch && !launched ? at->cost : 0;
-        launched = launched || at->op == Opcode::Launch;
+  /// Between two waits the first launch pays its call; else only data loading costs host time.
+  void to_graphs(Program::Thread& thread) {
+    auto& code = thread.instructions;
+    const std::vector<bool> within = loading(thread);
+    for (std::size_t first = 0; first < code.size();) {
+      std::size_t last = first;
+      while (last < code.size() && !blocks(code[last].op)) {
+        ++last;
       }
-      segment = last == thread.instructions.end() ? last : std::next(last);
+      const auto launch = std::find_if(code.begin() + static_cast<std::ptrdiff_t>(first),
+                                       code.begin() + static_cast<std::ptrdiff_t>(last),
+                                       [](const Instruction& i) { return i.op == Opcode::Launch; });
+      const auto paid = static_cast<std::size_t>(launch - code.begin());
+      for (std::size_t i = first; i < last && paid < last; ++i) {
+        if (code[i].op != Opcode::StartLag && !within[i]) {
+          code[i].lead = 0;
+          code[i].cost = i == paid ? code[i].cost : 0;
+        }
+      }
+      first = last + 1;
     }
   }
 

@@ -51,15 +51,17 @@ struct WhatIfSpec {
                  "all kernels so many times as fast; copies and communication as they are");
     key.optional("host_speed", edit.host_speed, 1, "host threads so many times as fast");
     key.optional("kernels", edit.kernels, {}, "kernels that are faster, or gone");
-    key.optional("cuda_graphs", edit.cuda_graphs, false,
-                 "what is launched between two host waits is launched as one graph: no host time between");
+    key.optional(
+        "cuda_graphs", edit.cuda_graphs, false,
+        "what is launched between two host waits is launched as one graph: no host time between, but "
+        "for data loading");
     key.optional("host_waits", edit.host_waits, true, "false: threads never wait for the GPU before the end");
     key.optional("data_loading", edit.data_loading, true,
                  "false: no host time within data loaders (ranges named enumerate(DataLoader)...)");
     key.optional("communication", edit.communication, 1,
                  "bytes of collectives are multiplied by it, e.g. 0.5 for half precision");
     key.optional("stragglers", edit.stragglers, StragglerEdit::Keep,
-                 "kernels and host work that all ranks do take the median or the least of them all");
+                 "kernels that all ranks launch take the median of the ranks' times, or the least");
   }
   void check() const;
 };
