@@ -17,7 +17,7 @@ struct Replay {
 };
 
 /// Reads traces and puts them in the order of their ranks.
-/// @param paths files, or folders of *.json and *.json.gz files
+/// @param paths files, or folders; of a folder those *.json and *.json.gz files that are traces
 /// @throws InputError for what cannot be read, when two traces are of the same rank, or when a folder has
 /// none
 [[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
