@@ -1,0 +1,257 @@
+#include "app/plans/plan_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+constexpr double kShareOfProbes = 0.6;  // of the budget; the rest is for simulations
+constexpr std::size_t kFront = 12;      // plans of the estimates' front that are simulated
+constexpr std::size_t kRound = 8;       // simulated at a time
+constexpr std::size_t kMostSimulated = 64;
+constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
+
+class PlanSearch {
+ public:
+  PlanSearch(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
+             const Progress& progress)
+      : judge_{judge}, options_{options}, tasks_{options.jobs, progress} {
+    result_.enumeration = enumerate_plans(judge.problem(), space);
+  }
+
+  PlanSearchResult run() && {
+    if (result_.enumeration.candidates.empty()) {
+      return std::move(result_);
+    }
+    judge_.prepare(result_.enumeration.candidates.front());
+    judge_own();
+    const auto begun = PlanTasks::Clock::now();
+    end_after(begun, kShareOfProbes);
+    run_probes();
+    estimate_all();
+    end_after(begun, 1);
+    simulate_best();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void end_after(PlanTasks::Clock::time_point begun, double share) {
+    if (options_.budget) {
+      tasks_.end_at(begun + std::chrono::duration_cast<PlanTasks::Clock::duration>(*options_.budget * share));
+    }
+  }
+
+  void judge_own() {
+    const auto end = tasks_.run(
+        1, [&](std::size_t) { fmt::print("{}", printed(judge_.judge(std::nullopt))); },
+        "simulating the scenario's own plan");
+    if (end.front() && end.front()->failure.empty()) {
+      result_.own = judgement_in(end.front()->printed);
+    }
+  }
+
+  /// Relaxed probes first, then the others in the order of what their relaxed ones promise: where time runs
+  /// short, the most promising are known.
+  void run_probes() {
+    std::vector<StageProbe> first, rest;
+    std::set<std::string> known;
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const StageProbe probe = probe_of(candidate), simple = relaxed(probe);
+      if (known.insert(key_of(simple)).second) {
+        first.push_back(simple);
+      }
+      if (known.insert(key_of(probe)).second) {
+        rest.push_back(probe);
+      }
+    }
+    result_.probes = first.size() + rest.size();
+    run_probes(first, "simulating stages");
+    std::map<std::string, double> promises;
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const auto costs = costs_.find(key_of(relaxed(probe_of(candidate))));
+      if (costs != costs_.end()) {
+        const double step =
+            estimate(candidate, costs->second, judge_.estimate_input(candidate)).step.in_base_units();
+        const auto [entry, fresh] = promises.try_emplace(key_of(probe_of(candidate)), step);
+        entry->second = std::min(entry->second, step);
+      }
+    }
+    std::erase_if(rest, [&](const StageProbe& probe) { return !promises.contains(key_of(probe)); });
+    std::ranges::stable_sort(rest, {}, [&](const StageProbe& probe) { return promises.at(key_of(probe)); });
+    run_probes(rest, "simulating stages with sharding and recomputation");
+  }
+
+  void run_probes(const std::vector<StageProbe>& probes, const std::string& what) {
+    const auto ends = tasks_.run(
+        probes.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.probe(probes[i]))); }, what);
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      if (ends[i] && is_well(*ends[i])) {
+        costs_.emplace(key_of(probes[i]), stage_costs(probe_answers_in(ends[i]->printed)));
+        ++result_.probes_run;
+      }
+    }
+  }
+
+  bool is_well(const PlanTaskEnd& end) {
+    if (!end.failure.empty()) {
+      ++result_.failures[end.failure];
+    }
+    return end.failure.empty();
+  }
+
+  void estimate_all() {
+    const Bytes capacity = judge_.capacity();
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const auto costs = costs_.find(key_of(probe_of(candidate)));
+      if (costs == costs_.end()) {
+        continue;
+      }
+      FoundPlan plan{candidate, estimate(candidate, costs->second, judge_.estimate_input(candidate)), {}};
+      plan.estimate.memory = judge_.whole_memory(plan.estimate.memory);
+      if (plan.estimate.memory > capacity) {
+        ++result_.enumeration.pruned[Pruned::Memory];
+        beyond_.push_back(plan);
+      } else {
+        result_.estimated.push_back(plan);
+      }
+    }
+    std::ranges::stable_sort(result_.estimated, {}, [](const FoundPlan& plan) { return plan.estimate.step; });
+    std::ranges::stable_sort(beyond_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
+  }
+
+  void simulate_best() {
+    for (const int gpus : judge_.problem().gpus) {
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
+        if (result_.estimated[i].candidate.gpus == gpus) {
+          order.push_back(i);
+        }
+      }
+      simulate_fastest(order);
+    }
+    simulate_front();
+    if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
+      std::vector<FoundPlan> leanest = beyond_;
+      leanest.resize(std::min(leanest.size(), kLeanest));
+      simulate(leanest);
+    }
+  }
+
+  /// Round by round in the order of estimates, until the next one is out of reach.
+  void simulate_fastest(const std::vector<std::size_t>& order) {
+    double best = 0, slack = 0;
+    std::size_t fits = 0;
+    for (std::size_t next = 0; next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped();) {
+      std::vector<FoundPlan> round;
+      for (; next < order.size() && round.size() < kRound; ++next) {
+        const FoundPlan& plan = result_.estimated[order[next]];
+        const bool is_out_of_reach =
+            fits >= options_.keep && plan.estimate.step.in_base_units() > best * (1 + slack);
+        if (is_out_of_reach) {
+          break;
+        }
+        round.push_back(plan);
+      }
+      if (round.empty()) {
+        return;
+      }
+      for (const FoundPlan& plan : simulate(round)) {
+        if (plan.judgement->fits()) {
+          ++fits;
+          best = best == 0 ? plan.judgement->step : std::min(best, plan.judgement->step);
+          slack = std::max(slack, plan.estimate.step.in_base_units() / plan.judgement->step - 1);
+        }
+      }
+    }
+  }
+
+  /// Evenly chosen of the estimates' front.
+  void simulate_front() {
+    std::vector<PlanFigures> figures;
+    for (const FoundPlan& plan : result_.estimated) {
+      figures.push_back(plan.figures());
+    }
+    const std::vector<std::size_t> front = pareto_front(figures);
+    std::vector<FoundPlan> chosen;
+    for (std::size_t i = 0; i < std::min(front.size(), kFront); ++i) {
+      const std::size_t place = front.size() <= kFront ? i : i * (front.size() - 1) / (kFront - 1);
+      chosen.push_back(result_.estimated[front[place]]);
+    }
+    simulate(chosen);
+  }
+
+  /// Those that were not yet. @return with judgements; what failed is left out
+  std::vector<FoundPlan> simulate(std::vector<FoundPlan> plans) {
+    std::erase_if(plans, [&](const FoundPlan& plan) {
+      return std::ranges::find(simulated_, plan.candidate) != simulated_.end();
+    });
+    const auto ends = tasks_.run(
+        plans.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.judge(plans[i].candidate))); },
+        "simulating plans");
+    std::vector<FoundPlan> judged;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (!ends[i]) {
+        continue;
+      }
+      simulated_.push_back(plans[i].candidate);
+      if (is_well(*ends[i])) {
+        plans[i].judgement = judgement_in(ends[i]->printed);
+        judged.push_back(plans[i]);
+        (plans[i].judgement->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
+      }
+    }
+    simulated_fits_ = result_.plans.size();
+    return judged;
+  }
+
+  void finish() {
+    std::ranges::stable_sort(result_.plans, {}, [](const FoundPlan& plan) { return plan.judgement->step; });
+    std::ranges::stable_sort(result_.too_big, {},
+                             [](const FoundPlan& plan) { return plan.judgement->memory.total(); });
+    std::vector<PlanFigures> figures;
+    for (const FoundPlan& plan : result_.plans) {
+      figures.push_back(plan.figures());
+    }
+    for (const std::size_t i : pareto_front(figures)) {
+      result_.front.push_back(result_.plans[i]);
+    }
+    result_.interruption = tasks_.interruption();
+    result_.out_of_time =
+        result_.interruption == 0 && (result_.probes_run < result_.probes || tasks_.is_stopped());
+  }
+
+  PlanJudge& judge_;
+  const PlanSearchOptions& options_;
+  PlanTasks tasks_;
+  PlanSearchResult result_;
+  std::map<std::string, StageCosts> costs_;  // by key of the probe
+  std::vector<FoundPlan> beyond_;            // the GPU's memory, by the estimate: leanest first
+  std::vector<PlanCandidate> simulated_;
+  std::size_t simulated_fits_ = 0;
+};
+
+}  // namespace
+
+PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
+  EstimateErrors errors;
+  for (const FoundPlan& plan : plans) {
+    const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
+    errors.mean += std::abs(error) / static_cast<double>(plans.size());
+    errors.least = std::min(errors.least, error);
+    errors.most = std::max(errors.most, error);
+  }
+  return errors;
+}
+
+PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
+                              const Progress& progress) {
+  return PlanSearch{judge, space, options, progress}.run();
+}
+
+}  // namespace lockstep
