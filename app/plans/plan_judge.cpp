@@ -69,8 +69,8 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
 
 /// Keys of `parallelism` that a candidate says.
 constexpr std::array kSaid{
-    "ranks",  "tensor",   "pipeline",  "context",     "expert",         "sequence_parallel",   "schedule",
-    "chunks", "sharding", "recompute", "shard_group", "tensor_overlap", "recompute_last_stage"};
+    "ranks",  "tensor",   "pipeline",  "context",     "expert",         "sequence_parallel",    "schedule",
+    "chunks", "sharding", "recompute", "shard_group", "tensor_overlap", "recompute_last_stage", "offload"};
 
 }  // namespace
 
@@ -146,6 +146,7 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   say("chunks", plan.chunks);
   say("sharding", name_of(plan.sharding));
   say("recompute", name_of(plan.recompute));
+  say("offload", name_of(plan.offload));
   say("recompute_last_stage", plan.recompute_last_stage);
   if (plan.shard_group) {
     say("shard_group", *plan.shard_group);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -141,6 +142,9 @@ class PlanSearch {
       leanest.resize(std::min(leanest.size(), kLeanest));
       simulate(leanest);
     }
+    if (simulated_fits_ == 0) {
+      try_offload();
+    }
   }
 
   /// Round by round in the order of estimates, until the next one is out of reach.
@@ -210,10 +214,32 @@ class PlanSearch {
     return judged;
   }
 
+  /// What the host's memory could do for those that do not fit.
+  void try_offload() {
+    std::vector<FoundPlan> plans;
+    for (const FoundPlan& plan : result_.too_big) {
+      for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
+        FoundPlan other{plan.candidate, plan.estimate, {}};
+        other.candidate.plan.offload = offload;
+        Sharding& sharding = other.candidate.plan.sharding;
+        sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
+        const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
+        if (can_be && plan.candidate.plan.offload == Offload::None) {
+          plans.push_back(other);
+        }
+      }
+    }
+    std::vector<FoundPlan> before = std::move(result_.plans);
+    simulate(plans);
+    result_.offloaded = std::exchange(result_.plans, std::move(before));
+  }
+
   void finish() {
     std::ranges::stable_sort(result_.plans, {}, [](const FoundPlan& plan) { return plan.judgement->step; });
     std::ranges::stable_sort(result_.too_big, {},
                              [](const FoundPlan& plan) { return plan.judgement->memory.total(); });
+    std::ranges::stable_sort(result_.offloaded, {},
+                             [](const FoundPlan& plan) { return plan.judgement->step; });
     std::vector<PlanFigures> figures;
     for (const FoundPlan& plan : result_.plans) {
       figures.push_back(plan.figures());

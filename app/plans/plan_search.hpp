@@ -42,8 +42,9 @@ struct PlanSearchResult {
   std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
   std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs
   std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first
-  std::optional<PlanJudgement> own;             ///< the scenario's own plan, where it can be
-  int interruption = 0;                         ///< signal; 0: none
+  std::vector<FoundPlan> offloaded;  ///< where nothing fits: too big ones that do with offload, fastest first
+  std::optional<PlanJudgement> own;  ///< the scenario's own plan, where it can be
+  int interruption = 0;              ///< signal; 0: none
   bool out_of_time = false;
 
   /// Of the simulated plans: estimated over simulated step time, less 1; mean absolute, and extremes.

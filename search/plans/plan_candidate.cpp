@@ -31,6 +31,9 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.recompute != Recompute::None) {
     text += fmt::format(", recompute {}", name_of(plan.recompute));
   }
+  if (plan.offload != Offload::None) {
+    text += fmt::format(", offload {}", name_of(plan.offload));
+  }
   return text;
 }
 
