@@ -214,6 +214,18 @@ EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {
   return input;
 }
 
+MachineRates PlanJudge::rates() const {
+  const Setting& setting = setting_.value();
+  const auto gpus = setting.fabric.gpus();
+  const PeakThroughput& peak = setting.gpu_models.front().peak;
+  const bool mixed = is_mixed(setting.scenario.workload->precision);
+  const auto between = [&](std::size_t other) {
+    return bottleneck(setting.fabric, setting.fabric.route(gpus[0], gpus[std::min(other, gpus.size() - 1)]));
+  };
+  return {mixed ? std::max(peak.bf16, peak.fp16) : std::max(peak.tf32, peak.fp32), between(1),
+          between(static_cast<std::size_t>(problem_.gpus_of_node))};
+}
+
 Bytes PlanJudge::whole_memory(Bytes allocated) const {
   return allocated * (1 + scenario_.memory.fragmentation) + scenario_.memory.context;
 }

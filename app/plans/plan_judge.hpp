@@ -13,6 +13,7 @@
 #include "base/yaml_document.hpp"
 #include "search/plans/plan_candidate.hpp"
 #include "search/plans/plan_estimate.hpp"
+#include "search/plans/plan_outlook.hpp"
 #include "search/plans/plan_space.hpp"
 #include "search/plans/stage_probe.hpp"
 
@@ -58,6 +59,8 @@ class PlanJudge {
   [[nodiscard]] std::array<ProbeAnswer, kProbeSizes.size()> probe(const StageProbe& probe) const;
 
   [[nodiscard]] EstimateInput estimate_input(const PlanCandidate& candidate) const;
+
+  [[nodiscard]] MachineRates rates() const;
 
   /// With context and fragmentation.
   [[nodiscard]] Bytes whole_memory(Bytes allocated) const;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <set>
 #include <utility>
 
 namespace lockstep {
@@ -34,6 +33,7 @@ class PlanSearch {
     const auto begun = PlanTasks::Clock::now();
     end_after(begun, kShareOfProbes);
     run_probes();
+    time_was_up_ = tasks_.is_stopped();
     estimate_all();
     end_after(begun, 1);
     simulate_best();
@@ -57,51 +57,62 @@ class PlanSearch {
     }
   }
 
-  /// Relaxed probes first, then the others in the order of what their relaxed ones promise: where time runs
-  /// short, the most promising are known.
+  /// Relaxed probes first, in the order of the outlook, then the others in the order of what their relaxed
+  /// ones promise: where time runs short, the most promising are known.
   void run_probes() {
     std::vector<StageProbe> first, rest;
-    std::set<std::string> known;
+    std::map<std::string, double> promises;  // by key: the least of all candidates
+    const MachineRates rates = judge_.rates();
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {
-      const StageProbe probe = probe_of(candidate), simple = relaxed(probe);
-      if (known.insert(key_of(simple)).second) {
-        first.push_back(simple);
-      }
-      if (known.insert(key_of(probe)).second) {
-        rest.push_back(probe);
+      const StageProbe simple = relaxed(probe_of(candidate));
+      const double promise = outlook(candidate, judge_.problem(), rates).in_base_units();
+      add(simple, promise, first, promises);
+    }
+    const std::size_t relaxed_ones = first.size();
+    run_in_order(first, promises, "simulating stages");
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const StageProbe probe = probe_of(candidate);
+      const std::string simple = key_of(relaxed(probe));
+      if (key_of(probe) != simple && costs_.contains(simple)) {
+        const PlanEstimate promise = estimate(candidate, costs_.at(simple), judge_.estimate_input(candidate));
+        add(probe, promise.step.in_base_units(), rest, promises);
       }
     }
-    result_.probes = first.size() + rest.size();
-    run_probes(first, "simulating stages");
-    std::map<std::string, double> promises;
-    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
-      const auto costs = costs_.find(key_of(relaxed(probe_of(candidate))));
-      if (costs != costs_.end()) {
-        const double step =
-            estimate(candidate, costs->second, judge_.estimate_input(candidate)).step.in_base_units();
-        const auto [entry, fresh] = promises.try_emplace(key_of(probe_of(candidate)), step);
-        entry->second = std::min(entry->second, step);
-      }
+    result_.probes = relaxed_ones + rest.size();
+    run_in_order(rest, promises, "simulating stages with sharding and recomputation");
+  }
+
+  static void add(const StageProbe& probe, double promise, std::vector<StageProbe>& probes,
+                  std::map<std::string, double>& promises) {
+    const auto [entry, fresh] = promises.try_emplace(key_of(probe), promise);
+    entry->second = std::min(entry->second, promise);
+    if (fresh) {
+      probes.push_back(probe);
     }
-    std::erase_if(rest, [&](const StageProbe& probe) { return !promises.contains(key_of(probe)); });
-    std::ranges::stable_sort(rest, {}, [&](const StageProbe& probe) { return promises.at(key_of(probe)); });
-    run_probes(rest, "simulating stages with sharding and recomputation");
+  }
+
+  void run_in_order(std::vector<StageProbe>& probes, const std::map<std::string, double>& promises,
+                    const std::string& what) {
+    std::ranges::stable_sort(probes, {}, [&](const StageProbe& probe) { return promises.at(key_of(probe)); });
+    run_probes(probes, what);
   }
 
   void run_probes(const std::vector<StageProbe>& probes, const std::string& what) {
     const auto ends = tasks_.run(
         probes.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.probe(probes[i]))); }, what);
     for (std::size_t i = 0; i < probes.size(); ++i) {
-      if (ends[i] && is_well(*ends[i])) {
+      if (ends[i] && is_well(*ends[i], key_of(probes[i]))) {
         costs_.emplace(key_of(probes[i]), stage_costs(probe_answers_in(ends[i]->printed)));
         ++result_.probes_run;
       }
     }
   }
 
-  bool is_well(const PlanTaskEnd& end) {
+  /// @param of what was simulated, for the message
+  bool is_well(const PlanTaskEnd& end, const std::string& of) {
     if (!end.failure.empty()) {
-      ++result_.failures[end.failure];
+      const auto [entry, fresh] = result_.failures.try_emplace(end.failure, PlanFailure{of, 0});
+      ++entry->second.count;
     }
     return end.failure.empty();
   }
@@ -204,7 +215,7 @@ class PlanSearch {
         continue;
       }
       simulated_.push_back(plans[i].candidate);
-      if (is_well(*ends[i])) {
+      if (is_well(*ends[i], in_words(plans[i].candidate))) {
         plans[i].judgement = judgement_in(ends[i]->printed);
         judged.push_back(plans[i]);
         (plans[i].judgement->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
@@ -229,9 +240,10 @@ class PlanSearch {
         }
       }
     }
-    std::vector<FoundPlan> before = std::move(result_.plans);
+    const std::vector<FoundPlan> without = result_.too_big;
     simulate(plans);
-    result_.offloaded = std::exchange(result_.plans, std::move(before));
+    result_.offloaded = std::exchange(result_.plans, {});
+    result_.too_big = without;
   }
 
   void finish() {
@@ -248,8 +260,7 @@ class PlanSearch {
       result_.front.push_back(result_.plans[i]);
     }
     result_.interruption = tasks_.interruption();
-    result_.out_of_time =
-        result_.interruption == 0 && (result_.probes_run < result_.probes || tasks_.is_stopped());
+    result_.out_of_time = result_.interruption == 0 && (time_was_up_ || tasks_.is_stopped());
   }
 
   PlanJudge& judge_;
@@ -260,6 +271,7 @@ class PlanSearch {
   std::vector<FoundPlan> beyond_;            // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;
+  bool time_was_up_ = false;  // before all stages were simulated
 };
 
 }  // namespace

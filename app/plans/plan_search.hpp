@@ -34,10 +34,16 @@ struct FoundPlan {
   }
 };
 
+/// Simulations that ended with one message.
+struct PlanFailure {
+  std::string first;  ///< what was simulated, of the first
+  std::size_t count = 0;
+};
+
 struct PlanSearchResult {
   PlanEnumeration enumeration;                  ///< its candidates included; Pruned::Memory counted
   std::size_t probes = 0, probes_run = 0;       ///< stages to simulate, and simulated
-  std::map<std::string, std::size_t> failures;  ///< what simulations complained of, and how often
+  std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
   std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
   std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
   std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs

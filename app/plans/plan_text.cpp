@@ -29,8 +29,9 @@ std::string looked_at_text(const PlanSearchResult& result) {
         "to {:+.1f} %\n",
         result.plans.size(), result.too_big.size(), 100 * errors.mean, 100 * errors.least, 100 * errors.most);
   }
-  for (const auto& [failure, count] : result.failures) {
-    text += fmt::format("{} simulations failed: {}\n", count, failure.substr(0, failure.find('\n')));
+  for (const auto& [message, failure] : result.failures) {
+    text += fmt::format("{} simulations failed, the first ({}): {}\n", failure.count, failure.first,
+                        message.substr(0, message.find('\n')));
   }
   if (result.out_of_time) {
     text += "time was up before all of this was looked at: a larger --budget may find better\n";

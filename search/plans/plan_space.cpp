@@ -162,7 +162,7 @@ std::string reason_of(Pruned pruned) {
     case Pruned::BeyondNode:
       return "tensor parallelism beyond a node";
     case Pruned::SameAsOther:
-      return "the same as another: nothing to schedule, share or sum";
+      return "the same as another: nothing to schedule, to share or to compute again";
     case Pruned::GPipe:
       return "gpipe: the bubble of 1f1b, and more memory";
     case Pruned::Memory:
@@ -273,8 +273,12 @@ class Enumerator {
 
   void add(PlanCandidate candidate, Sharding sharding, Recompute recompute) {
     TransformerPlanSpec& plan = candidate.plan;
+    // Flash attention keeps no scores that could be dropped.
+    const bool is_none = recompute == Recompute::Selective &&
+                         problem_.model.attention != AttentionKernels::Unfused &&
+                         std::ranges::find(space_.recompute, Recompute::None) != space_.recompute.end();
     const bool is_shared = candidate.data * plan.context > 1 || plan.offload != Offload::None;
-    if (sharding != Sharding::None && !is_shared) {
+    if (is_none || (sharding != Sharding::None && !is_shared)) {
       return drop(Pruned::SameAsOther, 1);
     }
     plan.sharding = sharding;
