@@ -10,9 +10,10 @@
 namespace lockstep {
 namespace {
 
-constexpr double kShareOfProbes = 0.6;  // of the budget; the rest is for simulations
-constexpr std::size_t kFront = 12;      // plans of the estimates' front that are simulated
-constexpr std::size_t kRound = 8;       // simulated at a time
+constexpr double kShareOfRelaxed = 0.35;  // of the budget, for relaxed probes
+constexpr double kShareOfProbes = 0.65;   // for these and the others; what is left is for simulations
+constexpr std::size_t kFront = 12;        // plans of the estimates' front that are simulated
+constexpr std::size_t kRound = 8;         // simulated at a time
 constexpr std::size_t kMostSimulated = 64;
 constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
 
@@ -30,21 +31,20 @@ class PlanSearch {
     }
     judge_.prepare(result_.enumeration.candidates.front());
     judge_own();
-    const auto begun = PlanTasks::Clock::now();
-    end_after(begun, kShareOfProbes);
+    begun_ = PlanTasks::Clock::now();
     run_probes();
-    time_was_up_ = tasks_.is_stopped();
     estimate_all();
-    end_after(begun, 1);
+    end_after(1);
     simulate_best();
     finish();
     return std::move(result_);
   }
 
  private:
-  void end_after(PlanTasks::Clock::time_point begun, double share) {
+  void end_after(double share) {
     if (options_.budget) {
-      tasks_.end_at(begun + std::chrono::duration_cast<PlanTasks::Clock::duration>(*options_.budget * share));
+      tasks_.end_at(begun_ +
+                    std::chrono::duration_cast<PlanTasks::Clock::duration>(*options_.budget * share));
     }
   }
 
@@ -69,7 +69,9 @@ class PlanSearch {
       add(simple, promise, first, promises);
     }
     const std::size_t relaxed_ones = first.size();
+    end_after(kShareOfRelaxed);
     run_in_order(first, promises, "simulating stages");
+    end_after(kShareOfProbes);
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {
       const StageProbe probe = probe_of(candidate);
       const std::string simple = key_of(relaxed(probe));
@@ -95,6 +97,7 @@ class PlanSearch {
                     const std::string& what) {
     std::ranges::stable_sort(probes, {}, [&](const StageProbe& probe) { return promises.at(key_of(probe)); });
     run_probes(probes, what);
+    time_was_up_ = time_was_up_ || tasks_.is_stopped();
   }
 
   void run_probes(const std::vector<StageProbe>& probes, const std::string& what) {
@@ -271,6 +274,7 @@ class PlanSearch {
   std::vector<FoundPlan> beyond_;            // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;
+  PlanTasks::Clock::time_point begun_;
   bool time_was_up_ = false;  // before all stages were simulated
 };
 

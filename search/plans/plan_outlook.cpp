@@ -21,8 +21,8 @@ LayerParameters parameters_of(const TransformerSpec& model) {
     return {attention + dense, attention + dense};
   }
   const double expert = matrices * hidden * static_cast<double>(model.experts->feed_forward);
-  return {attention + expert * static_cast<double>(model.experts->count),
-          attention + expert * static_cast<double>(model.experts->top_k)};
+  return {attention + expert * static_cast<double>(model.experts->count + model.experts->shared),
+          attention + expert * static_cast<double>(model.experts->per_token + model.experts->shared)};
 }
 
 double seconds(double bytes, BytesPerSecond rate) {
@@ -46,7 +46,7 @@ Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem, cons
   const double products = 6 * passes * tokens * layer.active / t / rates.products.in_base_units();
   const double bubble = products * (p - 1) / (n * plan.chunks);
   const double tensor = seconds(passes * 4 * row * 2 * (t - 1) / t, rates.in_node);
-  const double of_experts = model.experts ? static_cast<double>(model.experts->top_k) * row / t : 0;
+  const double of_experts = model.experts ? static_cast<double>(model.experts->per_token) * row / t : 0;
   const double experts = seconds(passes * 4 * of_experts * (e - 1) / e, rate_of(t * e));
   const double context = seconds(passes * 3 * row * (c - 1) / t, rate_of(t * c));
   const double data = seconds(4 * (d - 1) / d * layers * layer.all / (t * e), rate_of(t * c * d));
