@@ -119,6 +119,7 @@ PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int>
   const Fabric fabric = scenario_.cluster->fabric();
   problem_.gpus = checked(std::move(gpus), scenario_, fabric);
   problem_.gpus_of_node = gpus_of_node(fabric);
+  problem_.mixed = is_mixed(scenario_.workload->precision);
   problem_.base = scenario_.parallelism.transformer;
 }
 

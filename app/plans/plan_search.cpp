@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "search/plans/memory_bound.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -32,6 +34,7 @@ class PlanSearch {
     judge_.prepare(result_.enumeration.candidates.front());
     judge_own();
     begun_ = PlanTasks::Clock::now();
+    rule_out();
     run_probes();
     estimate_all();
     end_after(1);
@@ -57,13 +60,28 @@ class PlanSearch {
     }
   }
 
+  /// What cannot fit, whatever it takes.
+  void rule_out() {
+    const Bytes capacity = judge_.capacity();
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const Bytes bound = judge_.whole_memory(memory_bound(candidate, judge_.problem()));
+      if (bound > capacity) {
+        ++result_.enumeration.pruned[Pruned::Bound];
+        ruled_out_.push_back({candidate, {Seconds{0}, bound}, {}});
+      } else {
+        open_.push_back(candidate);
+      }
+    }
+    std::ranges::stable_sort(ruled_out_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
+  }
+
   /// Relaxed probes first, in the order of the outlook, then the others in the order of what their relaxed
   /// ones promise: where time runs short, the most promising are known.
   void run_probes() {
     std::vector<StageProbe> first, rest;
     std::map<std::string, double> promises;  // by key: the least of all candidates
     const MachineRates rates = judge_.rates();
-    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+    for (const PlanCandidate& candidate : open_) {
       const StageProbe simple = relaxed(probe_of(candidate));
       const double promise = outlook(candidate, judge_.problem(), rates).in_base_units();
       add(simple, promise, first, promises);
@@ -72,7 +90,7 @@ class PlanSearch {
     end_after(kShareOfRelaxed);
     run_in_order(first, promises, "simulating stages");
     end_after(kShareOfProbes);
-    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+    for (const PlanCandidate& candidate : open_) {
       const StageProbe probe = probe_of(candidate);
       const std::string simple = key_of(relaxed(probe));
       if (key_of(probe) != simple && costs_.contains(simple)) {
@@ -122,7 +140,7 @@ class PlanSearch {
 
   void estimate_all() {
     const Bytes capacity = judge_.capacity();
-    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+    for (const PlanCandidate& candidate : open_) {
       const auto costs = costs_.find(key_of(probe_of(candidate)));
       if (costs == costs_.end()) {
         continue;
@@ -153,6 +171,7 @@ class PlanSearch {
     simulate_front();
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       std::vector<FoundPlan> leanest = beyond_;
+      leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
       leanest.resize(std::min(leanest.size(), kLeanest));
       simulate(leanest);
     }
@@ -271,6 +290,8 @@ class PlanSearch {
   PlanTasks tasks_;
   PlanSearchResult result_;
   std::map<std::string, StageCosts> costs_;  // by key of the probe
+  std::vector<PlanCandidate> open_;          // that may fit
+  std::vector<FoundPlan> ruled_out_;         // by their bound: leanest first
   std::vector<FoundPlan> beyond_;            // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;

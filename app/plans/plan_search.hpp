@@ -41,7 +41,7 @@ struct PlanFailure {
 };
 
 struct PlanSearchResult {
-  PlanEnumeration enumeration;                  ///< its candidates included; Pruned::Memory counted
+  PlanEnumeration enumeration;                  ///< Pruned::Bound and Memory counted too
   std::size_t probes = 0, probes_run = 0;       ///< stages to simulate, and simulated
   std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
   std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first

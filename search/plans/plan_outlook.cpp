@@ -2,28 +2,10 @@
 
 #include <algorithm>
 
+#include "search/plans/layer_parameters.hpp"
+
 namespace lockstep {
 namespace {
-
-/// Parameters of a layer: all of them, and those that a token meets.
-struct LayerParameters {
-  double all = 0, active = 0;
-};
-
-LayerParameters parameters_of(const TransformerSpec& model) {
-  const auto hidden = static_cast<double>(model.hidden);
-  const auto kv = static_cast<double>(model.key_value_heads() * model.size_of_head());
-  const auto queries = static_cast<double>(model.heads * model.size_of_head());
-  const double attention = 2 * hidden * queries + 2 * hidden * kv;
-  const double matrices = model.activation == Activation::SwiGlu ? 3 : 2;
-  if (!model.experts) {
-    const double dense = matrices * hidden * static_cast<double>(model.feed_forward_width());
-    return {attention + dense, attention + dense};
-  }
-  const double expert = matrices * hidden * static_cast<double>(model.experts->feed_forward);
-  return {attention + expert * static_cast<double>(model.experts->count + model.experts->shared),
-          attention + expert * static_cast<double>(model.experts->per_token + model.experts->shared)};
-}
 
 double seconds(double bytes, BytesPerSecond rate) {
   return bytes / rate.in_base_units();
@@ -34,7 +16,7 @@ double seconds(double bytes, BytesPerSecond rate) {
 Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem, const MachineRates& rates) {
   const TransformerPlanSpec& plan = candidate.plan;
   const TransformerSpec& model = problem.model;
-  const LayerParameters layer = parameters_of(model);
+  const LayerParameters layer = layer_parameters(model);
   const double t = plan.tensor, c = plan.context, e = plan.expert, p = plan.pipeline, d = candidate.data;
   const double n = candidate.micro_batches;
   const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / c;
@@ -43,13 +25,15 @@ Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem, cons
   const auto rate_of = [&](double nested) {
     return nested > problem.gpus_of_node ? rates.between_nodes : rates.in_node;
   };
-  const double products = 6 * passes * tokens * layer.active / t / rates.products.in_base_units();
+  const double products =
+      6 * passes * tokens * (layer.dense + layer.met * layer.expert) / t / rates.products.in_base_units();
   const double bubble = products * (p - 1) / (n * plan.chunks);
   const double tensor = seconds(passes * 4 * row * 2 * (t - 1) / t, rates.in_node);
-  const double of_experts = model.experts ? static_cast<double>(model.experts->per_token) * row / t : 0;
+  const double of_experts = layer.met * row / t;
   const double experts = seconds(passes * 4 * of_experts * (e - 1) / e, rate_of(t * e));
   const double context = seconds(passes * 3 * row * (c - 1) / t, rate_of(t * c));
-  const double data = seconds(4 * (d - 1) / d * layers * layer.all / (t * e), rate_of(t * c * d));
+  const double data = seconds(4 * (d - 1) / d * layers * (layer.dense / t + layer.experts * layer.expert / e),
+                              rate_of(t * c * d));
   return Seconds{products + bubble + tensor + experts + std::max(0.0, context - products / 3) +
                  std::max(0.0, data - products * 2 / 3)};
 }

@@ -165,6 +165,8 @@ std::string reason_of(Pruned pruned) {
       return "the same as another: nothing to schedule, to share or to compute again";
     case Pruned::GPipe:
       return "gpipe: the bubble of 1f1b, and more memory";
+    case Pruned::Bound:
+      return "states and kept activations alone are more than a GPU has";
     case Pruned::Memory:
       return "more memory than a GPU has, as estimated";
   }

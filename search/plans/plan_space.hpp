@@ -22,6 +22,7 @@ struct PlanProblem {
   std::vector<int> gpus;     ///< the numbers of GPUs to plan for
   int gpus_of_node = 1;      ///< tensor parallelism stays inside
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
+  bool mixed = true;         ///< parameters in 16 bits, with FP32 states
 };
 
 /// Choices by key of `parallelism` (and `micro_batch`).
@@ -51,6 +52,7 @@ enum class Pruned : std::uint8_t {
   BeyondNode,   ///< tensor parallelism over the network between nodes
   SameAsOther,  ///< a schedule without anything to schedule, sharding without replicas
   GPipe,        ///< has the bubble of 1F1B and keeps more (Narayanan et al., arXiv 2104.04473, section 2.2)
+  Bound,        ///< memory_bound() is beyond the GPU
   Memory,       ///< beyond the GPU by the estimate
 };
 [[nodiscard]] std::string reason_of(Pruned pruned);

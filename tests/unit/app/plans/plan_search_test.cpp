@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/plans/plan_text.hpp"
+#include "search/plans/memory_bound.hpp"
 
 namespace lockstep {
 namespace {
@@ -55,6 +56,11 @@ TEST(PlanSearch, FindsTheFastestOfAllPlans) {
   EXPECT_EQ(few.plans.front().judgement->step, all.plans.front().judgement->step);
   const auto errors = all.estimate_errors();
   EXPECT_LT(errors.mean, 0.05);
+  for (const FoundPlan& plan : all.plans) {
+    EXPECT_LE(judge.whole_memory(memory_bound(plan.candidate, judge.problem())).in_base_units(),
+              plan.figures().memory)
+        << in_words(plan.candidate);
+  }
   for (const FoundPlan& plan : all.plans) {  // memory too: what is estimated is what is counted
     EXPECT_NEAR(plan.figures().memory / plan.estimate.memory.in_base_units(), 1, 0.05)
         << in_words(plan.candidate);
