@@ -28,7 +28,8 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
   const TransformerSpec& model = problem.model;
   const LayerParameters of = layer_parameters(model);
   const int parts = plan.pipeline * plan.chunks;
-  const auto layers = static_cast<double>(model.layers / parts * plan.chunks);  // of the smallest stage
+  const std::int64_t of_smallest = model.layers / parts * plan.chunks;
+  const auto layers = static_cast<double>(of_smallest);
   const double replicas = candidate.data * plan.context;
   const double expert_ranks = plan.expert * plan.expert_tensor;
   const double expert_replicas = std::max(1.0, plan.tensor * replicas / expert_ranks);
