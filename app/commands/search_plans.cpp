@@ -16,6 +16,7 @@
 #include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
+#include "search/plans/plan_choices.hpp"
 
 namespace lockstep {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/plans/plan_probes.hpp"
 #include "search/plans/memory_bound.hpp"
 
 namespace lockstep {
@@ -75,77 +76,32 @@ class PlanSearch {
     std::ranges::stable_sort(ruled_out_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
   }
 
-  /// Relaxed probes first, in the order of the outlook, then the others in the order of what their relaxed
-  /// ones promise: where time runs short, the most promising are known.
   void run_probes() {
-    std::vector<StageProbe> first, rest;
-    std::map<std::string, double> promises;  // by key: the least of all candidates
-    const MachineRates rates = judge_.rates();
-    for (const PlanCandidate& candidate : open_) {
-      const StageProbe simple = relaxed(probe_of(candidate));
-      const double promise = outlook(candidate, judge_.problem(), rates).in_base_units();
-      add(simple, promise, first, promises);
-    }
-    const std::size_t relaxed_ones = first.size();
     end_after(kShareOfRelaxed);
-    run_in_order(first, promises, "simulating stages");
+    probes_.run_relaxed();
+    time_was_up_ = tasks_.is_stopped();
     end_after(kShareOfProbes);
-    for (const PlanCandidate& candidate : open_) {
-      const StageProbe probe = probe_of(candidate);
-      const std::string simple = key_of(relaxed(probe));
-      if (key_of(probe) != simple && costs_.contains(simple)) {
-        const PlanEstimate promise = estimate(candidate, costs_.at(simple), judge_.estimate_input(candidate));
-        add(probe, promise.step.in_base_units(), rest, promises);
-      }
-    }
-    result_.probes = relaxed_ones + rest.size();
-    run_in_order(rest, promises, "simulating stages with sharding and recomputation");
-  }
-
-  static void add(const StageProbe& probe, double promise, std::vector<StageProbe>& probes,
-                  std::map<std::string, double>& promises) {
-    const auto [entry, fresh] = promises.try_emplace(key_of(probe), promise);
-    entry->second = std::min(entry->second, promise);
-    if (fresh) {
-      probes.push_back(probe);
-    }
-  }
-
-  void run_in_order(std::vector<StageProbe>& probes, const std::map<std::string, double>& promises,
-                    const std::string& what) {
-    std::ranges::stable_sort(probes, {}, [&](const StageProbe& probe) { return promises.at(key_of(probe)); });
-    run_probes(probes, what);
+    probes_.run_others();
     time_was_up_ = time_was_up_ || tasks_.is_stopped();
-  }
-
-  void run_probes(const std::vector<StageProbe>& probes, const std::string& what) {
-    const auto ends = tasks_.run(
-        probes.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.probe(probes[i]))); }, what);
-    for (std::size_t i = 0; i < probes.size(); ++i) {
-      if (ends[i] && is_well(*ends[i], key_of(probes[i]))) {
-        costs_.emplace(key_of(probes[i]), stage_costs(probe_answers_in(ends[i]->printed)));
-        ++result_.probes_run;
-      }
-    }
+    result_.probes = probes_.known();
+    result_.probes_run = probes_.done();
+    result_.failures = probes_.failures();
   }
 
   /// @param of what was simulated, for the message
   bool is_well(const PlanTaskEnd& end, const std::string& of) {
-    if (!end.failure.empty()) {
-      const auto [entry, fresh] = result_.failures.try_emplace(end.failure, PlanFailure{of, 0});
-      ++entry->second.count;
-    }
+    count_failure(result_.failures, end, of);
     return end.failure.empty();
   }
 
   void estimate_all() {
     const Bytes capacity = judge_.capacity();
     for (const PlanCandidate& candidate : open_) {
-      const auto costs = costs_.find(key_of(probe_of(candidate)));
-      if (costs == costs_.end()) {
+      const StageCosts* costs = probes_.costs_of(probe_of(candidate));
+      if (costs == nullptr) {
         continue;
       }
-      FoundPlan plan{candidate, estimate(candidate, costs->second, judge_.estimate_input(candidate)), {}};
+      FoundPlan plan{candidate, estimate(candidate, *costs, judge_.estimate_input(candidate)), {}};
       plan.estimate.memory = judge_.whole_memory(plan.estimate.memory);
       if (plan.estimate.memory > capacity) {
         ++result_.enumeration.pruned[Pruned::Memory];
@@ -289,10 +245,10 @@ class PlanSearch {
   const PlanSearchOptions& options_;
   PlanTasks tasks_;
   PlanSearchResult result_;
-  std::map<std::string, StageCosts> costs_;  // by key of the probe
-  std::vector<PlanCandidate> open_;          // that may fit
-  std::vector<FoundPlan> ruled_out_;         // by their bound: leanest first
-  std::vector<FoundPlan> beyond_;            // the GPU's memory, by the estimate: leanest first
+  std::vector<PlanCandidate> open_;  // that may fit
+  PlanProbes probes_{judge_, tasks_, open_};
+  std::vector<FoundPlan> ruled_out_;  // by their bound: leanest first
+  std::vector<FoundPlan> beyond_;     // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;
   PlanTasks::Clock::time_point begun_;

@@ -34,12 +34,6 @@ struct FoundPlan {
   }
 };
 
-/// Simulations that ended with one message.
-struct PlanFailure {
-  std::string first;  ///< what was simulated, of the first
-  std::size_t count = 0;
-};
-
 struct PlanSearchResult {
   PlanEnumeration enumeration;                  ///< Pruned::Bound and Memory counted too
   std::size_t probes = 0, probes_run = 0;       ///< stages to simulate, and simulated

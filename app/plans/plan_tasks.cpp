@@ -34,6 +34,14 @@ PlanTaskEnd end_of(EndedTask& ended) {
 
 }  // namespace
 
+void count_failure(std::map<std::string, PlanFailure>& failures, const PlanTaskEnd& end,
+                   const std::string& of) {
+  if (!end.failure.empty()) {
+    const auto [entry, fresh] = failures.try_emplace(end.failure, PlanFailure{of, 0});
+    ++entry->second.count;
+  }
+}
+
 std::vector<std::optional<PlanTaskEnd>> PlanTasks::run(std::size_t count,
                                                        const std::function<void(std::size_t)>& body,
                                                        const std::string& what) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,16 @@ struct PlanTaskEnd {
   std::string printed;
   std::string failure;  ///< empty: none
 };
+
+/// Tasks that ended with one message.
+struct PlanFailure {
+  std::string first;  ///< what was simulated, of the first
+  std::size_t count = 0;
+};
+
+/// Adds the failure of a task, if it failed. @param of what was simulated
+void count_failure(std::map<std::string, PlanFailure>& failures, const PlanTaskEnd& end,
+                   const std::string& of);
 
 /// Rounds of tasks in forked processes, until they are done, time is up or Ctrl-C comes. Between rounds a
 /// signal waits for the next one.

@@ -41,11 +41,6 @@ struct PlanSpace {
 /// and recomputation.
 [[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
 
-/// The space with only these choices of one key, given as in YAML: `tensor`, {"4", "8"}.
-/// @throws std::invalid_argument for a key that is not searched, or a value that it has not
-[[nodiscard]] PlanSpace restricted(PlanSpace space, const std::string& key,
-                                   const std::vector<std::string>& values);
-
 /// Why combinations are not predicted.
 enum class Pruned : std::uint8_t {
   CannotBe,     ///< make_plan() objects: something does not divide, or the model cannot

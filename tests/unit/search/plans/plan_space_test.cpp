@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "search/plans/plan_choices.hpp"
+
 namespace lockstep {
 namespace {
 
