@@ -13,10 +13,11 @@
 namespace lockstep {
 namespace {
 
-constexpr double kShareOfRelaxed = 0.35;  // of the budget, for relaxed probes
-constexpr double kShareOfProbes = 0.65;   // for these and the others; what is left is for simulations
-constexpr std::size_t kFront = 12;        // plans of the estimates' front that are simulated
-constexpr std::size_t kRound = 8;         // simulated at a time
+constexpr double kShareOfOwn = 0.2;      // of the budget, for the scenario's own plan
+constexpr double kShareOfRelaxed = 0.4;  // to the end of relaxed probes
+constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is left is for simulations
+constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
+constexpr std::size_t kRound = 8;        // simulated at a time
 constexpr std::size_t kMostSimulated = 64;
 constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
 
@@ -33,8 +34,8 @@ class PlanSearch {
       return std::move(result_);
     }
     judge_.prepare(result_.enumeration.candidates.front());
+    end_after(kShareOfOwn);
     judge_own();
-    begun_ = PlanTasks::Clock::now();
     rule_out();
     run_probes();
     estimate_all();
@@ -251,7 +252,7 @@ class PlanSearch {
   std::vector<FoundPlan> beyond_;     // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;
-  PlanTasks::Clock::time_point begun_;
+  PlanTasks::Clock::time_point begun_ = PlanTasks::Clock::now();
   bool time_was_up_ = false;  // before all stages were simulated
 };
 

@@ -65,7 +65,7 @@ std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& pla
 
 std::string own_text(const PlanSearchResult& result, const FoundPlan& best) {
   if (!result.own) {
-    return "the scenario's own plan cannot be simulated\n";
+    return "the scenario's own plan was not simulated: it cannot be, or there was no time\n";
   }
   if (!result.own->fits()) {
     return fmt::format("the scenario's own plan does not fit: {}\n", to_string(result.own->memory.total()));
