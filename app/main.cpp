@@ -17,6 +17,7 @@
 #include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
+#include "app/commands/search_plans.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
@@ -43,6 +44,7 @@ int main(int count, char** arguments) {
   add_run_command(app, action);
   add_sweep_command(app, action);
   add_replay_commands(app, action);
+  add_plan_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);
