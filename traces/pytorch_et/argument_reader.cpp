@@ -31,9 +31,11 @@ std::uint32_t ArgumentReader::read(const ArgumentTexts& texts, std::string_view 
   if (texts.values.empty()) {
     return 0;
   }
+  constexpr std::string_view kNone = "[]";
+  const std::string_view shape_text = texts.shapes.empty() ? kNone : std::string_view{texts.shapes};
+  const std::string_view stride_text = texts.strides.empty() ? kNone : std::string_view{texts.strides};
   const bool is_readable = values_.parse(texts.values) && types_.parse(texts.types) &&
-                           shapes_.parse(texts.shapes.empty() ? "[]" : texts.shapes) &&
-                           strides_.parse(texts.strides.empty() ? "[]" : texts.strides);
+                           shapes_.parse(shape_text) && strides_.parse(stride_text);
   const auto values = is_readable ? values_.children(0) : std::vector<std::uint32_t>{};
   const auto types = is_readable ? types_.children(0) : std::vector<std::uint32_t>{};
   if (!is_readable || values.size() != types.size()) {

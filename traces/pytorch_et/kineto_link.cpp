@@ -151,6 +151,12 @@ void link_by_order(const ThreadPair& pair, NodeOf& node_of) {
   }
 }
 
+/// Whether @p outer can be the caller of @p call, which begins later: in traces of whole microseconds what
+/// took none encloses nothing.
+bool encloses(const kineto::Operator& outer, const kineto::Operator& call) {
+  return outer.thread == call.thread && outer.end >= call.end && outer.end > outer.start;
+}
+
 /// The operator around each, -1: none. Ranges that overlap without being nested are taken as they come.
 std::vector<std::int64_t> callers(const kineto::RecordedTrace& profile) {
   std::vector<std::int64_t> caller(profile.operators.size(), -1);
@@ -160,8 +166,7 @@ std::vector<std::int64_t> callers(const kineto::RecordedTrace& profile) {
     if (!is_linkable(call, profile)) {
       continue;
     }
-    while (!open.empty() && (profile.operators[open.back()].thread != call.thread ||
-                             profile.operators[open.back()].end < call.end)) {
+    while (!open.empty() && !encloses(profile.operators[open.back()], call)) {
       open.pop_back();
     }
     caller[i] = open.empty() ? -1 : static_cast<std::int64_t>(open.back());

@@ -20,6 +20,7 @@ class NestedList {
 
   /// @return whether @p text is such a list, at most 64 deep; views point into it
   [[nodiscard]] bool parse(std::string_view text);
+  bool parse(std::string&& text) = delete;  // its views would outlive it
 
   [[nodiscard]] const Item& at(std::uint32_t item) const { return items_[item]; }
   /// Items in a list, e.g. number 0, the outermost.

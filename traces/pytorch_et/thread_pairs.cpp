@@ -10,7 +10,7 @@
 namespace lockstep::pytorch_et {
 namespace {
 
-constexpr double kLeastAlike = 0.3;   // cosine of the two threads' counts of names
+constexpr double kLeastAlike = 0.1;   // cosine of the two threads' counts of names
 constexpr double kLeastRepeat = 1.5;  // below, the profile has one step more at its edges, not two
 
 using Counts = std::unordered_map<Symbol, double>;
