@@ -120,8 +120,7 @@ class GraphBuilder {
       entry.needed.assign(graph_.dependencies.begin() + graph_.first_dependency[place],
                           graph_.dependencies.begin() + graph_.first_dependency[place + 1]);
       std::ranges::sort(entry.needed);
-      const auto rest = std::ranges::unique(entry.needed);
-      entry.needed.erase(rest.begin(), rest.end());
+      entry.needed.erase(std::unique(entry.needed.begin(), entry.needed.end()), entry.needed.end());
       made.entries.push_back(std::move(entry));
     }
     return made;

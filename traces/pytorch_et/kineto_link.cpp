@@ -41,8 +41,7 @@ std::uint64_t count_linked(const NodeOf& node_of) {
 std::uint64_t count_nodes(const NodeOf& node_of) {
   NodeOf used = node_of;
   std::ranges::sort(used);
-  const auto rest = std::ranges::unique(used);
-  used.erase(rest.begin(), rest.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
   return count_linked(used);
 }
 
