@@ -196,4 +196,24 @@ bool is_metadata(std::string_view record) {
   }
 }
 
+bool is_node_of_2023(std::string_view record) {
+  constexpr std::uint64_t kFirst = 8;  // input_tensor_loc; inputs, a message, since 0.0.4
+  constexpr std::uint64_t kLast = 20;  // comm_priority
+  try {
+    WireReader message{record};
+    bool has_number = false;
+    while (!message.done()) {
+      const WireReader::Field field = message.field();
+      has_number = has_number || (field.type() == Type::Varint && field.number() >= kFirst);
+      if (field.number() < 1 || field.number() > kLast) {
+        return false;
+      }
+      message.skip(field.type());
+    }
+    return has_number;
+  } catch (const WireError&) {
+    return false;
+  }
+}
+
 }  // namespace lockstep::chakra

@@ -135,7 +135,13 @@ class GraphReader {
 void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph) {
   RecordReader file{path};
   std::string_view record;
-  if (!file.next(record) || !is_metadata(record)) {
+  const bool has_records = file.next(record);
+  if (has_records && is_node_of_2023(record)) {
+    file.reject(
+        "a Chakra execution trace of schema 0.0.1 (2023): its nodes have other fields and a time without a "
+        "unit; write it anew with Chakra 0.0.4 or later, from the PyTorch traces that it came from");
+  }
+  if (!has_records || !is_metadata(record)) {
     file.reject("no Chakra execution trace (schema 0.0.4 or later): the file does not begin with metadata");
   }
   GraphReader reader{tables, graph};
