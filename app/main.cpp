@@ -13,6 +13,7 @@
 #include "app/command_line.hpp"
 #include "app/commands/calibrate.hpp"
 #include "app/commands/explain.hpp"
+#include "app/commands/export.hpp"
 #include "app/commands/list.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
@@ -41,6 +42,7 @@ int main(int count, char** arguments) {
   std::function<int()> action;
   add_run_command(app, action);
   add_sweep_command(app, action);
+  add_export_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);

@@ -189,7 +189,7 @@ TEST_F(PipelineTimeline, SaysWhatIsWrong) {
   EXPECT_THAT(problem(R"([{"ph":"X","name":"gc","ts":1,"dur":1,"pid":0,"tid":0}])"),
               HasSubstr("'step' is missing, or no whole number"));
   EXPECT_THAT(problem("[{\"ph\":\"X\""), HasSubstr("timeline.json"));
-  EXPECT_THAT(problem("[1]"), HasSubstr("an event is no JSON object"));
+  EXPECT_THAT(problem("[1]"), HasSubstr("an object is expected here"));
 }
 
 TEST_F(PipelineTimeline, PartnersCallTheSameNumber) {
