@@ -12,6 +12,7 @@
 
 #include "app/command_line.hpp"
 #include "app/commands/calibrate.hpp"
+#include "app/commands/compare.hpp"
 #include "app/commands/explain.hpp"
 #include "app/commands/export.hpp"
 #include "app/commands/list.hpp"
@@ -43,6 +44,7 @@ int main(int count, char** arguments) {
   add_run_command(app, action);
   add_sweep_command(app, action);
   add_export_command(app, action);
+  add_compare_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);
