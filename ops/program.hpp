@@ -25,11 +25,14 @@ enum class Opcode : std::uint8_t {
   WaitDevice,   ///< the thread blocks until everything issued to all streams of the rank has ended
   Post,         ///< lets another thread of the rank go on; operand: flag
   Await,        ///< blocks until the flag was posted as often as this thread has awaited it; operand: flag
+  StartLag,     ///< the next work put on the stream begins late; takes no host time (see Instruction)
 };
 
 /// 16 bytes. `lead` is host time before the instruction (the T1, T2, T3, T5 gaps), `cost` its own host time
 /// (T4). A wait pays its lead first (the gap and the call), then blocks, then pays `cost`: from the awaited
-/// moment, or from the call when that has passed, until the thread goes on.
+/// moment, or from the call when that has passed, until the thread goes on. Of a StartLag, `lead` is how much
+/// longer than RankTiming::launch_to_start the launch takes to reach the GPU, and `cost` how much longer than
+/// RankTiming::kernel_gap the stream rests after the work before: what a replayed trace says of each kernel.
 struct Instruction {
   Opcode op = Opcode::HostWork;
   std::uint8_t stream = 0;

@@ -32,7 +32,7 @@ void expect_below(const Place& place, std::string_view what, std::size_t index, 
 
 bool uses_stream(Opcode op) {
   return op == Opcode::Launch || op == Opcode::Collective || op == Opcode::RecordEvent ||
-         op == Opcode::StreamWait || op == Opcode::WaitStream;
+         op == Opcode::StreamWait || op == Opcode::WaitStream || op == Opcode::StartLag;
 }
 
 void check_operand(const Place& place, const Instruction& instruction) {
@@ -61,6 +61,7 @@ void check_operand(const Place& place, const Instruction& instruction) {
     case Opcode::RangeEnd:
     case Opcode::WaitStream:
     case Opcode::WaitDevice:
+    case Opcode::StartLag:
       return;
   }
   place.reject("unknown opcode");
@@ -109,7 +110,7 @@ class Bounds {
   }
 
  private:
-  static constexpr std::size_t kOpcodes = static_cast<std::size_t>(Opcode::Await) + 1;
+  static constexpr std::size_t kOpcodes = static_cast<std::size_t>(Opcode::StartLag) + 1;
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   void bound_operand(std::initializer_list<Opcode> ops, std::size_t bound) {

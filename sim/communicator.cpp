@@ -13,7 +13,7 @@ namespace lockstep {
 
 bool same_request(const CollectiveRequest& a, const CollectiveRequest& b) {
   return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
-         a.source == b.source && a.bytes == b.bytes;
+         a.source == b.source && a.bytes == b.bytes && a.recorded == b.recorded;
 }
 
 bool is_pair(CollectiveKind kind) {
@@ -43,7 +43,24 @@ std::string described(const CollectiveCall& call, const CollectiveCall& other) {
 }  // namespace
 
 CollectiveRequest pair_request(const CollectiveCall& call) {
-  return {CollectiveKind::Send, call.type, call.size, 1, 0, {}};
+  return {CollectiveKind::Send, call.type, call.size, 1, 0, {}, call.recorded};
+}
+
+CollectiveRequest even_request(const CollectiveCall& call) {
+  return {call.kind, call.type, call.size, call.peer, 0, {}, call.recorded};
+}
+
+CollectivePlan plan_of(const CollectiveRequest& request, std::span<const VertexId> gpus,
+                       const PlanCollective& plan_collective) {
+  if (!request.recorded) {
+    return plan_collective(request, gpus);
+  }
+  CollectivePlan plan;
+  plan.algorithm = "as recorded";
+  plan.size = request.size;
+  plan.latency = *request.recorded;
+  plan.provenance = Provenance::Measured;
+  return plan;
 }
 
 Communicator::Communicator(std::string name, std::vector<VertexId> gpus, std::vector<std::uint32_t> ranks)
@@ -107,7 +124,7 @@ CollectiveRequest Communicator::request_of(const Meeting& meeting) const {
   if (is_pair(call.kind)) {
     return pair_request(call);
   }
-  CollectiveRequest request{call.kind, call.type, call.size, call.peer, 0, {}};
+  CollectiveRequest request = even_request(call);
   if (call.send_bytes.empty()) {
     return request;
   }
@@ -137,7 +154,7 @@ const CollectivePlan& Communicator::plan(const CollectiveRequest& request,
       return use.plan;
     }
   }
-  plans_.push_back({request, plan_collective(request, gpus_), 0});
+  plans_.push_back({request, plan_of(request, gpus_, plan_collective), 0});
   return plans_.back().plan;
 }
 

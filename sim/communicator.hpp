@@ -19,6 +19,10 @@ class Rank;
 using PlanCollective =
     std::function<CollectivePlan(const CollectiveRequest&, std::span<const VertexId> members)>;
 
+/// The planner's answer, or as it was recorded.
+[[nodiscard]] CollectivePlan plan_of(const CollectiveRequest& request, std::span<const VertexId> gpus,
+                                     const PlanCollective& plan_collective);
+
 /// Whether one plan serves both.
 [[nodiscard]] bool same_request(const CollectiveRequest& a, const CollectiveRequest& b);
 
@@ -47,6 +51,9 @@ struct Meeting {
 
 /// What a send or receive asks of the planner: of its two-member group, position 0 sends to position 1.
 [[nodiscard]] CollectiveRequest pair_request(const CollectiveCall& call);
+
+/// What a collective with equal parts asks of the planner.
+[[nodiscard]] CollectiveRequest even_request(const CollectiveCall& call);
 
 /// The rendezvous of a process group: the k-th collective that each member issues is the same collective.
 class Communicator {

@@ -107,8 +107,7 @@ void Executor::prepare_groups() {
       }
       for (const CollectiveCall& call : program.collectives) {
         if (call.group == slot && !is_uneven(call) && !is_pair(call.kind)) {
-          network_.prepare(communicators_[rank.groups[slot]].plan(
-              {call.kind, call.type, call.size, call.peer, 0, {}}, spec_.plan_collective));
+          network_.prepare(communicators_[rank.groups[slot]].plan(even_request(call), spec_.plan_collective));
         }
       }
     }

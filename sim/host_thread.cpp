@@ -122,6 +122,12 @@ inline HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& in
     case Opcode::Post:
       post(rank, instruction);
       return Outcome::Done;
+    case Opcode::StartLag:
+      if (must_pause(rank, instruction.stream)) {
+        return Outcome::Stop;
+      }
+      put(rank, instruction.stream, 0);
+      return Outcome::Done;
   }
   return Outcome::Done;
 }

@@ -176,7 +176,7 @@ class GateWalk {
 
 bool adds_to_stream(Opcode op) {
   return op == Opcode::Launch || op == Opcode::Collective || op == Opcode::RecordEvent ||
-         op == Opcode::StreamWait;
+         op == Opcode::StreamWait || op == Opcode::StartLag;
 }
 
 /// Asked about one moment after the other: is it within one of the intervals?

@@ -29,7 +29,7 @@ bool Stream::run_in_a_row(Rank& rank, std::uint8_t self) {
   const RankTiming timing = rank.timing();
   const Variation::Row factors = rank.variation(step_);
   ActivityMeter* const meter = rank.activity.get();
-  const std::uint32_t most = launches_ == 0 ? 0 : queue_.size();
+  const std::uint32_t most = launches_ == 0 || lag_.is_pending ? 0 : queue_.size();
   StreamProgress progress = progress_;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
@@ -81,6 +81,10 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
         if (wait_for_event(rank, self, item.ticket)) {
           queue_.pop();
         }
+        break;
+      case Opcode::StartLag:
+        lag_ = {instruction.lead, instruction.cost, true};
+        queue_.pop();
         break;
       default:  // a record, or the record that a host wait makes
         record(rank, self, item);
@@ -150,8 +154,9 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
 
 /// Not before the launch has reached the GPU, nor before the work ahead of it has ended.
 double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
-  const double free = launches_ == 0 ? progress_.clock : progress_.clock + timing.kernel_gap;
-  return std::max(free, item.issue + timing.launch_to_start);
+  const double free =
+      launches_ == 0 ? progress_.clock : progress_.clock + (timing.kernel_gap + lag_.after_work);
+  return std::max(free, item.issue + (timing.launch_to_start + lag_.after_launch));
 }
 
 inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
@@ -159,6 +164,7 @@ inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item)
   if (rank.is_observed()) {
     log_start(rank, self, item);
   }
+  lag_ = {};
   ++launches_;
   if (launch_queue_) {
     launch_queue_->starts_at(start_);
@@ -211,7 +217,7 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
-  rank.log->streams[self].begin(self, item, start_, rank.timing().launch_to_start);
+  rank.log->streams[self].begin(self, item, start_, rank.timing().launch_to_start + lag_.after_launch);
 }
 
 /// Stepped mode: the kernel ends when its time has come.

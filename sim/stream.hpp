@@ -59,7 +59,7 @@ struct StreamProgress {
 /// An in-order queue of GPU work (cudaStream_t) as an actor with a local clock: it runs ahead of global time
 /// as long as the beginning of its next item is known, and stops at an event that has not happened, a
 /// collective or a copy.
-class alignas(64) Stream {  // two cache lines
+class alignas(64) Stream {
  public:
   /// Goes on as far as possible.
   void advance(Rank& rank, std::uint8_t self);
@@ -103,7 +103,7 @@ class alignas(64) Stream {  // two cache lines
 
   [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
   [[nodiscard]] bool blocked() const { return state_ != State::Ready; }
-  [[nodiscard]] bool idle() const { return queue_.empty() && state_ == State::Ready; }
+  [[nodiscard]] bool idle() const { return queue_.empty() && state_ == State::Ready && !lag_.is_pending; }
   [[nodiscard]] std::uint32_t step() const { return step_; }
   [[nodiscard]] double clock() const { return progress_.clock; }
   [[nodiscard]] double begun() const { return start_; }
@@ -138,6 +138,13 @@ class alignas(64) Stream {  // two cache lines
   bool must_wait_until(Rank& rank, std::uint8_t self, double start);
   void log_start(Rank& rank, std::uint8_t self, const StreamItem& item);
 
+  /// How late the next work begins (Opcode::StartLag).
+  struct Lag {
+    double after_launch = 0;
+    double after_work = 0;
+    bool is_pending = false;
+  };
+
   StreamProgress progress_;
   Ring<StreamItem> queue_;
   std::unique_ptr<LaunchQueue> launch_queue_;
@@ -145,6 +152,7 @@ class alignas(64) Stream {  // two cache lines
   std::uint64_t launches_ = 0;
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
   TransferTotals totals_;
+  Lag lag_;
   double due_ = -1;  // stepped mode: the date of the latest call_at()
   std::uint32_t step_ = 0;
   State state_ = State::Ready;

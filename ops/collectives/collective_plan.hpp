@@ -53,6 +53,7 @@ struct CollectiveRequest {
   int source = 0;
   /// Uneven all-to-all: bytes[src * n + dst]; else empty.
   std::vector<double> bytes;
+  std::optional<Seconds> recorded = std::nullopt;  ///< as in CollectiveCall
 };
 
 }  // namespace lockstep

@@ -88,7 +88,7 @@ class Collector {
         for (const CollectiveCall& call : program.collectives) {
           if (call.group == slot && !is_pair(call.kind)) {
             assert(call.send_bytes.empty());
-            add_call(traffic_.groups[rank.groups[slot]], {call.kind, call.type, call.size, call.peer, 0, {}});
+            add_call(traffic_.groups[rank.groups[slot]], even_request(call));
           }
         }
       }
@@ -104,7 +104,7 @@ class Collector {
     for (const std::uint32_t rank : group.ranks) {
       gpus.push_back(job_.ranks[rank].gpu);
     }
-    CollectivePlan plan = plan_collective_(request, gpus);
+    CollectivePlan plan = plan_of(request, gpus, plan_collective_);
     const double unit = unit_of(plan);
     const auto known = std::ranges::find_if(group.shapes, [&](const TrafficShape& shape) {
       return shape.unit == unit && same_loads(shape.loads, plan.loads);
@@ -200,7 +200,8 @@ JobTraffic traffic_of(const Job& job, const Fabric& fabric,
 const TrafficCall* TrafficGroup::find(const CollectiveCall& call) const {
   const auto found = std::ranges::find_if(calls, [&](const TrafficCall& planned) {
     const CollectiveKind kind = lockstep::is_pair(call.kind) ? CollectiveKind::Send : call.kind;
-    return planned.request.kind == kind && planned.request.size == call.size;
+    return planned.request.kind == kind && planned.request.size == call.size &&
+           planned.request.recorded == call.recorded;
   });
   return found == calls.end() ? nullptr : &*found;
 }

@@ -117,6 +117,10 @@ class NaiveExecutor {
         clock = std::max(clock, moment->await());
       }
     };
+    if (instruction.op == Opcode::StartLag) {  // its times are the stream's
+      finish(worker, item, clock);
+      return;
+    }
     spend(instruction.lead);
     switch (instruction.op) {
       case Opcode::Launch:
@@ -164,6 +168,7 @@ class NaiveExecutor {
         break;
       }
       case Opcode::Launch:
+      case Opcode::StartLag:
         break;
       case Opcode::RecordEvent:
         item.moment = worker.latest[instruction.operand] = std::make_shared<Moment>();
@@ -228,7 +233,9 @@ class NaiveExecutor {
         return;
       }
       const Item item = lane.items.front();
-      if (item.instruction != nullptr && item.instruction->op == Opcode::StreamWait) {
+      if (item.instruction != nullptr && item.instruction->op == Opcode::StartLag) {
+        lane.lag = item.instruction;
+      } else if (item.instruction != nullptr && item.instruction->op == Opcode::StreamWait) {
         lane.clock = item.moment ? std::max(lane.clock, item.moment->await()) : lane.clock;
       } else if (item.moment) {
         lane.clock = std::max(lane.clock, item.issue);
@@ -247,8 +254,12 @@ class NaiveExecutor {
   }
 
   void begin(const Worker& worker, Lane& lane, const Item& item) {
-    const double gap = lane.begun == 0 ? 0 : gpu(worker).kernel_gap.in_base_units();
-    lane.clock = std::max(lane.clock + gap, item.issue + gpu(worker).launch_to_start.in_base_units());
+    const double after_work = lane.lag == nullptr ? 0 : lane.lag->cost;
+    const double after_launch = lane.lag == nullptr ? 0 : lane.lag->lead;
+    const double gap = lane.begun == 0 ? 0 : gpu(worker).kernel_gap.in_base_units() + after_work;
+    lane.clock =
+        std::max(lane.clock + gap, item.issue + (gpu(worker).launch_to_start.in_base_units() + after_launch));
+    lane.lag = nullptr;
     sleep_until(lane.clock);
     lane.latest_start = lane.clock;
     ++lane.begun;

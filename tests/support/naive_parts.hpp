@@ -85,6 +85,7 @@ struct Lane {
   std::uint64_t begun = 0;
   double latest_start = 0;
   double clock = 0;
+  const Instruction* lag = nullptr;  // StartLag of the next work
   std::uint64_t fingerprint = 0;
 };
 

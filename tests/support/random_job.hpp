@@ -107,6 +107,9 @@ inline void append(Script& script, const RandomOperation& op, std::array<bool, 3
       script.work(op.ticks).after(0.5);
       break;
     case Kind::Launch:
+      if (op.operand == 2) {
+        script.lag(stream, op.ticks % 5, op.ticks % 3);
+      }
       script.launch(stream, op.ticks, 1);
       break;
     case Kind::Record:

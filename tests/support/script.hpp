@@ -91,6 +91,10 @@ class Script {
     program_.flags = std::max(program_.flags, flag + 1);
     return add(Opcode::Await, 0, flag, cost);
   }
+  /// The next work on @p stream begins so much later after its launch and after the work before.
+  Script& lag(std::uint8_t stream, double after_launch, double after_work) {
+    return add(Opcode::StartLag, stream, 0, after_work).after(after_launch);
+  }
   /// The lead of the latest instruction.
   Script& after(double lead) {
     program_.threads[current_].instructions.back().lead = static_cast<float>(lead * kTick);

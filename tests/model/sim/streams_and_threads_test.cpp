@@ -55,6 +55,21 @@ TEST_F(OneRank, LaunchBlocksWhileTheQueueIsFull) {
   EXPECT_EQ(blocked(), (6 - 2) + (16 - 7));
 }
 
+/// A lag concerns the next work alone. First: issued at 1, so at 1 + 3. Second: issued at 2, but 2 after the
+/// first ended (14). Third: no lag. Fourth: issued at 40, 1 after that, for the stream has long been idle.
+TEST_F(OneRank, StartLagDelaysTheNextWorkOnly) {
+  run(Script({"s"})
+          .lag(0, 3, 9)
+          .launch(0, 10, 1)
+          .lag(0, 1, 2)
+          .launch(0, 10, 1)
+          .launch(0, 4, 1)
+          .lag(0, 1, 2)
+          .launch(0, 10, 37));
+  EXPECT_EQ(gpu(0), (Spans{{4, 14}, {16, 26}, {26, 30}, {41, 51}}));
+  EXPECT_EQ(host(), (Spans{{0, 1}, {1, 2}, {2, 3}, {3, 40}}));
+}
+
 /// A queue of one: a call returns only after the kernel before it has started. Streams do not share a queue.
 TEST_F(OneRank, EachStreamHasAQueueOfItsOwn) {
   gpu_.launch_queue = 1;

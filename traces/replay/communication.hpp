@@ -1,0 +1,56 @@
+#pragma once
+
+/// @file
+/// Which GPU work communicates, what it is, and which kernels of several ranks are one collective.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/collectives/collective.hpp"
+#include "traces/replay/trace_links.hpp"
+
+namespace lockstep::replay {
+
+/// A communication kernel as one rank's trace shows it.
+struct RecordedCollective {
+  std::uint32_t work = kNone;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  std::string group;  ///< name of the process group; empty: not said
+  double size = -1;   ///< bytes as CollectiveCall::size counts; < 0: not said
+  DataType type = DataType::FP32;
+};
+
+/// Kernels of NCCL, RCCL, MSCCL(++), DeepEP by name. In the order of RecordedTrace::work.
+/// @param ranks of the job, to convert what a rank puts in into CollectiveCall::size
+[[nodiscard]] std::vector<RecordedCollective> find_collectives(kineto::RecordedTrace& trace,
+                                                               const TraceLinks& links, std::int64_t ranks);
+
+/// Several ranks' kernels that are one collective.
+struct CollectiveMeeting {
+  std::vector<std::uint32_t> members;  ///< by trace: index into its list of collectives; kNone: takes no part
+  std::uint32_t stream = 0;            ///< collectives of one stream are issued in order by all members
+  Nanoseconds last_arrival = 0;        ///< latest start, by the first trace's clock
+  Nanoseconds end = 0;                 ///< median of the ends, likewise
+};
+
+struct MatchedCollectives {
+  std::vector<CollectiveMeeting> meetings;
+  /// By trace: its clock less the first one's. All members of a collective end together: the median
+  /// difference of the ends. 0 where nothing was matched.
+  std::vector<Nanoseconds> clock_offsets;
+};
+
+/// A rank's trace with what it communicates.
+struct RankCollectives {
+  kineto::RecordedTrace* trace = nullptr;
+  const TraceLinks* links = nullptr;
+  const std::vector<RecordedCollective>* collectives = nullptr;
+};
+
+/// Matches by group, kind and end: all members of a collective end within microseconds of each other. What
+/// finds no partner stays alone and is counted in its trace's report. In order of the first trace's streams
+/// and starts.
+[[nodiscard]] MatchedCollectives match_collectives(std::span<const RankCollectives> ranks);
+
+}  // namespace lockstep::replay

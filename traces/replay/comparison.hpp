@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/simulation.hpp"
+#include "sim/timeline.hpp"
+#include "traces/replay/replay_job.hpp"
+
+namespace lockstep::replay {
+
+/// A duration in the trace and in the simulation, s.
+struct Pair {
+  double measured = 0, simulated = 0;
+  /// Of the simulation, relative to what was measured; 0 where nothing was.
+  [[nodiscard]] double error() const { return measured == 0 ? 0 : simulated / measured - 1; }
+};
+
+struct StepPair {
+  std::string name;  ///< `ProfilerStep#3`
+  Pair duration;
+};
+
+struct StreamPair {
+  std::string name;
+  Pair busy;
+};
+
+/// One rank, simulated against measured.
+struct RankComparison {
+  Pair gpu_span;                ///< from the first start on the GPU to the last end
+  std::vector<StepPair> steps;  ///< annotated steps of the main thread
+  std::vector<StreamPair> streams;
+  Pair communication;  ///< sum of communication kernels: waiting and transfer
+  double waiting = 0;  ///< of the simulated sum: until the last member had arrived
+  Pair last_end;       ///< from the start of the window to the end of the last work
+  double median_start_error = 0, p90_start_error = 0;  ///< of kernels' starts, absolute, s
+};
+
+/// Listens to the simulation of a Replay; then compares.
+class ReplayObserver final : public TimelineSink {
+ public:
+  explicit ReplayObserver(const Replay& replay);
+  void write(std::span<const TimelineSpan> spans) override;
+  [[nodiscard]] std::vector<RankComparison> compare() const;
+
+ private:
+  struct Span {
+    double start = -1, end = -1, transfer = -1;
+  };
+  struct Rank {
+    std::vector<Span> work;       ///< by work
+    std::vector<Span> operators;  ///< by operator
+  };
+  [[nodiscard]] RankComparison compare(std::size_t number) const;
+
+  const Replay& replay_;
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace lockstep::replay
