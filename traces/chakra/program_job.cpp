@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -70,6 +70,7 @@ class JobReader {
       expect_member(rank, assignment.groups);
       job_.ranks.push_back(std::move(assignment));
     }
+    order_groups();
     return std::move(job_);
   }
 
@@ -102,6 +103,31 @@ class JobReader {
     }
     job_.groups.push_back({name, *ranks});
     return entry->second;
+  }
+
+  /// Groups by pg_name, numbers as such: the order that they had when the traces were written.
+  void order_groups() {
+    std::vector<const std::string*> names(job_.groups.size());
+    for (const auto& [name, number] : numbers_) {
+      names[number] = &name;
+    }
+    std::vector<std::uint32_t> order(names.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair{names[a]->size(), *names[a]} < std::pair{names[b]->size(), *names[b]};
+    });
+    std::vector<std::uint32_t> place(order.size());
+    std::vector<ProcessGroup> groups;
+    for (const std::uint32_t number : order) {
+      place[number] = static_cast<std::uint32_t>(groups.size());
+      groups.push_back(std::move(job_.groups[number]));
+    }
+    job_.groups = std::move(groups);
+    for (RankAssignment& rank : job_.ranks) {
+      for (std::uint32_t& group : rank.groups) {
+        group = place[group];
+      }
+    }
   }
 
   void expect_member(std::uint32_t rank, const std::vector<std::uint32_t>& groups) const {

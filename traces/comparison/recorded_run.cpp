@@ -169,12 +169,11 @@ class Reader {
                      [](const Work& a, const Work& b) { return a.start < b.start; });
     if (!steps_.empty()) {
       run_.start = steps_.front().start;
-      run_.end = steps_.front().end;
       run_.steps = static_cast<int>(steps_.size());
     }
     for (const Step& step : steps_) {
       run_.start = std::min(run_.start, step.start);
-      run_.end = std::max(run_.end, step.end);
+      run_.end = std::max(run_.end, step.end);  // the GPU may end later than the host
     }
   }
 
