@@ -56,11 +56,11 @@ class JobWriter {
 
   ChakraExport write(const std::function<void(std::uint32_t)>& on_rank) {
     const auto ranks = static_cast<std::uint32_t>(job_.job->ranks.size());
-    write_groups();
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       write(rank);
       on_rank(rank + 1);
     }
+    write_groups();
     return written_;
   }
 

@@ -196,7 +196,9 @@ class RankWriter {
 
   void host_node(std::size_t number, const Instruction& instruction) {
     Thread& thread = threads_[number];
-    const double seconds = static_cast<double>(instruction.lead) + static_cast<double>(instruction.cost);
+    const bool is_lag = instruction.op == Opcode::StartLag;  // of the GPU: no time of the host
+    const double seconds =
+        is_lag ? 0 : static_cast<double>(instruction.lead) + static_cast<double>(instruction.cost);
     const std::string name = name_of(instruction);
     NodeDraft draft{name, NodeType::Compute, {}, awaited_by(thread, instruction), seconds};
     if (thread.last != 0) {
@@ -235,6 +237,7 @@ class RankWriter {
       case Opcode::WaitStream:
       case Opcode::Launch:
       case Opcode::Collective:
+      case Opcode::StartLag:
         return attributes.int64("stream", instruction.stream);
       case Opcode::Post:
       case Opcode::Await:
@@ -369,9 +372,9 @@ class RankWriter {
 }  // namespace
 
 std::string_view name_of_opcode(Opcode op) {
-  constexpr std::array<std::string_view, 12> kNames{
-      "host_work",   "range_begin", "range_end",   "launch",      "collective", "record_event",
-      "stream_wait", "wait_event",  "wait_stream", "wait_device", "post",       "await"};
+  constexpr std::array<std::string_view, 13> kNames{
+      "host_work",  "range_begin", "range_end",   "launch", "collective", "record_event", "stream_wait",
+      "wait_event", "wait_stream", "wait_device", "post",   "await",      "start_lag"};
   return kNames.at(static_cast<std::size_t>(op));
 }
 

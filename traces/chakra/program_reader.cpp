@@ -26,7 +26,7 @@ constexpr std::size_t kMostStreams = 256;  // Instruction::stream
 constexpr double kMostIds = 1U << 24U;     // of events, flags and members of a group
 
 Opcode opcode_named(std::string_view name) {
-  for (std::size_t op = 0; op <= static_cast<std::size_t>(Opcode::Await); ++op) {
+  for (std::size_t op = 0; op <= static_cast<std::size_t>(Opcode::StartLag); ++op) {
     if (name_of_opcode(static_cast<Opcode>(op)) == name) {
       return static_cast<Opcode>(op);
     }
