@@ -8,8 +8,10 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
+#include "traces/comparison/launching_operators.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/kineto/kineto_event.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -76,14 +78,12 @@ class Reader {
  private:
   struct Draft {
     Work work;
-    std::int64_t pid = 0, correlation = -1, external_id = -1;
+    std::int64_t pid = 0, correlation = -1;
   };
   struct Step {
     Nanoseconds start = 0, end = 0;
     std::int64_t pid = 0;
   };
-  using OfProcess = std::pair<std::int64_t, std::int64_t>;  // pid, and an id in it
-
   void event(std::string& text) {
     const kineto::KinetoEvent* const event = parser_.parse(text);
     if (event == nullptr) {
@@ -100,14 +100,13 @@ class Reader {
 
   void span(const kineto::KinetoEvent& event, Nanoseconds start, Nanoseconds end) {
     if (const auto kind = kind_of(event.category, event.name)) {
-      drafts_.push_back(
-          {{start, end, *kind, number(event.name), 0}, event.pid, event.correlation, event.external_id});
+      drafts_.push_back({{start, end, *kind, number(event.name), 0}, event.pid, event.correlation});
     } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
       steps_.push_back({start, end, event.pid});
-    } else if (is_operator(event.category) && event.external_id > 0) {
-      operators_[{event.pid, event.external_id}] = number(event.name);
-    } else if (is_call(event.category) && event.correlation > 0 && event.external_id > 0) {
-      launches_[{event.pid, event.correlation}] = event.external_id;
+    } else if (is_operator(event.category)) {
+      hosts_.add_operator(event.pid, event.tid, start, end, number(event.name));
+    } else if (is_call(event.category) && event.correlation > 0) {
+      hosts_.add_launch(event.pid, event.tid, start, event.correlation);
     }
   }
 
@@ -135,32 +134,14 @@ class Reader {
     std::erase_if(steps_, is_another);
   }
 
-  /// Which operator launched a piece of work: by its own External id, else by that of its launch. Hosts have
-  /// other pids than GPUs.
-  std::uint32_t launcher_of(const Draft& draft) {
-    for (const auto& [pid, id] : hosts_) {
-      std::int64_t external = draft.external_id;
-      if (external <= 0) {
-        const auto launch = launches_.find({pid, draft.correlation});
-        external = launch == launches_.end() ? -1 : launch->second;
-      }
-      if (const auto known = operators_.find({pid, external}); known != operators_.end()) {
-        return known->second;
-      }
-    }
-    return number(kNoOperator);
-  }
-
   void place() {
-    for (const auto& [of, name] : operators_) {
-      if (run_.processes.empty() || run_.processes.contains(of.first)) {
-        hosts_[of.first] = 0;
-      }
-    }
+    const auto launchers = std::move(hosts_).by_correlation(run_.processes);
+    const std::uint32_t none = number(kNoOperator);
     run_.start = drafts_.front().work.start;
     run_.end = drafts_.front().work.end;
     for (Draft& draft : drafts_) {
-      draft.work.launcher = launcher_of(draft);
+      const auto launcher = launchers.find(draft.correlation);
+      draft.work.launcher = launcher == launchers.end() ? none : launcher->second;
       run_.start = std::min(run_.start, draft.work.start);
       run_.end = std::max(run_.end, draft.work.end);
       run_.work.push_back(draft.work);
@@ -184,9 +165,7 @@ class Reader {
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
   std::vector<Draft> drafts_;
   std::vector<Step> steps_;
-  std::map<OfProcess, std::uint32_t> operators_;  // by External id: name
-  std::map<OfProcess, std::int64_t> launches_;    // by correlation: External id
-  std::map<std::int64_t, int> hosts_;             // pids with operators
+  LaunchingOperators hosts_;
 };
 
 }  // namespace

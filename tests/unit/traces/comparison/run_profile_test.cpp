@@ -37,10 +37,12 @@ std::string rank_events(int rank) {
          process(fmt::format("rank {} GPU (any)", rank), rank) + ",\n" +
          span("user_annotation", "ProfilerStep#0", host, 0, 100, R"("External id":0)") + ",\n" +
          span("cpu_op", "aten::mm", host, 1, 9, R"("External id":5)") + ",\n" +
-         span("cuda_runtime", "cudaLaunchKernel", host, 2, 3, R"("External id":5,"correlation":77)") + ",\n" +
-         span("kernel", "sgemm", rank, 10, 50, R"("External id":5,"stream":7,"correlation":70)") + ",\n" +
+         span("cuda_runtime", "cudaLaunchKernel", host, 2, 3, R"("External id":70,"correlation":70)") +
+         ",\n" + span("cuda_runtime", "cudaLaunchKernel", host, 4, 5, R"("correlation":77)") + ",\n" +
+         span("cuda_runtime", "cudaMemcpyAsync", host, 12, 13, R"("correlation":78)") + ",\n" +
+         span("kernel", "sgemm", rank, 10, 50, R"("External id":70,"stream":7,"correlation":70)") + ",\n" +
          span("kernel", "ncclDevKernel_AllReduce", rank, 40, 80, R"("stream":20)") + ",\n" +
-         span("gpu_memcpy", "Memcpy HtoD", rank, 70, 75, R"("stream":21)") + ",\n" +
+         span("gpu_memcpy", "Memcpy HtoD", rank, 70, 75, R"("stream":21,"correlation":78)") + ",\n" +
          span("kernel", "sgemm", rank, 90, 120, R"("stream":7,"correlation":77)");
 }
 
@@ -75,7 +77,7 @@ TEST_F(RunProfileTest, PartsAddUpToTheStep) {
 TEST_F(RunProfileTest, WorkBelongsToTheOperatorThatLaunchedIt) {
   const RunProfile profile = profile_of(read_run(write("a.json", rank_events(0)), 0));
   EXPECT_NEAR(profile.operators.at("aten::mm").seconds, 70e-6,
-              1e-12);  // one by its own id, one by its launch's
+              1e-12);  // launched within it, whatever ids say
   EXPECT_NEAR(profile.operators.at("(no operator)").seconds, 45e-6, 1e-12);
   EXPECT_NEAR(profile.kernels.at("sgemm").count, 2, 1e-12);
   EXPECT_NEAR(profile.families.at("communication").seconds, 40e-6, 1e-12);
