@@ -85,7 +85,7 @@ std::string signed_milliseconds(double seconds) {
   return (seconds < 0 ? "-" : "+") + milliseconds(std::abs(seconds));
 }
 
-std::string shortened(const std::string& name, std::size_t most) {
+std::string cut_short(const std::string& name, std::size_t most) {
   return name.size() <= most ? name : name.substr(0, most - 3) + "...";
 }
 
@@ -128,13 +128,13 @@ std::string table(const std::string& title, const std::vector<ComparedRow>& rows
     }
     ++shown;
     text +=
-        fmt::format("  {:<{}}{:>10}{:>10}{}{}\n", shortened(row.what, kNameWidth - 1), kNameWidth,
+        fmt::format("  {:<{}}{:>10}{:>10}{}{}\n", cut_short(row.what, kNameWidth - 1), kNameWidth,
                     milliseconds(row.a.seconds), milliseconds(row.b.seconds), change_of(row), count_of(row));
   }
   return text + (alike > 0 ? fmt::format("  ... {} more that differ less\n", alike) : "");
 }
 
-std::string verdict(const Comparison& comparison) {
+std::string difference_in_words(const Comparison& comparison) {
   const double a = comparison.a.profile.step;
   const double b = comparison.b.profile.step;
   const double difference = b - a;
@@ -150,7 +150,7 @@ std::string verdict(const Comparison& comparison) {
                      100 * difference / a, most->what, signed_milliseconds(most->difference()));
 }
 
-Json json_of(const std::vector<ComparedRow>& rows) {
+Json json_of_rows(const std::vector<ComparedRow>& rows) {
   Json list = Json::array();
   for (const ComparedRow& row : rows) {
     list.push_back({{"what", row.what},
@@ -163,7 +163,7 @@ Json json_of(const std::vector<ComparedRow>& rows) {
   return list;
 }
 
-Json json_of(const ComparedRun& run) {
+Json json_of_side(const ComparedRun& run) {
   return {{"given", run.given},
           {"timeline", run.run.file},
           {"steps", run.run.steps},
@@ -205,7 +205,7 @@ std::string comparison_text(const Comparison& comparison, std::size_t most) {
     text += fmt::format("{}  {}: step {} ms, mean of {}\n", letter, side->given,
                         milliseconds(side->profile.step), side->run.steps);
   }
-  text += verdict(comparison);
+  text += difference_in_words(comparison);
   std::vector<ComparedRow> parts = comparison.parts;
   parts.push_back({"step", {comparison.a.profile.step, 0}, {comparison.b.profile.step, 0}});
   text += table("where the step went (one rank's GPU)", parts, parts.size());
@@ -220,13 +220,13 @@ std::string comparison_text(const Comparison& comparison, std::size_t most) {
 
 std::string comparison_json(const Comparison& comparison) {
   Json json;
-  json["a"] = json_of(comparison.a);
-  json["b"] = json_of(comparison.b);
-  json["parts"] = json_of(comparison.parts);
-  json["families"] = json_of(comparison.families);
-  json["operators"] = json_of(comparison.operators);
-  json["kernels"] = json_of(comparison.kernels);
-  json["critical_path"] = json_of(comparison.critical_path);
+  json["a"] = json_of_side(comparison.a);
+  json["b"] = json_of_side(comparison.b);
+  json["parts"] = json_of_rows(comparison.parts);
+  json["families"] = json_of_rows(comparison.families);
+  json["operators"] = json_of_rows(comparison.operators);
+  json["kernels"] = json_of_rows(comparison.kernels);
+  json["critical_path"] = json_of_rows(comparison.critical_path);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -49,9 +49,9 @@ std::size_t digest(const Program& program) {
   return hash;
 }
 
-class JobReader {
+class ProgramJobReader {
  public:
-  JobReader(TraceFiles files, ProcessGroups groups)
+  ProgramJobReader(TraceFiles files, ProcessGroups groups)
       : files_{std::move(files)}, process_groups_{std::move(groups)} {}
 
   Job read(std::span<const VertexId> gpus) && {
@@ -161,7 +161,7 @@ Job program_job(const ChakraSpec& spec, const std::filesystem::path& folder, std
   if (spec.groups) {
     groups = ProcessGroups::from_file(folder / *spec.groups, count);
   }
-  Job job = JobReader{{(folder / spec.chakra).string(), count}, std::move(groups)}.read(gpus);
+  Job job = ProgramJobReader{{(folder / spec.chakra).string(), count}, std::move(groups)}.read(gpus);
   job.steps = spec.repeats;
   return job;
 }

@@ -56,7 +56,7 @@ std::vector<double> whole_numbers(std::string_view list) {
   return values;
 }
 
-ProgramAttribute read_attribute(std::string_view bytes) {
+ProgramAttribute read_program_attribute(std::string_view bytes) {
   ProgramAttribute attribute;
   WireReader message{bytes};
   while (!message.done()) {
@@ -107,7 +107,7 @@ ProgramAttribute read_attribute(std::string_view bytes) {
 }  // namespace
 
 void ProgramAttributes::add(std::string_view message) {
-  list_.push_back(read_attribute(message));
+  list_.push_back(read_program_attribute(message));
 }
 
 const ProgramAttribute* ProgramAttributes::find(std::string_view name) const {
