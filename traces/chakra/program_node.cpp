@@ -12,19 +12,8 @@ namespace {
 using Type = WireReader::Type;
 
 // Fields of AttributeProto by kind; that of a kind's list is the next.
-enum AttributeField : std::uint8_t {
-  kName = 1,
-  kDouble = 3,
-  kDoubles = 4,
-  kInt32 = 7,
-  kInt64 = 9,
-  kUint32 = 11,
-  kUint64 = 13,
-  kUint64s = 14,
-  kBool = 27,
-  kText = 29,
-  kTexts = 30,
-};
+constexpr std::uint64_t kName = 1, kDouble = 3, kDoubles = 4, kInt32 = 7, kInt64 = 9, kUint32 = 11;
+constexpr std::uint64_t kUint64 = 13, kUint64s = 14, kBool = 27, kText = 29, kTexts = 30;
 
 template <class Take>
 void read_list(std::string_view list, const Take& take) {
