@@ -16,6 +16,7 @@
 #include "app/commands/explain.hpp"
 #include "app/commands/export.hpp"
 #include "app/commands/list.hpp"
+#include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
 #include "app/commands/sweep.hpp"
@@ -45,6 +46,7 @@ int main(int count, char** arguments) {
   add_sweep_command(app, action);
   add_export_command(app, action);
   add_compare_command(app, action);
+  add_replay_commands(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "app/machine_defaults.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
@@ -49,36 +50,6 @@ auto at_key(const YamlDocument& document, const std::string& key, Build build) {
   } catch (const std::invalid_argument& problem) {
     throw InputError{location_of(document, key), fmt::format("{}: {}", key, problem.what())};
   }
-}
-
-bool has_links(const Fabric& fabric, LinkKind kind) {
-  return std::ranges::any_of(fabric.links(), [kind](const Link& link) { return link.kind == kind; });
-}
-
-/// The class of machines that was measured with this GPU, NVLink or not.
-std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
-  if (!has_links(fabric, LinkKind::NvLink)) {
-    return "pcie";
-  }
-  const std::map<std::string, std::string> by_generation{{"v100", "dgx1v"},    {"p100", "dgx1v"},
-                                                         {"a100", "dgx_a100"}, {"h100", "dgx_h100"},
-                                                         {"h200", "dgx_h100"}, {"b200", "blackwell"}};
-  for (const auto& [generation, profile] : by_generation) {
-    if (gpu.name.find(generation) != std::string::npos) {
-      return profile;
-    }
-  }
-  throw std::invalid_argument{
-      fmt::format("no collective profile belongs to GPU '{}': say collectives: {{ profile: NAME }} (lockstep "
-                  "list profiles)",
-                  gpu.name)};
-}
-
-std::string usual_host(const GpuSpec& gpu) {
-  const bool is_recent =
-      gpu.name.find("a100") != std::string::npos || gpu.name.find("h100") != std::string::npos ||
-      gpu.name.find("h200") != std::string::npos || gpu.name.find("b200") != std::string::npos;
-  return is_recent ? "a100_server" : "dgx1v_torchrec";
 }
 
 struct Gpus {

@@ -64,7 +64,7 @@ class Reader {
  public:
   explicit Reader(std::string file_name) { trace_.file = std::move(file_name); }
 
-  RecordedTrace read() && {
+  std::optional<RecordedTrace> read() && {
     JsonElements elements{"traceEvents", trace_.file,
                           [this](std::string& text, std::uint64_t line) { event(text, line); },
                           [this](std::string_view key, std::string& text, std::uint64_t /*line*/) {
@@ -76,7 +76,7 @@ class Reader {
     }
     elements.finish();
     if (!elements.found_array()) {
-      throw InputError{{trace_.file}, "not a trace of PyTorch's profiler: it has no \"traceEvents\""};
+      return std::nullopt;
     }
     finish();
     return std::move(trace_);
@@ -183,6 +183,9 @@ class Reader {
   }
 
   void metadata(const KinetoEvent& event) {
+    if (event.name == "process_name") {
+      trace_.processes[event.pid] = event.thread_name;
+    }
     if (event.name == "thread_name") {
       thread_names_[{event.pid, event.tid}] = event.thread_name;
     }
@@ -235,8 +238,16 @@ class Reader {
 
 }  // namespace
 
-RecordedTrace read_kineto(const std::string& file_name) {
+std::optional<RecordedTrace> read_if_kineto(const std::string& file_name) {
   return Reader{file_name}.read();
+}
+
+RecordedTrace read_kineto(const std::string& file_name) {
+  std::optional<RecordedTrace> trace = read_if_kineto(file_name);
+  if (!trace) {
+    throw InputError{{file_name}, "not a trace of PyTorch's profiler: it has no \"traceEvents\""};
+  }
+  return std::move(*trace);
 }
 
 }  // namespace lockstep::kineto

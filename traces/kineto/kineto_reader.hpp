@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "traces/kineto/recorded_trace.hpp"
@@ -11,5 +12,8 @@ namespace lockstep::kineto {
 /// Memory: what it keeps, not the text; formats and their traps: docs/traces.md.
 /// @throws InputError when the file cannot be read, is cut off, or is no such trace
 [[nodiscard]] RecordedTrace read_kineto(const std::string& file_name);
+
+/// The same, but empty for JSON that is something else.
+[[nodiscard]] std::optional<RecordedTrace> read_if_kineto(const std::string& file_name);
 
 }  // namespace lockstep::kineto

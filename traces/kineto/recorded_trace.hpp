@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -128,7 +129,8 @@ struct RecordedTrace {
   std::vector<CudaSync> syncs;
   std::vector<ForwardBackward> forward_backward;
   std::vector<ProcessGroupEntry> groups;
-  std::vector<std::string> gpu_names;  ///< of deviceProperties
+  std::map<std::int64_t, std::string> processes;  ///< names by pid, where the file says them
+  std::vector<std::string> gpu_names;             ///< of deviceProperties
   std::int64_t rank = -1, world_size = -1;
   std::string backend;
   std::uint64_t events = 0;  ///< that the file holds

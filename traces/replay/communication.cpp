@@ -112,6 +112,26 @@ double whole_size(CollectiveKind kind, double input, double output, double ranks
   return kind == CollectiveKind::Barrier ? 0 : input;
 }
 
+/// Bytes to each member of an all-to-all that says its splits and splits unevenly; else empty.
+std::vector<double> splits_of(const Communication& said, double type_size) {
+  const auto list = nlohmann::json::parse(said.in_splits, nullptr, false);
+  std::vector<double> bytes;
+  if (!list.is_array() || said.in_elements <= 0) {
+    return bytes;
+  }
+  double rows = 0;
+  for (const nlohmann::json& entry : list) {
+    bytes.push_back(entry.is_number() ? std::max(entry.get<double>(), 0.0) : 0);
+    rows += bytes.back();
+  }
+  // Splits count rows of the tensor.
+  const double row = rows > 0 ? static_cast<double>(said.in_elements) * type_size / rows : 0;
+  for (double& part : bytes) {
+    part *= row;
+  }
+  return rows > 0 ? bytes : std::vector<double>{};
+}
+
 class CollectiveSearch {
  public:
   CollectiveSearch(RecordedTrace& trace, const TraceLinks& links, std::int64_t ranks)
@@ -163,6 +183,7 @@ class CollectiveSearch {
       const TypeName& type = type_named(said.type);
       const double ranks = static_cast<double>(said.group_size > 0 ? said.group_size : ranks_);
       collective.type = type.type;
+      collective.send_bytes = splits_of(said, type.bytes);
       collective.size = whole_size(collective.kind, static_cast<double>(said.in_elements) * type.bytes,
                                    static_cast<double>(said.out_elements) * type.bytes, ranks);
       return;

@@ -19,6 +19,7 @@ struct RecordedCollective {
   std::string group;  ///< name of the process group; empty: not said
   double size = -1;   ///< bytes as CollectiveCall::size counts; < 0: not said
   DataType type = DataType::FP32;
+  std::vector<double> send_bytes;  ///< all-to-all with recorded splits: by member
 };
 
 /// Kernels of NCCL, RCCL, MSCCL(++), DeepEP by name. In the order of RecordedTrace::work.

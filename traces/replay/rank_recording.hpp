@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ops/collectives/collective.hpp"
+#include "traces/replay/communication.hpp"
 #include "traces/replay/handoffs.hpp"
 
 namespace lockstep::replay {
@@ -17,9 +17,11 @@ struct RankRecording {
   std::vector<std::uint32_t> communication;  ///< work that communicates, in order
   std::vector<Nanoseconds> ends;  ///< by work; of a matched collective the end that all members share
   std::vector<std::uint32_t> call_number;  ///< by work: index into `calls`; kNone: not a matched collective
-  std::vector<CollectiveCall> calls;
-  std::vector<std::string> groups;  ///< that `calls` name
-  Nanoseconds begin = 0;            ///< of the window of all ranks, by this rank's clock
+  std::vector<RecordedCollective> collectives;  ///< all communication kernels
+  std::vector<CollectiveCall> calls;            ///< those that are matched: Program::collectives
+  std::vector<std::uint32_t> recorded_calls;    ///< by call: index into `collectives`
+  std::vector<std::string> groups;              ///< that `calls` name
+  Nanoseconds begin = 0;                        ///< of the window of all ranks, by this rank's clock
 };
 
 }  // namespace lockstep::replay

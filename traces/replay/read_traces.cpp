@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 
 #include "base/error.hpp"
 #include "traces/kineto/kineto_reader.hpp"
+#include "traces/kineto/split_ranks.hpp"
 #include "traces/replay/replay_job.hpp"
 
 namespace lockstep::replay {
 namespace {
 
 namespace fs = std::filesystem;
+using kineto::split_ranks;
 
 bool may_be_trace(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -39,8 +43,17 @@ std::vector<std::string> files_of(const std::string& path) {
 std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths) {
   std::vector<kineto::RecordedTrace> traces;
   for (const std::string& path : paths) {
+    const std::size_t before = traces.size();
     for (const std::string& file : files_of(path)) {
-      traces.push_back(kineto::read_kineto(file));
+      std::optional<kineto::RecordedTrace> trace =
+          file == path ? kineto::read_kineto(file) : kineto::read_if_kineto(file);
+      if (trace) {
+        std::ranges::move(split_ranks(std::move(*trace)), std::back_inserter(traces));
+      }
+    }
+    if (traces.size() == before) {
+      throw InputError{{path},
+                       "none of the folder's *.json and *.json.gz files is a trace of PyTorch's profiler"};
     }
   }
   std::ranges::stable_sort(traces, {}, &kineto::RecordedTrace::rank);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.hpp"
-#include "traces/replay/communication.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -32,7 +32,12 @@ Nanoseconds first_moment(const RecordedTrace& trace) {
 
 class Assembly {
  public:
-  explicit Assembly(std::vector<RecordedTrace> traces) {
+  Assembly(std::vector<RecordedTrace> traces, std::uint32_t ranks)
+      : ranks_{ranks == 0 ? static_cast<std::uint32_t>(traces.size()) : ranks} {
+    if (traces.empty() || ranks_ % traces.size() != 0) {
+      throw std::invalid_argument{
+          fmt::format("{} ranks cannot be made of {} traces: a multiple is needed", ranks_, traces.size())};
+    }
     for (RecordedTrace& trace : traces) {
       RankRecording& rank = made_.ranks.emplace_back();
       rank.trace = std::move(trace);
@@ -45,8 +50,16 @@ class Assembly {
       prepare(rank);
     }
     meet();
-    for (std::size_t number = 0; number < made_.ranks.size(); ++number) {
-      write(static_cast<std::uint32_t>(number));
+    for (RankRecording& rank : made_.ranks) {
+      RankProgram written = write_program(rank);
+      made_.job.programs.push_back(std::make_shared<const Program>(std::move(written.program)));
+      made_.programs.push_back(std::move(written));
+    }
+    for (std::uint32_t number = 0; number < ranks_; ++number) {
+      assign(number);
+    }
+    for (std::size_t i = 0; i < made_.ranks.size(); ++i) {
+      made_.ranks[i].collectives = std::move(collectives_[i]);
     }
     return std::move(made_);
   }
@@ -75,21 +88,14 @@ class Assembly {
   /// Collectives whose members are all there meet; their streams are process groups of their own, because
   /// every NCCL communicator has a stream of its own.
   void meet() {
-    std::vector<RankCollectives> views;
-    for (std::size_t i = 0; i < made_.ranks.size(); ++i) {
-      views.push_back({&made_.ranks[i].trace, &made_.ranks[i].links, &collectives_[i]});
-    }
-    if (views.size() < 2) {
-      return;
-    }
-    std::map<std::uint32_t, std::uint32_t> group_of_stream;
-    const MatchedCollectives matched = match_collectives(views);
+    const MatchedCollectives matched = made_.ranks.size() == 1 ? matched_alone() : matched_collectives();
     for (std::size_t i = 0; i < made_.ranks.size(); ++i) {
       made_.ranks[i].begin += matched.clock_offsets[i];
     }
+    std::map<std::uint32_t, std::uint32_t> group_of_stream;
     for (const CollectiveMeeting& meeting : matched.meetings) {
       const auto [group, fresh] =
-          group_of_stream.try_emplace(meeting.stream, static_cast<std::uint32_t>(made_.job.groups.size()));
+          group_of_stream.try_emplace(meeting.stream, static_cast<std::uint32_t>(groups_.size()));
       if (fresh) {
         add_group(meeting);
       }
@@ -97,28 +103,54 @@ class Assembly {
     }
   }
 
+  MatchedCollectives matched_collectives() {
+    std::vector<RankCollectives> views;
+    for (std::size_t i = 0; i < made_.ranks.size(); ++i) {
+      views.push_back({&made_.ranks[i].trace, &made_.ranks[i].links, &collectives_[i]});
+    }
+    return match_collectives(views);
+  }
+
+  /// One trace for many ranks: all of them arrive together.
+  [[nodiscard]] MatchedCollectives matched_alone() const {
+    MatchedCollectives matched{{}, {0}};
+    const RankRecording& rank = made_.ranks.front();
+    for (std::uint32_t i = 0; i < collectives_.front().size() && ranks_ > 1; ++i) {
+      const kineto::Work& work = rank.trace.work[collectives_.front()[i].work];
+      matched.meetings.push_back(
+          {{i}, rank.links.lane_of_work[collectives_.front()[i].work], work.start, work.end});
+    }
+    return matched;
+  }
+
   void add_group(const CollectiveMeeting& meeting) {
-    ProcessGroup group{fmt::format("group {}", made_.job.groups.size()), {}};
-    for (std::uint32_t rank = 0; rank < meeting.members.size(); ++rank) {
-      if (meeting.members[rank] != kNone) {
-        group.ranks.push_back(rank);
+    const auto traces = static_cast<std::uint32_t>(made_.ranks.size());
+    const bool is_whole = std::ranges::find(meeting.members, kNone) == meeting.members.end();
+    TraceGroup& made = groups_.emplace_back();
+    made.name = fmt::format("group {}", groups_.size() - 1);
+    for (std::uint32_t first = 0; first < ranks_; first += traces) {
+      if (first == 0 || !is_whole) {
+        made_.job.groups.push_back({made_.job.groups.empty() && is_whole ? "world" : made.name, {}});
+      }
+      made.of_block.push_back(static_cast<std::uint32_t>(made_.job.groups.size() - 1));
+      for (std::uint32_t member = 0; member < traces; ++member) {
+        if (meeting.members[member] != kNone) {
+          made_.job.groups.back().ranks.push_back(first + member);
+        }
       }
     }
-    made_.job.groups.push_back(std::move(group));
   }
 
   void add_calls(const CollectiveMeeting& meeting, std::uint32_t group) {
     CollectiveCall call;
-    double size = 0;
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
       if (meeting.members[rank] != kNone) {
         const RecordedCollective& recorded = collectives_[rank][meeting.members[rank]];
         call.kind = recorded.kind;
         call.type = recorded.type;
-        size = std::max(size, recorded.size);
+        call.size = std::max(call.size, Bytes{std::max(recorded.size, 0.0)});
       }
     }
-    call.size = Bytes{size};
     call.recorded = Seconds{1e-9 * static_cast<double>(meeting.end - meeting.last_arrival)};
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
       if (meeting.members[rank] != kNone) {
@@ -128,12 +160,14 @@ class Assembly {
         member.call_number[work] = static_cast<std::uint32_t>(member.calls.size());
         call.group = group_number(member, group);
         member.calls.push_back(call);
+        member.recorded_calls.push_back(meeting.members[rank]);
       }
     }
   }
 
+  /// @return of Program::groups
   std::uint32_t group_number(RankRecording& rank, std::uint32_t group) const {
-    const std::string& name = made_.job.groups[group].name;
+    const std::string& name = groups_[group].name;
     const auto known = std::ranges::find(rank.groups, name);
     if (known == rank.groups.end()) {
       rank.groups.push_back(name);
@@ -142,20 +176,25 @@ class Assembly {
     return static_cast<std::uint32_t>(known - rank.groups.begin());
   }
 
-  void write(std::uint32_t number) {
-    const RankRecording& rank = made_.ranks[number];
-    RankProgram written = write_program(rank);
+  void assign(std::uint32_t number) {
+    const auto traces = static_cast<std::uint32_t>(made_.ranks.size());
     RankAssignment assignment;
-    assignment.program = number;
-    for (const std::string& name : rank.groups) {
-      const auto group = std::ranges::find(made_.job.groups, name, &ProcessGroup::name);
-      assignment.groups.push_back(static_cast<std::uint32_t>(group - made_.job.groups.begin()));
+    assignment.program = number % traces;
+    for (const std::string& name : made_.ranks[assignment.program].groups) {
+      const auto group = std::ranges::find(groups_, name, &TraceGroup::name);
+      assignment.groups.push_back(group->of_block[number / traces]);
     }
-    made_.job.programs.push_back(std::make_shared<const Program>(std::move(written.program)));
     made_.job.ranks.push_back(std::move(assignment));
-    made_.programs.push_back(std::move(written));
   }
 
+  /// A group as traces know it.
+  struct TraceGroup {
+    std::string name;
+    std::vector<std::uint32_t> of_block;  // index into Job::groups, for every multiple of the traces
+  };
+
+  std::uint32_t ranks_;
+  std::vector<TraceGroup> groups_;
   Replay made_;
   std::vector<std::vector<RecordedCollective>> collectives_;  // by rank
   Nanoseconds begin_ = std::numeric_limits<Nanoseconds>::max();
@@ -163,8 +202,8 @@ class Assembly {
 
 }  // namespace
 
-Replay make_replay(std::vector<RecordedTrace> traces) {
-  return Assembly{std::move(traces)}.run();
+Replay make_replay(std::vector<RecordedTrace> traces, std::uint32_t ranks) {
+  return Assembly{std::move(traces), ranks}.run();
 }
 
 }  // namespace lockstep::replay

@@ -11,20 +11,23 @@ namespace lockstep::replay {
 
 /// Traces of a job's ranks, made ready to take place again.
 struct Replay {
-  std::vector<RankRecording> ranks;      ///< by rank
-  std::vector<RankProgram> programs;     ///< by rank; their Program has moved to `job`
-  Job job;                               ///< without GPUs
-  std::vector<std::string> group_names;  ///< of the job's groups
+  std::vector<RankRecording> ranks;   ///< by trace
+  std::vector<RankProgram> programs;  ///< by trace; their Program has moved to `job`
+  Job job;                            ///< without GPUs; rank r runs program r mod (number of traces)
 };
 
 /// Reads traces and puts them in the order of their ranks.
-/// @param paths files, or folders of *.json and *.json.gz files
+/// @param paths files, or folders; of a folder those *.json and *.json.gz files that are traces
 /// @throws InputError for what cannot be read, when two traces are of the same rank, or when a folder has
 /// none
 [[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
 
 /// @param traces by rank, of one job and of the same steps
+/// @param ranks to replay: 0 or as many as traces, or a multiple. Rank r does what trace r mod (number of
+///   traces) does; a group of all traces becomes one of all ranks, smaller groups are there once for every
+///   multiple. Of a single trace every rank arrives at collectives at the same time.
 /// @throws InputError when a trace holds nothing that can be replayed
-[[nodiscard]] Replay make_replay(std::vector<kineto::RecordedTrace> traces);
+/// @throws std::invalid_argument for another number of ranks
+[[nodiscard]] Replay make_replay(std::vector<kineto::RecordedTrace> traces, std::uint32_t ranks = 0);
 
 }  // namespace lockstep::replay

@@ -37,6 +37,7 @@ class StartSearch {
       : rank_{rank}, anchors_{anchors}, free_(rank.trace.work.size(), 0), starts_(rank.trace.work.size()) {}
 
   std::vector<Start> run() {
+    find_usual_call();
     const std::vector<Nanoseconds> raised = raised_by_waits(rank_);
     for (const Lane& lane : rank_.links.lanes) {
       for (std::uint32_t work = lane.first; work < lane.last; ++work) {
@@ -56,9 +57,26 @@ class StartSearch {
     const std::uint32_t call = rank_.links.call_of_work[work];
     if (call != kNone) {
       const kineto::Call& launch = rank_.trace.calls[call];
-      return std::clamp(rank_.trace.work[work].start, launch.start, launch.end);
+      const Nanoseconds latest = blocks(call) ? std::min(launch.end, launch.start + usual_call_) : launch.end;
+      return std::clamp(rank_.trace.work[work].start, launch.start, latest);
     }
     return anchors_[work] == kNone ? rank_.begin : starts_[anchors_[work]].issue;
+  }
+
+  /// A copy that the host waits for: most of its call is the wait.
+  [[nodiscard]] bool blocks(std::uint32_t call) const {
+    const auto wait = std::ranges::lower_bound(rank_.host_waits, call, {}, &HostWait::call);
+    return wait != rank_.host_waits.end() && wait->call == call;
+  }
+
+  void find_usual_call() {
+    std::vector<Nanoseconds> calls;
+    for (std::uint32_t call = 0; call < rank_.trace.calls.size(); ++call) {
+      if (!rank_.links.works[call].empty() && !blocks(call)) {
+        calls.push_back(rank_.trace.calls[call].end - rank_.trace.calls[call].start);
+      }
+    }
+    usual_call_ = median(std::move(calls));
   }
 
   void find_typical() {
@@ -94,6 +112,7 @@ class StartSearch {
   std::vector<Nanoseconds> free_;  // by work: when its stream could begin it
   std::vector<Start> starts_;
   Nanoseconds latency_ = 0, gap_ = 0;
+  Nanoseconds usual_call_ = 0;  // what launching takes on the host
 };
 
 }  // namespace

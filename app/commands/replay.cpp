@@ -1,0 +1,152 @@
+#include "app/commands/replay.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "app/replay_report.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "traces/chrome_trace.hpp"
+
+namespace lockstep {
+namespace {
+
+YamlDocument document_of(const ReplayOptions& options) {
+  YamlDocument document = options.edits.empty() ? YamlDocument::from_text("{}\n", "--set")
+                                                : YamlDocument::from_file(options.edits);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
+  }
+  return document;
+}
+
+/// Writes the timeline of a simulation under a name of its folder.
+class TimelineFile {
+ public:
+  TimelineFile(const std::string& folder, const std::string& name, const Fabric& fabric)
+      : path_{folder.empty() ? std::filesystem::path{} : std::filesystem::path{folder} / name},
+        fabric_{fabric} {}
+
+  ReplayRun::OpenSink opener() {
+    return [this](const Job& job) -> TimelineSink* {
+      if (path_.empty()) {
+        return nullptr;
+      }
+      std::filesystem::create_directories(path_.parent_path());
+      ChromeTraceOptions options;
+      options.path = path_;
+      // The job lives as long as its simulation: finish() needs it no more.
+      job_ = std::make_unique<Job>(job);
+      writer_.emplace(*job_, fabric_.vertices(), options);
+      return &*writer_;
+    };
+  }
+
+  void finish() {
+    if (writer_) {
+      writer_->finish();
+      fmt::print(stderr, "timeline: {}\n", path_.string());
+    }
+  }
+
+ private:
+  std::filesystem::path path_;
+  const Fabric& fabric_;
+  std::unique_ptr<Job> job_;
+  std::optional<ChromeTraceWriter> writer_;
+};
+
+std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const std::string& folder) {
+  std::vector<WhatIfResult> results;
+  const std::vector<replay::NamedWhatIf> changes = replay::one_by_one(run.spec().what_if);
+  for (const replay::NamedWhatIf& change : changes) {
+    const bool is_last = &change == &changes.back();
+    TimelineFile timeline{is_last ? folder : "", "what_if.json.gz", run.fabric()};
+    results.push_back({change.name, run.simulate(&change.edit, timeline.opener())});
+    timeline.finish();
+  }
+  return results;
+}
+
+}  // namespace
+
+int replay_command(const ReplayOptions& options) {
+  const auto standard = ConfigPath::standard();
+  const ConfigPath configs =
+      options.edits.empty() ? standard : standard.beside(std::filesystem::path{options.edits}.parent_path());
+  const ReplayRun run{options.traces, document_of(options), configs};
+  TimelineFile timeline{options.folder, "timeline.json.gz", run.fabric()};
+  const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
+  timeline.finish();
+  const std::vector<WhatIfResult> changes = simulate_changes(run, options.folder);
+  if (options.json == "-") {
+    fmt::print("{}", replay_json(run, plain, changes));
+    return 0;
+  }
+  if (!options.json.empty()) {
+    write_whole_file(options.json, replay_json(run, plain, changes));
+  }
+  fmt::print("{}", replay_text(run, plain, changes, options.in_full));
+  return 0;
+}
+
+int import_command(const ImportOptions& options) {
+  const replay::Replay replay = replay::make_replay(replay::read_traces(options.traces));
+  for (const replay::RankRecording& rank : replay.ranks) {
+    const kineto::RecordedTrace& trace = rank.trace;
+    fmt::print(
+        "{}\n  rank {}{}, {} events: {} operators, {} calls, {} pieces of GPU work on {} streams, {} "
+        "collectives\n",
+        trace.file, trace.rank < 0 ? "not said" : std::to_string(trace.rank),
+        trace.gpu_names.empty() ? "" : ", " + trace.gpu_names.front(), trace.events, trace.operators.size(),
+        trace.calls.size(), trace.work.size(), rank.links.lanes.size(), rank.communication.size());
+    fmt::print("{}", to_text(trace.report));
+  }
+  return 0;
+}
+
+void add_replay_commands(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<ReplayOptions>();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("replay", "let a recorded trace take place again, and ask what if");
+  command->footer(
+      "examples:\n"
+      "  lockstep replay traces/                                   a folder with the Kineto files of all "
+      "ranks\n"
+      "  lockstep replay traces/ --set what_if.cuda_graphs=true    without the cost of launches\n"
+      "  lockstep replay rank0.json.gz --set cluster='dgx_a100 x 8' --set ranks=64\n"
+      "  lockstep replay traces/ --set 'what_if.kernels=[{match: gemm, faster: 2}]' -o out");
+  command->add_option("TRACE", options->traces, "Kineto traces of PyTorch's profiler, or folders of them")
+      ->required();
+  command->add_option("--edits", options->edits,
+                      "YAML file with the keys of --set (lockstep explain what_if)");
+  command->add_option("--set", *assignments, "KEY=VALUE: cluster, ranks, collectives, what_if.*")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options->folder,
+                      "folder for timelines, of the replay and of the changes");
+  command->add_option("--json", options->json, "everything as JSON; - for stdout instead of the tables");
+  command->add_flag("--full", options->in_full, "also streams, all steps, and the whole import report");
+  command->callback([options, assignments, &action] {
+    action = [options, assignments] {
+      options->overrides = overrides_of(*assignments);
+      return replay_command(*options);
+    };
+  });
+  const auto imported = std::make_shared<ImportOptions>();
+  CLI::App* import =
+      app.add_subcommand("import", "read traces: what they hold, what is odd, what is inferred");
+  import->add_option("TRACE", imported->traces, "Kineto traces of PyTorch's profiler, or folders of them")
+      ->required();
+  import->callback([imported, &action] { action = [imported] { return import_command(*imported);
+};
+}  // namespace lockstep
+);
+}
+
+}  // namespace lockstep

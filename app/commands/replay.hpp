@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/overrides.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+struct ReplayOptions {
+  std::vector<std::string> traces;  ///< files or folders
+  std::string edits;                ///< YAML file of a ReplaySpec; empty: none
+  std::vector<Override> overrides;  ///< keys of ReplaySpec
+  std::string folder;               ///< for timelines; empty: none are written
+  std::string json;                 ///< `-`: to stdout instead of the tables
+  bool in_full = false;
+};
+
+/// Lets recorded traces take place again, as they were and changed; prints simulated against measured.
+/// @throws InputError, StallError
+int replay_command(const ReplayOptions& options);
+
+struct ImportOptions {
+  std::vector<std::string> traces;
+};
+
+/// Reads traces and prints what they hold, what is odd about them, and what had to be inferred.
+/// @throws InputError
+int import_command(const ImportOptions& options);
+
+/// Registers `lockstep replay` and `lockstep import`; when one was called, @p action runs it.
+void add_replay_commands(CLI::App& app, std::function<int()>& action);
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#include "app/machine_defaults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+bool has_links(const Fabric& fabric, LinkKind kind) {
+  return std::ranges::any_of(fabric.links(), [kind](const Link& link) { return link.kind == kind; });
+}
+
+}  // namespace
+
+std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
+  if (!has_links(fabric, LinkKind::NvLink)) {
+    return "pcie";
+  }
+  const std::map<std::string, std::string> by_generation{{"v100", "dgx1v"},    {"p100", "dgx1v"},
+                                                         {"a100", "dgx_a100"}, {"h100", "dgx_h100"},
+                                                         {"h200", "dgx_h100"}, {"b200", "blackwell"}};
+  for (const auto& [generation, profile] : by_generation) {
+    if (gpu.name.find(generation) != std::string::npos) {
+      return profile;
+    }
+  }
+  throw std::invalid_argument{
+      fmt::format("no collective profile belongs to GPU '{}': say collectives: {{ profile: NAME }} (lockstep "
+                  "list profiles)",
+                  gpu.name)};
+}
+
+std::string usual_host(const GpuSpec& gpu) {
+  const bool is_recent =
+      gpu.name.find("a100") != std::string::npos || gpu.name.find("h100") != std::string::npos ||
+      gpu.name.find("h200") != std::string::npos || gpu.name.find("b200") != std::string::npos;
+  return is_recent ? "a100_server" : "dgx1v_torchrec";
+}
+
+}  // namespace lockstep

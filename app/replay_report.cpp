@@ -1,0 +1,242 @@
+#include "app/replay_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+using replay::Pair;
+using replay::RankComparison;
+using replay::TransferComparison;
+
+constexpr double kMilli = 1e3;
+constexpr double kMicro = 1e6;
+
+std::string compared(const Pair& pair) {
+  return fmt::format("{:>10.3f} {:>10.3f} {:>+7.2f} %", kMilli * pair.measured, kMilli * pair.simulated,
+                     100 * pair.error());
+}
+
+Pair mean_of_steps(const RankComparison& rank) {
+  Pair mean;
+  for (const replay::StepPair& step : rank.steps) {
+    mean.measured += step.duration.measured / static_cast<double>(rank.steps.size());
+    mean.simulated += step.duration.simulated / static_cast<double>(rank.steps.size());
+  }
+  return rank.steps.empty() ? rank.last_end : mean;
+}
+
+std::string ranks_table(const ReplayRun::Result& plain) {
+  const bool steps = !plain.ranks.front().steps.empty();
+  std::string text =
+      fmt::format("\n{:<6}{:<33}{:<33}{:<33}{:>9}  {}\n{:<6}{:<33}{:<33}{:<33}{:>9}  {}\n", "rank",
+                  steps ? "  mean step (ms)" : "  window (ms)", "  GPU, first start to last end",
+                  "  communication kernels", "of it", "kernel starts off by", "",
+                  "  measured  simulated    error", "  measured  simulated    error",
+                  "  measured  simulated    error", "waiting", "median, 90th percentile (us)");
+  for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
+    const RankComparison& rank = plain.ranks[i];
+    text += fmt::format("{:<5}{}   {}   {}   {:>8.3f}  {:>8.1f} {:>8.1f}\n", i, compared(mean_of_steps(rank)),
+                        compared(rank.gpu_span), compared(rank.communication), kMilli * rank.waiting,
+                        kMicro * rank.median_start_error, kMicro * rank.p90_start_error);
+  }
+  return text;
+}
+
+std::string details(const ReplayRun::Result& plain) {
+  std::string text;
+  for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
+    text += fmt::format("\nrank {}: steps and busy time of streams (ms)\n", i);
+    for (const replay::StepPair& step : plain.ranks[i].steps) {
+      text += fmt::format("  {:<20}{}\n", step.name, compared(step.duration));
+    }
+    for (const replay::StreamPair& stream : plain.ranks[i].streams) {
+      text += fmt::format("  {:<20}{}\n", stream.name, compared(stream.busy));
+    }
+  }
+  return text;
+}
+
+/// Collectives of one kind and size.
+struct TransferRow {
+  std::vector<double> recorded;
+  double predicted = 0;
+};
+
+std::string transfers_table(const std::vector<TransferComparison>& transfers) {
+  std::map<std::tuple<std::string, double, std::size_t, bool>, TransferRow> rows;
+  double log_sum = 0;
+  std::size_t said = 0;
+  for (const TransferComparison& t : transfers) {
+    TransferRow& row = rows[{to_string(t.kind), t.size.in_base_units(), t.ranks, t.is_inferred}];
+    row.recorded.push_back(t.recorded);
+    row.predicted += t.predicted;
+    if (!t.is_inferred && t.recorded > 0 && t.predicted > 0) {
+      log_sum += std::log(std::max(std::abs(t.predicted / t.recorded - 1), 1e-4));
+      ++said;
+    }
+  }
+  std::string text = fmt::format(
+      "\ntransfers on this cluster, from the last arrival (us)\n  {:<16}{:>12}{:>7}{:>7}{:>20}{:>11}\n", "",
+      "bytes", "ranks", "times", "recorded (median)", "predicted");
+  for (auto& [key, row] : rows) {
+    std::ranges::sort(row.recorded);
+    text +=
+        fmt::format("  {:<16}{:>12.0f}{:>7}{:>7}{:>20.1f}{:>11.1f}{}\n", std::get<0>(key), std::get<1>(key),
+                    std::get<2>(key), row.recorded.size(), kMicro * row.recorded[row.recorded.size() / 2],
+                    kMicro * row.predicted / static_cast<double>(row.recorded.size()),
+                    std::get<3>(key) ? "  size inferred from the time" : "");
+  }
+  if (said > 0) {
+    text += fmt::format("  geometric mean of the absolute error of {}: {:.1f} %\n", said,
+                        100 * std::exp(log_sum / static_cast<double>(said)));
+  }
+  return text;
+}
+
+std::string change_row(const std::string& name, const ReplayRun::Result& result,
+                       const ReplayRun::Result& plain) {
+  const double step = mean_step(result).simulated;
+  const double usual = mean_step(plain).simulated;
+  double span = 0;
+  double communication = 0;
+  for (const RankComparison& rank : result.ranks) {
+    span = std::max(span, rank.gpu_span.simulated);
+    communication += rank.communication.simulated / static_cast<double>(result.ranks.size());
+  }
+  return fmt::format("  {:<44}{:>10.3f} {:>+8.2f} %  {:>10.3f}  {:>10.3f}\n", name, kMilli * step,
+                     100 * (step / usual - 1), kMilli * span, kMilli * communication);
+}
+
+std::string changes_table(const ReplayRun::Result& plain, const std::vector<WhatIfResult>& changes) {
+  std::string text = fmt::format("\nwhat if (ms){:<34}{:>9}{:>11}  {:>10}  {:>10}\n", "", "mean step", "",
+                                 "GPU span", "communic.");
+  text += change_row("as recorded", plain, plain);
+  for (const WhatIfResult& change : changes) {
+    text += change_row(change.name, change.result, plain);
+  }
+  return text;
+}
+
+ImportReport without_notes(const ImportReport& report) {
+  ImportReport kept;
+  for (const ImportReport::Row& row : report.rows()) {
+    if (row.oddity.severity != Severity::Note) {
+      kept.add(row.oddity, row.example, row.count);
+    }
+  }
+  return kept;
+}
+
+std::string path_table(const SimulationResult& result) {
+  std::string text = "\ncritical path of the window\n";
+  constexpr std::size_t kMost = 6;
+  const double whole = result.makespan().in_base_units();
+  for (std::size_t i = 0; i < std::min(kMost, result.critical_path.size()); ++i) {
+    const CriticalShare& share = result.critical_path[i];
+    text += fmt::format("  {:<60}{:>10.3f} ms {:>5.1f} %\n", share.what.substr(0, 58), kMilli * share.seconds,
+                        100 * share.seconds / whole);
+  }
+  return result.critical_path.empty() ? "" : text;
+}
+
+nlohmann::json json_of(const Pair& pair) {
+  return {{"measured", pair.measured}, {"simulated", pair.simulated}};
+}
+
+nlohmann::json json_of(const RankComparison& rank) {
+  nlohmann::json made{
+      {"gpu_span", json_of(rank.gpu_span)},
+      {"communication", json_of(rank.communication)},
+      {"communication_waiting", rank.waiting},
+      {"kernel_start_error", {{"median", rank.median_start_error}, {"p90", rank.p90_start_error}}},
+      {"steps", nlohmann::json::array()},
+      {"streams", nlohmann::json::array()}};
+  for (const replay::StepPair& step : rank.steps) {
+    made["steps"].push_back({{"name", step.name}, {"duration", json_of(step.duration)}});
+  }
+  for (const replay::StreamPair& stream : rank.streams) {
+    made["streams"].push_back({{"name", stream.name}, {"busy", json_of(stream.busy)}});
+  }
+  return made;
+}
+
+}  // namespace
+
+replay::Pair mean_step(const ReplayRun::Result& result) {
+  Pair mean;
+  for (const RankComparison& rank : result.ranks) {
+    const Pair own = mean_of_steps(rank);
+    mean.measured += own.measured / static_cast<double>(result.ranks.size());
+    mean.simulated += own.simulated / static_cast<double>(result.ranks.size());
+  }
+  return mean;
+}
+
+ImportReport whole_report(const replay::Replay& replay) {
+  ImportReport whole;
+  for (const replay::RankRecording& rank : replay.ranks) {
+    whole.merge(rank.trace.report);
+  }
+  return whole;
+}
+
+std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
+                        const std::vector<WhatIfResult>& changes, bool in_full) {
+  const replay::Replay& replay = run.replay();
+  std::size_t work = 0;
+  for (const replay::RankRecording& rank : replay.ranks) {
+    work += rank.trace.work.size();
+  }
+  std::string text = fmt::format("{}\n  {} traces, {} ranks, {} pieces of GPU work, {} instructions\n",
+                                 replay.ranks.front().trace.file, replay.ranks.size(),
+                                 replay.job.ranks.size(), work, plain.simulation.operations);
+  text += ranks_table(plain);
+  text += in_full ? details(plain) : "";
+  text += run.transfers().empty() ? "" : transfers_table(run.transfers());
+  text += changes.empty() ? "" : changes_table(plain, changes);
+  text += path_table(changes.empty() ? plain.simulation : changes.back().result.simulation);
+  const ImportReport report = whole_report(replay);
+  text += in_full ? "\nimport report\n" + to_text(report) : "";
+  const ImportReport inferred = without_notes(report);
+  text += in_full || inferred.rows().empty() ? "" : "\nwhat the traces do not say\n" + to_text(inferred);
+  return text;
+}
+
+std::string replay_json(const ReplayRun& run, const ReplayRun::Result& plain,
+                        const std::vector<WhatIfResult>& changes) {
+  nlohmann::json made;
+  for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
+    made["ranks"].push_back(json_of(plain.ranks[i]));
+  }
+  made["mean_step"] = json_of(mean_step(plain));
+  made["operations"] = plain.simulation.operations;
+  for (const TransferComparison& t : run.transfers()) {
+    made["transfers"].push_back({{"collective", to_string(t.kind)},
+                                 {"bytes", t.size.in_base_units()},
+                                 {"ranks", t.ranks},
+                                 {"recorded", t.recorded},
+                                 {"predicted", t.predicted},
+                                 {"size_inferred", t.is_inferred}});
+  }
+  for (const WhatIfResult& change : changes) {
+    made["what_if"].push_back({{"name", change.name}, {"mean_step", mean_step(change.result).simulated}});
+  }
+  const ImportReport report = whole_report(run.replay());
+  for (const ImportReport::Row& row : report.rows()) {
+    made["import_report"].push_back({{"severity", to_string(row.oddity.severity)},
+                                     {"kind", row.oddity.kind},
+                                     {"count", row.count},
+                                     {"meaning", row.oddity.meaning},
+                                     {"example", row.example}});
+  }
+  return made.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+#include "app/replay_run.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "app/machine_defaults.hpp"
+#include "base/error.hpp"
+#include "base/yaml_reader.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Gives spans to several listeners.
+class Fork final : public TimelineSink {
+ public:
+  Fork(TimelineSink& first, TimelineSink* second) : first_{first}, second_{second} {}
+  void write(std::span<const TimelineSpan> spans) override {
+    first_.write(spans);
+    if (second_ != nullptr) {
+      second_->write(spans);
+    }
+  }
+
+ private:
+  TimelineSink& first_;
+  TimelineSink* second_;
+};
+
+/// GPUs on one switch: nothing of it takes part in a replay without a cluster.
+Fabric switch_with(std::size_t gpus) {
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;
+  Vertex hub;
+  hub.kind = VertexKind::NvSwitch;
+  hub.name = "switch";
+  const auto last = static_cast<VertexId>(gpus);
+  for (VertexId gpu = 0; gpu < last; ++gpu) {
+    Vertex vertex;
+    vertex.index = static_cast<int>(gpu);
+    vertex.name = fmt::format("gpu{}", gpu);
+    vertices.push_back(vertex);
+    Link link;
+    link.bandwidth = BytesPerSecond{1e9};
+    link.from = gpu;
+    link.to = last;
+    links.push_back(link);
+    std::swap(link.from, link.to);
+    links.push_back(link);
+  }
+  vertices.push_back(hub);
+  return {std::move(vertices), std::move(links)};
+}
+
+/// Latencies and gaps are in the traces.
+GpuSpec recorded_gpu(GpuSpec gpu) {
+  gpu.launch_to_start = Seconds{0};
+  gpu.kernel_gap = Seconds{0};
+  return gpu;
+}
+
+CollectiveOptions options_of(const CollectiveSettings& settings, CollectiveProfile profile) {
+  CollectiveOptions options;
+  options.profile = std::move(profile);
+  const auto fix = [&](CollectiveKind kind, const std::optional<CommAlgorithm>& algorithm) {
+    if (algorithm) {
+      options.algorithm[kind] = *algorithm;
+    }
+  };
+  fix(CollectiveKind::AllReduce, settings.all_reduce);
+  fix(CollectiveKind::AllToAll, settings.all_to_all);
+  fix(CollectiveKind::AllGather, settings.all_gather);
+  fix(CollectiveKind::ReduceScatter, settings.reduce_scatter);
+  options.protocol = settings.protocol;
+  return options;
+}
+
+replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpec& spec,
+                         const SourceLocation& at) {
+  std::vector<kineto::RecordedTrace> recorded = replay::read_traces(traces);
+  auto ranks = static_cast<std::uint32_t>(spec.ranks);
+  if (ranks == 0 && spec.cluster && recorded.size() == 1 && recorded.front().world_size > 1) {
+    ranks = static_cast<std::uint32_t>(recorded.front().world_size);
+  }
+  try {
+    return replay::make_replay(std::move(recorded), ranks);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at, fmt::format("ranks: {}", problem.what())};
+  }
+}
+
+}  // namespace
+
+ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
+                     const ConfigPath& configs)
+    : spec_{read_document<ReplaySpec>(document, configs)},
+      replay_{replay_of(traces, spec_, document.root().at)},
+      fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {
+  place(document.root().at);
+  if (spec_.cluster) {
+    use_cluster(document.root().at, configs);
+  }
+  check(replay_.job);
+}
+
+void ReplayRun::place(const SourceLocation& at) {
+  const std::size_t ranks = replay_.job.ranks.size();
+  if (fabric_.gpus().size() < ranks) {
+    throw InputError{at, fmt::format("cluster: it has {} GPUs for {} ranks", fabric_.gpus().size(), ranks)};
+  }
+  if (!spec_.cluster && ranks > replay_.ranks.size()) {
+    throw InputError{at,
+                     "ranks: more ranks than traces communicate otherwise than was recorded: say the machine "
+                     "with cluster: NAME"};
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    replay_.job.ranks[rank].gpu = fabric_.gpus()[rank];
+  }
+}
+
+void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs) {
+  try {
+    const auto gpu =
+        read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
+    auto profile =
+        spec_.collectives.profile
+            ? **spec_.collectives.profile
+            : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric_, gpu)), configs);
+    planner_.emplace(fabric_, options_of(spec_.collectives, std::move(profile)));
+    transfers_ = replay::resimulate_collectives(replay_, *planner_, fabric_);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at, fmt::format("cluster: {}", problem.what())};
+  }
+}
+
+ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline) const {
+  const Job job = change != nullptr ? replay::edited(replay_.job, *change) : replay_.job;
+  SimulationInput input;
+  input.job = &job;
+  input.fabric = &fabric_;
+  input.gpu_models = {recorded_gpu({})};
+  input.gpu_model_of_rank.assign(job.ranks.size(), 0);
+  input.host_factor.assign(job.ranks.size(), change != nullptr ? 1 / change->host_speed : 1.0);
+  input.plan_collective = [this](const CollectiveRequest& request, std::span<const VertexId> members) {
+    return planner_->plan(request, members);
+  };
+  SimulationOptions options;
+  options.engine = EngineMode::Bare;  // several simulations in one process
+  options.launch_queue = std::numeric_limits<std::uint32_t>::max();
+  replay::ReplayObserver observer{replay_};
+  Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
+  Result result;
+  result.simulation = lockstep::simulate(input, options, &listeners);
+  result.ranks = observer.compare();
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/replay_spec.hpp"
+#include "base/config_path.hpp"
+#include "base/yaml_document.hpp"
+#include "traces/replay/comparison.hpp"
+#include "traces/replay/resimulate.hpp"
+
+namespace lockstep {
+
+/// A replay on its machine, ready to be simulated with and without changes.
+class ReplayRun {
+ public:
+  /// @throws InputError for traces or a specification that cannot be replayed
+  ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document, const ConfigPath& configs);
+
+  struct Result {
+    SimulationResult simulation;
+    std::vector<replay::RankComparison> ranks;  ///< by trace
+  };
+  /// Makes who listens besides to the simulation of a job; null: nobody does.
+  using OpenSink = std::function<TimelineSink*(const Job&)>;
+  /// @param change null: as recorded
+  [[nodiscard]] Result simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline = {}) const;
+
+  [[nodiscard]] const ReplaySpec& spec() const { return spec_; }
+  [[nodiscard]] const replay::Replay& replay() const { return replay_; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  /// Of a given cluster.
+  [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
+
+ private:
+  void place(const SourceLocation& at);
+  void use_cluster(const SourceLocation& at, const ConfigPath& configs);
+
+  ReplaySpec spec_;
+  replay::Replay replay_;
+  Fabric fabric_;
+  std::optional<CollectivePlanner> planner_;  // none: without a cluster
+  std::vector<replay::TransferComparison> transfers_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+
+#include "app/scenario.hpp"
+#include "traces/replay/what_if.hpp"
+
+namespace lockstep {
+
+/// What `lockstep replay` is told besides the traces (docs/replay.md).
+struct ReplaySpec {
+  std::optional<Named<ClusterSpec>> cluster;
+  CollectiveSettings collectives;
+  int ranks = 0;
+  replay::WhatIfSpec what_if;
+
+  template <class Visitor>
+  static void describe(Visitor& key, ReplaySpec& spec) {
+    key.optional("cluster", spec.cluster, std::nullopt,
+                 "simulates collectives on this machine; left out: they take as long as they did");
+    key.optional("collectives", spec.collectives, CollectiveSettings{},
+                 "how ranks communicate on the cluster");
+    key.optional("ranks", spec.ranks, 0,
+                 "ranks to replay, a multiple of the traces: each trace stands for several ranks that do the "
+                 "same; 0: as "
+                 "many as traces");
+    key.optional("what_if", spec.what_if, replay::WhatIfSpec{}, "changes to what was recorded");
+  }
+  void check() const {
+    if (ranks < 0) {
+      throw std::invalid_argument{"'ranks' must not be negative"};
+    }
+  }
+};
+
+}  // namespace lockstep

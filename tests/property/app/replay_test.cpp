@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "app/prediction.hpp"
+#include "app/replay_run.hpp"
+#include "traces/chrome_trace.hpp"
+
+namespace lockstep {
+namespace {
+
+/// A scenario's timeline, written as `lockstep run` does: the simulator knows what really happened.
+class OwnTimeline : public testing::Test {
+ protected:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("lockstep_replay_" + std::to_string(::getpid()) + ".json.gz");
+
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Setting setting(double host_speed) const {
+    const auto configs = ConfigPath::standard();
+    const auto path = configs.find_scenario("dlrm_default_8xv100");
+    YamlDocument document = YamlDocument::from_file(path);
+    document.set("host", "{ from: dgx1v_torchrec, speed: " + std::to_string(host_speed) + " }");
+    return build(document, configs.beside(path.parent_path()));
+  }
+
+  void record() const {
+    const Setting made = setting(1);
+    ChromeTraceOptions options;
+    options.path = path_;
+    ChromeTraceWriter writer{made.job, made.fabric.vertices(), options};
+    (void)predict(made, &writer, EngineMode::Bare);
+    writer.finish();
+  }
+
+  [[nodiscard]] ReplayRun replay(const std::string& edits = "{}") const {
+    return {{path_.string()}, YamlDocument::from_text(edits, "edits"), ConfigPath::standard()};
+  }
+};
+
+TEST_F(OwnTimeline, ReplaysToItself) {
+  record();
+  const ReplayRun run = replay();
+  const ReplayRun::Result plain = run.simulate(nullptr);
+  ASSERT_EQ(plain.ranks.size(), 8U);
+  for (const replay::RankComparison& rank : plain.ranks) {
+    EXPECT_NEAR(rank.gpu_span.error(), 0, 1e-6);
+    EXPECT_NEAR(rank.communication.error(), 0, 1e-4);
+    EXPECT_LT(rank.p90_start_error, 50e-9);  // the file has nanoseconds, instructions have floats
+    ASSERT_EQ(rank.steps.size(), 3U);
+    for (const replay::StepPair& step : rank.steps) {
+      EXPECT_NEAR(step.duration.error(), 0, 1e-6);
+    }
+  }
+}
+
+/// The waits that the timeline does not show are inferred rightly: a host of twice the speed gives the step
+/// that simulating one gives.
+TEST_F(OwnTimeline, FasterHostGivesWhatSimulatingOneGives) {
+  record();
+  const ReplayRun run = replay("what_if: { host_speed: 2 }");
+  const double changed = run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
+  const double truth = predict(setting(2), nullptr, EngineMode::Bare).makespan().in_base_units();
+  EXPECT_NEAR(changed / truth, 1, 0.01);
+}
+
+}  // namespace
+}  // namespace lockstep

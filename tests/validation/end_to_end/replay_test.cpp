@@ -1,0 +1,93 @@
+/// @file
+/// Replays of the real traces in ../shared/data/traces, simulated against measured. Iteration time alone
+/// proves little, so GPU spans, communication and starts of kernels are held to bounds too.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <ostream>
+
+#include "app/replay_report.hpp"
+#include "app/replay_run.hpp"
+#include "tests/support/measured_table.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+struct Bounds {
+  const char* trace;
+  double step, span, communication;  // relative errors
+};
+
+void PrintTo(const Bounds& bounds, std::ostream* out) {
+  *out << bounds.trace;
+}
+
+ReplayRun replay_of(const char* trace, const std::string& edits) {
+  return {{measured(std::string{"traces/"} + trace).string()},
+          YamlDocument::from_text(edits, "edits"),
+          ConfigPath::standard()};
+}
+
+class RealTrace : public ::testing::TestWithParam<Bounds> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(measured("traces"))) {
+      GTEST_SKIP() << "no ../shared/data/traces here";
+    }
+  }
+};
+
+TEST_P(RealTrace, TakesPlaceAgainAsRecorded) {
+  const Bounds& bounds = GetParam();
+  const ReplayRun run = replay_of(bounds.trace, "{}");
+  const ReplayRun::Result plain = run.simulate(nullptr);
+  std::printf("%s", replay_text(run, plain, {}, false).c_str());
+  for (const replay::RankComparison& rank : plain.ranks) {
+    EXPECT_LT(std::abs(rank.gpu_span.error()), bounds.span);
+    EXPECT_LT(rank.median_start_error, 0.01 * mean_step(plain).measured);
+    for (const replay::StepPair& step : rank.steps) {
+      EXPECT_LT(std::abs(step.duration.error()), bounds.step) << step.name;
+    }
+    // Of ranks that hardly wait a few microseconds of clocks are much.
+    EXPECT_LT(std::abs(rank.communication.simulated - rank.communication.measured),
+              bounds.communication * rank.communication.measured + 30e-6);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, RealTrace,
+    ::testing::Values(
+        Bounds{"torchrec_resnet18_2xv100", 0.005, 0.005, 0.03},
+        Bounds{"linear_and_resnet_2080ti/linear_kineto.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"linear_and_resnet_2080ti/resnet_kineto.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"dlrm_8xv100/kineto", 0.03, 0.03, 0.03},
+        Bounds{"single_rank/a100_rank3of8_six_steps.json.gz", 0.02, 0.02, 0.02},
+        Bounds{"single_rank/a100_rank0of2_nccl_arguments.json.gz", 0.02, 0.02, 0.02},
+        Bounds{"resnet50_v100_loader_in_process/worker0.1623143089861.pt.trace.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"resnet50_v100_loader_in_process/worker0.1623143566756.pt.trace.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"torchrec_pipeline_4xv100", 0.04, 0.04, 0.04},
+        Bounds{"vgg13_h100/profiler_vgg13-iter41.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"cuda_sync/alexnet.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"cuda_sync/cuda_event_sync.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"cuda_sync/cuda_event_sync_multi_stream.json.gz", 0.005, 0.005, 0.03},
+        Bounds{"cuda_sync/simple_add.json.gz", 0.005, 0.005, 0.03}));
+
+/// Against what the last rank to arrive measured: its kernel waits for nobody.
+TEST(RealTransfers, OnADgx1vTakeWhatTheyTook) {
+  if (!std::filesystem::exists(measured("traces"))) {
+    GTEST_SKIP() << "no ../shared/data/traces here";
+  }
+  const ReplayRun run = replay_of("dlrm_8xv100/kineto", "cluster: dgx1v");
+  Errors errors;
+  for (const replay::TransferComparison& transfer : run.transfers()) {
+    EXPECT_FALSE(transfer.is_inferred);
+    errors.add(transfer.predicted, transfer.recorded);
+  }
+  EXPECT_LT(errors.geometric_mean(), 0.15);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
