@@ -16,6 +16,8 @@
 #include "traces/chakra/converted_job.hpp"
 #include "traces/chakra/converted_nodes.hpp"
 #include "traces/chakra/process_groups.hpp"
+#include "traces/chakra/program_job.hpp"
+#include "traces/chakra/program_trace.hpp"
 #include "traces/chakra/rank_shapes.hpp"
 #include "traces/chakra/read_ahead.hpp"
 #include "traces/chakra/trace_files.hpp"
@@ -187,6 +189,9 @@ class JobReader {
 }  // namespace chakra
 
 Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus) {
+  if (chakra::kind_of_traces(spec, folder) != chakra::TraceKind::Graph) {
+    return chakra::program_job(spec, folder, gpus);
+  }
   if (chakra::is_converted(chakra::TraceFiles{(folder / spec.chakra).string(), 1}.path(0))) {
     return chakra::converted_job(spec, folder, gpus);
   }
