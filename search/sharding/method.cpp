@@ -1,0 +1,51 @@
+#include "search/sharding/method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include "base/suggest.hpp"
+#include "search/sharding/greedy.hpp"
+#include "search/sharding/local_search.hpp"
+#include "search/sharding/neuroshard.hpp"
+
+namespace lockstep::sharding {
+namespace {
+
+constexpr std::array kMethods{
+    Method{"random", "each table to any device", random_plan},
+    Method{"round_robin", "table i to device i modulo n", round_robin},
+    Method{"chunks", "equally many tables in order", chunks},
+    Method{"size_greedy", "the largest table first, to the emptiest device", size_greedy},
+    Method{"dim_greedy", "likewise by dimension", dim_greedy},
+    Method{"lookup_greedy", "likewise by dimension x pooling factor", lookup_greedy},
+    Method{"norm_lookup_greedy", "likewise by dimension x pooling factor / rows", norm_lookup_greedy},
+    Method{"size_lookup_greedy", "likewise by dimension x pooling factor x log10(rows)", size_lookup_greedy},
+    Method{"torchrec_greedy", "likewise by the time that TorchRec's planner estimates", torchrec_greedy},
+    Method{"neuroshard_table_wise", "NeuroShard's placement of whole tables", neuroshard_table_wise},
+    Method{"neuroshard", "NeuroShard: a beam search over column-wise cuts", neuroshard},
+    Method{"lockstep", "the best of these, improved by moves, swaps, splits and merges", lockstep_search},
+};
+
+}  // namespace
+
+std::span<const Method> methods() {
+  return kMethods;
+}
+
+const Method& method_called(std::string_view name) {
+  const auto found = std::ranges::find(kMethods, name, &Method::name);
+  if (found != kMethods.end()) {
+    return *found;
+  }
+  std::string known;
+  for (const Method& method : kMethods) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", method.name);
+  }
+  throw std::invalid_argument{fmt::format("there is no search method '{}'; there are {}", name, known)};
+}
+
+}  // namespace lockstep::sharding
