@@ -12,7 +12,6 @@
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
-#include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "traces/chakra/chakra_job.hpp"
@@ -238,8 +237,6 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           1.0};
 }
 
-namespace {
-
 CollectiveOptions collective_options(const Setting& setting) {
   const CollectiveSettings& settings = setting.scenario.collectives;
   CollectiveOptions options;
@@ -259,6 +256,8 @@ CollectiveOptions collective_options(const Setting& setting) {
   options.protocol = settings.protocol;
   return options;
 }
+
+namespace {
 
 Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};

@@ -26,6 +26,7 @@ struct TaskProtocol {
 /// all together take too much. Random numbers are those of NumPy's legacy generator (MT19937; a bounded
 /// integer takes as many low bits as needed until it is in range), so that a seed gives the authors' tasks on
 /// the authors' tables.
+/// @pre tasks of so little memory are drawn sooner or later
 [[nodiscard]] std::vector<Task> drawn_tasks(const TableSet& set, const TaskProtocol& protocol);
 
 }  // namespace lockstep::sharding

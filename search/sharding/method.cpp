@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/suggest.hpp"
+#include "search/sharding/exact.hpp"
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/neuroshard.hpp"
@@ -27,6 +27,7 @@ constexpr std::array kMethods{
     Method{"torchrec_greedy", "likewise by the time that TorchRec's planner estimates", torchrec_greedy},
     Method{"neuroshard_table_wise", "NeuroShard's placement of whole tables", neuroshard_table_wise},
     Method{"neuroshard", "NeuroShard: a beam search over column-wise cuts", neuroshard},
+    Method{"exact", "every placement of whole tables: for few of them", exact_table_wise},
     Method{"lockstep", "the best of these, improved by moves, swaps, splits and merges", lockstep_search},
 };
 

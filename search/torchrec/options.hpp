@@ -46,17 +46,17 @@ struct ShardingOption {
 
 /// All ways to cut @p table that the constraints allow, storage and perf estimated. Column blocks: the
 /// smallest divisor of the columns that is a multiple of 4 and at least Constraints::narrowest_block; where
-/// there is none, column-wise is left out. The dense kernel belongs to data-parallel tables, the others to the
-/// rest.
+/// there is none, column-wise is left out. The dense kernel belongs to data-parallel tables, the others to
+/// the rest.
 ///
-///   storage    rows x columns x element x (1 + optimizer); SGD 0, Adam 2, row-wise Adagrad 1 / columns, else 1
+///   storage    rows x columns x element x (1 + optimizer); SGD 0, Adam 2, row-wise Adagrad 1 / columns, else
+///   1
 ///              + 2 inputs (1 without a pipeline) + output; UVM: weights in DDR; caching: a fifth of them in
 ///              HBM besides
 ///
 /// *Source*: torchrec planner/enumerators.py and shard_estimators.py (EmbeddingStorageEstimator), as written
 /// down in ../shared/reference/sharding.md, 8.
 [[nodiscard]] std::vector<ShardingOption> enumerate(std::size_t number, const TableConfig& table,
-                                                    const Constraints& constraints,
-                                                    const Topology& topology);
+                                                    const Constraints& constraints, const Topology& topology);
 
 }  // namespace lockstep::torchrec

@@ -11,8 +11,8 @@ namespace lockstep::torchrec {
 
 /// Memory that is kept for the rest of the model: torchrec's HeuristicalStorageReservation.
 struct Reservation {
-  double share = 0.15;       ///< of the HBM
-  Bytes dense_parameters;    ///< of the dense part; six times this is kept
+  double share = 0.15;           ///< of the HBM
+  Bytes dense_parameters;        ///< of the dense part; six times this is kept
   double per_batch_inputs = 20;  ///< times the bytes of a rank's indices
 
   /// What is left of a rank, for @p tables.
@@ -32,7 +32,8 @@ using SearchSpace = std::vector<std::vector<ShardingOption>>;
 
 /// Combinations of one option a table, in the order in which the planner tries them:
 ///
-///   greedy               every table's options by perf; all best ones, then, again and again, the next option
+///   greedy               every table's options by perf; all best ones, then, again and again, the next
+///   option
 ///                        of the table that takes most HBM and has another one
 ///   uniform              the best option of the same sharding and kernel for every table, where all have it
 ///   grid search          all combinations, where there are at most 10,000

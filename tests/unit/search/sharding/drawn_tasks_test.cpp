@@ -29,6 +29,7 @@ TEST(DrawnTasks, KeepToTheirLimits) {
   TaskProtocol protocol;
   protocol.widest = 32;
   protocol.most_memory = Bytes{100'000};
+  protocol.redraws_count = true;
   for (const Task& task : drawn_tasks(numbered_tables(200), protocol)) {
     EXPECT_GE(task.tables.size(), 10U);
     EXPECT_LT(task.tables.size(), 60U);
