@@ -64,19 +64,23 @@ void add_by_rows(const Task& task, std::vector<Division>& divisions) {
   }
 }
 
-/// Tables of at most so many bytes on every GPU: their gradients are all-reduced with the dense ones.
+/// The smallest tables on every GPU, of eight numbers of them: their gradients are all-reduced with the dense
+/// ones.
 void add_copied(const Task& task, std::vector<Division>& divisions) {
+  constexpr std::size_t kSteps = 8;
+  constexpr Bytes kMost{2e9};  // an all-reduce of more takes longer than any exchange
   TableShardingSpec how;
   how.sharding = TableSharding::DataParallel;
-  for (const Bytes most : {Bytes{1e5}, Bytes{1e6}}) {
-    std::vector<std::int64_t> small;
-    for (std::size_t table = 0; table < task.tables.size(); ++table) {
-      if (task.size_of(table, task.tables[table].shape.dimension) <= most) {
-        small.push_back(static_cast<std::int64_t>(table));
-      }
-    }
-    if (!small.empty() && small.size() < task.tables.size()) {
-      divisions.push_back(without(task, fmt::format("{} data-parallel", small.size()), small, how));
+  std::vector<std::int64_t> order = largest_first(task);
+  std::ranges::reverse(order);
+  Bytes copied;
+  for (std::size_t count = 1; count < order.size(); ++count) {
+    const auto table = static_cast<std::size_t>(order[count - 1]);
+    copied += task.size_of(table, task.tables[table].shape.dimension);
+    const bool is_a_step = count * kSteps / order.size() != (count - 1) * kSteps / order.size();
+    if (copied <= kMost && is_a_step) {
+      divisions.push_back(without(task, fmt::format("{} data-parallel", count),
+                                  {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)}, how));
     }
   }
 }
@@ -123,7 +127,8 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
     return std::nullopt;
   }
   return Candidate{
-      fmt::format("lockstep{}{}", division.name.empty() ? "" : ", " + division.name,
+      fmt::format("lockstep{}{}{}", division.name.empty() ? "" : ", " + division.name,
+                  options.may_cut ? "" : ", whole tables",
                   exposed < 1 ? fmt::format(", {:.0f} % of the exchanges hidden", 100 * (1 - exposed)) : ""),
       sharding::embedding_plan_of(*plan, division.placed, division.spread),
       {},
@@ -171,12 +176,16 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem,
                                       const sharding::SearchOptions& options) {
   const Division all = without(problem.task(), "", {}, {});
   std::vector<Candidate> candidates;
+  sharding::SearchOptions whole = options;
+  whole.may_cut = false;
   const auto add = [&](const Division& division, double exposed) {
-    if (options.stopped() && !candidates.empty()) {
-      return;
-    }
-    if (auto candidate = ours(problem, division, exposed, options)) {
-      candidates.push_back(*std::move(candidate));
+    for (const sharding::SearchOptions& how : {options, whole}) {
+      if (options.stopped() && !candidates.empty()) {
+        return;
+      }
+      if (auto candidate = ours(problem, division, exposed, how)) {
+        candidates.push_back(*std::move(candidate));
+      }
     }
   };
   for (const double exposed : {1.0, 0.5, 0.0}) {

@@ -9,9 +9,20 @@
 namespace lockstep {
 namespace {
 
+constexpr std::ptrdiff_t kOursShown = 6;
+
+bool is_ours(const Candidate& candidate) {
+  return candidate.name.starts_with("lockstep");
+}
+
+bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
+  return candidate.step && std::ranges::count_if(result.candidates, [&](const Candidate& other) {
+                             return is_ours(other) && other.step && *other.step < *candidate.step;
+                           }) < kOursShown;
+}
+
 bool is_rule(const Candidate& candidate) {
-  return candidate.name.find("lockstep") != 0 && candidate.name.find("neuroshard") != 0 &&
-         candidate.name != "exact";
+  return !is_ours(candidate) && candidate.name.find("neuroshard") != 0 && candidate.name != "exact";
 }
 
 template <class Counts>
@@ -27,12 +38,20 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
 
 std::string method_lines(const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
+  std::size_t hidden = 0;
   for (const Candidate& candidate : result.candidates) {
+    if (is_ours(candidate) && !is_among_our_best(candidate, result)) {
+      ++hidden;
+      continue;
+    }
     text += fmt::format("  {:<44}", candidate.name);
     text += candidate.step                  ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
                                                           100 * (*candidate.step / *best.step - 1))
             : candidate.plan.tables.empty() ? "none fits\n"
                                             : "not simulated: memory or time did not suffice\n";
+  }
+  if (hidden > 0) {
+    text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
   }
   for (const std::string& name : result.left_out) {
     text += fmt::format("  {:<44}no time was left\n", name);

@@ -1,6 +1,7 @@
 #include "search/sharding/exchange_costs.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace lockstep::sharding {
@@ -47,8 +48,20 @@ ExchangeCosts::ExchangeCosts(const CollectivePlanner& planner, const Fabric& fab
   }
   slack_ = slack / static_cast<double>(ranks.size());
   for (auto& [link, of_rank] : of_link) {
-    seconds_.push_back(std::move(of_rank));
+    add_form(of_rank);
   }
+}
+
+/// A form that is nowhere above another one never decides.
+void ExchangeCosts::add_form(const std::vector<double>& form) {
+  const auto is_below = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::ranges::equal(a, b, std::less_equal{});
+  };
+  if (std::ranges::any_of(seconds_, [&](const auto& known) { return is_below(form, known); })) {
+    return;
+  }
+  std::erase_if(seconds_, [&](const auto& known) { return is_below(known, form); });
+  seconds_.push_back(form);
 }
 
 Seconds ExchangeCosts::operator()(std::span<const double> widths) const {

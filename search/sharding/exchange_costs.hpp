@@ -27,6 +27,8 @@ class ExchangeCosts {
   [[nodiscard]] Seconds at_least(double width) const;
 
  private:
+  void add_form(const std::vector<double>& form);
+
   Seconds latency_;
   double slack_ = 1;
   std::vector<std::vector<double>> seconds_;  // by link, by rank: of a unit of width, s

@@ -75,6 +75,9 @@ class LocalSearch {
       return from != to && !state.pieces_on(to).empty() &&
              state.swap(from, piece, to, draws_.below(state.pieces_on(to).size()));
     }
+    if (!options_.may_cut) {
+      return false;
+    }
     return kind < 0.95 ? state.split(from, piece, to) : state.merge(from, piece);
   }
 
@@ -140,12 +143,18 @@ Plan improved(Judge& judge, Plan plan, const SearchOptions& options) {
 }
 
 std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) {
-  constexpr std::array<Search, 8> kStarts{neuroshard,      size_greedy,        dim_greedy,
-                                          lookup_greedy,   norm_lookup_greedy, size_lookup_greedy,
-                                          torchrec_greedy, round_robin};
+  const Search beam = options.may_cut ? neuroshard : neuroshard_table_wise;
+  const std::array<Search, 8> starts{beam,
+                                     size_greedy,
+                                     dim_greedy,
+                                     lookup_greedy,
+                                     norm_lookup_greedy,
+                                     size_lookup_greedy,
+                                     torchrec_greedy,
+                                     round_robin};
   std::optional<Plan> best;
   Seconds cost;
-  for (const Search start : kStarts) {
+  for (const Search start : starts) {
     std::optional<Plan> plan = start(judge, options);
     if (!plan) {
       continue;
@@ -156,7 +165,7 @@ std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) 
       cost = plan_cost;
     }
   }
-  if (!best) {
+  if (!best && options.may_cut) {
     best = cut_until_it_fits(judge.task());
   }
   return best ? std::optional{improved(judge, *std::move(best), options)} : std::nullopt;

@@ -17,6 +17,7 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   /// Questions that a method which could go on for ever may ask its judge.
   std::int64_t effort = 100'000;
+  bool may_cut = true;  ///< false: Lockstep's own search places whole tables
   /// Asked now and then: whether to stop with the best so far.
   std::function<bool()> stopped = [] { return false; };
 };

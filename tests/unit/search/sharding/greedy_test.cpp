@@ -32,8 +32,9 @@ TEST(GreedySharding, SortsByItsKeyAndFillsTheLeast) {
   EXPECT_THAT(devices_of(lookup_greedy(judge, {})), ElementsAre(0, 1, 1, 1));
   // Dimensions 10, 8, 4, 8: 0 | 1; 3 to the second with 8 of 10; 2 to the first with 10 of 16.
   EXPECT_THAT(devices_of(dim_greedy(judge, {})), ElementsAre(0, 1, 0, 1));
-  // Keys 80 log 10 = 80, 8 log 100 = 16, 40 log 100 = 80, 24 log 50 = 41: of 0 and 2 the larger first.
-  EXPECT_THAT(devices_of(size_lookup_greedy(judge, {})), ElementsAre(1, 1, 0, 0));
+  // Keys 80 log 10 = 80, 8 log 100 = 16, 40 log 100 = 80, 24 log 50 = 40.8: of 0 and 2 the larger first; 3 to
+  // the one with less memory of the two, which is the second, and 1 to the first.
+  EXPECT_THAT(devices_of(size_lookup_greedy(judge, {})), ElementsAre(1, 0, 0, 1));
   // Keys 8, 0.08, 0.4, 0.48.
   EXPECT_THAT(devices_of(norm_lookup_greedy(judge, {})), ElementsAre(0, 1, 1, 1));
 }

@@ -57,12 +57,12 @@ INSTANTIATE_TEST_SUITE_P(Methods, EverySearchMethod, ::testing::ValuesIn(methods
                          [](const auto& method) { return std::string{method.param.name}; });
 
 TEST(NeuroShard, CutsTheOneTableThatRulesTheStep) {
-  // One table of 64 columns and 10 look-ups on 2 devices. Whole: 641 + 64 ms. Halved: 321 + 32 ms.
-  const Task tables = task({table(10, 64, 10)}, 2);
+  // 64 columns and 10 look-ups beside one of 64 and 1, on 2 devices: whole, 641 + 64 ms. No limit on the
+  // width lets halves of 321 ms and the other table go anywhere but 321 | 321 + 65, + 96 columns.
+  const Task tables = task({table(10, 64, 10), table(10, 64, 1)}, 2);
   Judge judge{tables, kCosts};
   EXPECT_NEAR(judge.estimate(neuroshard_table_wise(judge, {}).value()).total / Seconds{1e-3}, 705, 1e-9);
-  EXPECT_NEAR(judge.estimate(method_called("neuroshard").search(judge, {}).value()).total / Seconds{1e-3},
-              353, 1e-9);
+  EXPECT_LE(judge.estimate(method_called("neuroshard").search(judge, {}).value()).total / Seconds{1e-3}, 482);
 }
 
 TEST(LockstepSearch, MergesAndSwapsToTheBest) {
