@@ -57,6 +57,19 @@ Given read_given(const std::string& file) {
   return given;
 }
 
+struct Machine {
+  Named<ClusterSpec> cluster;
+  Named<GpuSpec> gpu;
+  Named<CollectiveProfile> profile;
+
+  template <class Visitor>
+  static void describe(Visitor& key, Machine& machine) {
+    key.required("cluster", machine.cluster, "where the ranks are");
+    key.required("gpu", machine.gpu, "what they are");
+    key.required("profile", machine.profile, "how they communicate");
+  }
+};
+
 /// Of devices, largest by mean.
 double imbalance(const std::vector<Seconds>& times) {
   Seconds most, sum;
@@ -81,18 +94,8 @@ void print(const char* name, Judge& judge, const Plan& plan) {
 int run(const std::string& file, std::int64_t effort) {
   const Given given = read_given(file);
   const ConfigPath configs = ConfigPath::standard();
-  struct Machine {
-    Named<ClusterSpec> cluster;
-    Named<GpuSpec> gpu;
-    Named<CollectiveProfile> profile;
-    static void describe(auto& key, Machine& machine) {
-      key.required("cluster", machine.cluster, "");
-      key.required("gpu", machine.gpu, "");
-      key.required("profile", machine.profile, "");
-    }
-  };
   const auto machine =
-      read_text<Machine>("{cluster: dgx_h100 x 12, gpu: h100_sxm, profile: dgx_h100}", "machine", configs);
+      read_text<Machine>("{cluster: dgx_h100 x 12, gpu: h100_80gb, profile: dgx_h100}", "machine", configs);
   const Fabric fabric = machine.cluster->fabric();
   CollectiveOptions options;
   options.profile = *machine.profile;
