@@ -9,45 +9,61 @@ namespace {
 
 constexpr double kWidth = 1024;  // wide enough that latency does not matter
 
-/// One rank holds everything.
-CollectivePlan plan_of(const CollectivePlanner& planner, std::span<const VertexId> ranks, std::size_t holder,
-                       Bytes sample, bool backward) {
-  const std::size_t n = ranks.size();
+/// Of an all-to-all in which rank i holds @p widths[i].
+CollectivePlan plan_of(const CollectivePlanner& planner, std::span<const VertexId> ranks,
+                       const std::vector<double>& widths, Bytes sample, bool backward) {
   CollectiveRequest request{
       .kind = CollectiveKind::AllToAll, .type = DataType::FP32, .size = {}, .bytes = {}};
-  request.bytes.assign(n * n, 0);
-  for (std::size_t peer = 0; peer < n; ++peer) {
-    const std::size_t entry = backward ? peer * n + holder : holder * n + peer;
-    request.bytes[entry] = kWidth * (sample / Bytes{1});
+  double all = 0;
+  for (std::size_t from = 0; from < ranks.size(); ++from) {
+    for (std::size_t to = 0; to < ranks.size(); ++to) {
+      request.bytes.push_back(widths[backward ? to : from] * (sample / Bytes{1}));
+      all += request.bytes.back();
+    }
   }
-  request.size = static_cast<double>(n) * kWidth * sample;
+  request.size = Bytes{all / static_cast<double>(ranks.size())};
   return planner.plan(request, ranks);
+}
+
+double seconds_on_link(const CollectivePlan& plan, const LinkLoad& load, const Fabric& fabric) {
+  return load.share * plan.size / fabric.links()[load.link].bandwidth / Seconds{1};
+}
+
+/// How much longer a plan takes than its busiest link.
+double slack_of(const CollectivePlan& plan, const Fabric& fabric) {
+  double busiest = 0;
+  for (const LinkLoad& load : plan.loads) {
+    busiest = std::max(busiest, seconds_on_link(plan, load, fabric));
+  }
+  return (time_alone(plan, fabric) - plan.latency) / Seconds{busiest};
 }
 
 }  // namespace
 
 ExchangeCosts::ExchangeCosts(const CollectivePlanner& planner, const Fabric& fabric,
                              std::span<const VertexId> ranks, Bytes sample, bool backward) {
-  if (ranks.size() < 2) {
+  const std::size_t n = ranks.size();
+  if (n < 2) {
     return;
   }
+  const CollectivePlan even = plan_of(planner, ranks, std::vector<double>(n, kWidth), sample, backward);
+  const double slack = slack_of(even, fabric);
+  latency_ = even.latency;
   std::map<LinkId, std::vector<double>> of_link;
-  double slack = 0;
-  for (std::size_t holder = 0; holder < ranks.size(); ++holder) {
-    const CollectivePlan plan = plan_of(planner, ranks, holder, sample, backward);
-    double busiest = 0;
+  for (std::size_t holder = 0; holder < n; ++holder) {
+    std::vector<double> widths(n, 0);
+    widths[holder] = kWidth;
+    const CollectivePlan plan = plan_of(planner, ranks, widths, sample, backward);
     for (const LinkLoad& load : plan.loads) {
-      const double seconds = load.share * plan.size / fabric.links()[load.link].bandwidth / Seconds{1};
       std::vector<double>& of_rank = of_link[load.link];
-      of_rank.resize(ranks.size());
-      of_rank[holder] = seconds / kWidth;
-      busiest = std::max(busiest, seconds);
+      of_rank.resize(n);
+      of_rank[holder] = slack * seconds_on_link(plan, load, fabric) / kWidth;
     }
-    latency_ = std::max(latency_, plan.latency);
-    slack += (time_alone(plan, fabric) - plan.latency) / Seconds{busiest};
+    std::vector<double> alone(n, 0);
+    alone[holder] = (time_alone(plan, fabric) - plan.latency) / Seconds{kWidth};
+    add_form(alone);
   }
-  slack_ = slack / static_cast<double>(ranks.size());
-  for (auto& [link, of_rank] : of_link) {
+  for (const auto& [link, of_rank] : of_link) {
     add_form(of_rank);
   }
 }
@@ -73,7 +89,7 @@ Seconds ExchangeCosts::operator()(std::span<const double> widths) const {
     }
     busiest = std::max(busiest, seconds);
   }
-  return latency_ + Seconds{slack_ * busiest};
+  return latency_ + Seconds{busiest};
 }
 
 Seconds ExchangeCosts::at_least(double width) const {
@@ -88,7 +104,7 @@ Seconds ExchangeCosts::at_least(double width) const {
       mean[rank] += of_rank[rank] / static_cast<double>(seconds_.size());
     }
   }
-  return latency_ + Seconds{slack_ * width * *std::ranges::min_element(mean)};
+  return latency_ + Seconds{width * *std::ranges::min_element(mean)};
 }
 
 }  // namespace lockstep::sharding

@@ -10,11 +10,12 @@ namespace lockstep::sharding {
 /// How long an all-to-all takes in which ranks send unequally, fast. Every link carries a sum of what the
 /// ranks send, so that the busiest link's time is the largest of some linear forms:
 ///
-///   t = latency + slack max over links l of sum over ranks i of c[l][i] w[i]
+///   t = latency + max( slack max over links l of sum over ranks i of c[l][i] w[i], max over i of a[i] w[i] )
 ///
-/// with w[i] the width that rank i holds, and c, latency and slack (what protocol and copying take on top of
-/// the links) from plans in which one rank alone has something to send.
-/// *Assumes* that the algorithm which the planner chooses for the mean of these plans serves all others.
+/// with w[i] the width that rank i holds; c and a (of a unit of width, all else included) from plans in which
+/// one rank alone has something to send, latency and slack (what protocol and copying take on top of the
+/// links) from the one in which all have equally much. *Assumes* that the planner's algorithm for these
+/// serves all others.
 class ExchangeCosts {
  public:
   /// @param sample bytes that a unit of width makes each rank receive: its part of the batch
@@ -30,7 +31,6 @@ class ExchangeCosts {
   void add_form(const std::vector<double>& form);
 
   Seconds latency_;
-  double slack_ = 1;
   std::vector<std::vector<double>> seconds_;  // by link, by rank: of a unit of width, s
 };
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "base/suggest.hpp"
 #include "search/sharding/exact.hpp"
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/local_search.hpp"
@@ -42,11 +44,12 @@ const Method& method_called(std::string_view name) {
   if (found != kMethods.end()) {
     return *found;
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const Method& method : kMethods) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", method.name);
+    known.emplace_back(method.name);
   }
-  throw std::invalid_argument{fmt::format("there is no search method '{}'; there are {}", name, known)};
+  throw std::invalid_argument{
+      fmt::format("there is no search method '{}'{}", name, did_you_mean(std::string{name}, known))};
 }
 
 }  // namespace lockstep::sharding
