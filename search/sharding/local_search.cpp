@@ -9,6 +9,7 @@
 #include "search/sharding/device_state.hpp"
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/neuroshard.hpp"
+#include "search/sharding/torchrec_plan.hpp"
 
 namespace lockstep::sharding {
 namespace {
@@ -144,19 +145,14 @@ Plan improved(Judge& judge, Plan plan, const SearchOptions& options) {
 
 std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) {
   const Search beam = options.may_cut ? neuroshard : neuroshard_table_wise;
-  const std::array<Search, 8> starts{beam,
-                                     size_greedy,
-                                     dim_greedy,
-                                     lookup_greedy,
-                                     norm_lookup_greedy,
-                                     size_lookup_greedy,
-                                     torchrec_greedy,
+  const std::array<Search, 9> starts{beam,          torchrec_plan,      size_greedy,        dim_greedy,
+                                     lookup_greedy, norm_lookup_greedy, size_lookup_greedy, torchrec_greedy,
                                      round_robin};
   std::optional<Plan> best;
   Seconds cost;
   for (const Search start : starts) {
     std::optional<Plan> plan = start(judge, options);
-    if (!plan) {
+    if (!plan || (!options.may_cut && plan->pieces.size() > judge.task().tables.size())) {
       continue;
     }
     const Seconds plan_cost = judge.estimate(*plan).total;

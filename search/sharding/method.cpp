@@ -13,6 +13,7 @@
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/neuroshard.hpp"
+#include "search/sharding/torchrec_plan.hpp"
 
 namespace lockstep::sharding {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::array kMethods{
     Method{"norm_lookup_greedy", "likewise by dimension x pooling factor / rows", norm_lookup_greedy},
     Method{"size_lookup_greedy", "likewise by dimension x pooling factor x log10(rows)", size_lookup_greedy},
     Method{"torchrec_greedy", "likewise by the time that TorchRec's planner estimates", torchrec_greedy},
+    Method{"torchrec", "TorchRec's planner, table- and column-wise", torchrec_plan},
     Method{"neuroshard_table_wise", "NeuroShard's placement of whole tables", neuroshard_table_wise},
     Method{"neuroshard", "NeuroShard: a beam search over column-wise cuts", neuroshard},
     Method{"exact", "every placement of whole tables: for few of them", exact_table_wise},

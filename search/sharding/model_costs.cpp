@@ -11,15 +11,14 @@
 namespace lockstep::sharding {
 namespace {
 
-enum Sum : std::size_t {
-  kDramForward,
-  kCacheForward,
-  kHostForward,
-  kDramBackward,
-  kCacheBackward,
-  kHostBackward,
-  kPasses
-};
+// Places in Load::sums, seconds.
+constexpr std::size_t kDramForward = 0;
+constexpr std::size_t kCacheForward = 1;
+constexpr std::size_t kHostForward = 2;
+constexpr std::size_t kDramBackward = 3;
+constexpr std::size_t kCacheBackward = 4;
+constexpr std::size_t kHostBackward = 5;
+constexpr std::size_t kPasses = 6;
 
 constexpr BytesPerSecond kEndless{std::numeric_limits<double>::max()};
 constexpr double kManyTables = 64;
@@ -96,7 +95,7 @@ Load ModelCosts::load_of(const Table& table, std::int64_t columns) const {
   EmbeddingTable piece = table.shape;
   piece.dimension = columns;
   Load load;
-  const auto both = [&](const GpuSpec& gpu, Sum forward, Sum backward) {
+  const auto both = [&](const GpuSpec& gpu, std::size_t forward, std::size_t backward) {
     load.sums[forward] = alone(gpu, piece, Direction::Forward);
     load.sums[backward] = alone(gpu, piece, Direction::Backward);
   };
