@@ -38,11 +38,14 @@ struct DrawnModels {
 std::string scenario(const sharding::TableSet& set, const DrawnModels& drawing, std::uint64_t task) {
   const Random random = Random{1, "search comparison"}.of(task);
   int halvings = 0;
-  while (drawing.widest >> halvings >= 4) {
+  while (drawing.widest >> halvings >= (drawing.heavy ? 32 : 4)) {
     ++halvings;
   }
+  // Lin et al.: 13 tables a GPU, 0.7 to 1.3 times as many.
+  const double share = drawing.heavy ? 0.7 + 0.6 * random.from(1'000'000).uniform(0) : 1;
+  const auto count = static_cast<std::size_t>(share * static_cast<double>(drawing.tables));
   std::vector<std::string> tables;
-  for (std::uint64_t draw = 0; tables.size() < drawing.tables; ++draw) {
+  for (std::uint64_t draw = 0; tables.size() < count; ++draw) {
     const auto number =
         static_cast<std::size_t>(random.uniform(2 * draw) * static_cast<double>(set.tables.size()));
     const EmbeddingTable& table = set.tables[number].shape;
@@ -55,7 +58,8 @@ std::string scenario(const sharding::TableSet& set, const DrawnModels& drawing, 
                     table.rows, width, table.pooling_factor, table.index_skew, table.active_rows));
   }
   return fmt::format(
-      "name: drawn\ncluster: {}\nworkload:\n  global_batch: {}\n  model:\n    name: drawn\n    source: drawn\n    dlrm:\n      "
+      "name: drawn\ncluster: {}\nworkload:\n  global_batch: {}\n  model:\n    name: drawn\n    source: "
+      "drawn\n    dlrm:\n      "
       "bottom_mlp: [13, 512, "
       "256, 64]\n      top_mlp: [512, 256, 1]\n      interaction: cat\n      tables: [{}]\nparallelism: "
       "{{ranks: {}}}\n",
@@ -102,11 +106,13 @@ constexpr std::array kSeven{"round_robin",       "chunks",        "random",
 
 class Comparison {
  public:
-  void add(const ShardingProblem& problem) {
+  /// @param selects the seven plans alone, without searches
+  void add(const ShardingProblem& problem, bool selects) {
     std::map<std::string, double> steps;
     std::vector<std::array<double, 2>> seven;  // predicted, measured
     for (const sharding::Method& method : sharding::methods()) {
-      if (method.name == "lockstep" || method.name == "exact") {
+      const bool is_given = std::ranges::find(kSeven, method.name) != kSeven.end();
+      if (method.name == "lockstep" || method.name == "exact" || (selects && !is_given)) {
         continue;
       }
       const auto candidate = sharding_plan(method, problem);
@@ -114,13 +120,15 @@ class Comparison {
       if (step) {
         steps[std::string{method.name}] = *step / Seconds{1e-3};
       }
-      if (step && std::ranges::find(kSeven, method.name) != kSeven.end()) {
+      if (step && is_given) {
         seven.push_back({*step / Seconds{1}, measured(problem, candidate->plan) / Seconds{1}});
-      } else if (std::ranges::find(kSeven, method.name) != kSeven.end()) {
+      } else if (is_given) {
         seven.push_back({INFINITY, INFINITY});
       }
     }
-    add_ours(problem, steps);
+    if (!selects) {
+      add_ours(problem, steps);
+    }
     steps_.push_back(steps);
     select(seven);
   }
@@ -129,6 +137,7 @@ class Comparison {
     double best_rule = 0, ours = 0, neuroshard = 0, single = 0;
     int valid = 0;
     std::map<std::string, double> sums;
+    std::map<std::string, int> counts;
     for (const auto& steps : steps_) {
       if (steps.size() != steps_.front().size() && !steps.contains("size_lookup_greedy")) {
         continue;
@@ -137,22 +146,28 @@ class Comparison {
       double least = INFINITY;
       for (const auto& [name, step] : steps) {
         sums[name] += step;
+        ++counts[name];
         if (name.find("lockstep") != 0 && name.find("neuroshard") != 0) least = std::min(least, step);
       }
       best_rule += least;
+      if (!steps.contains("lockstep")) {
+        continue;
+      }
       ours += steps.at("lockstep");
       neuroshard += steps.at("neuroshard");
       single = std::max(single, steps.at("lockstep") / std::min(least, steps.at("neuroshard")));
     }
     for (const auto& [name, sum] : sums) {
-      fmt::print("  {:<24} {:.3f} ms\n", name, sum / valid);
+      fmt::print("  {:<24} {:>8.3f} ms in the mean of {}\n", name, sum / counts.at(name), counts.at(name));
     }
-    fmt::print(
-        "  of {} tasks: best rule of each task {:+.1f} %, NeuroShard {:+.1f} % of lockstep's; worst task "
-        "{:.3f}; search "
-        "with simulations {:.2f} s a task, at most {:.2f}\n",
-        valid, 100 * (best_rule / ours - 1), 100 * (neuroshard / ours - 1), single,
-        seconds_ / static_cast<double>(steps_.size()), slowest_);
+    if (ours > 0) {
+      fmt::print(
+          "  of {} tasks: best rule of each task {:+.1f} %, NeuroShard {:+.1f} % of lockstep's; worst task "
+          "{:.3f}; search "
+          "with simulations {:.2f} s a task, at most {:.2f}\n",
+          valid, 100 * (best_rule / ours - 1), 100 * (neuroshard / ours - 1), single,
+          seconds_ / static_cast<double>(steps_.size()), slowest_);
+    }
     fmt::print("  the fastest of seven: by prediction {}\n", predicted_.text());
     const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
     fmt::print("                        always {}: {}\n",
@@ -227,7 +242,7 @@ int main(int count, char** arguments) {
     const ConfigPath configs = ConfigPath::standard();
     for (std::uint64_t task = 0; task < drawing.tasks; ++task) {
       const ShardingProblem problem{YamlDocument::from_text(scenario(set, drawing, task), "drawn"), configs};
-      comparison.add(problem);
+      comparison.add(problem, drawing.heavy);
     }
     fmt::print("{}, {} GPUs, {} tables, dimension at most {}\n", drawing.cluster, drawing.gpus,
                drawing.tables, drawing.widest);
