@@ -70,10 +70,10 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
 }  // namespace
 
 ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& configs)
-    : document_{std::move(document)}, configs_{configs} {
-  const auto scenario = read_document<ScenarioSpec>(document_, configs_);
+    : document_{std::move(document)} {
+  const auto scenario = read_document<ScenarioSpec>(document_, configs);
   const DlrmSpec& dlrm = dlrm_of(scenario, document_);
-  setting_ = std::make_unique<Setting>(build(with_rows_cut(document_, dlrm), configs_));
+  setting_ = std::make_unique<Setting>(build(with_rows_cut(document_, dlrm), configs));
   setting_->scenario.parallelism.embedding = scenario.parallelism.embedding;
   task_ = task_of(*setting_, scenario.parallelism.embedding);
   planner_ = std::make_unique<CollectivePlanner>(setting_->fabric, collective_options(*setting_));

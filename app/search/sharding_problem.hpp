@@ -39,7 +39,6 @@ class ShardingProblem {
 
  private:
   YamlDocument document_;
-  const ConfigPath& configs_;
   std::unique_ptr<Setting> setting_;  // with all tables cut by rows: it always can be built
   sharding::Task task_;
   std::unique_ptr<CollectivePlanner> planner_;

@@ -23,7 +23,8 @@ TEST(LockstepSearch, IsNeverWorseThanAnyOtherMethod) {
     const auto ours = method_called("lockstep").search(judge, options);
     for (const Method& method : methods()) {
       const auto plan = method.search(judge, options);
-      if (plan && method.name != "random" && method.name != "chunks" && method.name != "exact") {  // not among the starts
+      if (plan && method.name != "random" && method.name != "chunks" &&
+          method.name != "exact") {  // not among the starts
         RC_ASSERT(ours.has_value());
         RC_ASSERT(judge.estimate(*ours).total <= judge.estimate(*plan).total);
       }
@@ -40,8 +41,7 @@ TEST(LockstepSearch, CountsMoreDevicesAsNoWorse) {
     const auto cost_on = [&](std::size_t devices) {
       const Task drawn = random_task(seed, 12, devices, 1e9);
       Judge judge{drawn, costs};
-      return judge.estimate(method_called("lockstep").search(judge, little).value())
-          .total;
+      return judge.estimate(method_called("lockstep").search(judge, little).value()).total;
     };
     RC_ASSERT(cost_on(4) <= cost_on(2));
   });
