@@ -150,7 +150,7 @@ class Comparison {
         if (name.find("lockstep") != 0 && name.find("neuroshard") != 0) least = std::min(least, step);
       }
       best_rule += least;
-      if (!steps.contains("lockstep")) {
+      if (!steps.contains("lockstep") || !steps.contains("neuroshard")) {
         continue;
       }
       ours += steps.at("lockstep");

@@ -88,13 +88,20 @@ TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
   EXPECT_THAT(text, HasSubstr("largest / mean"));
 }
 
-TEST(OurCandidates, CacheInHostMemoryWhatFitsNowhere) {
-  // 34 GB x 0.0008 = 27 MB on each of two ranks: 48 MB fit in pieces of 25 columns only if there were such.
-  const ShardingProblem problem{small_model("{ memory_share: 0.0008 }"), ConfigPath::standard()};
-  EXPECT_FALSE(candidate_by(sharding::method_called("size_greedy"), problem, little()));
-  const std::vector<Candidate> ours = our_candidates(problem, little());
-  ASSERT_FALSE(ours.empty());
-  EXPECT_TRUE(problem.step_time(ours.front().plan));
+TEST(OurCandidates, SpreadWhatFitsNowhere) {
+  // 34 GB x 0.0008 = 27 MB on each of two ranks: the 40 MB of table 0 fit in two halves, and 100 columns have
+  // none of a multiple of 4; with 34 GB x 0.0005 = 17 MB not even so, but a fifth of its rows in a cache.
+  const auto best_with = [](const std::string& share) {
+    const ShardingProblem problem{small_model("{ memory_share: " + share + " }"), ConfigPath::standard()};
+    EXPECT_FALSE(candidate_by(sharding::method_called("size_greedy"), problem, little()));
+    const std::vector<Candidate> ours = our_candidates(problem, little());
+    EXPECT_FALSE(ours.empty());
+    EXPECT_TRUE(!ours.empty() && problem.step_time(ours.front().plan));
+    return ours.empty() ? TableShardingSpec{} : ours.front().plan.tables.back();
+  };
+  EXPECT_EQ(best_with("0.0008").sharding, TableSharding::RowWise);
+  EXPECT_EQ(best_with("0.0008").kernel, TableKernel::Fused);
+  EXPECT_EQ(best_with("0.0005").kernel, TableKernel::UvmCaching);
 }
 
 TEST(ShardingProblem, SaysWhatDoesNotFit) {
