@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, EverySearchMethod, ::testing::ValuesIn(methods
                          [](const auto& method) { return std::string{method.param.name}; });
 
 TEST(NeuroShard, CutsTheOneTableThatRulesTheStep) {
-  // 64 columns and 10 look-ups beside one of 64 and 1, on 2 devices: whole, 641 + 64 ms. No limit on the
-  // width lets halves of 321 ms and the other table go anywhere but 321 | 321 + 65, + 96 columns.
+  // 64 columns x 10 look-ups beside 64 x 1, on 2 devices. Whole: 641 + 64 ms. The first halved: 321 + 65 ms
+  // on the device that has the other table too, and 96 columns: 482 ms.
   const Task tables = task({table(10, 64, 10), table(10, 64, 1)}, 2);
   Judge judge{tables, kCosts};
   EXPECT_NEAR(judge.estimate(neuroshard_table_wise(judge, {}).value()).total / Seconds{1e-3}, 705, 1e-9);
@@ -89,8 +89,8 @@ TEST(LockstepSearch, CutsUntilItFits) {
 }
 
 TEST(ExactSearch, IsTheBestOfAllPlacements) {
-  // 3 tables on 2 devices, 8 placements: columns x look-ups 12, 20, 28 and pieces; the best leaves 28 alone:
-  // 28 + 1 + 8 = 37 (12 + 20 + 2 + 8 = 42 with its exchange of 8 columns is later).
+  // Columns x look-ups 12, 20 and 28 on 2 devices: 12 and 20 together are 32 + 2 pieces + 8 columns = 42 ms;
+  // 28 with 12 would be 50, with 20 58.
   const Task tables = task({table(9, 4, 3), table(9, 4, 5), table(9, 4, 7)}, 2);
   Judge judge{tables, kCosts};
   const auto plan = method_called("exact").search(judge, {});

@@ -49,7 +49,7 @@ TEST(TorchRecPlanner, TakesTheFasterSharding) {
   const auto one = plan({kWide}, both, {Bytes{1e9}, Bytes{0}}, round_topology());
   ASSERT_TRUE(one);
   EXPECT_EQ(one->options[0].sharding, Sharding::TableWise);
-  // But two on a rank are worse than two cut by rows only if the memory holds them: 51200 B of weights each.
+  // 45 kB hold no table of 51.2 kB, but half of one.
   const auto tight = plan({kWide}, both, {Bytes{45'000}, Bytes{0}}, round_topology());
   ASSERT_TRUE(tight);
   EXPECT_EQ(tight->options[0].sharding, Sharding::RowWise);
