@@ -196,7 +196,9 @@ class Comparison {
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     seconds_ += took;
     slowest_ = std::max(slowest_, took);
-    steps["lockstep"] = best;
+    if (std::isfinite(best)) {
+      steps["lockstep"] = best;
+    }
   }
 
   void select(const std::vector<std::array<double, 2>>& seven) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <numeric>
 
 #include "search/sharding/local_search.hpp"
@@ -56,8 +57,8 @@ void add_by_rows(const Task& task, std::vector<Division>& divisions) {
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
   const std::vector<std::int64_t> order = largest_first(task);
-  for (const std::size_t count : {1U, 2U, 4U}) {
-    if (count < order.size()) {
+  for (const std::ptrdiff_t count : {1, 2, 4}) {
+    if (count < std::ssize(order)) {
       divisions.push_back(
           without(task, fmt::format("{} row-wise", count), {order.begin(), order.begin() + count}, how));
     }
