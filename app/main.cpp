@@ -20,6 +20,7 @@
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
 #include "app/commands/search_plans.hpp"
+#include "app/commands/search.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
@@ -37,6 +38,7 @@ int main(int count, char** arguments) {
       "  lockstep run dlrm_mlperf_a100 -o out                        step time, why, and a timeline in out/\n"
       "  lockstep run gpt2_8xa100 --set workload.global_batch=128    the same with another batch\n"
       "  lockstep sweep how_many_nics -o nics                        many of them: a table, plots, the best\n"
+      "  lockstep search dlrm_nvswitch                               where embedding tables should go\n"
       "  lockstep topology dgx1v --svg dgx1v.svg                     a machine: links, routes, a picture\n"
       "  lockstep explain global_batch                               what a key of a file means");
   show_examples_first(app);
@@ -49,6 +51,7 @@ int main(int count, char** arguments) {
   add_compare_command(app, action);
   add_replay_commands(app, action);
   add_plan_command(app, action);
+  add_search_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);

@@ -13,7 +13,6 @@
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
-#include "ops/collectives/collective_planner.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "traces/chakra/chakra_job.hpp"
@@ -220,8 +219,6 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           launches};
 }
 
-namespace {
-
 CollectiveOptions collective_options(const Setting& setting) {
   const CollectiveSettings& settings = setting.scenario.collectives;
   CollectiveOptions options;
@@ -241,6 +238,8 @@ CollectiveOptions collective_options(const Setting& setting) {
   options.protocol = settings.protocol;
   return options;
 }
+
+namespace {
 
 Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};

@@ -13,6 +13,7 @@
 #include "base/config_path.hpp"
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
+#include "ops/collectives/collective_planner.hpp"
 #include "sim/simulation.hpp"
 
 namespace lockstep {
@@ -34,6 +35,9 @@ struct Setting {
 
 /// @throws InputError at the place in the scenario that does not fit
 [[nodiscard]] Setting build(const YamlDocument& document, const ConfigPath& configs);
+
+/// What the scenario says of its collectives, for a planner on its fabric.
+[[nodiscard]] CollectiveOptions collective_options(const Setting& setting);
 
 /// The scenario as it can be run from anywhere: the names of trace files, which start from its folder, in
 /// full.

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(lockstep: Path, words: list, folder: Path, output: Path):
-    """Exit code, standard output and standard error of `lockstep WORDS`; `run` and `sweep` write into output."""
-    arguments = [*words, "-o", output] if words[0] in ("run", "sweep") else words
+    """Exit code, standard output and standard error of `lockstep WORDS`; `run`, `sweep` and `search` write into output."""
+    arguments = [*words, "-o", output] if words[0] in ("run", "sweep", "search") else words
     done = subprocess.run([lockstep.resolve(), *arguments], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

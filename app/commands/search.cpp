@@ -1,0 +1,235 @@
+#include "app/commands/search.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "app/interruption.hpp"
+#include "app/outcome.hpp"
+#include "app/progress.hpp"
+#include "app/result_folder.hpp"
+#include "app/search/candidates.hpp"
+#include "app/search/search_report.hpp"
+#include "base/file.hpp"
+#include "base/parse_units.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kOurs = "lockstep";
+
+/// Time that is left. A search that it cuts short may give another plan on another day.
+class Budget {
+ public:
+  explicit Budget(Seconds budget)
+      : end_{std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                 std::chrono::duration<double>{budget / Seconds{1}})} {}
+
+  [[nodiscard]] bool is_spent() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+Seconds budget_of(const std::string& text) {
+  Seconds budget;
+  try {
+    parse(text, budget);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument{fmt::format("--budget {}: {}", text, problem.what())};
+  }
+  if (!(budget > Seconds{0})) {
+    throw std::invalid_argument{fmt::format("--budget {}: a search needs more than no time", text)};
+  }
+  return budget;
+}
+
+/// The best plan so far, where Ctrl-C finds it.
+class BestSoFar {
+ public:
+  void offer(const Candidate& candidate) {
+    const std::scoped_lock lock{mutex_};
+    if (candidate.step && (!best_ || *candidate.step < *best_->step)) {
+      best_ = candidate;
+    }
+  }
+
+  void keep_in(const fs::path& folder, const std::string& scenario) {
+    const std::scoped_lock lock{mutex_};
+    if (best_) {
+      write_whole_file(folder / "plan.yaml", plan_text(best_->plan, scenario + ": " + best_->name));
+      fmt::print(stderr, "\nstopped: the best plan so far ({}, {} a step) is {}\n", best_->name, *best_->step,
+                 (folder / "plan.yaml").string());
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Candidate> best_;
+};
+
+std::vector<Candidate> candidates_of(const sharding::Method& method, const ShardingProblem& problem,
+                                     const sharding::SearchOptions& options) {
+  if (method.name == kOurs) {
+    return our_candidates(problem, options);
+  }
+  auto candidate = candidate_by(method, problem, options);
+  return candidate ? std::vector{*std::move(candidate)} : std::vector<Candidate>{};
+}
+
+/// Searches and simulates: the simple rules first, for they are what the others are compared with.
+class Searching {
+ public:
+  Searching(const ShardingProblem& problem, const SearchCommandOptions& command, const Progress& progress,
+            BestSoFar& best)
+      : problem_{problem}, progress_{progress}, best_{best}, budget_{budget_of(command.budget)} {
+    options_.seed = command.seed;
+    options_.stopped = [this] { return budget_.is_spent(); };
+  }
+
+  void run(const sharding::Method& method) {
+    if (budget_.is_spent() && any_step()) {
+      left_out_.emplace_back(method.name);
+      return;
+    }
+    progress_.say(fmt::format("{}: searching", method.name));
+    std::vector<Candidate> found = candidates_of(method, problem_, options_);
+    if (found.empty()) {
+      found.push_back({std::string{method.name}, {}, {}, 0});
+    }
+    for (Candidate& candidate : found) {
+      simulate(candidate);
+      all_.push_back(std::move(candidate));
+    }
+  }
+
+  [[nodiscard]] SearchResult result() && { return {std::move(all_), std::move(left_out_)}; }
+
+ private:
+  [[nodiscard]] bool any_step() const {
+    return std::ranges::any_of(all_, [](const Candidate& candidate) { return candidate.step.has_value(); });
+  }
+
+  void simulate(Candidate& candidate) {
+    const bool is_late = budget_.is_spent() && any_step();
+    if (candidate.plan.tables.empty() || is_late) {
+      return;
+    }
+    progress_.say(fmt::format("{}: simulating", candidate.name));
+    candidate.step = problem_.step_time(candidate.plan);
+    best_.offer(candidate);
+  }
+
+  const ShardingProblem& problem_;
+  const Progress& progress_;
+  BestSoFar& best_;
+  Budget budget_;
+  sharding::SearchOptions options_;
+  std::vector<Candidate> all_;
+  std::vector<std::string> left_out_;
+};
+
+/// What a search with @p name compares: that method and the rules that it has to beat.
+std::vector<sharding::Method> methods_for(const std::string& name) {
+  const sharding::Method* const only = name == "all" ? nullptr : &sharding::method_called(name);
+  std::vector<sharding::Method> chosen;
+  for (const sharding::Method& method : sharding::methods()) {
+    const bool is_baseline = method.name != "exact" && method.name != "random";
+    if (only == nullptr || method.name == only->name || (is_baseline && method.name != kOurs)) {
+      chosen.push_back(method);
+    }
+  }
+  return chosen;
+}
+
+void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
+  const std::string title = problem.setting().scenario.name + ": " + best.name;
+  write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
+  write_whole_file(folder / "torchrec_plan.json",
+                   sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
+  write_whole_file(folder / "load.svg", load_picture(device_loads(problem, best.plan), title));
+  write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
+}
+
+}  // namespace
+
+int search_command(const SearchCommandOptions& options) {
+  const std::vector<sharding::Method> chosen = methods_for(options.method);
+  const Progress progress{options.quiet};
+  const auto standard = ConfigPath::standard();
+  const auto path = standard.find_scenario(options.scenario);
+  const ConfigPath configs = standard.beside(path.parent_path());
+  YamlDocument document = YamlDocument::from_file(path);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
+  }
+  progress.say("building " + path.string());
+  const ShardingProblem problem{std::move(document), configs};
+  const fs::path folder = result_folder(options.folder, path);
+  BestSoFar best_so_far;
+  const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
+  Searching searching{problem, options, progress, best_so_far};
+  for (const sharding::Method& method : chosen) {
+    searching.run(method);
+  }
+  progress.done();
+  const SearchResult result = std::move(searching).result();
+  const Candidate* const best = result.best_of(options.method);
+  if (best == nullptr) {
+    const std::string why = problem.why_nothing_fits();
+    throw InputError{{path.string()}, fmt::format("{} finds no plan that fits: {}", options.method, why)};
+  }
+  fs::create_directories(folder);
+  write_files(problem, *best, folder);
+  fmt::print("{}", search_text(problem, result, *best));
+  if (!options.quiet) {
+    fmt::print(
+        stderr,
+        "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, torchrec_plan.json, load.svg\n",
+        folder.string());
+  }
+  return kExitOk;
+}
+
+void add_search_command(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<SearchCommandOptions>();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  CLI::App* command =
+      app.add_subcommand("search", "the best plan for the embedding tables of a DLRM scenario");
+  std::string known = "a method, with the simple rules to compare with, or all (default: lockstep):";
+  for (const sharding::Method& method : sharding::methods()) {
+    known += fmt::format(" {}", method.name);
+  }
+  command->footer(
+      "examples:\n"
+      "  lockstep search dlrm_default_8xv100\n"
+      "  lockstep search my/scenario.yaml -o best --budget 1min --seed 7\n"
+      "  lockstep run my/scenario.yaml --set parallelism.embedding.plan=best/plan.yaml");
+  command
+      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->required();
+  command->add_option("--method", options->method, known);
+  command->add_option("--budget", options->budget, "time to search in, e.g. 10s (default)");
+  command->add_option("--seed", options->seed, "of the search's random choices (default 1)");
+  command->add_option("-o,--output", options->folder, "folder for the plan (default: lockstep-out/NAME)");
+  command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
+      ->allow_extra_args(false);
+  command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
+  command->callback([options, assignments, &action] {
+    action = [options, assignments] {
+      options->overrides = overrides_of(*assignments);
+      return search_command(*options);
+    };
+  });
+}
+
+}  // namespace lockstep

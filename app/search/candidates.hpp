@@ -1,0 +1,35 @@
+#pragma once
+
+/// @file
+/// Plans that are worth a simulation, and what it says of them.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/search/sharding_problem.hpp"
+#include "search/sharding/method.hpp"
+
+namespace lockstep {
+
+/// A plan with its name, the step it gives, and what the fast models say of its parts.
+struct Candidate {
+  std::string name;
+  EmbeddingPlan plan;
+  std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
+  double search_seconds = 0;
+};
+
+/// The plan of one method under the fast models; nothing where it has none.
+[[nodiscard]] std::optional<Candidate> candidate_by(const sharding::Method& method,
+                                                    const ShardingProblem& problem,
+                                                    const sharding::SearchOptions& options);
+
+/// Plans of Lockstep's own search: for exchanges that are hidden, half hidden and not at all; with the tables
+/// that one GPU is too slow or too small for cut by rows, or kept in host memory; with small tables on every
+/// GPU.
+[[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,
+                                                    const sharding::SearchOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,190 @@
+#include "app/search/device_loads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/svg.hpp"
+#include "ops/kernel_model.hpp"
+#include "ops/workload/table_shards.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostLines = 32;
+constexpr double kFloat = 4;  // bytes
+
+double on_gpu(const EmbeddingTable& table) {
+  switch (table.location) {
+    case TableLocation::Gpu:
+      return 1;
+    case TableLocation::Host:
+      return 0;
+    case TableLocation::HostCached:
+      return table.cache_load_factor;
+  }
+  return 1;
+}
+
+double width_of(const std::vector<EmbeddingTable>& tables) {
+  double width = 0;
+  for (const EmbeddingTable& table : tables) {
+    width += static_cast<double>(table.dimension);
+  }
+  return width;
+}
+
+/// Adds what ranks hold of one group.
+class Adding {
+ public:
+  Adding(const ShardingProblem& problem, std::vector<DeviceLoad>& loads) : problem_{problem}, loads_{loads} {}
+
+  void add(const ShardGroup& group) {
+    double all = 0;
+    for (const auto& tables : group.shards) {
+      all += width_of(tables);
+    }
+    for (std::size_t rank = 0; rank < loads_.size(); ++rank) {
+      add(group, rank, all);
+    }
+  }
+
+ private:
+  void add(const ShardGroup& group, std::size_t rank, double all) {
+    DeviceLoad& load = loads_[rank];
+    const std::vector<EmbeddingTable>& tables = group.shards[rank];
+    const bool copied = group.sharding == TableSharding::DataParallel;
+    load.shards += tables.size();
+    for (const EmbeddingTable& table : tables) {
+      load.memory += on_gpu(table) * static_cast<double>(table.rows) * static_cast<double>(table.dimension) *
+                     (problem_.task().element + Bytes{copied ? kFloat : 0});
+    }
+    const auto ranks = static_cast<double>(loads_.size());
+    const double samples = static_cast<double>(problem_.task().batch);
+    if (!tables.empty()) {
+      load.compute += time_of(tables, copied ? samples / ranks : samples);
+    }
+    if (!copied) {  // rows of others' samples; gradients for others' tables
+      const double others = samples / ranks * kFloat;
+      load.sent += Bytes{others * ((ranks - 1) * width_of(tables) + all - width_of(tables))};
+    }
+  }
+
+  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples) const {
+    const Setting& setting = problem_.setting();
+    const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
+    const bool sgd = setting.scenario.workload->model->dlrm->optimizer == DlrmOptimizer::Sgd;
+    Seconds sum;
+    for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+      const KernelCall call{"embedding", DataType::FP32,
+                            EmbeddingBags{.batch = static_cast<std::int64_t>(samples),
+                                          .tables = tables,
+                                          .direction = direction,
+                                          .optimizer = sgd ? Optimizer::Sgd : Optimizer::Adagrad}};
+      sum += model_for(call).predict(call, gpu).duration;
+    }
+    return sum;
+  }
+
+  const ShardingProblem& problem_;
+  std::vector<DeviceLoad>& loads_;
+};
+
+template <class Value>
+double largest_by_mean(const std::vector<DeviceLoad>& loads, Value value) {
+  double most = 0, sum = 0;
+  for (const DeviceLoad& load : loads) {
+    most = std::max(most, value(load));
+    sum += value(load);
+  }
+  return sum > 0 ? most * static_cast<double>(loads.size()) / sum : 1;
+}
+
+double compute_of(const DeviceLoad& load) {
+  return load.compute / Seconds{1};
+}
+double sent_of(const DeviceLoad& load) {
+  return load.sent / Bytes{1};
+}
+double memory_of(const DeviceLoad& load) {
+  return load.memory / Bytes{1};
+}
+
+constexpr double kRow = 110, kBars = 80, kLeft = 20, kTop = 40;
+
+template <class Value, class Text>
+void draw_bars(SvgDrawing& drawing, const std::vector<DeviceLoad>& loads, std::size_t row,
+               const std::string& name, Value value, Text text) {
+  double most = 0;
+  for (const DeviceLoad& load : loads) {
+    most = std::max(most, value(load));
+  }
+  const double width = std::clamp(800.0 / static_cast<double>(loads.size()), 2.0, 60.0);
+  const double bottom = kTop + kRow * static_cast<double>(row) + kBars + 20;
+  drawing.add(R"(<text x="{}" y="{:.1f}">{}, at most {}</text>)", kLeft, bottom - kBars - 6, name,
+              text(most));
+  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
+    const double height = most > 0 ? kBars * value(loads[rank]) / most : 0;
+    drawing.add(
+        R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>rank {}: {}</title></rect>)",
+        kLeft + width * static_cast<double>(rank), bottom - height, 0.8 * width, height, svg_colour(row),
+        rank, text(value(loads[rank])));
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const EmbeddingPlan& plan) {
+  const std::size_t ranks = problem.task().devices();
+  std::vector<DeviceLoad> loads(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    loads[rank].capacity = problem.task().capacity[rank];
+  }
+  std::vector<int> nodes(ranks);
+  const auto by_node = problem.ranks_of_node();
+  for (std::size_t node = 0; node < by_node.size(); ++node) {
+    for (const std::uint32_t rank : by_node[node]) {
+      nodes[rank] = static_cast<int>(node);
+    }
+  }
+  std::vector<EmbeddingTable> tables;
+  for (const sharding::Table& table : problem.task().tables) {
+    tables.push_back(table.shape);
+  }
+  const std::vector<Bytes> endless(ranks, Bytes{std::numeric_limits<double>::infinity()});
+  Adding adding{problem, loads};
+  for (const ShardGroup& group : shard_tables(tables, plan, RankNodes{ranks, nodes}, endless, {})) {
+    adding.add(group);
+  }
+  return loads;
+}
+
+std::string load_lines(const std::vector<DeviceLoad>& loads) {
+  std::string text =
+      fmt::format("  {:>4}  {:>6}  {:>12}  {:>12}  {:>12}\n", "rank", "shards", "look-ups", "sent", "tables");
+  for (std::size_t rank = 0; rank < std::min(loads.size(), kMostLines); ++rank) {
+    const DeviceLoad& load = loads[rank];
+    text += fmt::format("  {:>4}  {:>6}  {:>12}  {:>12}  {:>12}\n", rank, load.shards,
+                        to_string(load.compute), to_string(load.sent), to_string(load.memory));
+  }
+  if (loads.size() > kMostLines) {
+    text += fmt::format("  ... and {} more\n", loads.size() - kMostLines);
+  }
+  return text + fmt::format("  largest / mean  {:>12.3f}  {:>12.3f}  {:>12.3f}\n",
+                            largest_by_mean(loads, compute_of), largest_by_mean(loads, sent_of),
+                            largest_by_mean(loads, memory_of));
+}
+
+std::string load_picture(const std::vector<DeviceLoad>& loads, const std::string& title) {
+  SvgDrawing drawing;
+  drawing.add(R"(<text x="{}" y="20" font-weight="bold">{}</text>)", kLeft, svg_escaped(title));
+  draw_bars(drawing, loads, 0, "look-ups and their backward pass", compute_of,
+            [](double value) { return to_string(Seconds{value}); });
+  draw_bars(drawing, loads, 1, "sent", sent_of, [](double value) { return to_string(Bytes{value}); });
+  draw_bars(drawing, loads, 2, "memory of tables", memory_of,
+            [](double value) { return to_string(Bytes{value}); });
+  return drawing.document(860, kTop + 3 * kRow + 20, 12);
+}
+
+}  // namespace lockstep

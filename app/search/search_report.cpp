@@ -1,0 +1,131 @@
+#include "app/search/search_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/trust.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::ptrdiff_t kOursShown = 6;
+
+bool is_ours(const Candidate& candidate) {
+  return candidate.name.starts_with("lockstep");
+}
+
+bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
+  return candidate.step && std::ranges::count_if(result.candidates, [&](const Candidate& other) {
+                             return is_ours(other) && other.step && *other.step < *candidate.step;
+                           }) < kOursShown;
+}
+
+bool is_rule(const Candidate& candidate) {
+  return !is_ours(candidate) && candidate.name.find("neuroshard") != 0 && candidate.name != "exact";
+}
+
+template <class Counts>
+const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.step && counts(candidate) && (best == nullptr || *candidate.step < *best->step)) {
+      best = &candidate;
+    }
+  }
+  return best;
+}
+
+std::string method_lines(const SearchResult& result, const Candidate& best) {
+  std::string text = "\nplans, simulated\n";
+  std::size_t hidden = 0;
+  for (const Candidate& candidate : result.candidates) {
+    if (is_ours(candidate) && !is_among_our_best(candidate, result)) {
+      ++hidden;
+      continue;
+    }
+    text += fmt::format("  {:<44}", candidate.name);
+    text += candidate.step                  ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
+                                                          100 * (*candidate.step / *best.step - 1))
+            : candidate.plan.tables.empty() ? "none fits\n"
+                                            : "not simulated: memory or time did not suffice\n";
+  }
+  if (hidden > 0) {
+    text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
+  }
+  for (const std::string& name : result.left_out) {
+    text += fmt::format("  {:<44}no time was left\n", name);
+  }
+  return text;
+}
+
+struct Extremes {
+  Seconds compute, mean_compute;
+  Bytes sent;
+};
+
+Extremes extremes_of(const std::vector<DeviceLoad>& loads) {
+  Extremes extremes;
+  for (const DeviceLoad& load : loads) {
+    extremes.compute = std::max(extremes.compute, load.compute);
+    extremes.mean_compute += load.compute / static_cast<double>(loads.size());
+    extremes.sent = std::max(extremes.sent, load.sent);
+  }
+  return extremes;
+}
+
+std::string reasons(const ShardingProblem& problem, const Candidate& best, const Candidate* rule) {
+  if (rule == nullptr || rule == &best) {
+    return "";
+  }
+  const Extremes ours = extremes_of(device_loads(problem, best.plan));
+  const Extremes theirs = extremes_of(device_loads(problem, rule->plan));
+  return fmt::format(
+      "\nwhy, against {}\n"
+      "  look-ups of the slowest rank   {} instead of {} (means {} and {})\n"
+      "  sent by the busiest rank       {} instead of {}\n",
+      rule->name, ours.compute, theirs.compute, ours.mean_compute, theirs.mean_compute, ours.sent,
+      theirs.sent);
+}
+
+/// What a search cannot get below, against the plan, under the fast models; plans of whole tables and
+/// columns.
+std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
+  const sharding::ModelCosts costs = problem.costs(1);
+  const Seconds bound = costs.at_least(problem.task());
+  return fmt::format(
+      "bound        look-ups and exchanges of whole and column-wise tables take at least {} of the {} step\n",
+      bound, *best.step);
+}
+
+}  // namespace
+
+const Candidate* SearchResult::best_of(const std::string& method) const {
+  return fastest(candidates, [&](const Candidate& candidate) {
+    return method == "all" || method == "lockstep" || candidate.name == method;
+  });
+}
+
+const Candidate* SearchResult::best_rule() const {
+  return fastest(candidates, is_rule);
+}
+
+std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
+  const Setting setting = problem.under(best.plan);
+  const SimulationResult simulated = predict(setting, nullptr, EngineMode::Bare);
+  const double band = step_band(setting, simulated).relative;
+  std::string text =
+      fmt::format("{}\n  {} tables on {} GPUs\n\nbest plan    {}\nstep time    {}  (+- {:.0f} %)\n",
+                  setting.scenario.name, problem.task().tables.size(), problem.task().devices(), best.name,
+                  *best.step, 100 * band);
+  const Candidate* const rule = result.best_rule();
+  if (rule != nullptr && rule != &best) {
+    text += fmt::format("best rule    {}  {}: {:+.1f} %\n", rule->name, *rule->step,
+                        100 * (*rule->step / *best.step - 1));
+  }
+  text += bound_line(problem, best) + method_lines(result, best);
+  text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
+  return text + reasons(problem, best, rule);
+}
+
+}  // namespace lockstep

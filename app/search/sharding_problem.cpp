@@ -1,0 +1,188 @@
+#include "app/search/sharding_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "app/memory_report.hpp"
+#include "base/yaml_reader.hpp"
+#include "ops/workload/table_shards.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kFloat = 4;  // bytes
+
+/// A plan that always can be built: every table cut by rows, memory or not.
+YamlDocument with_rows_cut(YamlDocument document, const DlrmSpec& dlrm) {
+  EmbeddingPlan plan;
+  TableShardingSpec& all = plan.tables.emplace_back();
+  all.sharding = TableSharding::RowWise;
+  all.tables.resize(dlrm.all_tables().size());
+  std::iota(all.tables.begin(), all.tables.end(), std::int64_t{0});
+  document.set("parallelism.embedding.plan", sharding::in_one_line(plan));
+  document.set("parallelism.embedding.respect_memory", "false");
+  return document;
+}
+
+const DlrmSpec& dlrm_of(const ScenarioSpec& scenario, const YamlDocument& document) {
+  if (!scenario.workload || !scenario.workload->model->dlrm) {
+    throw InputError{
+        document.root().at,
+        "embedding tables can be placed where a DLRM is trained: this scenario's workload has none"};
+  }
+  return *scenario.workload->model->dlrm;
+}
+
+std::vector<Bytes> gpu_memory(const Setting& setting) {
+  std::vector<Bytes> memory;
+  for (const VertexId gpu : setting.fabric.gpus()) {
+    (void)gpu;
+    const std::size_t rank = memory.size();
+    const std::size_t known = std::min(rank, setting.gpu_model_of_rank.size() - 1);
+    memory.push_back(setting.gpu_models[setting.gpu_model_of_rank[known]].memory);
+  }
+  return memory;
+}
+
+std::span<const VertexId> gpus_of(const Setting& setting) {
+  return setting.fabric.gpus().first(setting.job.ranks.size());
+}
+
+sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
+  const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
+  sharding::Task task;
+  task.batch = setting.scenario.workload->global_batch;
+  task.element = Bytes{dlrm.optimizer == DlrmOptimizer::Adagrad ? 2 * kFloat : kFloat};
+  for (const EmbeddingTable& table : dlrm.all_tables()) {
+    task.tables.push_back({table, {}});
+  }
+  for (const std::uint32_t model : setting.gpu_model_of_rank) {
+    task.capacity.push_back(plan.respect_memory ? plan.memory_share * setting.gpu_models[model].memory
+                                                : Bytes{std::numeric_limits<double>::max()});
+  }
+  return task;
+}
+
+}  // namespace
+
+ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& configs)
+    : document_{std::move(document)} {
+  const auto scenario = read_document<ScenarioSpec>(document_, configs);
+  const DlrmSpec& dlrm = dlrm_of(scenario, document_);
+  setting_ = std::make_unique<Setting>(build(with_rows_cut(document_, dlrm), configs));
+  setting_->scenario.parallelism.embedding = scenario.parallelism.embedding;
+  task_ = task_of(*setting_, scenario.parallelism.embedding);
+  planner_ = std::make_unique<CollectivePlanner>(setting_->fabric, collective_options(*setting_));
+  const Bytes sample =
+      static_cast<double>(task_.batch) / static_cast<double>(task_.devices()) * Bytes{kFloat};
+  const auto exchange = [&](bool backward) {
+    return std::make_unique<sharding::ExchangeCosts>(*planner_, setting_->fabric, gpus_of(*setting_), sample,
+                                                     backward);
+  };
+  forward_ = exchange(false);
+  backward_ = exchange(true);
+}
+
+sharding::ModelCosts ShardingProblem::costs(double exposed) const {
+  double rows = 0;
+  for (const sharding::Table& table : task_.tables) {
+    rows += static_cast<double>(table.shape.rows);
+  }
+  const DlrmSpec& dlrm = *setting_->scenario.workload->model->dlrm;
+  return {{.gpu = setting_->gpu_models[setting_->gpu_model_of_rank.front()],
+           .optimizer = dlrm.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
+           .batch = task_.batch,
+           .rows = rows,
+           .exposed = exposed},
+          *forward_,
+          *backward_};
+}
+
+std::vector<sharding::TableExtent> ShardingProblem::extents() const {
+  std::vector<sharding::TableExtent> extents;
+  for (const sharding::Table& table : task_.tables) {
+    extents.push_back({table.shape.rows, table.shape.dimension});
+  }
+  return extents;
+}
+
+std::vector<std::vector<std::uint32_t>> ShardingProblem::ranks_of_node() const {
+  std::vector<int> nodes;
+  for (const VertexId gpu : gpus_of(*setting_)) {
+    nodes.push_back(setting_->fabric.vertices()[gpu].node);
+  }
+  return RankNodes{nodes.size(), nodes}.nodes();
+}
+
+Setting ShardingProblem::under(const EmbeddingPlan& plan) const {
+  Setting setting = *setting_;
+  ParallelismSpec& parallelism = setting.scenario.parallelism;
+  parallelism.embedding.plan.emplace();
+  parallelism.embedding.plan->value = plan;
+  try {
+    setting.job = make_job(*setting.scenario.workload, parallelism, setting.fabric, setting.host.at_speed(),
+                           gpu_memory(setting));
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{document_.root().at, problem.what()};
+  }
+  setting.job.steps = setting.scenario.steps;
+  return setting;
+}
+
+std::optional<Seconds> ShardingProblem::step_time(const EmbeddingPlan& plan) const {
+  try {
+    const Setting setting = under(plan);
+    check_memory(setting);
+    return predict(setting, nullptr, EngineMode::Bare).mean_step();
+  } catch (const OutOfMemoryError&) {
+    return std::nullopt;
+  }
+}
+
+std::string ShardingProblem::why_nothing_fits() const {
+  Bytes all;
+  Bytes room;
+  for (const Bytes capacity : task_.capacity) {
+    room += capacity;
+  }
+  const Bytes largest_room = *std::ranges::max_element(task_.capacity);
+  std::string widest;
+  for (std::size_t table = 0; table < task_.tables.size(); ++table) {
+    const EmbeddingTable& shape = task_.tables[table].shape;
+    const Bytes size = task_.size_of(table, shape.dimension);
+    all += size;
+    std::int64_t columns = shape.dimension;
+    while (sharding::can_halve(columns)) {
+      columns /= 2;
+    }
+    if (widest.empty() && task_.size_of(table, columns) > largest_room) {
+      widest = fmt::format(
+          "table {} ({} rows of {} elements, {}) fits on no GPU, not even cut to {} columns ({}): a GPU has "
+          "{} for "
+          "tables; cut it by rows (sharding: row_wise), or keep it in host memory (kernel: "
+          "fused_uvm_caching)",
+          table, shape.rows, shape.dimension, size, columns, task_.size_of(table, columns), largest_room);
+    }
+  }
+  if (!widest.empty()) {
+    return widest;
+  }
+  const auto gpus = static_cast<std::int64_t>(all / room * static_cast<double>(task_.devices())) + 1;
+  return all > room
+             ? fmt::format(
+                   "the tables take {}, the {} GPUs have {} for them: {} such GPUs, or tables in host "
+                   "memory (kernel: fused_uvm_caching), would do",
+                   all, task_.devices(), room, gpus)
+             : fmt::format(
+                   "the tables take {} of {} that the {} GPUs have for them, but in pieces too large to "
+                   "go in; a larger 'memory_share' or another GPU would do",
+                   all, room, task_.devices());
+}
+
+}  // namespace lockstep

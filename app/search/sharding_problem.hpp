@@ -1,0 +1,48 @@
+#pragma once
+
+/// @file
+/// From a DLRM scenario to a sharding task with Lockstep's models as its judge, and back.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/prediction.hpp"
+#include "search/sharding/embedding_plans.hpp"
+#include "search/sharding/model_costs.hpp"
+
+namespace lockstep {
+
+/// A scenario whose embedding tables are to be placed.
+class ShardingProblem {
+ public:
+  /// @throws InputError where the scenario trains no DLRM, or does not fit together
+  ShardingProblem(YamlDocument document, const ConfigPath& configs);
+
+  [[nodiscard]] const sharding::Task& task() const { return task_; }
+  [[nodiscard]] const Setting& setting() const { return *setting_; }
+  /// @param exposed share of the exchanges that is thought to lengthen the step
+  [[nodiscard]] sharding::ModelCosts costs(double exposed) const;
+
+  [[nodiscard]] std::vector<sharding::TableExtent> extents() const;
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> ranks_of_node() const;
+
+  /// The step under @p plan, simulated. @return nothing where it needs more memory than there is
+  /// @throws InputError for what else does not fit
+  [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan) const;
+  /// The scenario under @p plan, built.
+  [[nodiscard]] Setting under(const EmbeddingPlan& plan) const;
+
+  /// Why no plan fits, and what would make one fit; "" where the tables' memory is not the reason.
+  [[nodiscard]] std::string why_nothing_fits() const;
+
+ private:
+  YamlDocument document_;
+  std::unique_ptr<Setting> setting_;  // with all tables cut by rows: it always can be built
+  sharding::Task task_;
+  std::unique_ptr<CollectivePlanner> planner_;
+  std::unique_ptr<sharding::ExchangeCosts> forward_, backward_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#pragma once
+
+/// @file
+/// Who says what a plan costs. A method asks many times, so that what belongs to a piece is worked out once.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+#include "search/sharding/task.hpp"
+
+namespace lockstep::sharding {
+
+/// What pieces mean to the device that holds them, in numbers that only the cost model knows.
+struct Load {
+  static constexpr std::size_t kSums = 32;
+
+  std::array<double, kSums> sums{};
+  double largest = 0;  ///< of all pieces
+  double pieces = 0;   ///< how many
+
+  void add(const Load& other) {
+    for (std::size_t i = 0; i < kSums; ++i) {
+      sums[i] += other.sums[i];
+    }
+    largest = std::max(largest, other.largest);
+    pieces += other.pieces;
+  }
+};
+
+/// Time that a plan costs in a step.
+struct Estimate {
+  std::vector<Seconds> compute;        ///< by device: look-ups and their backward pass
+  std::vector<Seconds> communication;  ///< by device: both exchanges
+  Seconds total;                       ///< until the slowest device is done
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  /// @pre as many columns as the table has, or fewer
+  [[nodiscard]] virtual Load load_of(const Table& table, std::int64_t columns) const = 0;
+
+  /// Of a device with @p load, forward and backward.
+  [[nodiscard]] virtual Seconds compute(const Load& load) const = 0;
+
+  /// Of all devices together.
+  /// @param widths by device: elements of the pooled rows that it looks up for a sample
+  [[nodiscard]] virtual Estimate estimate(std::span<const Seconds> compute,
+                                          std::span<const double> widths) const = 0;
+};
+
+}  // namespace lockstep::sharding

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/workload/embedding_plan.hpp"
+#include "search/sharding/plan.hpp"
+
+namespace lockstep::sharding {
+
+/// Tables that are not given to single devices.
+struct Spread {
+  std::vector<TableShardingSpec> tables;  ///< ranks or node where their sharding takes them
+};
+
+/// @p plan as a file says it. Pieces of a table become as narrow as its narrowest one, for a file has equally
+/// wide ones. Where a table is cut, all are column_wise, whole ones in one piece: they are looked up and
+/// exchanged together.
+/// @param numbers by table of the task: its number in the model
+[[nodiscard]] EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t>& numbers,
+                                              const Spread& spread);
+
+/// In YAML's flow style, on one line: for `parallelism.embedding.plan`.
+[[nodiscard]] std::string in_one_line(const EmbeddingPlan& plan);
+
+/// `{"tables": [{"table": 0, "sharding": "table_wise", "ranks": [3], "kernel": "fused"}, ...]}`
+[[nodiscard]] std::string plan_json(const EmbeddingPlan& plan);
+
+/// The shards as TorchRec's sharding plan has them (torchrec/distributed/types.py, ParameterSharding): by
+/// table `sharding_type`, `compute_kernel`, `ranks` and shard_offsets, shard_sizes, placement of each shard.
+/// @param rows, columns by table of the model
+struct TableExtent {
+  std::int64_t rows = 0, columns = 0;
+};
+[[nodiscard]] std::string torchrec_json(const EmbeddingPlan& plan, const std::vector<TableExtent>& tables,
+                                        const std::vector<std::vector<std::uint32_t>>& ranks_of_node);
+
+}  // namespace lockstep::sharding

@@ -1,0 +1,102 @@
+#include "search/sharding/exact.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace lockstep::sharding {
+namespace {
+
+constexpr std::int64_t kEffortFactor = 100;
+
+class Tree {
+ public:
+  Tree(Judge& judge, std::int64_t most_questions)
+      : judge_{judge},
+        most_questions_{judge.questions() + most_questions},
+        pieces_{whole_tables(judge.task())},
+        loads_(judge.task().devices()),
+        compute_(judge.task().devices()),
+        widths_(judge.task().devices()),
+        used_(judge.task().devices()) {
+    std::ranges::stable_sort(pieces_, [&](const Piece& a, const Piece& b) {
+      return judge_.alone(a.table, a.columns) > judge_.alone(b.table, b.columns);
+    });
+  }
+
+  std::optional<Plan> best() {
+    descend(0);
+    std::ranges::sort(best_.pieces, {}, &Piece::table);
+    return complete_ && best_cost_ < kInfinite ? std::optional{best_} : std::nullopt;
+  }
+
+ private:
+  static constexpr Seconds kInfinite{std::numeric_limits<double>::infinity()};
+
+  void descend(std::size_t depth) {
+    if (depth == pieces_.size()) {
+      const Seconds cost = judge_.estimate(compute_, widths_).total;
+      if (cost < best_cost_) {
+        best_cost_ = cost;
+        best_ = Plan{pieces_};
+      }
+      return;
+    }
+    for (std::uint32_t device = 0; device < loads_.size() && complete_; ++device) {
+      if (!repeats_an_empty_one(device)) {
+        attempt(depth, device);
+      }
+    }
+  }
+
+  [[nodiscard]] bool repeats_an_empty_one(std::uint32_t device) const {
+    for (std::uint32_t other = 0; other < device && loads_[device].pieces == 0; ++other) {
+      if (loads_[other].pieces == 0 && judge_.task().capacity[other] == judge_.task().capacity[device]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void attempt(std::size_t depth, std::uint32_t device) {
+    Piece& piece = pieces_[depth];
+    const Bytes size = judge_.task().size_of(piece.table, piece.columns);
+    if (used_[device] + size > judge_.task().capacity[device]) {
+      return;
+    }
+    complete_ = complete_ && judge_.questions() < most_questions_;
+    const Load load = loads_[device];
+    const Seconds compute = compute_[device];
+    loads_[device].add(judge_.load_of(piece.table, piece.columns));
+    compute_[device] = judge_.compute(loads_[device]);
+    if (compute_[device] < best_cost_) {
+      piece.device = device;
+      widths_[device] += static_cast<double>(piece.columns);
+      used_[device] += size;
+      descend(depth + 1);
+      widths_[device] -= static_cast<double>(piece.columns);
+      used_[device] -= size;
+    }
+    loads_[device] = load;
+    compute_[device] = compute;
+  }
+
+  Judge& judge_;
+  std::int64_t most_questions_;
+  std::vector<Piece> pieces_;
+  std::vector<Load> loads_;
+  std::vector<Seconds> compute_;
+  std::vector<double> widths_;
+  std::vector<Bytes> used_;
+  Plan best_;
+  Seconds best_cost_ = kInfinite;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+std::optional<Plan> exact_table_wise(Judge& judge, const SearchOptions& options) {
+  return Tree{judge, kEffortFactor * options.effort}.best();
+}
+
+}  // namespace lockstep::sharding

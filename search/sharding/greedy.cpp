@@ -1,0 +1,157 @@
+#include "search/sharding/greedy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/random.hpp"
+#include "search/torchrec/estimator.hpp"
+
+namespace lockstep::sharding {
+namespace {
+
+std::optional<Plan> if_valid(Plan plan, const Task& task) {
+  return is_valid(plan, task) ? std::optional{std::move(plan)} : std::nullopt;
+}
+
+/// A table, what a rule sorts by, and what it balances.
+struct Candidate {
+  double rank;
+  double key;
+  Bytes size;
+  std::uint32_t table;
+
+  [[nodiscard]] auto order() const { return std::tuple{rank, size, table}; }
+};
+
+/// What a device has been given so far.
+struct Filling {
+  double key = 0;
+  Bytes used;
+};
+
+std::optional<std::uint32_t> least_filled(const std::vector<Filling>& devices, const Task& task, Bytes size) {
+  std::optional<std::uint32_t> best;
+  for (std::uint32_t device = 0; device < devices.size(); ++device) {
+    if (devices[device].used + size > task.capacity[device]) {
+      continue;
+    }
+    const auto order = [&](std::uint32_t d) { return std::pair{devices[d].key, devices[d].used}; };
+    if (!best || order(device) < order(*best)) {
+      best = device;
+    }
+  }
+  return best;
+}
+
+/// The largest first.
+std::optional<Plan> give_out(const Task& task, std::vector<Candidate> order) {
+  std::ranges::sort(order, [](const Candidate& a, const Candidate& b) { return a.order() > b.order(); });
+  Plan plan{whole_tables(task)};
+  std::vector<Filling> devices(task.devices());
+  for (const Candidate& next : order) {
+    const auto device = least_filled(devices, task, next.size);
+    if (!device) {
+      return std::nullopt;
+    }
+    plan.pieces[next.table].device = *device;
+    devices[*device].key += next.key;
+    devices[*device].used += next.size;
+  }
+  return plan;
+}
+
+template <class Key>
+std::optional<Plan> greedy(const Task& task, Key key) {
+  std::vector<Candidate> order;
+  for (const Piece& piece : whole_tables(task)) {
+    const double cost = key(task.tables[piece.table].shape);
+    order.push_back({cost, cost, task.size_of(piece.table, piece.columns), piece.table});
+  }
+  return give_out(task, std::move(order));
+}
+
+double dimension(const EmbeddingTable& table) {
+  return static_cast<double>(table.dimension);
+}
+double rows(const EmbeddingTable& table) {
+  return static_cast<double>(table.rows);
+}
+
+}  // namespace
+
+std::optional<Plan> random_plan(Judge& judge, const SearchOptions& options) {
+  const Random random{options.seed, "random sharding"};
+  Plan plan{whole_tables(judge.task())};
+  for (Piece& piece : plan.pieces) {
+    const double draw = random.uniform(piece.table) * static_cast<double>(judge.task().devices());
+    piece.device = static_cast<std::uint32_t>(draw);
+  }
+  return if_valid(std::move(plan), judge.task());
+}
+
+std::optional<Plan> round_robin(Judge& judge, const SearchOptions& /*options*/) {
+  Plan plan{whole_tables(judge.task())};
+  for (Piece& piece : plan.pieces) {
+    piece.device = piece.table % static_cast<std::uint32_t>(judge.task().devices());
+  }
+  return if_valid(std::move(plan), judge.task());
+}
+
+std::optional<Plan> chunks(Judge& judge, const SearchOptions& /*options*/) {
+  Plan plan{whole_tables(judge.task())};
+  for (Piece& piece : plan.pieces) {
+    piece.device =
+        static_cast<std::uint32_t>(piece.table * judge.task().devices() / judge.task().tables.size());
+  }
+  return if_valid(std::move(plan), judge.task());
+}
+
+std::optional<Plan> size_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  return greedy(judge.task(), [](const EmbeddingTable& table) { return rows(table) * dimension(table); });
+}
+
+std::optional<Plan> dim_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  return greedy(judge.task(), dimension);
+}
+
+std::optional<Plan> lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  return greedy(judge.task(),
+                [](const EmbeddingTable& table) { return dimension(table) * table.pooling_factor; });
+}
+
+std::optional<Plan> norm_lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  return greedy(judge.task(), [](const EmbeddingTable& table) {
+    return dimension(table) * table.pooling_factor / rows(table);
+  });
+}
+
+std::optional<Plan> size_lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  return greedy(judge.task(), [](const EmbeddingTable& table) {
+    return dimension(table) * table.pooling_factor * std::log10(rows(table));
+  });
+}
+
+std::optional<Plan> torchrec_greedy(Judge& judge, const SearchOptions& /*options*/) {
+  const Task& task = judge.task();
+  torchrec::Topology topology;
+  topology.ranks = static_cast<std::int64_t>(task.devices());
+  topology.batch_per_rank = task.batch / topology.ranks;
+  std::vector<Candidate> order;
+  for (const Piece& piece : whole_tables(task)) {
+    const EmbeddingTable& table = task.tables[piece.table].shape;
+    const torchrec::TableConfig config{.rows = table.rows,
+                                       .columns = table.dimension,
+                                       .pooling_factor = table.pooling_factor,
+                                       .is_weighted = false,
+                                       .element = task.element};
+    const torchrec::Perf perf =
+        torchrec::perf_of(config, {table.rows, table.dimension}, torchrec::Sharding::TableWise,
+                          torchrec::Kernel::Fused, topology);
+    const Bytes size = task.size_of(piece.table, piece.columns);
+    order.push_back({size / Bytes{1}, perf.total() / Seconds{1}, size, piece.table});
+  }
+  return give_out(task, std::move(order));
+}
+
+}  // namespace lockstep::sharding

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+
+#include "search/sharding/method.hpp"
+
+namespace lockstep::sharding {
+
+/// Improves @p plan by small changes for as many questions as options.effort allows: a piece moves to another
+/// device, two pieces of different devices change places, a piece is halved, two equal pieces of a table on
+/// one device become one. A worse plan is kept for a while when it is worse by little (threshold accepting,
+/// Dueck and Scheuer, Journal of Computational Physics 90, 1990), by ever less; what is returned is the best
+/// that was seen, never worse than @p plan.
+/// @pre the plan fits
+[[nodiscard]] Plan improved(Judge& judge, Plan plan, const SearchOptions& options);
+
+/// The best of all simple rules and NeuroShard's search, improved(). Where all of them fail, tables are
+/// halved, the largest first, until they fit.
+[[nodiscard]] std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options);
+
+}  // namespace lockstep::sharding

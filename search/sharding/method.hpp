@@ -1,0 +1,40 @@
+#pragma once
+
+/// @file
+/// Ways to search, each a function and a row of one table.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "search/sharding/judge.hpp"
+
+namespace lockstep::sharding {
+
+struct SearchOptions {
+  std::uint64_t seed = 1;
+  /// Questions that a method which could go on for ever may ask its judge.
+  std::int64_t effort = 100'000;
+  bool may_cut = true;  ///< false: Lockstep's own search places whole tables
+  /// Asked now and then: whether to stop with the best so far.
+  std::function<bool()> stopped = [] { return false; };
+};
+
+/// @return a plan that fits; nothing where the method finds none
+using Search = std::optional<Plan> (*)(Judge& judge, const SearchOptions& options);
+
+struct Method {
+  std::string_view name;
+  std::string_view meaning;
+  Search search;
+};
+
+/// All methods, the simplest first.
+[[nodiscard]] std::span<const Method> methods();
+
+/// @throws std::invalid_argument for a name there is not, with the ones that there are
+[[nodiscard]] const Method& method_called(std::string_view name);
+
+}  // namespace lockstep::sharding

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "search/sharding/method.hpp"
+
+namespace lockstep::sharding {
+
+/// A plan and what the judge said of it.
+struct JudgedPlan {
+  Plan plan;
+  Seconds cost;
+};
+
+/// Puts given pieces on devices: NeuroShard's greedy grid search (neurosharder.py, _table_wise_shard). For
+/// each of 11 limits s = 1.00, 1.05, ..., 1.50 on a device's width (s times the mean): pieces by their cost
+/// alone, the most expensive first, each to the device whose look-ups cost least so far among those with
+/// memory and width for it; the best of the plans. Where a limit kept no piece from a device, wider ones give
+/// the same plan and are left out.
+/// @return nothing where no limit gives a plan that fits
+[[nodiscard]] std::optional<JudgedPlan> place_pieces(Judge& judge, const std::vector<Piece>& pieces);
+
+/// place_pieces() of whole tables.
+[[nodiscard]] std::optional<Plan> neuroshard_table_wise(Judge& judge, const SearchOptions& options);
+
+}  // namespace lockstep::sharding

@@ -1,0 +1,114 @@
+#include "app/search/candidates.hpp"
+
+#include <gmock/gmock.h>
+
+#include "app/search/device_loads.hpp"
+#include "app/search/search_report.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Four tables on two V100: 40 MB, 8 MB, 8 kB, 8 kB.
+YamlDocument small_model(const std::string& embedding) {
+  return YamlDocument::from_text(
+      "name: small\n"
+      "cluster: dgx1v x 1\n"
+      "workload:\n"
+      "  global_batch: 4096\n"
+      "  model:\n"
+      "    name: small\n"
+      "    source: by hand\n"
+      "    dlrm:\n"
+      "      bottom_mlp: [13, 64]\n"
+      "      top_mlp: [64, 1]\n"
+      "      interaction: cat\n"
+      "      tables:\n"
+      "        - { rows: [100000], dimension: 100, pooling_factor: 40 }\n"
+      "        - { rows: [50000], dimension: 40, pooling_factor: 10 }\n"
+      "        - { rows: [100, 100], dimension: 20, pooling_factor: 2 }\n"
+      "parallelism: { ranks: 2, embedding: " +
+          embedding + " }\n",
+      "small.yaml");
+}
+
+sharding::SearchOptions little() {
+  sharding::SearchOptions options;
+  options.effort = 2000;
+  return options;
+}
+
+TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  EXPECT_EQ(problem.task().devices(), 2U);
+  EXPECT_EQ(problem.task().tables.size(), 4U);
+  const auto greedy = candidate_by(sharding::method_called("size_greedy"), problem, little());
+  ASSERT_TRUE(greedy);
+  // What `lockstep run` says of a scenario with the same planner.
+  YamlDocument with_planner = small_model("{ planner: size_greedy }");
+  const Setting setting = build(with_planner, ConfigPath::standard());
+  EXPECT_EQ(problem.step_time(greedy->plan).value(), predict(setting, nullptr, EngineMode::Bare).mean_step());
+}
+
+TEST(ShardingProblem, LoadsAreThoseOfTheShards) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  const auto plan = candidate_by(sharding::method_called("size_greedy"), problem, little())->plan;
+  const std::vector<DeviceLoad> loads = device_loads(problem, plan);
+  ASSERT_EQ(loads.size(), 2U);
+  EXPECT_EQ(loads[0].memory, Bytes{4.0 * 100'000 * 100});
+  EXPECT_EQ(loads[1].memory, Bytes{4.0 * (50'000 * 40 + 2 * 100 * 20)});
+  // Forward a rank sends the other one's half of the batch of its 100 columns; backward the 80 of the other.
+  EXPECT_EQ(loads[0].sent, Bytes{2048.0 * 4 * (100 + 80)});
+  EXPECT_GT(loads[0].compute, loads[1].compute);
+  EXPECT_THAT(load_picture(loads, "small"), HasSubstr("rank 1: 8.016 MB"));
+}
+
+TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  SearchResult result;
+  for (const sharding::Method& method : sharding::methods()) {
+    if (auto candidate = candidate_by(method, problem, little())) {
+      candidate->step = problem.step_time(candidate->plan);
+      result.candidates.push_back(*std::move(candidate));
+    }
+  }
+  for (Candidate& candidate : our_candidates(problem, little())) {
+    candidate.step = problem.step_time(candidate.plan);
+    ASSERT_TRUE(candidate.step) << candidate.name;
+    result.candidates.push_back(std::move(candidate));
+  }
+  const Candidate* const best = result.best_of("lockstep");
+  ASSERT_NE(best, nullptr);
+  for (const Candidate& candidate : result.candidates) {
+    EXPECT_LE(*best->step, candidate.step.value()) << candidate.name;
+  }
+  const std::string text = search_text(problem, result, *best);
+  EXPECT_THAT(text, HasSubstr("best plan    " + best->name));
+  EXPECT_THAT(text, HasSubstr("largest / mean"));
+}
+
+TEST(OurCandidates, SpreadWhatFitsNowhere) {
+  // 34 GB x 0.0008 = 27 MB on each of two ranks: the 40 MB of table 0 fit in two halves, and 100 columns have
+  // none of a multiple of 4; with 34 GB x 0.0005 = 17 MB not even so, but a fifth of its rows in a cache.
+  const auto best_with = [](const std::string& share) {
+    const ShardingProblem problem{small_model("{ memory_share: " + share + " }"), ConfigPath::standard()};
+    EXPECT_FALSE(candidate_by(sharding::method_called("size_greedy"), problem, little()));
+    const std::vector<Candidate> ours = our_candidates(problem, little());
+    EXPECT_FALSE(ours.empty());
+    EXPECT_TRUE(!ours.empty() && problem.step_time(ours.front().plan));
+    return ours.empty() ? TableShardingSpec{} : ours.front().plan.tables.back();
+  };
+  EXPECT_EQ(best_with("0.0008").sharding, TableSharding::RowWise);
+  EXPECT_EQ(best_with("0.0008").kernel, TableKernel::Fused);
+  EXPECT_EQ(best_with("0.0005").kernel, TableKernel::UvmCaching);
+}
+
+TEST(ShardingProblem, SaysWhatDoesNotFit) {
+  const ShardingProblem problem{small_model("{ memory_share: 0.0000001 }"), ConfigPath::standard()};
+  EXPECT_THAT(problem.why_nothing_fits(),
+              HasSubstr("table 0 (100000 rows of 100 elements, 40 MB) fits on no GPU"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,79 @@
+#include "search/sharding/model_costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/yaml_reader.hpp"
+#include "ops/kernel_model.hpp"
+#include "search/sharding/method.hpp"
+#include "tests/support/sharding_tasks.hpp"
+#include "topology/cluster_spec.hpp"
+
+namespace lockstep::sharding {
+namespace {
+
+struct Drawn {
+  Named<ClusterSpec> cluster;
+
+  template <class Visitor>
+  static void describe(Visitor& key, Drawn& drawn) {
+    key.required("cluster", drawn.cluster, "the machine");
+  }
+};
+
+/// V100 of a DGX-1V, on which nothing is exchanged: what is left are kernels.
+class KernelCosts : public ::testing::Test {
+ protected:
+  [[nodiscard]] ModelCosts costs(std::int64_t batch) const {
+    const ConfigPath configs = ConfigPath::standard();
+    return {{.gpu = read_file<GpuSpec>(configs.find("gpus", "v100_32gb"), configs),
+             .optimizer = Optimizer::Sgd,
+             .batch = batch,
+             .rows = 1e6},
+            nothing_,
+            nothing_};
+  }
+
+  const Fabric fabric_ = read_text<Drawn>("{cluster: dgx1v x 1}", "machine").cluster->fabric();
+  const CollectivePlanner planner_{fabric_};
+  const ExchangeCosts nothing_{planner_, fabric_, fabric_.gpus().first(1), Bytes{1}, false};
+};
+
+TEST_F(KernelCosts, AreThoseOfTheKernelModels) {
+  const std::int64_t batch = 32768;
+  const ModelCosts costs = this->costs(batch);
+  const GpuSpec gpu =
+      read_file<GpuSpec>(ConfigPath::standard().find("gpus", "v100_32gb"), ConfigPath::standard());
+  std::vector<EmbeddingTable> tables;
+  Load load;
+  double passes = 0;
+  for (const std::int64_t rows : {1'000, 100'000, 5'000'000}) {
+    const Table table = lockstep::testing::table(rows, 64, 20);
+    tables.push_back(table.shape);
+    load.add(costs.load_of(table, 64));
+    // Bytes of the passes beside the two kernels: 84 and 24 for each of 3 passes of a sort by 20 bits, 20 an
+    // element.
+    passes += static_cast<double>(batch) * ((84 + 3 * 24) * 20 + 20 * 64);
+  }
+  Seconds expected = Bytes{passes} / (gpu.efficiency->memory * gpu.memory_bandwidth);
+  for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+    const KernelCall call{"", DataType::FP32,
+                          EmbeddingBags{.batch = batch, .tables = tables, .direction = direction}};
+    expected += model_for(call).predict(call, gpu).duration;
+  }
+  EXPECT_NEAR(costs.compute(load) / expected, 1, 0.01);
+}
+
+TEST_F(KernelCosts, BoundIsBelowEveryPlan) {
+  const ModelCosts costs = this->costs(4096);
+  Task tables = lockstep::testing::random_task(1, 20, 3, 1e9);
+  Judge judge{tables, costs};
+  EXPECT_GT(costs.at_least(tables), Seconds{0});
+  for (const char* name : {"size_greedy", "neuroshard", "lockstep"}) {
+    EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sharding
