@@ -15,12 +15,14 @@
 #include "app/commands/compare.hpp"
 #include "app/commands/explain.hpp"
 #include "app/commands/export.hpp"
+#include "app/commands/import.hpp"
 #include "app/commands/list.hpp"
 #include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
 #include "app/commands/search_plans.hpp"
 #include "app/commands/search.hpp"
+#include "app/commands/stragglers.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
@@ -49,7 +51,9 @@ int main(int count, char** arguments) {
   add_sweep_command(app, action);
   add_export_command(app, action);
   add_compare_command(app, action);
-  add_replay_commands(app, action);
+  add_replay_command(app, action);
+  add_import_command(app, action);
+  add_stragglers_command(app, action);
   add_plan_command(app, action);
   add_search_command(app, action);
   add_validate_command(app, action);

@@ -12,6 +12,7 @@
 #include "app/replay_report.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "traces/chakra/job_writer.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
@@ -74,6 +75,17 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const std::stri
   return results;
 }
 
+/// The Programs as recorded, with what was inferred, for other simulators.
+void write_traces(const ReplayRun& run, const std::string& folder) {
+  const std::vector<GpuSpec> gpus(1);  // recorded durations need no model
+  const Job& job = run.replay().job;
+  const std::vector<std::uint32_t> of_rank(job.ranks.size(), 0);
+  const ChakraExport written =
+      write_chakra({&job, gpus, of_rank, true}, {folder, "rank", false}, [](std::uint32_t) {});
+  fmt::print(stderr, "Chakra traces of {} ranks ({:.1f} MB) in {}\n", job.ranks.size(),
+             1e-6 * static_cast<double>(written.nodes_bytes), folder);
+}
+
 }  // namespace
 
 int replay_command(const ReplayOptions& options) {
@@ -85,6 +97,9 @@ int replay_command(const ReplayOptions& options) {
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
   timeline.finish();
   const std::vector<WhatIfResult> changes = simulate_changes(run, options.folder);
+  if (!options.chakra.empty()) {
+    write_traces(run, options.chakra);
+  }
   if (options.json == "-") {
     fmt::print("{}", replay_json(run, plain, changes));
     return 0;
@@ -96,22 +111,7 @@ int replay_command(const ReplayOptions& options) {
   return 0;
 }
 
-int import_command(const ImportOptions& options) {
-  const replay::Replay replay = replay::make_replay(replay::read_traces(options.traces));
-  for (const replay::RankRecording& rank : replay.ranks) {
-    const kineto::RecordedTrace& trace = rank.trace;
-    fmt::print(
-        "{}\n  rank {}{}, {} events: {} operators, {} calls, {} pieces of GPU work on {} streams, {} "
-        "collectives\n",
-        trace.file, trace.rank < 0 ? "not said" : std::to_string(trace.rank),
-        trace.gpu_names.empty() ? "" : ", " + trace.gpu_names.front(), trace.events, trace.operators.size(),
-        trace.calls.size(), trace.work.size(), rank.links.lanes.size(), rank.communication.size());
-    fmt::print("{}", to_text(trace.report));
-  }
-  return 0;
-}
-
-void add_replay_commands(CLI::App& app, std::function<int()>& action) {
+void add_replay_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<ReplayOptions>();
   const auto assignments = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("replay", "let a recorded trace take place again, and ask what if");
@@ -131,6 +131,8 @@ void add_replay_commands(CLI::App& app, std::function<int()>& action) {
   command->add_option("-o,--output", options->folder,
                       "folder for timelines, of the replay and of the changes");
   command->add_option("--json", options->json, "everything as JSON; - for stdout instead of the tables");
+  command->add_option("--chakra", options->chakra,
+                      "folder for Chakra traces, one of each rank: every kernel on its stream");
   command->add_flag("--full", options->in_full, "also streams, all steps, and the whole import report");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
@@ -138,13 +140,8 @@ void add_replay_commands(CLI::App& app, std::function<int()>& action) {
       return replay_command(*options);
     };
   });
-  const auto imported = std::make_shared<ImportOptions>();
-  CLI::App* import =
-      app.add_subcommand("import", "read traces: what they hold, what is odd, what is inferred");
-  import->add_option("TRACE", imported->traces, "Kineto traces of PyTorch's profiler, or folders of them")
-      ->required();
-  import->callback([imported, &action] { action = [imported] { return import_command(*imported);
-};
+}
+
 }  // namespace lockstep
 );
 }

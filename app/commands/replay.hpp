@@ -18,6 +18,7 @@ struct ReplayOptions {
   std::vector<Override> overrides;  ///< keys of ReplaySpec
   std::string folder;               ///< for timelines; empty: none are written
   std::string json;                 ///< `-`: to stdout instead of the tables
+  std::string chakra;               ///< folder for Chakra traces of the replay; empty: none are written
   bool in_full = false;
 };
 
@@ -25,15 +26,7 @@ struct ReplayOptions {
 /// @throws InputError, StallError
 int replay_command(const ReplayOptions& options);
 
-struct ImportOptions {
-  std::vector<std::string> traces;
-};
-
-/// Reads traces and prints what they hold, what is odd about them, and what had to be inferred.
-/// @throws InputError
-int import_command(const ImportOptions& options);
-
-/// Registers `lockstep replay` and `lockstep import`; when one was called, @p action runs it.
-void add_replay_commands(CLI::App& app, std::function<int()>& action);
+/// Registers `lockstep replay`; when it was called, @p action runs it.
+void add_replay_command(CLI::App& app, std::function<int()>& action);
 
 }  // namespace lockstep

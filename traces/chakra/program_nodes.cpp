@@ -340,6 +340,9 @@ class RankWriter {
     if (!call.send_bytes.empty()) {
       attributes.reals("send_bytes", call.send_bytes);
     }
+    if (call.recorded) {  // of a replayed trace
+      attributes.real("recorded_seconds", call.recorded->in_base_units());
+    }
     append(message);
   }
 

@@ -202,6 +202,9 @@ class ProgramReader {
     call.group = attributes.index("group", static_cast<double>(result_.program.groups.size()));
     call.size = Bytes{positive(attributes, "bytes")};
     call.peer = static_cast<int>(attributes.index("peer", kMostIds));
+    if (attributes.find("recorded_seconds") != nullptr) {
+      call.recorded = Seconds{positive(attributes, "recorded_seconds")};
+    }
     if (const ProgramAttribute* sent = attributes.find("send_bytes")) {
       call.send_bytes = sent->numbers;
     }
