@@ -143,7 +143,3 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
 }
 
 }  // namespace lockstep
-);
-}
-
-}  // namespace lockstep
