@@ -102,6 +102,10 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
   if (spec_.cluster) {
     use_cluster(document.root().at, configs);
   }
+  if (spec_.gpu) {
+    kernels_ =
+        replay::predict_kernels(replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr);
+  }
   check(replay_.job);
 }
 
