@@ -12,11 +12,14 @@
 
 #include "app/command_line.hpp"
 #include "app/commands/calibrate.hpp"
+#include "app/commands/compare.hpp"
 #include "app/commands/explain.hpp"
+#include "app/commands/export.hpp"
 #include "app/commands/list.hpp"
 #include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schema.hpp"
+#include "app/commands/search_plans.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
@@ -42,7 +45,10 @@ int main(int count, char** arguments) {
   std::function<int()> action;
   add_run_command(app, action);
   add_sweep_command(app, action);
+  add_export_command(app, action);
+  add_compare_command(app, action);
   add_replay_commands(app, action);
+  add_plan_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
   add_topology_command(app, action);

@@ -17,6 +17,7 @@
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "traces/chakra/chakra_job.hpp"
+#include "traces/chakra/program_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -132,6 +133,12 @@ void take_gaps_out(Gpus& gpus) {
   }
 }
 
+/// Whether hosts launch what GPUs do: not in traces, except those that Lockstep wrote of Programs.
+bool has_launches(const YamlDocument& document, const ScenarioSpec& scenario) {
+  return !scenario.trace || chakra::kind_of_traces(*scenario.trace, folder_of(document, "trace.chakra")) ==
+                                chakra::TraceKind::Program;
+}
+
 Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
              const HostOverheads& host, const Gpus& gpus) {
   if (scenario.trace) {
@@ -187,6 +194,9 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   });
   if (scenario.trace) {
     reject_keys_of_workloads(scenario, document);
+  }
+  const bool launches = has_launches(document, scenario);
+  if (!launches) {
     take_gaps_out(gpus);
   }
   Job job = make_job(document, scenario, fabric, host.at_speed(), gpus);
@@ -206,7 +216,8 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           std::move(job),
           location_of(document, "collectives"),
           location_of(document, "cluster"),
-          1.0};
+          1.0,
+          launches};
 }
 
 namespace {
@@ -235,14 +246,14 @@ Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
 }
 
-SimulationOptions options_of(const ScenarioSpec& scenario) {
+SimulationOptions options_of(const Setting& setting) {
+  const ScenarioSpec& scenario = setting.scenario;
   SimulationOptions options;
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
   options.stepped = scenario.engine == ScenarioEngine::Stepped;
   options.interference = scenario.interference;
-  if (scenario.trace) {
-    options.launch_queue =
-        std::numeric_limits<std::uint32_t>::max();  // launches of a trace wait for nothing else
+  if (!setting.has_launches) {
+    options.launch_queue = std::numeric_limits<std::uint32_t>::max();  // nodes wait for nothing else
   }
   options.fold = scenario.fold == ScenarioFold::Auto;
   options.network = scenario.network == ScenarioNetwork::Flows   ? NetworkMode::Flows
@@ -294,7 +305,7 @@ SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeli
     input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
     input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host * setting.host_scale;
   }
-  SimulationOptions options = options_of(setting.scenario);
+  SimulationOptions options = options_of(setting);
   options.engine = engine.value_or(options.engine);
   Simulation simulation{input, options};
   const TimelineRequest timeline = open_timeline(simulation.simulated_ranks());

@@ -29,6 +29,7 @@ struct Setting {
   SourceLocation collectives_at;  ///< what cannot be planned is told there
   SourceLocation cluster_at;      ///< what the machine does not say is told there
   double host_scale = 1;          ///< on all host times, beside what the scenario varies
+  bool has_launches = true;       ///< false: of a trace whose durations hold what lies between kernels
 };
 
 /// @throws InputError at the place in the scenario that does not fit

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "calibration/plan_picks.hpp"
 #include "calibration/validation_figures.hpp"
 
 namespace lockstep {
@@ -70,6 +71,13 @@ Json order_json(const Validation& validation) {
   return json;
 }
 
+Json quality_json(const PickQuality& quality) {
+  return {{"exact", quality.exact},
+          {"close", quality.close},
+          {"mean_regret", quality.mean_regret},
+          {"largest_regret", quality.largest_regret}};
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
@@ -99,6 +107,12 @@ std::string validation_json(const Validation& validation) {
                             {"reached", reached}});
   }
   json["rank_correlation_of_step"] = order_json(validation);
+  if (const auto picks = plan_picks(validation)) {
+    json["picks"] = {{"within", validation.set.picks->within},
+                     {"groups", picks->groups},
+                     {"lockstep", quality_json(picks->ours)},
+                     {"chance", quality_json(picks->chance)}};
+  }
   return json.dump(2) + "\n";
 }
 

@@ -20,6 +20,9 @@ std::vector<std::string> columns_of(const ValidationSet& set) {
   };
   std::for_each(set.family.begin(), set.family.end(), add);
   std::for_each(set.groups.begin(), set.groups.end(), add);
+  if (set.picks) {
+    std::for_each(set.picks->within.begin(), set.picks->within.end(), add);
+  }
   for (const auto& [column, cells] : set.rows) {
     add(column);
   }

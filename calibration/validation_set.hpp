@@ -118,6 +118,32 @@ struct ValidationAim {
   }
 };
 
+/// Groups of rows among which a user would choose, e.g. plans for one model and batch.
+struct PicksSpec {
+  std::vector<std::string> within;
+  double close = 0.03;
+  std::optional<double> share;
+
+  template <class Visitor>
+  static void describe(Visitor& key, PicksSpec& picks) {
+    key.required("within", picks.within, "columns: rows with the same cells there are a group");
+    key.optional("close", picks.close, 0.03,
+                 "a pick that was measured slower than the group's fastest by no more than this is good");
+    key.optional("share", picks.share, std::nullopt, "of groups with a good pick: what to reach, e.g. 0.9");
+  }
+  void check() const {
+    if (within.empty()) {
+      throw FieldError{"within", "the columns that tell groups apart"};
+    }
+    if (!(close >= 0)) {
+      throw FieldError{"close", "not negative, e.g. 0.03"};
+    }
+    if (share && !(*share > 0 && *share <= 1)) {
+      throw FieldError{"share", "above 0 and at most 1, e.g. 0.9"};
+    }
+  }
+};
+
 /// By key of a scenario (`workload.global_batch`) what it is set to.
 using ScenarioSettings = std::map<std::string, std::string>;
 
@@ -138,6 +164,7 @@ struct ValidationSet {
   std::map<std::string, std::vector<std::string>> multiplied;
   std::vector<std::string> groups;
   std::vector<std::string> family;
+  std::optional<PicksSpec> picks;
   std::vector<ValidationAim> aims;
   std::vector<std::string> notes;
 
@@ -165,6 +192,8 @@ struct ValidationSet {
     key.optional("family", set.family, {},
                  "columns that say what is trained: within rows with the same cells there, the order of step "
                  "times is compared");
+    key.optional("picks", set.picks, std::nullopt,
+                 "groups in which the row predicted fastest is compared with the one measured fastest");
     key.optional("aims", set.aims, {}, "figures of error to reach, printed beside those reached");
     key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
   }

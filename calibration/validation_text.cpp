@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "calibration/plan_picks.hpp"
 #include "calibration/validation_figures.hpp"
 
 namespace lockstep {
@@ -211,7 +212,7 @@ std::string validation_text(const Validation& validation, PrintedPoints printed)
       text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
     }
   }
-  text += order_text(validation);
+  text += order_text(validation) + plan_picks_text(validation);
   if (const std::string aims = aims_text({&validation, 1}); !aims.empty()) {
     text += aims + '\n';
   }

@@ -140,13 +140,23 @@ class Walk {
       charge_kernel(owner, instruction, entry->end - entry->start);
       return cause_of(place.rank, *entry);
     }
-    const CollectiveCall& call = owner.call_of(instruction);
+    const CollectiveCall& call = call_of(place.rank, instruction);
     const MeetingEntry& meeting = owner.log->streams[place.lane].meetings[entry->meeting];
     charge_collective(place.rank, call, entry->end - meeting.met);
     const auto& theirs = rank(meeting.last_rank).log->streams[meeting.last_stream].entries;
     return meeting.last_entry < theirs.size()
                ? cause_of(last_to_arrive(place, meeting, call), theirs[meeting.last_entry])
                : std::nullopt;
+  }
+
+  /// What the rank itself calls: one that is simulated for it fills the slot with a call of its own.
+  const CollectiveCall& call_of(std::uint32_t number, const Instruction& instruction) const {
+    if (!instruction.per_rank) {
+      return rank(number).call_of(instruction);
+    }
+    const Job& job = executor_.job();
+    const RankAssignment& assignment = job.ranks[number];
+    return job.programs[assignment.program]->collectives[assignment.collective_slots[instruction.operand]];
   }
 
   /// Of the group of place.rank itself, not of the one that was simulated for it.

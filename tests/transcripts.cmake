@@ -32,6 +32,10 @@ add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
 set_tests_properties(inputs.interrupted_run PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.interrupted_plan COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_plan.py
+         $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt3_175b_interleaved)
+set_tests_properties(inputs.interrupted_plan PROPERTIES LABELS inputs)
+
 # What a sweep survives. The case `mpi` needs mpirun and is skipped, with a line that says so, where there is none.
 foreach(case failures killed interrupted changed shards mpi)
   add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py

@@ -11,9 +11,10 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 20U;
+constexpr std::size_t kBlock = std::size_t{1} << 16U;
 
-gzFile handle(const std::unique_ptr<void, auto>& file) {
+template <class Close>
+gzFile handle(const std::unique_ptr<void, Close>& file) {
   return static_cast<gzFile>(file.get());
 }
 

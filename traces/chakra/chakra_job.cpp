@@ -13,7 +13,11 @@
 
 #include "base/error.hpp"
 #include "traces/chakra/collective_order.hpp"
+#include "traces/chakra/converted_job.hpp"
+#include "traces/chakra/converted_nodes.hpp"
 #include "traces/chakra/process_groups.hpp"
+#include "traces/chakra/program_job.hpp"
+#include "traces/chakra/program_trace.hpp"
 #include "traces/chakra/rank_shapes.hpp"
 #include "traces/chakra/read_ahead.hpp"
 #include "traces/chakra/trace_files.hpp"
@@ -185,6 +189,12 @@ class JobReader {
 }  // namespace chakra
 
 Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus) {
+  if (chakra::kind_of_traces(spec, folder) != chakra::TraceKind::Graph) {
+    return chakra::program_job(spec, folder, gpus);
+  }
+  if (chakra::is_converted(chakra::TraceFiles{(folder / spec.chakra).string(), 1}.path(0))) {
+    return chakra::converted_job(spec, folder, gpus);
+  }
   const auto ranks = spec.ranks ? static_cast<std::size_t>(*spec.ranks) : gpus.size();
   if (ranks > gpus.size()) {
     throw std::invalid_argument{

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 
+#include "traces/chakra/attribute_value.hpp"
 #include "traces/chakra/wire_reader.hpp"
 
 namespace lockstep::chakra {
@@ -32,76 +32,10 @@ Meaning meaning_of(std::string_view name) {
   }
 }
 
-/// The value of an AttributeProto: one of its scalar kinds, or a list of bool, whose bytes are kept.
-struct Attribute {
+struct Attribute : AttributeValue {
   std::string_view name;
   Meaning meaning = Meaning::None;
-  std::optional<double> number;
-  std::string_view text;   ///< string and bytes
-  std::string_view bools;  ///< the message of a bool list
 };
-
-double unzigzag(std::uint64_t value) {
-  return static_cast<double>(static_cast<std::int64_t>(value >> 1U) ^ -static_cast<std::int64_t>(value & 1U));
-}
-
-/// Field numbers of AttributeProto; a kind's list has the number after it.
-void read_value(WireReader& message, WireReader::Field field, Attribute& attribute) {
-  const auto as = [&](Type type) { WireReader::expect(field, type); };
-  switch (field.number()) {
-    case 3:  // double
-      as(Type::Fixed64);
-      attribute.number = std::bit_cast<double>(message.fixed64());
-      return;
-    case 5:  // float
-      as(Type::Fixed32);
-      attribute.number = static_cast<double>(std::bit_cast<float>(message.fixed32()));
-      return;
-    case 7:  // int32
-    case 9:  // int64
-      as(Type::Varint);
-      attribute.number = static_cast<double>(static_cast<std::int64_t>(message.varint()));
-      return;
-    case 11:  // uint32
-    case 13:  // uint64
-    case 27:  // bool
-      as(Type::Varint);
-      attribute.number = static_cast<double>(message.varint());
-      return;
-    case 15:  // sint32
-    case 17:  // sint64
-      as(Type::Varint);
-      attribute.number = unzigzag(message.varint());
-      return;
-    case 19:  // fixed32
-      as(Type::Fixed32);
-      attribute.number = static_cast<double>(message.fixed32());
-      return;
-    case 21:  // fixed64
-      as(Type::Fixed64);
-      attribute.number = static_cast<double>(message.fixed64());
-      return;
-    case 23:  // sfixed32
-      as(Type::Fixed32);
-      attribute.number = static_cast<double>(static_cast<std::int32_t>(message.fixed32()));
-      return;
-    case 25:  // sfixed64
-      as(Type::Fixed64);
-      attribute.number = static_cast<double>(static_cast<std::int64_t>(message.fixed64()));
-      return;
-    case 28:  // list of bool
-      as(Type::Length);
-      attribute.bools = message.bytes();
-      return;
-    case 29:  // string
-    case 31:  // bytes
-      as(Type::Length);
-      attribute.text = message.bytes();
-      return;
-    default:  // doc_string, other lists
-      message.skip(field.type());
-  }
-}
 
 /// @param attribute empty. The name mostly comes first: then what does not matter is not read on
 void read_attribute(std::string_view bytes, Attribute& attribute) {
@@ -116,7 +50,7 @@ void read_attribute(std::string_view bytes, Attribute& attribute) {
         return;
       }
     } else {
-      read_value(message, field, attribute);
+      read_attribute_value(message, field, attribute);
     }
   }
 }
@@ -257,6 +191,26 @@ bool is_metadata(std::string_view record) {
       (void)message.bytes();
     }
     return true;
+  } catch (const WireError&) {
+    return false;
+  }
+}
+
+bool is_node_of_2023(std::string_view record) {
+  constexpr std::uint64_t kFirst = 8;  // input_tensor_loc; inputs, a message, since 0.0.4
+  constexpr std::uint64_t kLast = 20;  // comm_priority
+  try {
+    WireReader message{record};
+    bool has_number = false;
+    while (!message.done()) {
+      const WireReader::Field field = message.field();
+      has_number = has_number || (field.type() == Type::Varint && field.number() >= kFirst);
+      if (field.number() < 1 || field.number() > kLast) {
+        return false;
+      }
+      message.skip(field.type());
+    }
+    return has_number;
   } catch (const WireError&) {
     return false;
   }

@@ -45,4 +45,8 @@ void read_node(std::string_view record, NodeRecord& node);
 /// Whether a record can be a file's first, GlobalMetadata (version and attributes).
 [[nodiscard]] bool is_metadata(std::string_view record);
 
+/// Whether a record is a node of schema 0.0.1 (2023), which has no metadata: there what are messages now were
+/// numbers.
+[[nodiscard]] bool is_node_of_2023(std::string_view record);
+
 }  // namespace lockstep::chakra

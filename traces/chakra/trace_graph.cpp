@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "traces/chakra/collective_kinds.hpp"
 #include "traces/chakra/graph_order.hpp"
 #include "traces/chakra/node_record.hpp"
 #include "traces/chakra/record_reader.hpp"
@@ -18,23 +19,6 @@ namespace lockstep::chakra {
 namespace {
 
 constexpr std::size_t kMostNodes = 1U << 26U;  // three instructions a node have to fit StreamItem::where
-
-/// CollectiveCommType of the schema, by its number; nothing where no collective of ours is meant.
-std::optional<CollectiveKind> kind_of(double comm_type) {
-  using enum CollectiveKind;
-  constexpr std::array<std::optional<CollectiveKind>, 10> kKinds{AllReduce,
-                                                                 Reduce,
-                                                                 AllGather,
-                                                                 std::nullopt /* gather */,
-                                                                 std::nullopt /* scatter */,
-                                                                 Broadcast,
-                                                                 AllToAll,
-                                                                 ReduceScatter,
-                                                                 ReduceScatter,
-                                                                 Barrier};
-  const bool is_known = comm_type >= 0 && comm_type < static_cast<double>(kKinds.size());
-  return is_known ? kKinds[static_cast<std::size_t>(comm_type)] : std::nullopt;
-}
 
 std::string type_name(std::uint64_t type) {
   constexpr std::array kNames{"INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NODE",  "MEM_STORE_NODE",
@@ -110,7 +94,7 @@ class GraphReader {
     if (!node.comm_type) {
       reject("without its kind (comm_type)");
     }
-    const std::optional<CollectiveKind> kind = kind_of(*node.comm_type);
+    const std::optional<CollectiveKind> kind = collective_kind(*node.comm_type);
     if (!kind) {
       reject(
           fmt::format("of comm_type {}, which is not simulated: 0 all-reduce, 1 reduce, 2 all-gather, 5 "
@@ -151,7 +135,13 @@ class GraphReader {
 void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph) {
   RecordReader file{path};
   std::string_view record;
-  if (!file.next(record) || !is_metadata(record)) {
+  const bool has_records = file.next(record);
+  if (has_records && is_node_of_2023(record)) {
+    file.reject(
+        "a Chakra execution trace of schema 0.0.1 (2023): its nodes have other fields and a time without a "
+        "unit; write it anew with Chakra 0.0.4 or later, from the PyTorch traces that it came from");
+  }
+  if (!has_records || !is_metadata(record)) {
     file.reject("no Chakra execution trace (schema 0.0.4 or later): the file does not begin with metadata");
   }
   GraphReader reader{tables, graph};

@@ -40,14 +40,13 @@ class ProgramWriter {
     for (const Lane& lane : rank_.links.lanes) {
       made_.program.streams.push_back(fmt::format("stream {}", lane.stream));
     }
-    if (needs_.threads.empty()) {
-      made_.program.threads.push_back({"main", {}});
-      made_.subjects.emplace_back();
+    if (needs_.threads.empty()) {  // a trace of the GPU alone
+      open_thread("main");
+      launch_orphans();
     }
     for (const std::uint32_t thread : needs_.threads) {
       thread_ = thread;
-      made_.program.threads.push_back({name_of(thread), {}});
-      made_.subjects.emplace_back();
+      open_thread(name_of(thread));
       write_thread();
     }
     finish();
@@ -119,12 +118,21 @@ class ProgramWriter {
     close_until(std::numeric_limits<Nanoseconds>::max());
   }
 
-  void write_thread() {
+  void open_thread(const std::string& name) {
+    made_.program.threads.push_back({name, {}});
+    made_.subjects.emplace_back();
     now_ = rank_.begin;
+  }
+
+  void launch_orphans() {
+    for (const std::uint32_t work : needs_.at_begin) {
+      launch(work, 0, 0);
+    }
+  }
+
+  void write_thread() {
     if (is_main()) {
-      for (const std::uint32_t work : needs_.at_begin) {
-        launch(work, 0, 0);
-      }
+      launch_orphans();
     }
     for (const Mark& mark : marks()) {
       switch (mark.kind) {

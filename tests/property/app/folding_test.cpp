@@ -36,5 +36,23 @@ TEST(ShippedScenarios, AreTheSameFoldedAndInFull) {
   EXPECT_GE(folded, 6) << "data-parallel jobs fold";
 }
 
+/// Context-parallel ranks run one program with peers of their own in its slots; the critical path of a folded
+/// job has to name the peers of the ranks that it passes, not of the one that was simulated.
+TEST(ARingOfContext, IsTheSameFoldedAndInFull) {
+  const auto configs = ConfigPath::standard();
+  const auto result = [&](const char* fold) {
+    YamlDocument document = YamlDocument::from_file(configs.find_scenario("llama3_8b_fsdp"));
+    document.set("parallelism", "{ ranks: 16, context: 16 }");
+    document.set("workload.global_batch", "1");
+    document.set("workload.model.transformer.layers", "2");
+    document.set("fold", fold);
+    return predict(build(document, configs), nullptr, EngineMode::Bare);
+  };
+  const SimulationResult folded = result("auto");
+  EXPECT_LT(folded.simulated_ranks, 16U);
+  EXPECT_FALSE(folded.critical_path.empty());
+  EXPECT_EQ(difference(result("off"), folded), "");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "tests/unit/traces/small_job.hpp"
 #include "traces/kineto/kineto_event.hpp"
+#include "traces/kineto/split_ranks.hpp"
 
 namespace lockstep::kineto {
 namespace {
@@ -136,6 +137,26 @@ TEST_F(KinetoReader, SurvivesBrokenBytes) {
       (void)read(text);
     } catch (const InputError&) {
     }
+  }
+}
+
+/// Two ranks in one file, as `lockstep run` writes them: processes say whose they are.
+TEST_F(KinetoReader, SplitsATimelineOfSeveralRanks) {
+  const auto parts = split_ranks(read(R"json({"traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 1000, "tid": 0, "args": {"name": "rank 0 host"}},
+{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "rank 0 GPU (node0.gpu0)"}},
+{"ph": "M", "name": "process_name", "pid": 1001, "tid": 0, "args": {"name": "rank 1 host"}},
+{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 1 GPU (node0.gpu1)"}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1000, "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1001, "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 3, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "b", "pid": 1, "tid": 7, "ts": 3, "dur": 9, "args": {"device": 1, "stream": 7, "correlation": 1}}]})json"));
+  ASSERT_EQ(parts.size(), 2U);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(parts[rank].rank, static_cast<std::int64_t>(rank));
+    ASSERT_EQ(parts[rank].work.size(), 1U);
+    EXPECT_EQ(parts[rank].names.text(parts[rank].work[0].name), rank == 0 ? "a" : "b");
+    EXPECT_EQ(parts[rank].calls.size(), 1U);
   }
 }
 

@@ -1,0 +1,53 @@
+#include "app/commands/compare.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+
+#include "app/comparison.hpp"
+#include "base/file.hpp"
+#include "traces/comparison/side_by_side.hpp"
+
+namespace lockstep {
+
+int compare_command(const CompareOptions& options) {
+  const Comparison comparison =
+      compare(compared_run(options.a, options.rank), compared_run(options.b, options.rank));
+  if (!options.timeline.empty()) {
+    comparison::write_side_by_side(comparison.a.run, comparison.b.run, options.timeline);
+  }
+  const std::string json = comparison_json(comparison);
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, json);
+  }
+  fmt::print("{}", options.json == "-" ? json : comparison_text(comparison, options.rows));
+  return 0;
+}
+
+void add_compare_command(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "two runs, or a run and a profiler's timeline: what got slower, what faster");
+  command->footer(
+      "examples:\n"
+      "  lockstep compare lockstep-out/before lockstep-out/after\n"
+      "  lockstep compare profiled.pt.trace.json.gz lockstep-out/gpt2 --timeline both.json.gz");
+  command
+      ->add_option("A", options->a,
+                   "folder of lockstep run's results, or a timeline (.json, .json.gz) of "
+                   "lockstep or PyTorch's profiler")
+      ->required();
+  command->add_option("B", options->b, "what it is compared with")->required();
+  command->add_option("--rank", options->rank, "which rank of timelines that have several (default: 0)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--rows", options->rows, "most rows of each table (default: 10)");
+  command->add_option("--json", options->json, "all rows as JSON; - for stdout instead of the tables");
+  command->add_option("--timeline", options->timeline,
+                      "one timeline with both side by side, e.g. both.json.gz");
+  command->callback([options, &action] { action = [options] { return compare_command(*options); }; });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+#include "app/commands/export.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "app/interruption.hpp"
+#include "app/prediction.hpp"
+#include "app/progress.hpp"
+#include "app/result_folder.hpp"
+#include "base/effective.hpp"
+#include "base/file.hpp"
+#include "base/yaml_text.hpp"
+#include "traces/chakra/job_writer.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The scenario with the traces in place of what they were made from.
+std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& configs,
+                               const Setting& setting, const ChakraFiles& files) {
+  constexpr std::array kOfWorkloads{"host", "workload", "trace", "parallelism", "steps", "matrix"};
+  YamlNode tree = effective_tree(type_of<ScenarioSpec>(), document, configs);
+  std::erase_if(tree.entries, [&](const YamlEntry& entry) {
+    return std::ranges::find(kOfWorkloads, entry.key) != kOfWorkloads.end();
+  });
+  YamlNode trace = yaml_node(YamlNode::Kind::Mapping, {});
+  const auto say = [&](const std::string& key, const std::string& value) {
+    trace.entries.push_back({key, {}, yaml_node(YamlNode::Kind::Scalar, {}, value)});
+  };
+  say("chakra", files.name_of("%d"));
+  say("ranks", fmt::format("{}", setting.job.ranks.size()));
+  if (!setting.job.groups.empty()) {
+    say("groups", files.name_of_groups());
+  }
+  say("repeats", fmt::format("{}", setting.job.steps));
+  tree.entries.push_back({"trace", {}, std::move(trace)});
+  return "# The traces beside this file, on the machine that their kernels were timed for (lockstep "
+         "export).\n" +
+         block_text(tree, [](const YamlNode& /*node*/) { return std::string{}; });
+}
+
+}  // namespace
+
+int export_command(const ExportOptions& options) {
+  const Progress progress{options.quiet};
+  const auto standard = ConfigPath::standard();
+  const auto path = standard.find_scenario(options.scenario);
+  const ConfigPath configs = standard.beside(path.parent_path());
+  YamlDocument document = YamlDocument::from_file(path);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
+  }
+  progress.say("building " + path.string());
+  const Setting setting = build(document, configs);
+  ChakraFiles files;
+  files.folder = result_folder(options.folder, path);
+  files.gzip = options.gzip;
+  const Interruption interruption{[&files] { remove_unfinished(files.folder); }};
+  const std::size_t ranks = setting.job.ranks.size();
+  const TimedJob job{&setting.job, setting.gpu_models, setting.gpu_model_of_rank, setting.has_launches};
+  ChakraExport written;
+  try {
+    written = write_chakra(job, files, [&](std::uint32_t done) {
+      progress.say(fmt::format("writing traces: {} of {}", done, ranks));
+    });
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{{path.string()}, problem.what()};
+  }
+  write_whole_file(files.folder / "scenario.yaml", scenario_of_traces(document, configs, setting, files));
+  progress.done();
+  if (!options.quiet) {
+    fmt::print("{} traces ({} different, {:.1f} MB) in {}: {}\nrun them: lockstep run {}\n", ranks,
+               written.different, 1e-6 * static_cast<double>(written.nodes_bytes), files.folder.string(),
+               files.name_of("0"), (files.folder / "scenario.yaml").string());
+  }
+  return 0;
+}
+
+void add_export_command(CLI::App& app, std::function<int()>& action) {
+  const auto options = std::make_shared<ExportOptions>();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  const auto format = std::make_shared<std::string>("chakra");
+  CLI::App* command =
+      app.add_subcommand("export", "write what the ranks of a scenario do as execution traces");
+  command->footer(
+      "examples:\n"
+      "  lockstep export gpt2_8xa100 -o traces            a Chakra trace a rank, and a scenario that runs "
+      "them\n"
+      "  lockstep export my/scenario.yaml -o traces --gzip --set workload.global_batch=64");
+  command
+      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->required();
+  command->add_option("-o,--output", options->folder, "folder for the traces (default: lockstep-out/NAME)");
+  command->add_option("--format", *format, "chakra (ET, wire format of schema 0.0.4 and 1.0.0)")
+      ->check(CLI::IsMember({"chakra"}));
+  command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
+      ->allow_extra_args(false);
+  command->add_flag("--gzip", options->gzip, "files .et.gz");
+  command->add_flag("-q,--quiet", options->quiet, "nothing but errors");
+  command->callback([options, assignments, format, &action] {
+    action = [options, assignments, format] {
+      options->overrides = overrides_of(*assignments);
+      return export_command(*options);
+    };
+  });
+}
+
+}  // namespace lockstep

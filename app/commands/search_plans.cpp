@@ -1,0 +1,166 @@
+#include "app/commands/search_plans.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <sstream>
+
+#include "app/forked_tasks.hpp"
+#include "app/memory_report.hpp"
+#include "app/outcome.hpp"
+#include "app/plans/plan_text.hpp"
+#include "app/result_folder.hpp"
+#include "app/sweep/sweep_place.hpp"
+#include "base/file.hpp"
+#include "base/parse_units.hpp"
+#include "search/plans/plan_choices.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMost = 1'000'000;  // beyond it something was mistyped
+
+PlanSpace space_of(const PlanProblem& problem, const std::vector<std::string>& only) {
+  PlanSpace space = usual_space(problem);
+  for (const std::string& choice : only) {
+    const auto equals = choice.find('=');
+    if (equals == std::string::npos) {
+      throw std::invalid_argument{fmt::format("--only {}: expected KEY=A,B, e.g. tensor=4,8", choice)};
+    }
+    std::vector<std::string> values;
+    std::istringstream list{choice.substr(equals + 1)};
+    for (std::string value; std::getline(list, value, ',');) {
+      values.push_back(value);
+    }
+    space = restricted(std::move(space), choice.substr(0, equals), values);
+  }
+  return space;
+}
+
+void write_files(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep,
+                 const fs::path& folder) {
+  const std::vector<FoundPlan> best = best_plans(result, keep);
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), judge.effective(best[i].candidate));
+  }
+  write_whole_file(folder / "plans.json", plans_json(judge, result, keep));
+  write_whole_file(folder / "plans.svg", plans_svg(judge, result));
+}
+
+int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options,
+           const fs::path& folder) {
+  if (result.enumeration.candidates.empty()) {
+    throw std::invalid_argument{nothing_to_search_text(judge, result)};
+  }
+  if (best_plans(result, 1).empty()) {
+    if (result.interruption != 0) {
+      fmt::print(stderr, "stopped before a plan was found\n");
+      end_by(result.interruption);
+    }
+    throw OutOfMemoryError{no_plan_text(judge, result)};
+  }
+  write_files(judge, result, options.keep, folder);
+  fmt::print("{}", options.json == "-" ? plans_json(judge, result, options.keep)
+                                       : plans_text(judge, result, options.keep));
+  if (!options.json.empty() && options.json != "-") {
+    write_whole_file(options.json, plans_json(judge, result, options.keep));
+  }
+  if (!options.quiet) {
+    fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n", folder.string());
+  }
+  if (result.interruption != 0) {
+    end_by(result.interruption);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int search_plans_command(const SearchPlansOptions& options) {
+  const Progress progress{options.quiet};
+  const auto configs = ConfigPath::standard();
+  const fs::path scenario = configs.find_scenario(options.scenario);
+  YamlDocument document = YamlDocument::from_file(scenario);
+  for (const Override& given : options.overrides) {
+    document.set(given.key_path, given.value);
+  }
+  const ConfigPath beside = configs.beside(scenario.parent_path());
+  PlanJudge judge{std::move(document), beside, options.gpus};
+  const PlanSpace space = space_of(judge.problem(), options.only);
+  const PlanSearchOptions search{options.budget, options.jobs, options.keep};
+  const PlanSearchResult result = search_plans(judge, space, search, progress);
+  return report(judge, result, options, result_folder(options.folder, scenario));
+}
+
+namespace {
+
+/// What the command line gives as text.
+struct PlanCommandLine {
+  SearchPlansOptions options;
+  std::vector<std::string> assignments;
+  std::string budget;
+  std::size_t jobs = 0;
+};
+
+std::chrono::duration<double> budget_of(const std::string& text) {
+  Seconds budget;
+  try {
+    parse(text, budget);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument{fmt::format("--budget {}: {}; e.g. 10s", text, problem.what())};
+  }
+  if (!(budget > Seconds{0})) {
+    throw std::invalid_argument{fmt::format("--budget {}: more than 0 s, e.g. 10s", text)};
+  }
+  return std::chrono::duration<double>{budget.in_base_units()};
+}
+
+int plan_command(PlanCommandLine given) {
+  given.options.overrides = overrides_of(given.assignments);
+  if (!given.budget.empty()) {
+    given.options.budget = budget_of(given.budget);
+  }
+  given.options.jobs =
+      given.jobs > 0 ? given.jobs : static_cast<std::size_t>(usual_jobs({}, process_environment()));
+  return search_plans_command(given.options);
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, std::function<int()>& action) {
+  const auto given = std::make_shared<PlanCommandLine>();
+  SearchPlansOptions& options = given->options;
+  CLI::App* command = app.add_subcommand("plan", "find the best parallel plans of a transformer");
+  command->footer(
+      "examples:\n"
+      "  lockstep plan llama3_8b_fsdp -o plans\n"
+      "  lockstep plan gpt3_175b_interleaved --budget 60s --only tensor=8 --only micro_batch=1,2\n"
+      "  lockstep plan my.yaml --gpus 8,16,32                 what more GPUs would buy");
+  command->add_option("SCENARIO", options.scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->required();
+  command->add_option("-o,--output", options.folder, "folder for the results (default: lockstep-out/NAME)");
+  command->add_option("--set", given->assignments, "KEY=VALUE: override a value of the scenario")
+      ->allow_extra_args(false);
+  command->add_option("--only", options.only, "KEY=A,B: the choices of a searched key, e.g. tensor=4,8")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--gpus", options.gpus, "numbers of GPUs to plan for, e.g. 8,16 (default: the scenario's)")
+      ->delimiter(',');
+  command->add_option("--budget", given->budget,
+                      "time for the search, e.g. 10s (default: until all is done)");
+  command->add_option("--keep", options.keep, "plans to report")
+      ->check(CLI::Range(1, kMost))
+      ->capture_default_str();
+  command->add_option("-j,--jobs", given->jobs, "simulations at a time (default: cores)")
+      ->check(CLI::Range(1, kMost));
+  command->add_option("--json", options.json, "the result as JSON; - for stdout instead of the text");
+  command->add_flag("-q,--quiet", options.quiet, "nothing on stderr but errors");
+  command->callback([given, &action] { action = [given] { return plan_command(*given); }; });
+}
+
+}  // namespace lockstep

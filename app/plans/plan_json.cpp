@@ -1,0 +1,81 @@
+#include <nlohmann/json.hpp>
+
+#include "app/plans/plan_text.hpp"
+#include "base/parameters.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json candidate_json(const PlanCandidate& candidate) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  return {{"gpus", candidate.gpus},
+          {"tensor", plan.tensor},
+          {"data", candidate.data},
+          {"pipeline", plan.pipeline},
+          {"context", plan.context},
+          {"expert", plan.expert},
+          {"micro_batch", candidate.micro_batch},
+          {"micro_batches", candidate.micro_batches},
+          {"sequence_parallel", plan.sequence_parallel},
+          {"schedule", name_of(plan.schedule)},
+          {"chunks", plan.chunks},
+          {"sharding", name_of(plan.sharding)},
+          {"recompute", name_of(plan.recompute)},
+          {"offload", name_of(plan.offload)}};
+}
+
+Json found_json(const FoundPlan& found) {
+  Json json{{"plan", candidate_json(found.candidate)},
+            {"estimated_step_s", found.estimate.step.in_base_units()},
+            {"estimated_memory_bytes", found.estimate.memory.in_base_units()}};
+  if (found.judgement) {
+    json["step_s"] = found.judgement->step;
+    json["band"] = found.judgement->band;
+    json["memory_bytes"] = found.judgement->memory.total().in_base_units();
+    for (std::size_t use = 0; use < kMemoryUses; ++use) {
+      json["memory"][std::string{name_of(static_cast<MemoryUse>(use))}] = found.judgement->memory.bytes[use];
+    }
+    json["host_memory_share"] = found.judgement->host_share;
+  }
+  return json;
+}
+
+Json list_json(const std::vector<FoundPlan>& plans) {
+  Json list = Json::array();
+  for (const FoundPlan& plan : plans) {
+    list.push_back(found_json(plan));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
+  Json json{{"name", judge.scenario().name},
+            {"combinations", result.enumeration.combinations},
+            {"candidates", result.enumeration.candidates.size()}};
+  json["pruned"] = Json::object();
+  for (const auto& [why, count] : result.enumeration.pruned) {
+    json["pruned"][reason_of(why)] = count;
+  }
+  json["stages"] = {{"to_simulate", result.probes}, {"simulated", result.probes_run}};
+  json["estimated_to_fit"] = result.estimated.size();
+  json["out_of_time"] = result.out_of_time;
+  json["interrupted"] = result.interruption != 0;
+  if (!result.plans.empty()) {
+    const auto errors = result.estimate_errors();
+    json["estimate_errors"] = {{"mean", errors.mean}, {"least", errors.least}, {"most", errors.most}};
+  }
+  if (result.own && result.own->fits()) {
+    json["own_plan_step_s"] = result.own->step;
+  }
+  json["best"] = list_json(best_plans(result, keep));
+  json["pareto_front"] = list_json(result.front);
+  json["simulated"] = list_json(result.plans);
+  json["too_big"] = list_json(result.too_big);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace lockstep

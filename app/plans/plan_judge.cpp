@@ -1,0 +1,261 @@
+#include "app/plans/plan_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "app/memory_report.hpp"
+#include "app/trust.hpp"
+#include "base/effective.hpp"
+#include "base/error.hpp"
+#include "base/yaml_reader.hpp"
+#include "ops/workload/precision.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Steps of a probe: the second one is the answer.
+constexpr int kProbeSteps = 2;
+
+void print(std::string& text, const MemoryBreakdown& memory) {
+  for (const double bytes : memory.bytes) {
+    text += fmt::format(" {}", bytes);
+  }
+}
+
+void read(std::istream& in, MemoryBreakdown& memory) {
+  for (double& bytes : memory.bytes) {
+    in >> bytes;
+  }
+}
+
+const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const SourceLocation& at) {
+  const auto& workload = scenario.workload;
+  if (!workload || !workload->model->transformer ||
+      workload->model->transformer->implementation != Implementation::Megatron) {
+    throw InputError{at,
+                     "parallel plans are searched for transformers with 'implementation: megatron': others "
+                     "are data parallel only"};
+  }
+  return *workload->model->transformer;
+}
+
+int gpus_of_node(const Fabric& fabric) {
+  std::map<int, int> of_node;
+  int most = 1;
+  for (const VertexId gpu : fabric.gpus()) {
+    most = std::max(most, ++of_node[fabric.vertices()[gpu].node]);
+  }
+  return most;
+}
+
+std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, const Fabric& fabric) {
+  const auto all = static_cast<int>(fabric.gpus().size());
+  if (gpus.empty()) {
+    gpus.push_back(scenario.parallelism.ranks.value_or(all));
+  }
+  std::ranges::sort(gpus);
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  if (gpus.back() > all || gpus.front() < 1) {
+    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}",
+                                            gpus.front() < 1 ? gpus.front() : gpus.back(), all)};
+  }
+  return gpus;
+}
+
+/// Keys of `parallelism` that a candidate says.
+constexpr std::array kSaid{
+    "ranks",  "tensor",   "pipeline",  "context",     "expert",         "sequence_parallel",    "schedule",
+    "chunks", "sharding", "recompute", "shard_group", "tensor_overlap", "recompute_last_stage", "offload"};
+
+}  // namespace
+
+std::string printed(const PlanJudgement& judgement) {
+  std::string text =
+      fmt::format("{} {} {} {}", judgement.step, judgement.band, judgement.capacity, judgement.host_share);
+  print(text, judgement.memory);
+  return text;
+}
+
+PlanJudgement judgement_in(const std::string& printed) {
+  std::istringstream in{printed};
+  PlanJudgement judgement;
+  in >> judgement.step >> judgement.band >> judgement.capacity >> judgement.host_share;
+  read(in, judgement.memory);
+  return judgement;
+}
+
+std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers) {
+  std::string text;
+  for (const ProbeAnswer& answer : answers) {
+    text += fmt::format("{}", answer.step);
+    print(text, answer.memory);
+    text += '\n';
+  }
+  return text;
+}
+
+std::array<ProbeAnswer, kProbeSizes.size()> probe_answers_in(const std::string& printed) {
+  std::istringstream in{printed};
+  std::array<ProbeAnswer, kProbeSizes.size()> answers{};
+  for (ProbeAnswer& answer : answers) {
+    in >> answer.step;
+    read(in, answer.memory);
+  }
+  return answers;
+}
+
+PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int> gpus)
+    : document_{std::move(document)},
+      configs_{std::move(configs)},
+      scenario_{read_document<ScenarioSpec>(document_, configs_)} {
+  problem_.model = transformer_of(scenario_, document_.root().at);
+  problem_.model.sequence = scenario_.workload->sequence.value_or(problem_.model.sequence);
+  problem_.global_batch = scenario_.workload->global_batch;
+  const Fabric fabric = scenario_.cluster->fabric();
+  problem_.gpus = checked(std::move(gpus), scenario_, fabric);
+  problem_.gpus_of_node = gpus_of_node(fabric);
+  problem_.mixed = is_mixed(scenario_.workload->precision);
+  problem_.base = scenario_.parallelism.transformer;
+}
+
+YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
+  YamlDocument document = document_;
+  YamlNode parallelism = yaml_node(YamlNode::Kind::Mapping, document.root().at);
+  if (const YamlEntry* given = document.root().find("parallelism")) {
+    parallelism = given->value;
+  }
+  std::erase_if(parallelism.entries,
+                [](const YamlEntry& entry) { return std::ranges::find(kSaid, entry.key) != kSaid.end(); });
+  document.set("parallelism", parallelism);
+  const TransformerPlanSpec& plan = candidate.plan;
+  const auto say = [&](const char* key, const auto& value) {
+    document.set(fmt::format("parallelism.{}", key), fmt::format("{}", value));
+  };
+  say("ranks", candidate.gpus);
+  say("tensor", plan.tensor);
+  say("pipeline", plan.pipeline);
+  say("context", plan.context);
+  say("expert", plan.expert);
+  say("sequence_parallel", plan.sequence_parallel);
+  say("tensor_overlap", plan.tensor_overlap);
+  say("schedule", name_of(plan.schedule));
+  say("chunks", plan.chunks);
+  say("sharding", name_of(plan.sharding));
+  say("recompute", name_of(plan.recompute));
+  say("offload", name_of(plan.offload));
+  say("recompute_last_stage", plan.recompute_last_stage);
+  if (plan.shard_group) {
+    say("shard_group", *plan.shard_group);
+  }
+  document.set("workload.gradient_accumulation", "1");
+  document.set("workload.micro_batch", std::to_string(candidate.micro_batch));
+  return document;
+}
+
+std::string PlanJudge::effective(const PlanCandidate& candidate) const {
+  return effective_text<ScenarioSpec>(document_of(candidate), configs_);
+}
+
+void PlanJudge::prepare(const PlanCandidate& any) {
+  setting_ = build(document_of(any), configs_);
+}
+
+std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& probe) const {
+  Setting setting = setting_.value();
+  setting.scenario.vary = {};
+  if (setting.scenario.network == ScenarioNetwork::Flows) {
+    setting.scenario.network = ScenarioNetwork::Shared;  // flows are SimGrid's, and a process has one
+  }
+  ParallelismSpec parallelism = setting.scenario.parallelism;
+  parallelism.transformer = probe.plan;
+  parallelism.ranks = probe.gpus;
+  std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
+  std::array<ProbeAnswer, kProbeSizes.size()> answers{};
+  for (std::size_t i = 0; i < kProbeSizes.size(); ++i) {
+    WorkloadSpec workload = *setting.scenario.workload;
+    ModelSpec model = *workload.model;
+    model.transformer->layers = kProbeSizes[i].layers;
+    workload.model.value = model;
+    workload.micro_batch = probe.micro_batch;
+    workload.gradient_accumulation = 1;
+    const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
+    workload.global_batch = probe.micro_batch * data * kProbeSizes[i].micro_batches;
+    setting.job = make_job(workload, parallelism, setting.fabric, setting.host.at_speed(), memory);
+    setting.job.steps = kProbeSteps;
+    setting.gpu_model_of_rank = setting_->gpu_model_of_rank;
+    setting.gpu_model_of_rank.resize(setting.job.ranks.size());
+    answers[i].step = predict(setting, nullptr, EngineMode::Bare).mean_step().in_base_units();
+    answers[i].memory = setting.job.memory.front();
+  }
+  return answers;
+}
+
+EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {
+  const TransformerPlanSpec& plan = candidate.plan;
+  const Setting& setting = setting_.value();
+  EstimateInput input;
+  input.layers = problem_.model.layers;
+  input.tied = problem_.model.tied;
+  const Precision precision = setting.scenario.workload->precision;
+  const double tokens = static_cast<double>(candidate.micro_batch * problem_.model.sequence) / plan.context /
+                        (plan.sequence_parallel ? plan.tensor : 1);
+  input.message =
+      tokens * static_cast<double>(problem_.model.hidden) * (is_mixed(precision) ? 2.0 : 4.0) * Bytes{1};
+  if (plan.pipeline > 1) {
+    const auto gpus = setting.fabric.gpus();
+    const auto next = static_cast<std::size_t>(candidate.gpus / plan.pipeline);
+    const Route route = setting.fabric.route(gpus[0], gpus[next]);
+    input.link = {bottleneck(setting.fabric, route), route.latency};
+  }
+  return input;
+}
+
+MachineRates PlanJudge::rates() const {
+  const Setting& setting = setting_.value();
+  const auto gpus = setting.fabric.gpus();
+  const PeakThroughput& peak = setting.gpu_models.front().peak;
+  const bool mixed = is_mixed(setting.scenario.workload->precision);
+  const auto between = [&](std::size_t other) {
+    return bottleneck(setting.fabric, setting.fabric.route(gpus[0], gpus[std::min(other, gpus.size() - 1)]));
+  };
+  return {mixed ? std::max(peak.bf16, peak.fp16) : std::max(peak.tf32, peak.fp32), between(1),
+          between(static_cast<std::size_t>(problem_.gpus_of_node))};
+}
+
+Bytes PlanJudge::whole_memory(Bytes allocated) const {
+  return allocated * (1 + scenario_.memory.fragmentation) + scenario_.memory.context;
+}
+
+Bytes PlanJudge::capacity() const {
+  if (!scenario_.memory.check_capacity) {
+    return Bytes{std::numeric_limits<double>::infinity()};
+  }
+  const auto& models = setting_.value().gpu_models;
+  return std::ranges::min_element(models, {}, &GpuSpec::memory)->memory;
+}
+
+PlanJudgement PlanJudge::judge(const std::optional<PlanCandidate>& candidate) const {
+  const Setting setting = build(candidate ? document_of(*candidate) : document_, configs_);
+  PlanJudgement judgement;
+  const bool is_checked = scenario_.memory.check_capacity;
+  if (const auto fullest = fullest_rank(setting)) {
+    judgement.memory = fullest->memory;
+    judgement.capacity = is_checked ? fullest->capacity.in_base_units() : 0;
+  }
+  if (const auto host = fullest_host(setting); host && is_checked) {
+    judgement.host_share = host->share();
+  }
+  if (judgement.fits()) {
+    const SimulationResult result = predict(setting, nullptr);
+    judgement.step = result.mean_step().in_base_units();
+    judgement.band = step_band(setting, result).relative;
+  }
+  return judgement;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+#pragma once
+
+/// @file
+/// One scenario under many parallel plans: what a plan's stage costs, and what the whole step takes.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/prediction.hpp"
+#include "base/config_path.hpp"
+#include "base/yaml_document.hpp"
+#include "search/plans/plan_candidate.hpp"
+#include "search/plans/plan_estimate.hpp"
+#include "search/plans/plan_outlook.hpp"
+#include "search/plans/plan_space.hpp"
+#include "search/plans/stage_probe.hpp"
+
+namespace lockstep {
+
+/// What the simulation says of a plan.
+struct PlanJudgement {
+  double step = 0;         ///< s; 0: not simulated, because it does not fit
+  double band = 0;         ///< relative half-width of the step
+  MemoryBreakdown memory;  ///< of the fullest GPU, with context and fragmentation
+  double capacity = 0;     ///< of that GPU, bytes; 0: not checked
+  double host_share = 0;   ///< of the fullest host's memory; 0: nothing is kept there
+
+  [[nodiscard]] bool fits() const {
+    return (capacity == 0 || memory.total().in_base_units() <= capacity) && host_share <= 1;
+  }
+};
+
+/// As a child process prints it, and its parent reads it.
+[[nodiscard]] std::string printed(const PlanJudgement& judgement);
+[[nodiscard]] PlanJudgement judgement_in(const std::string& printed);
+[[nodiscard]] std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers);
+[[nodiscard]] std::array<ProbeAnswer, kProbeSizes.size()> probe_answers_in(const std::string& printed);
+
+class PlanJudge {
+ public:
+  /// @param gpus the numbers of GPUs to plan for; empty: those of the scenario
+  /// @throws InputError for a scenario that is not one, or trains no transformer by any plan;
+  ///   std::invalid_argument for more GPUs than the cluster has
+  PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int> gpus);
+
+  [[nodiscard]] const PlanProblem& problem() const { return problem_; }
+  [[nodiscard]] const ScenarioSpec& scenario() const { return scenario_; }
+
+  /// Builds what all plans share. Before the others below. @throws InputError as build()
+  void prepare(const PlanCandidate& any);
+
+  /// The scenario with this plan: `lockstep run` takes it.
+  [[nodiscard]] YamlDocument document_of(const PlanCandidate& candidate) const;
+  [[nodiscard]] std::string effective(const PlanCandidate& candidate) const;
+
+  /// The simulations of a probe, without what the scenario varies. @throws InputError, StallError
+  [[nodiscard]] std::array<ProbeAnswer, kProbeSizes.size()> probe(const StageProbe& probe) const;
+
+  [[nodiscard]] EstimateInput estimate_input(const PlanCandidate& candidate) const;
+
+  [[nodiscard]] MachineRates rates() const;
+
+  /// With context and fragmentation.
+  [[nodiscard]] Bytes whole_memory(Bytes allocated) const;
+  [[nodiscard]] Bytes capacity() const;  ///< of the smallest GPU; infinite where the scenario does not check
+
+  /// The plan, or the scenario as it is (std::nullopt), simulated: at most once per process.
+  /// @throws InputError, StallError
+  [[nodiscard]] PlanJudgement judge(const std::optional<PlanCandidate>& candidate) const;
+
+ private:
+  YamlDocument document_;
+  ConfigPath configs_;
+  ScenarioSpec scenario_;
+  PlanProblem problem_;
+  std::optional<Setting> setting_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/plans/plan_text.hpp"
+#include "app/sweep/plot.hpp"
+#include "base/svg.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kLeft = 80, kTop = 50, kWidth = 620, kHeight = 360;
+constexpr double kShownBeyondFront = 3;  // step times up to so often the slowest of the front
+constexpr std::size_t kMostDots = 1500;  // of estimates, the fastest
+
+class ParetoPicture {
+ public:
+  ParetoPicture(const PlanJudge& judge, const PlanSearchResult& result) : judge_{judge}, result_{result} {
+    const auto& marked = result.front.empty() ? result.estimated : result.front;
+    double slowest = 0;
+    for (const FoundPlan& plan : marked) {
+      slowest = std::max(slowest, plan.figures().step);
+      memory_ = std::max(memory_, plan.figures().memory);
+    }
+    step_ = result.front.empty() ? slowest : slowest * 1.05;
+    const double capacity = judge.capacity().in_base_units();
+    memory_ = std::isfinite(capacity) ? std::max(memory_, capacity) : memory_;
+    for (const FoundPlan& plan : result.plans) {
+      step_ = std::max(step_, std::min(plan.figures().step, kShownBeyondFront * slowest));
+    }
+  }
+
+  std::string draw() && {
+    svg_.add(R"(<text x="{}" y="26" font-size="15">{}</text>)", kLeft,
+             svg_escaped(judge_.scenario().name + ": memory over step time"));
+    draw_axes();
+    const std::size_t dots = std::min(result_.estimated.size(), kMostDots);
+    for (std::size_t i = 0; i < dots; ++i) {
+      dot(result_.estimated[i], 2, "#cccccc");
+    }
+    for (const FoundPlan& plan : result_.plans) {
+      dot(plan, 4, svg_colour(colour_of(plan)));
+    }
+    for (const FoundPlan& plan : result_.front) {
+      if (is_inside(plan)) {
+        svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="7" fill="none" stroke="#000000"/>)", x_of(plan),
+                 y_of(plan));
+      }
+    }
+    draw_legend();
+    return svg_.document(kLeft + kWidth + 40,
+                         kTop + kHeight + 70 + 20 * static_cast<double>(judge_.problem().gpus.size()), 12);
+  }
+
+ private:
+  [[nodiscard]] double x_of(const FoundPlan& plan) const {
+    return kLeft + kWidth * plan.figures().step / step_;
+  }
+  [[nodiscard]] double y_of(const FoundPlan& plan) const {
+    return kTop + kHeight * (1 - plan.figures().memory / (1.05 * memory_));
+  }
+  [[nodiscard]] bool is_inside(const FoundPlan& plan) const {
+    return plan.figures().step <= step_ && plan.figures().memory <= 1.05 * memory_;
+  }
+  [[nodiscard]] std::size_t colour_of(const FoundPlan& plan) const {
+    const auto& gpus = judge_.problem().gpus;
+    return static_cast<std::size_t>(std::ranges::find(gpus, plan.candidate.gpus) - gpus.begin());
+  }
+
+  void dot(const FoundPlan& plan, double radius, const char* colour) {
+    if (is_inside(plan)) {
+      svg_.add(
+          R"(<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}"><title>{}: {}, {}, {} GPUs</title></circle>)",
+          x_of(plan), y_of(plan), radius, colour, svg_escaped(in_words(plan.candidate)),
+          to_string(Seconds{plan.figures().step}), to_string(Bytes{plan.figures().memory}),
+          plan.candidate.gpus);
+    }
+  }
+
+  void draw_axes() {
+    const double seconds = axis_step(step_), giga = axis_step(memory_ / 1e9);
+    for (double value = 0; value <= step_; value += seconds) {
+      const double x = kLeft + kWidth * value / step_;
+      svg_.add(R"(<path d="M{:.1f} {} V{}" stroke="#eeeeee"/>)", x, kTop, kTop + kHeight);
+      svg_.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g}</text>)", x, kTop + kHeight + 18,
+               value);
+    }
+    for (double value = 0; value * 1e9 <= 1.05 * memory_; value += giga) {
+      const double y = kTop + kHeight * (1 - value * 1e9 / (1.05 * memory_));
+      svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#eeeeee"/>)", kLeft, y, kLeft + kWidth);
+      svg_.add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y + 4, value);
+    }
+    const double capacity = judge_.capacity().in_base_units();
+    if (std::isfinite(capacity)) {
+      const double y = kTop + kHeight * (1 - capacity / (1.05 * memory_));
+      svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#aa0000" stroke-dasharray="5 4"/>)", kLeft, y,
+               kLeft + kWidth);
+    }
+    svg_.add(R"(<text x="{}" y="{}" text-anchor="end" fill="#444444">step time, s</text>)", kLeft + kWidth,
+             kTop + kHeight + 38);
+    svg_.add(R"(<text x="{}" y="{}" fill="#444444">GPU memory, peak, GB (dashed: what there is)</text>)",
+             kLeft, kTop - 8);
+  }
+
+  void draw_legend() {
+    double y = kTop + kHeight + 40;
+    const auto& gpus = judge_.problem().gpus;
+    for (std::size_t i = 0; i < gpus.size(); ++i, y += 20) {
+      svg_.add(R"(<circle cx="{}" cy="{}" r="4" fill="{}"/>)", kLeft + 6, y - 4, svg_colour(i));
+      svg_.add(R"(<text x="{}" y="{}">{} GPUs, simulated</text>)", kLeft + 20, y, gpus[i]);
+    }
+    svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; grey: estimated</text>)", kLeft + 20, y);
+  }
+
+  const PlanJudge& judge_;
+  const PlanSearchResult& result_;
+  double step_ = 0, memory_ = 0;  // of the axes
+  SvgDrawing svg_;
+};
+
+}  // namespace
+
+std::string plans_svg(const PlanJudge& judge, const PlanSearchResult& result) {
+  return ParetoPicture{judge, result}.draw();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,277 @@
+#include "app/plans/plan_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "app/plans/plan_probes.hpp"
+#include "search/plans/memory_bound.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kShareOfOwn = 0.2;      // of the budget, for the scenario's own plan
+constexpr double kShareOfRelaxed = 0.4;  // to the end of relaxed probes
+constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is left is for simulations
+constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
+constexpr std::size_t kRound = 8;        // simulated at a time
+constexpr std::size_t kMostSimulated = 64;
+constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
+
+class PlanSearch {
+ public:
+  PlanSearch(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
+             const Progress& progress)
+      : judge_{judge}, options_{options}, tasks_{options.jobs, progress} {
+    result_.enumeration = enumerate_plans(judge.problem(), space);
+  }
+
+  PlanSearchResult run() && {
+    if (result_.enumeration.candidates.empty()) {
+      return std::move(result_);
+    }
+    judge_.prepare(result_.enumeration.candidates.front());
+    end_after(kShareOfOwn);
+    judge_own();
+    rule_out();
+    run_probes();
+    estimate_all();
+    end_after(1);
+    simulate_best();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void end_after(double share) {
+    if (options_.budget) {
+      tasks_.end_at(begun_ +
+                    std::chrono::duration_cast<PlanTasks::Clock::duration>(*options_.budget * share));
+    }
+  }
+
+  void judge_own() {
+    const auto end = tasks_.run(
+        1, [&](std::size_t) { fmt::print("{}", printed(judge_.judge(std::nullopt))); },
+        "simulating the scenario's own plan");
+    if (end.front() && end.front()->failure.empty()) {
+      result_.own = judgement_in(end.front()->printed);
+    }
+  }
+
+  /// What cannot fit, whatever it takes.
+  void rule_out() {
+    const Bytes capacity = judge_.capacity();
+    for (const PlanCandidate& candidate : result_.enumeration.candidates) {
+      const Bytes bound = judge_.whole_memory(memory_bound(candidate, judge_.problem()));
+      if (bound > capacity) {
+        ++result_.enumeration.pruned[Pruned::Bound];
+        ruled_out_.push_back({candidate, {Seconds{0}, bound}, {}});
+      } else {
+        open_.push_back(candidate);
+      }
+    }
+    std::ranges::stable_sort(ruled_out_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
+  }
+
+  void run_probes() {
+    end_after(kShareOfRelaxed);
+    probes_.run_relaxed();
+    time_was_up_ = tasks_.is_stopped();
+    end_after(kShareOfProbes);
+    probes_.run_others();
+    time_was_up_ = time_was_up_ || tasks_.is_stopped();
+    result_.probes = probes_.known();
+    result_.probes_run = probes_.done();
+    result_.failures = probes_.failures();
+  }
+
+  /// @param of what was simulated, for the message
+  bool is_well(const PlanTaskEnd& end, const std::string& of) {
+    count_failure(result_.failures, end, of);
+    return end.failure.empty();
+  }
+
+  void estimate_all() {
+    const Bytes capacity = judge_.capacity();
+    for (const PlanCandidate& candidate : open_) {
+      const StageCosts* costs = probes_.costs_of(probe_of(candidate));
+      if (costs == nullptr) {
+        continue;
+      }
+      FoundPlan plan{candidate, estimate(candidate, *costs, judge_.estimate_input(candidate)), {}};
+      plan.estimate.memory = judge_.whole_memory(plan.estimate.memory);
+      if (plan.estimate.memory > capacity) {
+        ++result_.enumeration.pruned[Pruned::Memory];
+        beyond_.push_back(plan);
+      } else {
+        result_.estimated.push_back(plan);
+      }
+    }
+    std::ranges::stable_sort(result_.estimated, {}, [](const FoundPlan& plan) { return plan.estimate.step; });
+    std::ranges::stable_sort(beyond_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
+  }
+
+  void simulate_best() {
+    for (const int gpus : judge_.problem().gpus) {
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
+        if (result_.estimated[i].candidate.gpus == gpus) {
+          order.push_back(i);
+        }
+      }
+      simulate_fastest(order);
+    }
+    simulate_front();
+    if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
+      std::vector<FoundPlan> leanest = beyond_;
+      leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
+      leanest.resize(std::min(leanest.size(), kLeanest));
+      simulate(leanest);
+    }
+    if (simulated_fits_ == 0) {
+      try_offload();
+    }
+  }
+
+  /// Round by round in the order of estimates, until the next one is out of reach.
+  void simulate_fastest(const std::vector<std::size_t>& order) {
+    double best = 0, slack = 0;
+    std::size_t fits = 0;
+    for (std::size_t next = 0; next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped();) {
+      std::vector<FoundPlan> round;
+      for (; next < order.size() && round.size() < kRound; ++next) {
+        const FoundPlan& plan = result_.estimated[order[next]];
+        const bool is_out_of_reach =
+            fits >= options_.keep && plan.estimate.step.in_base_units() > best * (1 + slack);
+        if (is_out_of_reach) {
+          break;
+        }
+        round.push_back(plan);
+      }
+      if (round.empty()) {
+        return;
+      }
+      for (const FoundPlan& plan : simulate(round)) {
+        if (plan.judgement->fits()) {
+          ++fits;
+          best = best == 0 ? plan.judgement->step : std::min(best, plan.judgement->step);
+          slack = std::max(slack, plan.estimate.step.in_base_units() / plan.judgement->step - 1);
+        }
+      }
+    }
+  }
+
+  /// Evenly chosen of the estimates' front.
+  void simulate_front() {
+    std::vector<PlanFigures> figures;
+    for (const FoundPlan& plan : result_.estimated) {
+      figures.push_back(plan.figures());
+    }
+    const std::vector<std::size_t> front = pareto_front(figures);
+    std::vector<FoundPlan> chosen;
+    for (std::size_t i = 0; i < std::min(front.size(), kFront); ++i) {
+      const std::size_t place = front.size() <= kFront ? i : i * (front.size() - 1) / (kFront - 1);
+      chosen.push_back(result_.estimated[front[place]]);
+    }
+    simulate(chosen);
+  }
+
+  /// Those that were not yet. @return with judgements; what failed is left out
+  std::vector<FoundPlan> simulate(std::vector<FoundPlan> plans) {
+    std::erase_if(plans, [&](const FoundPlan& plan) {
+      return std::ranges::find(simulated_, plan.candidate) != simulated_.end();
+    });
+    const auto ends = tasks_.run(
+        plans.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.judge(plans[i].candidate))); },
+        "simulating plans");
+    std::vector<FoundPlan> judged;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (!ends[i]) {
+        continue;
+      }
+      simulated_.push_back(plans[i].candidate);
+      if (is_well(*ends[i], in_words(plans[i].candidate))) {
+        plans[i].judgement = judgement_in(ends[i]->printed);
+        judged.push_back(plans[i]);
+        (plans[i].judgement->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
+      }
+    }
+    simulated_fits_ = result_.plans.size();
+    return judged;
+  }
+
+  /// What the host's memory could do for those that do not fit.
+  void try_offload() {
+    std::vector<FoundPlan> plans;
+    for (const FoundPlan& plan : result_.too_big) {
+      for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
+        FoundPlan other{plan.candidate, plan.estimate, {}};
+        other.candidate.plan.offload = offload;
+        Sharding& sharding = other.candidate.plan.sharding;
+        sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
+        const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
+        if (can_be && plan.candidate.plan.offload == Offload::None) {
+          plans.push_back(other);
+        }
+      }
+    }
+    const std::vector<FoundPlan> without = result_.too_big;
+    simulate(plans);
+    result_.offloaded = std::exchange(result_.plans, {});
+    result_.too_big = without;
+  }
+
+  void finish() {
+    std::ranges::stable_sort(result_.plans, {}, [](const FoundPlan& plan) { return plan.judgement->step; });
+    std::ranges::stable_sort(result_.too_big, {},
+                             [](const FoundPlan& plan) { return plan.judgement->memory.total(); });
+    std::ranges::stable_sort(result_.offloaded, {},
+                             [](const FoundPlan& plan) { return plan.judgement->step; });
+    std::vector<PlanFigures> figures;
+    for (const FoundPlan& plan : result_.plans) {
+      figures.push_back(plan.figures());
+    }
+    for (const std::size_t i : pareto_front(figures)) {
+      result_.front.push_back(result_.plans[i]);
+    }
+    result_.interruption = tasks_.interruption();
+    result_.out_of_time = result_.interruption == 0 && (time_was_up_ || tasks_.is_stopped());
+  }
+
+  PlanJudge& judge_;
+  const PlanSearchOptions& options_;
+  PlanTasks tasks_;
+  PlanSearchResult result_;
+  std::vector<PlanCandidate> open_;  // that may fit
+  PlanProbes probes_{judge_, tasks_, open_};
+  std::vector<FoundPlan> ruled_out_;  // by their bound: leanest first
+  std::vector<FoundPlan> beyond_;     // the GPU's memory, by the estimate: leanest first
+  std::vector<PlanCandidate> simulated_;
+  std::size_t simulated_fits_ = 0;
+  PlanTasks::Clock::time_point begun_ = PlanTasks::Clock::now();
+  bool time_was_up_ = false;  // before all stages were simulated
+};
+
+}  // namespace
+
+PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
+  EstimateErrors errors;
+  for (const FoundPlan& plan : plans) {
+    const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
+    errors.mean += std::abs(error) / static_cast<double>(plans.size());
+    errors.least = std::min(errors.least, error);
+    errors.most = std::max(errors.most, error);
+  }
+  return errors;
+}
+
+PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
+                              const Progress& progress) {
+  return PlanSearch{judge, space, options, progress}.run();
+}
+
+}  // namespace lockstep

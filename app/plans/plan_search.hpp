@@ -1,0 +1,64 @@
+#pragma once
+
+/// @file
+/// The search for the best parallel plans of a scenario (docs/plans.md).
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/plans/plan_judge.hpp"
+#include "app/plans/plan_tasks.hpp"
+#include "app/progress.hpp"
+#include "search/plans/plan_space.hpp"
+
+namespace lockstep {
+
+struct PlanSearchOptions {
+  std::optional<std::chrono::duration<double>> budget;  ///< none: until all is estimated
+  std::size_t jobs = 1;
+  std::size_t keep = 5;  ///< plans to report
+};
+
+struct FoundPlan {
+  PlanCandidate candidate;
+  PlanEstimate estimate;                   ///< memory with context and fragmentation
+  std::optional<PlanJudgement> judgement;  ///< none: not simulated
+
+  [[nodiscard]] PlanFigures figures() const {
+    return judgement
+               ? PlanFigures{judgement->step, judgement->memory.total().in_base_units(), candidate.gpus}
+               : PlanFigures{estimate.step.in_base_units(), estimate.memory.in_base_units(), candidate.gpus};
+  }
+};
+
+struct PlanSearchResult {
+  PlanEnumeration enumeration;                  ///< Pruned::Bound and Memory counted too
+  std::size_t probes = 0, probes_run = 0;       ///< stages to simulate, and simulated
+  std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
+  std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
+  std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
+  std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs
+  std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first
+  std::vector<FoundPlan> offloaded;  ///< where nothing fits: too big ones that do with offload, fastest first
+  std::optional<PlanJudgement> own;  ///< the scenario's own plan, where it can be
+  int interruption = 0;              ///< signal; 0: none
+  bool out_of_time = false;
+
+  /// Of the simulated plans: estimated over simulated step time, less 1; mean absolute, and extremes.
+  struct EstimateErrors {
+    double mean = 0, least = 0, most = 0;
+  };
+  [[nodiscard]] EstimateErrors estimate_errors() const;
+};
+
+/// Estimates every candidate from probes of its stage, then simulates the best by estimate: the fastest of
+/// each number of GPUs and the estimates' front, and on until no estimate is closer to the best than
+/// estimates have been too slow. @pre the process has one thread
+/// @throws InputError where the scenario cannot be built
+[[nodiscard]] PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space,
+                                            const PlanSearchOptions& options, const Progress& progress);
+
+}  // namespace lockstep

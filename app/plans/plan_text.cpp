@@ -1,0 +1,177 @@
+#include "app/plans/plan_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/memory_report.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostOfFront = 20;  // rows of the table
+
+std::string looked_at_text(const PlanSearchResult& result) {
+  const PlanEnumeration& all = result.enumeration;
+  std::string text = fmt::format("{} combinations, {} of them can be and are worth a look\n",
+                                 all.combinations, all.candidates.size());
+  for (const auto& [why, count] : all.pruned) {
+    text += fmt::format("  {:>10}  {}\n", count, reason_of(why));
+  }
+  text += fmt::format("fast model: {} of {} stages simulated, {} plans estimated to fit\n", result.probes_run,
+                      result.probes, result.estimated.size());
+  if (!result.plans.empty()) {
+    const auto errors = result.estimate_errors();
+    text += fmt::format(
+        "simulated: {} plans that fit, {} that do not; estimates are off by {:.1f} % on average, from "
+        "{:+.1f} "
+        "to {:+.1f} %\n",
+        result.plans.size(), result.too_big.size(), 100 * errors.mean, 100 * errors.least, 100 * errors.most);
+  }
+  for (const auto& [message, failure] : result.failures) {
+    text += fmt::format("{} simulations failed, the first ({}): {}\n", failure.count, failure.first,
+                        message.substr(0, message.find('\n')));
+  }
+  if (result.out_of_time) {
+    text += "time was up before all of this was looked at: a larger --budget may find better\n";
+  }
+  if (result.interruption != 0) {
+    text += "stopped: the best so far\n";
+  }
+  return text;
+}
+
+std::string memory_text(const FoundPlan& plan) {
+  const Bytes total{plan.figures().memory};
+  const bool is_known = plan.judgement && plan.judgement->capacity > 0;
+  return to_string(total) +
+         (is_known ? fmt::format(" ({:.0f} %)", 100 * total.in_base_units() / plan.judgement->capacity) : "");
+}
+
+std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& plans) {
+  std::string text = fmt::format("{:>5}  {:>10}  {:>5}  {:>10}  {:>16}  {:>4}  {}\n", "", "step time", "+-",
+                                 "samples/s", "memory", "GPUs", "plan");
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const PlanFigures figures = plans[i].figures();
+    const auto batch = static_cast<double>(judge.problem().global_batch);
+    text += fmt::format(
+        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>16}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
+        plans[i].judgement ? fmt::format("{:.0f} %", 100 * plans[i].judgement->band) : "est.",
+        batch / figures.step, memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
+  }
+  return text;
+}
+
+std::string own_text(const PlanSearchResult& result, const FoundPlan& best) {
+  if (!result.own) {
+    return "the scenario's own plan was not simulated: it cannot be, or there was no time\n";
+  }
+  if (!result.own->fits()) {
+    return fmt::format("the scenario's own plan does not fit: {}\n", to_string(result.own->memory.total()));
+  }
+  const double ratio = best.figures().step / result.own->step;
+  return fmt::format("the scenario's own plan: {}; the best {}\n", to_string(Seconds{result.own->step}),
+                     ratio < 1 ? fmt::format("takes {:.1f} % less", 100 * (1 - ratio)) : "is no faster");
+}
+
+}  // namespace
+
+namespace {
+
+std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result) {
+  const FoundPlan& leanest = result.too_big.front();
+  std::string text = fmt::format("What would make it fit:\n  GPUs with at least {}\n",
+                                 to_string(leanest.judgement->memory.total()));
+  if (result.offloaded.empty()) {
+    text += "  not offload to the host: no plan was found to fit with it\n";
+  } else {
+    const FoundPlan& best = result.offloaded.front();
+    text +=
+        fmt::format("  offload to the host, e.g. {}: {} of GPU memory, {:.0f} % of the host's, {} a step\n",
+                    in_words(best.candidate), to_string(best.judgement->memory.total()),
+                    100 * best.judgement->host_share, to_string(Seconds{best.judgement->step}));
+  }
+  const auto& gpus = judge.problem().gpus;
+  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
+  text += gpus.back() < all ? fmt::format("  more of the cluster's GPUs: --gpus {}", all)
+                            : "  more GPUs in the cluster, a smaller model or shorter sequences";
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const PlanCandidate& candidate) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  std::string keys = fmt::format("ranks: {}", candidate.gpus);
+  const auto say = [&](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) {
+      keys += fmt::format(", {}: {}", key, value);
+    }
+  };
+  say("tensor", plan.tensor, 1);
+  say("pipeline", plan.pipeline, 1);
+  say("context", plan.context, 1);
+  say("expert", plan.expert, 1);
+  say("sequence_parallel", plan.sequence_parallel, false);
+  const TransformerPlanSpec usual;
+  say("schedule", name_of(plan.schedule), name_of(usual.schedule));
+  say("chunks", plan.chunks, 1);
+  say("sharding", name_of(plan.sharding), name_of(usual.sharding));
+  say("recompute", name_of(plan.recompute), name_of(usual.recompute));
+  say("offload", name_of(plan.offload), name_of(usual.offload));
+  return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
+}
+
+std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t keep) {
+  std::vector<FoundPlan> plans = result.plans.empty() ? result.estimated : result.plans;
+  plans.resize(std::min(plans.size(), keep));
+  return plans;
+}
+
+std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
+  const std::vector<FoundPlan> best = best_plans(result, keep);
+  std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+  text += fmt::format("the fastest\n{}\n", table_text(judge, best));
+  text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(result, best.front()));
+  if (!result.front.empty()) {
+    std::vector<FoundPlan> front = result.front;
+    front.resize(std::min(front.size(), kMostOfFront));
+    text += fmt::format("Pareto front of step time, memory and GPUs\n{}", table_text(judge, front));
+    if (result.front.size() > front.size()) {
+      text += fmt::format("       and {} more in plans.json\n", result.front.size() - front.size());
+    }
+  }
+  return text;
+}
+
+std::string nothing_to_search_text(const PlanJudge& judge, const PlanSearchResult& result) {
+  const PlanProblem& problem = judge.problem();
+  std::string text = fmt::format(
+      "no parallel plan can be: of {} combinations of global_batch {}, {} layers, {} heads and {} GPUs\n",
+      result.enumeration.combinations, problem.global_batch, problem.model.layers, problem.model.heads,
+      fmt::join(problem.gpus, ", "));
+  for (const auto& [why, count] : result.enumeration.pruned) {
+    text += fmt::format("  {:>10}  {}\n", count, reason_of(why));
+  }
+  return text + "Allow more choices (--only), or another global_batch";
+}
+
+std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result) {
+  std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+  if (result.too_big.empty()) {
+    return text + "no plan was built before the search was stopped";
+  }
+  const FoundPlan& leanest = result.too_big.front();
+  const PlanJudgement& memory = leanest.judgement.value();
+  if (memory.host_share > 1) {
+    return text + fmt::format("no plan fits: the leanest, {}, needs {:.0f} % of its host's memory",
+                              in_words(leanest.candidate), 100 * memory.host_share);
+  }
+  text += fmt::format("no plan fits. The leanest, {} on {} GPUs, needs {} of a GPU's {}:\n{}",
+                      in_words(leanest.candidate), leanest.candidate.gpus, to_string(memory.memory.total()),
+                      to_string(Bytes{memory.capacity}), memory_lines(memory.memory, Bytes{memory.capacity}));
+  return text + remedies_text(judge, result);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#include "search/plans/memory_bound.hpp"
+
+#include <algorithm>
+
+#include "search/plans/layer_parameters.hpp"
+#include "search/plans/plan_estimate.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Bytes that a rank keeps for a parameter of which there are so many replicas.
+double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& problem, double replicas) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  if (plan.offload != Offload::None) {
+    return 0;
+  }
+  const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
+  const double parameter = problem.mixed ? 2 : 4;
+  const double gradient = plan.fp32_gradients ? 4 : parameter, states = problem.mixed ? 12 : 8;
+  return states * share(Sharding::Zero1) + gradient * share(Sharding::Zero2) +
+         (plan.sharding == Sharding::Zero3 ? 0 : parameter);
+}
+
+}  // namespace
+
+Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  const TransformerSpec& model = problem.model;
+  const LayerParameters of = layer_parameters(model);
+  const int parts = plan.pipeline * plan.chunks;
+  const std::int64_t of_smallest = model.layers / parts * plan.chunks;
+  const auto layers = static_cast<double>(of_smallest);
+  const double replicas = candidate.data * plan.context;
+  const double expert_ranks = plan.expert * plan.expert_tensor;
+  const double expert_replicas = std::max(1.0, plan.tensor * replicas / expert_ranks);
+  const auto dense_layers = static_cast<double>(model.experts ? model.experts->dense_layers : 0);
+  const double expert_layers = std::max(0.0, layers - dense_layers);
+  const double states =
+      layers * of.dense / plan.tensor *
+          bytes_of_parameter(candidate, problem, plan.shard_group.value_or(static_cast<int>(replicas))) +
+      expert_layers * of.expert * of.experts / expert_ranks *
+          bytes_of_parameter(candidate, problem, expert_replicas);
+  const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / plan.context;
+  const double row = tokens * static_cast<double>(model.hidden);
+  const double input = 2 * row / (plan.sequence_parallel ? plan.tensor : 1);
+  const double kept = plan.recompute == Recompute::Full ? input : std::max(input, 16 * row / plan.tensor);
+  const double flying = plan.recompute_last_stage ? in_flight(candidate) : 1;
+  return Bytes{states + flying * layers * kept};
+}
+
+}  // namespace lockstep

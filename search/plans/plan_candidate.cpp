@@ -1,0 +1,40 @@
+#include "search/plans/plan_candidate.hpp"
+
+#include <fmt/format.h>
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+std::string in_words(const PlanCandidate& candidate) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  std::string text = fmt::format("tp {} dp {} pp {}", plan.tensor, candidate.data, plan.pipeline);
+  if (plan.context > 1) {
+    text += fmt::format(" cp {}", plan.context);
+  }
+  if (plan.expert > 1) {
+    text += fmt::format(" ep {}", plan.expert);
+  }
+  text += fmt::format(", micro-batch {}", candidate.micro_batch);
+  if (plan.pipeline > 1) {
+    text += fmt::format(", {}", name_of(plan.schedule));
+  }
+  if (plan.chunks > 1) {
+    text += fmt::format(" x {}", plan.chunks);
+  }
+  if (plan.sequence_parallel) {
+    text += ", sequence parallel";
+  }
+  if (plan.sharding != Sharding::None) {
+    text += fmt::format(", {}", name_of(plan.sharding));
+  }
+  if (plan.recompute != Recompute::None) {
+    text += fmt::format(", recompute {}", name_of(plan.recompute));
+  }
+  if (plan.offload != Offload::None) {
+    text += fmt::format(", offload {}", name_of(plan.offload));
+  }
+  return text;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ops/workload/parallel/plan_spec.hpp"
+
+namespace lockstep {
+
+/// A way to train a transformer on some GPUs that adds up (make_plan() has no objection).
+struct PlanCandidate {
+  TransformerPlanSpec plan;
+  int gpus = 1;
+  int data = 1;                  ///< gpus / (tensor x context x pipeline)
+  std::int64_t micro_batch = 1;  ///< samples
+  int micro_batches = 1;         ///< of a step, on each replica
+
+  bool operator==(const PlanCandidate&) const = default;
+};
+
+/// `tp 8 dp 2 pp 4, micro-batch 1, interleaved x 3, sequence parallel, zero1, recompute full`: what is usual
+/// is left out.
+[[nodiscard]] std::string in_words(const PlanCandidate& candidate);
+
+}  // namespace lockstep

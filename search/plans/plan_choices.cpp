@@ -1,0 +1,111 @@
+#include "search/plans/plan_choices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "base/suggest.hpp"
+
+namespace lockstep {
+namespace {
+
+template <class Number>
+Number number_in(const std::string& key, const std::string& text) {
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || end != text.data() + text.size() || number < 1) {
+    throw std::invalid_argument{fmt::format("{}: '{}' is no whole number of at least 1", key, text)};
+  }
+  return number;
+}
+
+void read(std::vector<int>& choices, const std::string& key, const std::vector<std::string>& values) {
+  choices.clear();
+  std::ranges::for_each(values, [&](const auto& text) { choices.push_back(number_in<int>(key, text)); });
+}
+
+void read(std::vector<std::int64_t>& choices, const std::string& key,
+          const std::vector<std::string>& values) {
+  choices.clear();
+  std::ranges::for_each(values,
+                        [&](const auto& text) { choices.push_back(number_in<std::int64_t>(key, text)); });
+}
+
+void read(std::vector<bool>& choices, const std::string& key, const std::vector<std::string>& values) {
+  choices.clear();
+  for (const std::string& text : values) {
+    if (text != "true" && text != "false") {
+      throw std::invalid_argument{fmt::format("{}: '{}' is neither true nor false", key, text)};
+    }
+    choices.push_back(text == "true");
+  }
+}
+
+template <NamedEnum Enum>
+void read(std::vector<Enum>& choices, const std::string& key, const std::vector<std::string>& values) {
+  choices.clear();
+  for (const std::string& text : values) {
+    std::vector<std::string> known;
+    const std::size_t before = choices.size();
+    for (const auto& [value, name] : names_of(Enum{})) {
+      known.emplace_back(name);
+      if (text == name) {
+        choices.push_back(value);
+      }
+    }
+    if (choices.size() == before) {
+      throw std::invalid_argument{
+          fmt::format("{}: there is no '{}' (one of: {})", key, text, fmt::join(known, ", "))};
+    }
+  }
+}
+
+}  // namespace
+
+PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
+  const std::vector<std::string> keys{"tensor",      "pipeline",          "context",  "expert",
+                                      "micro_batch", "sequence_parallel", "schedule", "chunks",
+                                      "sharding",    "recompute"};
+  const auto into = [&](auto& choices) { read(choices, key, values); };
+  switch (std::ranges::find(keys, key) - keys.begin()) {
+    case 0:
+      into(space.tensor);
+      break;
+    case 1:
+      into(space.pipeline);
+      break;
+    case 2:
+      into(space.context);
+      break;
+    case 3:
+      into(space.expert);
+      break;
+    case 4:
+      into(space.micro_batch);
+      break;
+    case 5:
+      into(space.sequence_parallel);
+      break;
+    case 6:
+      into(space.schedule);
+      break;
+    case 7:
+      into(space.chunks);
+      break;
+    case 8:
+      into(space.sharding);
+      break;
+    case 9:
+      into(space.recompute);
+      break;
+    default:
+      throw std::invalid_argument{fmt::format("'{}' is not searched{} (searched: {})", key,
+                                              did_you_mean(key, keys), fmt::join(keys, ", "))};
+  }
+  return space;
+}
+
+}  // namespace lockstep

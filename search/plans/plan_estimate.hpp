@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+#include "search/plans/plan_candidate.hpp"
+#include "search/plans/stage_probe.hpp"
+
+namespace lockstep {
+
+/// What a message from one stage to the next meets.
+struct StageLink {
+  BytesPerSecond bandwidth;
+  Seconds latency;
+};
+
+/// What the estimate knows besides the probe.
+struct EstimateInput {
+  std::int64_t layers = 1;
+  Bytes message;  ///< activations of a micro-batch between two stages, of one rank
+  StageLink link;
+  bool tied = true;  ///< embedding and head share their weight
+};
+
+struct PlanEstimate {
+  Seconds step;
+  Bytes memory;  ///< peak of the fullest rank, without context and fragmentation
+};
+
+/// The step time and memory of a candidate from the costs of its stage.
+///
+///   step   = n max(w) + f (sum(w) - max(w)) + messages + L layer + step
+///   w_s    = L_s layer_pass, of the last stage + pass
+///   f      = 1 (1F1B, GPipe: Narayanan et al., arXiv 1806.03377), 1 / chunks (interleaved: arXiv 2104.04473,
+///            section 2.2.2), (tf + tb - tw) / (tf + tb + tw) (ZB-H1: Qi et al., arXiv 2401.10241, table 1)
+///   memory = that of the first stage with its micro-batches in flight, or of the last one with its head
+///
+/// *Assumes* stages alike but for their layers, forward : input gradients : weight gradients = 1 : 1 : 1 and
+/// one more forward with full recomputation (the same paper), sends that the compute stream waits for with
+/// 1F1B and GPipe. *Valid for* ranking: who is simulated next. The answer is the simulation's.
+[[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
+                                    const EstimateInput& input);
+
+/// Micro-batches whose activations the first stage keeps at once, in micro-batches of a whole stage (a
+/// chunk's are 1 / chunks): n for GPipe; min(p, n) for 1F1B and ZB-H1; of an interleaved schedule one more
+/// than its warm-up, 2 (p - 1) + (v - 1) p chunks (arXiv 2104.04473).
+[[nodiscard]] double in_flight(const PlanCandidate& candidate);
+
+/// What a plan is judged by.
+struct PlanFigures {
+  double step = 0;    ///< s
+  double memory = 0;  ///< bytes
+  int gpus = 1;
+};
+
+/// Numbers of those that no other is at least as good as in all three, and better in one, by step time. Of
+/// equal ones the first.
+[[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const PlanFigures> plans);
+
+}  // namespace lockstep

@@ -1,0 +1,225 @@
+#include "search/plans/plan_space.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "ops/workload/parallel/parallel_plan.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kLargestMicroBatch = 64;
+constexpr int kMostChunks = 4;
+
+/// Divisors of any of the numbers, ascending.
+template <class Number>
+std::vector<Number> divisors_of(const std::vector<Number>& numbers) {
+  std::set<Number> divisors;
+  for (const Number number : numbers) {
+    for (Number part = 1; part <= number; ++part) {
+      if (number % part == 0) {
+        divisors.insert(part);
+      }
+    }
+  }
+  return {divisors.begin(), divisors.end()};
+}
+
+template <class Enum>
+std::vector<Enum> all_of() {
+  std::vector<Enum> values;
+  for (const auto& [value, name] : names_of(Enum{})) {
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+PlanSpace usual_space(const PlanProblem& problem) {
+  PlanSpace space;
+  const std::vector<int> degrees = divisors_of(problem.gpus);
+  space.tensor = degrees;
+  space.pipeline = degrees;
+  space.context = problem.model.attention == AttentionKernels::Unfused ? std::vector<int>{1} : degrees;
+  space.expert = problem.model.experts ? degrees : std::vector<int>{1};
+  space.micro_batch = divisors_of(std::vector<std::int64_t>{problem.global_batch});
+  std::erase_if(space.micro_batch, [](std::int64_t size) { return size > kLargestMicroBatch; });
+  space.sequence_parallel = {false, true};
+  space.schedule = all_of<PipelineSchedule>();
+  for (int chunks = 2; chunks <= kMostChunks; ++chunks) {
+    space.chunks.push_back(chunks);
+  }
+  space.sharding = all_of<Sharding>();
+  space.recompute = all_of<Recompute>();
+  return space;
+}
+
+std::string reason_of(Pruned pruned) {
+  switch (pruned) {
+    case Pruned::CannotBe:
+      return "cannot be: degrees, batch, heads, layers or experts do not divide";
+    case Pruned::BeyondNode:
+      return "tensor parallelism beyond a node";
+    case Pruned::SameAsOther:
+      return "the same as another: nothing to schedule, to share or to compute again";
+    case Pruned::GPipe:
+      return "gpipe: the bubble of 1f1b, and more memory";
+    case Pruned::Bound:
+      return "states and kept activations alone are more than a GPU has";
+    case Pruned::Memory:
+      return "more memory than a GPU has, as estimated";
+  }
+  throw std::logic_error{"reason_of: unknown Pruned"};
+}
+
+namespace {
+
+class Enumerator {
+ public:
+  Enumerator(const PlanProblem& problem, const PlanSpace& space) : problem_{problem}, space_{space} {
+    for (const PipelineSchedule schedule : space.schedule) {
+      for (const int chunks :
+           schedule == PipelineSchedule::Interleaved ? space.chunks : std::vector<int>{1}) {
+        schedules_.emplace_back(schedule, chunks);
+      }
+    }
+  }
+
+  PlanEnumeration enumerate() && {
+    const std::uint64_t below =
+        space_.micro_batch.size() * space_.sequence_parallel.size() * schedules_.size() * variants();
+    found_.combinations = problem_.gpus.size() * space_.tensor.size() * space_.pipeline.size() *
+                          space_.context.size() * space_.expert.size() * below;
+    for (const int gpus : problem_.gpus) {
+      for (const int tensor : space_.tensor) {
+        for (const int pipeline : space_.pipeline) {
+          for (const int context : space_.context) {
+            for (const int expert : space_.expert) {
+              PlanCandidate candidate{problem_.base, gpus};
+              candidate.plan.tensor = tensor;
+              candidate.plan.pipeline = pipeline;
+              candidate.plan.context = context;
+              candidate.plan.expert = expert;
+              add_degrees(candidate, below);
+            }
+          }
+        }
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t variants() const { return space_.sharding.size() * space_.recompute.size(); }
+
+  void drop(Pruned why, std::uint64_t combinations) { found_.pruned[why] += combinations; }
+
+  void add_degrees(PlanCandidate candidate, std::uint64_t below) {
+    const TransformerPlanSpec& plan = candidate.plan;
+    const std::int64_t of_replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
+    if (candidate.gpus % of_replica != 0) {
+      return drop(Pruned::CannotBe, below);
+    }
+    if (plan.tensor > problem_.gpus_of_node) {
+      return drop(Pruned::BeyondNode, below);
+    }
+    candidate.data = static_cast<int>(candidate.gpus / of_replica);
+    for (const std::int64_t micro_batch : space_.micro_batch) {
+      candidate.micro_batch = micro_batch;
+      add_micro_batch(candidate, below / space_.micro_batch.size());
+    }
+  }
+
+  void add_micro_batch(PlanCandidate candidate, std::uint64_t below) {
+    const std::int64_t at_once = candidate.micro_batch * candidate.data;
+    if (problem_.global_batch % at_once != 0) {
+      return drop(Pruned::CannotBe, below);
+    }
+    candidate.micro_batches = static_cast<int>(problem_.global_batch / at_once);
+    for (const bool sequence_parallel : space_.sequence_parallel) {
+      if (sequence_parallel && candidate.plan.tensor == 1) {
+        drop(Pruned::SameAsOther, below / space_.sequence_parallel.size());
+        continue;
+      }
+      candidate.plan.sequence_parallel = sequence_parallel;
+      candidate.plan.tensor_overlap = problem_.base.tensor_overlap && sequence_parallel;
+      for (const auto& [schedule, chunks] : schedules_) {
+        candidate.plan.schedule = schedule;
+        candidate.plan.chunks = chunks;
+        add_schedule(candidate);
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_choice(PipelineSchedule schedule) const {
+    return std::ranges::find(space_.schedule, schedule) != space_.schedule.end();
+  }
+
+  void add_schedule(const PlanCandidate& candidate) {
+    const PipelineSchedule schedule = candidate.plan.schedule;
+    const bool nothing_to_order = candidate.plan.pipeline == 1 || candidate.micro_batches == 1;
+    if (schedule != PipelineSchedule::OneFOneB && nothing_to_order &&
+        has_choice(PipelineSchedule::OneFOneB)) {
+      return drop(Pruned::SameAsOther, variants());
+    }
+    if (schedule == PipelineSchedule::GPipe && has_choice(PipelineSchedule::OneFOneB)) {
+      return drop(Pruned::GPipe, variants());
+    }
+    for (const Sharding sharding : space_.sharding) {
+      for (const Recompute recompute : space_.recompute) {
+        add(candidate, sharding, recompute);
+      }
+    }
+  }
+
+  void add(PlanCandidate candidate, Sharding sharding, Recompute recompute) {
+    TransformerPlanSpec& plan = candidate.plan;
+    // Flash attention keeps no scores that could be dropped.
+    const bool is_none = recompute == Recompute::Selective &&
+                         problem_.model.attention != AttentionKernels::Unfused &&
+                         std::ranges::find(space_.recompute, Recompute::None) != space_.recompute.end();
+    const bool is_shared = candidate.data * plan.context > 1 || plan.offload != Offload::None;
+    if (is_none || (sharding != Sharding::None && !is_shared)) {
+      return drop(Pruned::SameAsOther, 1);
+    }
+    plan.sharding = sharding;
+    plan.recompute = recompute;
+    if (sharding != Sharding::Zero3) {
+      plan.shard_group.reset();
+    }
+    if (recompute == Recompute::None || plan.pipeline == 1) {
+      plan.recompute_last_stage = true;  // there is nothing that it could except
+    }
+    if (can_be(candidate)) {
+      found_.candidates.push_back(candidate);
+    } else {
+      drop(Pruned::CannotBe, 1);
+    }
+  }
+
+  [[nodiscard]] bool can_be(const PlanCandidate& candidate) const {
+    try {
+      candidate.plan.check();
+      (void)make_plan(candidate.plan, problem_.model, candidate.gpus, problem_.global_batch,
+                      candidate.micro_batches);
+      return true;
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  }
+
+  const PlanProblem& problem_;
+  const PlanSpace& space_;
+  std::vector<std::pair<PipelineSchedule, int>> schedules_;
+  PlanEnumeration found_;
+};
+
+}  // namespace
+
+PlanEnumeration enumerate_plans(const PlanProblem& problem, const PlanSpace& space) {
+  return Enumerator{problem, space}.enumerate();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,64 @@
+#pragma once
+
+/// @file
+/// Which plans are looked at: the choices for each key of `parallelism` that is searched, and all their
+/// combinations that can be and are worth a prediction.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/workload/parallel/plan_spec.hpp"
+#include "ops/workload/transformer_spec.hpp"
+#include "search/plans/plan_candidate.hpp"
+
+namespace lockstep {
+
+/// What is to be trained, and on what.
+struct PlanProblem {
+  TransformerSpec model;
+  std::int64_t global_batch = 1;
+  std::vector<int> gpus;     ///< the numbers of GPUs to plan for
+  int gpus_of_node = 1;      ///< tensor parallelism stays inside
+  TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
+  bool mixed = true;         ///< parameters in 16 bits, with FP32 states
+};
+
+/// Choices by key of `parallelism` (and `micro_batch`).
+struct PlanSpace {
+  std::vector<int> tensor, pipeline, context, expert;
+  std::vector<std::int64_t> micro_batch;
+  std::vector<bool> sequence_parallel;
+  std::vector<PipelineSchedule> schedule;
+  std::vector<int> chunks;  ///< of an interleaved schedule
+  std::vector<Sharding> sharding;
+  std::vector<Recompute> recompute;
+};
+
+/// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert
+/// only with experts), micro-batches that divide the batch up to 64, 2 to 4 chunks, every schedule, sharding
+/// and recomputation.
+[[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
+
+/// Why combinations are not predicted.
+enum class Pruned : std::uint8_t {
+  CannotBe,     ///< make_plan() objects: something does not divide, or the model cannot
+  BeyondNode,   ///< tensor parallelism over the network between nodes
+  SameAsOther,  ///< a schedule without anything to schedule, sharding without replicas
+  GPipe,        ///< has the bubble of 1F1B and keeps more (Narayanan et al., arXiv 2104.04473, section 2.2)
+  Bound,        ///< memory_bound() is beyond the GPU
+  Memory,       ///< beyond the GPU by the estimate
+};
+[[nodiscard]] std::string reason_of(Pruned pruned);
+
+struct PlanEnumeration {
+  std::uint64_t combinations = 0;
+  std::map<Pruned, std::uint64_t> pruned;
+  std::vector<PlanCandidate> candidates;  ///< in the order of the space
+};
+
+/// Every combination of @p space, or why not.
+[[nodiscard]] PlanEnumeration enumerate_plans(const PlanProblem& problem, const PlanSpace& space);
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include "search/plans/stage_probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/parameters.hpp"
+
+namespace lockstep {
+
+StageProbe probe_of(const PlanCandidate& candidate) {
+  StageProbe probe{candidate.plan, candidate.gpus / candidate.plan.pipeline, candidate.micro_batch};
+  probe.plan.pipeline = 1;
+  probe.plan.chunks = 1;
+  probe.plan.schedule = PipelineSchedule::OneFOneB;
+  probe.plan.recompute_last_stage = true;
+  return probe;
+}
+
+std::string key_of(const StageProbe& probe) {
+  const TransformerPlanSpec& plan = probe.plan;
+  return fmt::format("{} gpus tp {} cp {} ep {} sp {} mb {} {} {}", probe.gpus, plan.tensor, plan.context,
+                     plan.expert, plan.sequence_parallel, probe.micro_batch, name_of(plan.sharding),
+                     name_of(plan.recompute));
+}
+
+StageProbe relaxed(StageProbe probe) {
+  if (probe.plan.offload == Offload::None) {
+    probe.plan.sharding = Sharding::None;
+    probe.plan.shard_group.reset();
+  }
+  probe.plan.recompute = Recompute::None;
+  return probe;
+}
+
+StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers) {
+  const auto [first, second] = std::pair{kProbeSizes[0], kProbeSizes[3]};
+  const double layers = second.layers - first.layers, passes = second.micro_batches - first.micro_batches;
+  const double short_one = answers[0].step, long_one = answers[1].step;
+  const double short_two = answers[2].step, long_two = answers[3].step;
+  StageCosts costs;
+  // The mixed difference, then what is left of each single one. Overlap can make a rest negative: it is none.
+  const double layer_pass = ((long_two - short_two) - (long_one - short_one)) / (layers * passes);
+  const double pass = (short_two - short_one) / passes - first.layers * layer_pass;
+  const double layer = (long_one - short_one) / layers - first.micro_batches * layer_pass;
+  const double rest =
+      short_one - first.micro_batches * (first.layers * layer_pass + pass) - first.layers * layer;
+  costs.layer_pass = Seconds{std::max(0.0, layer_pass)};
+  costs.pass = Seconds{std::max(0.0, pass)};
+  costs.layer = Seconds{std::max(0.0, layer)};
+  costs.step = Seconds{std::max(0.0, rest)};
+  for (std::size_t use = 0; use < kMemoryUses; ++use) {
+    const double fewer = answers[0].memory.bytes[use], more = answers[1].memory.bytes[use];
+    costs.layer_memory.bytes[use] = std::max(0.0, (more - fewer) / layers);
+    costs.base_memory.bytes[use] = std::max(0.0, fewer - first.layers * costs.layer_memory.bytes[use]);
+  }
+  return costs;
+}
+
+}  // namespace lockstep

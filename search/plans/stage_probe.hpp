@@ -1,0 +1,59 @@
+#pragma once
+
+/// @file
+/// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
+/// stage: 2 and 4 layers, 1 and 2 micro-batches, on the GPUs of a stage. Candidates that differ in schedule
+/// and stages alone share them.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/units.hpp"
+#include "ops/memory.hpp"
+#include "search/plans/plan_candidate.hpp"
+
+namespace lockstep {
+
+/// What of a candidate decides what its layers cost: one stage by itself.
+struct StageProbe {
+  TransformerPlanSpec plan;  ///< without a pipeline
+  int gpus = 1;              ///< of a stage
+  std::int64_t micro_batch = 1;
+
+  bool operator==(const StageProbe&) const = default;
+};
+[[nodiscard]] StageProbe probe_of(const PlanCandidate& candidate);
+
+/// Equal for equal probes of one problem.
+[[nodiscard]] std::string key_of(const StageProbe& probe);
+
+/// The same without sharding and recomputation, which only ever add work: a candidate is hardly faster than
+/// with its relaxed probe.
+[[nodiscard]] StageProbe relaxed(StageProbe probe);
+
+/// The simulations of a probe.
+struct ProbeSize {
+  int layers, micro_batches;
+};
+inline constexpr std::array<ProbeSize, 4> kProbeSizes{{{2, 1}, {4, 1}, {2, 2}, {4, 2}}};
+
+/// What one of them said.
+struct ProbeAnswer {
+  double step = 0;         ///< s
+  MemoryBreakdown memory;  ///< peak, without context and fragmentation
+};
+
+/// A step of n micro-batches through L layers takes n L layer_pass + n pass + L layer + step.
+struct StageCosts {
+  Seconds layer_pass;                         ///< forward and backward of a layer and micro-batch
+  Seconds pass;                               ///< of embedding, head and loss
+  Seconds layer;                              ///< once a step: gradients, optimizer
+  Seconds step;                               ///< once a step
+  MemoryBreakdown layer_memory, base_memory;  ///< of a layer; of the rest, with one micro-batch in flight
+};
+
+/// @param answers in the order of kProbeSizes
+[[nodiscard]] StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers);
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+// The search against simulating everything, on a machine where that takes a second.
+
+#include "app/plans/plan_search.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "app/plans/plan_text.hpp"
+#include "search/plans/memory_bound.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+YamlDocument scenario(const std::string& more = "") {
+  return YamlDocument::from_text(R"(
+name: a small GPT on 4 GPUs
+cluster: dgx_a100
+workload:
+  global_batch: 16
+  precision: bf16
+  model:
+    name: small
+    source: a test
+    transformer: { family: gpt, implementation: megatron, layers: 8, hidden: 2048, heads: 16, vocabulary: 32000,
+                   positions: 1024, sequence: 1024 }
+parallelism: { ranks: 4, tensor: 4 }
+steps: 2
+)" + more,
+                                 "small.yaml");
+}
+
+PlanSpace space_of(const PlanProblem& problem) {
+  PlanSpace space = usual_space(problem);
+  space.micro_batch = {1, 2};
+  space.sequence_parallel = {false};
+  space.schedule = {PipelineSchedule::OneFOneB};
+  space.sharding = {Sharding::None, Sharding::Zero1};
+  space.recompute = {Recompute::None, Recompute::Full};
+  return space;
+}
+
+PlanSearchResult search(PlanJudge& judge, const PlanSpace& space, std::size_t keep) {
+  return search_plans(judge, space, {std::nullopt, 2, keep}, Progress{true});
+}
+
+TEST(PlanSearch, FindsTheFastestOfAllPlans) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  const PlanSpace space = space_of(judge.problem());
+  const PlanSearchResult few = search(judge, space, 1), all = search(judge, space, 64);
+  ASSERT_EQ(all.plans.size(), all.enumeration.candidates.size());  // everything was simulated
+  ASSERT_LT(few.plans.size(), all.plans.size());
+  EXPECT_EQ(few.plans.front().candidate, all.plans.front().candidate);
+  EXPECT_EQ(few.plans.front().judgement->step, all.plans.front().judgement->step);
+  const auto errors = all.estimate_errors();
+  EXPECT_LT(errors.mean, 0.05);
+  for (const FoundPlan& plan : all.plans) {
+    EXPECT_LE(judge.whole_memory(memory_bound(plan.candidate, judge.problem())).in_base_units(),
+              plan.figures().memory)
+        << in_words(plan.candidate);
+  }
+  for (const FoundPlan& plan : all.plans) {  // memory too: what is estimated is what is counted
+    EXPECT_NEAR(plan.figures().memory / plan.estimate.memory.in_base_units(), 1, 0.05)
+        << in_words(plan.candidate);
+  }
+}
+
+TEST(PlanSearch, SaysTheSameTwice) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  const PlanSpace space = space_of(judge.problem());
+  EXPECT_EQ(plans_json(judge, search(judge, space, 3), 3), plans_json(judge, search(judge, space, 3), 3));
+}
+
+TEST(PlanSearch, APlanIsAScenarioThatTakesItsStepTime) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  const FoundPlan& best = found.plans.front();
+  const auto document = YamlDocument::from_text(judge.effective(best.candidate), "plan_1.yaml");
+  const Setting setting = build(document, ConfigPath::standard());
+  EXPECT_EQ(predict(setting, nullptr, EngineMode::Bare).mean_step().in_base_units(), best.judgement->step);
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr(plan_text(best.candidate)));
+  EXPECT_THAT(plans_svg(judge, found), HasSubstr("</svg>"));
+}
+
+/// Three GPU counts: one replica more takes less time and is on the front with the others.
+TEST(PlanSearch, GpusAreOnTheFront) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {1, 2, 4}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  std::set<int> gpus;
+  for (const FoundPlan& plan : found.front) {
+    gpus.insert(plan.candidate.gpus);
+  }
+  EXPECT_THAT(gpus, testing::ElementsAre(1, 2, 4));
+}
+
+TEST(PlanSearch, SaysWhatHoldsTheMemoryWhereNothingFits) {
+  YamlDocument document = scenario("memory: { context: 39 GiB }\n");
+  PlanJudge judge{std::move(document), ConfigPath::standard(), {2}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  EXPECT_TRUE(found.plans.empty());
+  ASSERT_FALSE(found.too_big.empty());
+  const std::string text = no_plan_text(judge, found);
+  EXPECT_THAT(text, HasSubstr("CUDA context"));
+  EXPECT_THAT(text, HasSubstr("What would make it fit:\n  GPUs with at least"));
+  EXPECT_THAT(text, HasSubstr("--gpus 8"));
+}
+
+}  // namespace
+}  // namespace lockstep

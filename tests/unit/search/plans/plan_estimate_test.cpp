@@ -1,0 +1,128 @@
+#include "search/plans/plan_estimate.hpp"
+
+#include <gmock/gmock.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+
+/// n L 3 + n 5 + L 2 + 7 seconds; a layer has 10 bytes of parameters and keeps 4 of activations, the rest has
+/// 6 of parameters and 20 of workspace.
+double step_of(int layers, int micro_batches) {
+  return micro_batches * layers * 3.0 + micro_batches * 5.0 + layers * 2.0 + 7.0;
+}
+
+std::array<ProbeAnswer, 4> answers() {
+  std::array<ProbeAnswer, 4> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [layers, micro_batches] = kProbeSizes[i];
+    all[i].step = step_of(layers, micro_batches);
+    all[i].memory[MemoryUse::Parameters] = 6 + 10.0 * layers;
+    all[i].memory[MemoryUse::Activations] = 4.0 * layers;
+    all[i].memory[MemoryUse::Workspace] = 20;
+  }
+  return all;
+}
+
+PlanCandidate plan(PipelineSchedule schedule, int stages, int micro_batches, int chunks = 1) {
+  PlanCandidate candidate;
+  candidate.plan.pipeline = stages;
+  candidate.plan.schedule = schedule;
+  candidate.plan.chunks = chunks;
+  candidate.gpus = stages;
+  candidate.micro_batches = micro_batches;
+  return candidate;
+}
+
+/// Messages that take no time.
+EstimateInput layers(std::int64_t count) {
+  return {count, Bytes{0}, {BytesPerSecond{1}, Seconds{0}}, true};
+}
+
+TEST(StageCosts, AreThoseOfTheProbes) {
+  const StageCosts costs = stage_costs(answers());
+  EXPECT_DOUBLE_EQ(costs.layer_pass.in_base_units(), 3);
+  EXPECT_DOUBLE_EQ(costs.pass.in_base_units(), 5);
+  EXPECT_DOUBLE_EQ(costs.layer.in_base_units(), 2);
+  EXPECT_DOUBLE_EQ(costs.step.in_base_units(), 7);
+  EXPECT_DOUBLE_EQ(costs.layer_memory[MemoryUse::Parameters], 10);
+  EXPECT_DOUBLE_EQ(costs.base_memory[MemoryUse::Workspace], 20);
+}
+
+/// Without a pipeline the estimate is the formula of the probes, at any size: 10 layers, 4 micro-batches.
+TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
+  const PlanEstimate found =
+      estimate(plan(PipelineSchedule::OneFOneB, 1, 4), stage_costs(answers()), layers(10));
+  EXPECT_DOUBLE_EQ(found.step.in_base_units(), step_of(10, 4));
+  EXPECT_DOUBLE_EQ(found.memory.in_base_units(), 6 + 20 + 10 * (10 + 4));
+}
+
+/// 8 layers in 2 stages: work of a micro-batch 4 x 3 = 12 in the first stage, 12 + 5 = 17 in the last. The
+/// longest works 6 x 17; the other fills the pipeline once (12), with v chunks 1 / v of it, with ZB-H1 a
+/// third: (tf + tb - tw) / (tf + tb + tw) of equal parts. Once a step: 4 x 2 + 7.
+TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
+  const StageCosts costs = stage_costs(answers());
+  const double busy = 6 * 17, once = 4 * 2 + 7;
+  const auto step = [&](PipelineSchedule schedule, int chunks) {
+    return estimate(plan(schedule, 2, 6, chunks), costs, layers(8)).step.in_base_units();
+  };
+  EXPECT_DOUBLE_EQ(step(PipelineSchedule::OneFOneB, 1), busy + 12 + once);
+  EXPECT_DOUBLE_EQ(step(PipelineSchedule::GPipe, 1), busy + 12 + once);
+  EXPECT_DOUBLE_EQ(step(PipelineSchedule::Interleaved, 2), busy + 6 + once);
+  EXPECT_DOUBLE_EQ(step(PipelineSchedule::ZeroBubble, 1), busy + 4 + once);
+}
+
+/// A message of 10 B at 5 B/s and 1 s of latency takes 3 s: there and back 6, once over p - 1 = 1 boundary to
+/// fill and, where the compute stream waits for sends, with each of 6 micro-batches.
+TEST(PlanEstimate, CountsMessages) {
+  const StageCosts costs = stage_costs(answers());
+  EstimateInput input = layers(8);
+  const auto with_messages = [&](PipelineSchedule schedule, int chunks) {
+    const PlanCandidate candidate = plan(schedule, 2, 6, chunks);
+    EstimateInput slow = input;
+    slow.message = Bytes{10};
+    slow.link = {BytesPerSecond{5}, Seconds{1}};
+    return estimate(candidate, costs, slow).step.in_base_units() -
+           estimate(candidate, costs, input).step.in_base_units();
+  };
+  EXPECT_DOUBLE_EQ(with_messages(PipelineSchedule::OneFOneB, 1), 6 + 6 * 6);
+  EXPECT_DOUBLE_EQ(with_messages(PipelineSchedule::Interleaved, 2), 12);
+}
+
+/// Micro-batches whose activations the first stage of 4 keeps, of 16: Megatron-LM's warm-up with 2 chunks is
+/// 2 x 3 + 4 = 10 chunks, and one more begins: 11 halves.
+TEST(PlanEstimate, KnowsWhatIsInFlight) {
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::GPipe, 4, 16)), 16);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 16)), 4);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 2)), 2);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::Interleaved, 4, 16, 2)), 5.5);
+}
+
+/// 2 stages of 4 layers: the first keeps 2 micro-batches, 6 + 4 (10 + 2 x 4) = 78 B; the last one, and the
+/// rest: 6 + 20 + 4 (10 + 4) = 82 B.
+TEST(PlanEstimate, MemoryIsThatOfTheFullerEnd) {
+  const StageCosts costs = stage_costs(answers());
+  EXPECT_DOUBLE_EQ(estimate(plan(PipelineSchedule::OneFOneB, 2, 6), costs, layers(8)).memory.in_base_units(),
+                   82);
+  EXPECT_DOUBLE_EQ(estimate(plan(PipelineSchedule::GPipe, 2, 6), costs, layers(8)).memory.in_base_units(),
+                   6 + 20 + 4 * (10 + 6 * 4));
+}
+
+TEST(StageProbe, IsSharedByPlansThatDifferInSchedule) {
+  const PlanCandidate one = plan(PipelineSchedule::OneFOneB, 2, 6);
+  PlanCandidate other = plan(PipelineSchedule::Interleaved, 2, 6, 2);
+  EXPECT_EQ(probe_of(one), probe_of(other));
+  other.plan.recompute = Recompute::Full;
+  EXPECT_NE(key_of(probe_of(one)), key_of(probe_of(other)));
+  EXPECT_EQ(key_of(relaxed(probe_of(other))), key_of(probe_of(one)));
+}
+
+TEST(ParetoFront, LeavesOutWhatIsBeaten) {
+  const std::vector<PlanFigures> plans{{2, 5, 8}, {1, 9, 8}, {2, 6, 8}, {3, 5, 4}, {1, 9, 8}, {4, 4, 8}};
+  EXPECT_THAT(pareto_front(plans), ElementsAre(1, 0, 3, 5));  // 2 is beaten by 0, 4 is 1 again
+  EXPECT_THAT(pareto_front({}), ElementsAre());
+}
+
+}  // namespace
+}  // namespace lockstep

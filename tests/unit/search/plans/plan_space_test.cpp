@@ -1,0 +1,118 @@
+#include "search/plans/plan_space.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "search/plans/plan_choices.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// 8 layers of 4 heads on 4 GPUs, two to a node.
+PlanProblem small() {
+  PlanProblem problem;
+  problem.model.layers = 8;
+  problem.model.hidden = 64;
+  problem.model.heads = 4;
+  problem.model.vocabulary = 128;
+  problem.model.positions = problem.model.sequence = 32;
+  problem.model.implementation = Implementation::Megatron;
+  problem.global_batch = 8;
+  problem.gpus = {4};
+  problem.gpus_of_node = 2;
+  return problem;
+}
+
+PlanSpace one_choice_each(const PlanProblem& problem) {
+  PlanSpace space = usual_space(problem);
+  space.micro_batch = {1};
+  space.sequence_parallel = {false};
+  space.schedule = {PipelineSchedule::OneFOneB};
+  space.sharding = {Sharding::None};
+  space.recompute = {Recompute::None};
+  return space;
+}
+
+std::uint64_t pruned(const PlanEnumeration& found) {
+  return std::accumulate(found.pruned.begin(), found.pruned.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+TEST(PlanSpace, HasDivisorsAndAllChoices) {
+  const PlanSpace space = usual_space(small());
+  EXPECT_THAT(space.tensor, ElementsAre(1, 2, 4));
+  EXPECT_THAT(space.context, ElementsAre(1));  // attention is not flash
+  EXPECT_THAT(space.expert, ElementsAre(1));
+  EXPECT_THAT(space.micro_batch, ElementsAre(1, 2, 4, 8));
+  EXPECT_EQ(space.sharding.size(), 4U);
+}
+
+TEST(PlanSpace, IsRestrictedByKey) {
+  EXPECT_THAT(restricted(usual_space(small()), "tensor", {"2", "4"}).tensor, ElementsAre(2, 4));
+  EXPECT_THAT(restricted(usual_space(small()), "schedule", {"1f1b"}).schedule,
+              ElementsAre(PipelineSchedule::OneFOneB));
+  EXPECT_THAT(restricted(usual_space(small()), "sequence_parallel", {"true"}).sequence_parallel,
+              ElementsAre(true));
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"tensor", "0"}, {"schedule", "2f2b"}, {"tens", "1"}}) {
+    EXPECT_THROW((void)restricted(usual_space(small()), key, {value}), std::invalid_argument) << key;
+  }
+}
+
+/// t x p in {1, 2, 4}^2 on 4 GPUs: 6 of 9 products divide 4 (1x1, 1x2, 2x1, 1x4, 4x1, 2x2); t = 4 leaves the
+/// node.
+TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
+  const PlanEnumeration found = enumerate_plans(small(), one_choice_each(small()));
+  EXPECT_EQ(found.combinations, 9U);
+  EXPECT_EQ(found.pruned.at(Pruned::CannotBe), 3U);
+  EXPECT_EQ(found.pruned.at(Pruned::BeyondNode), 1U);
+  EXPECT_EQ(found.candidates.size(), 5U);
+}
+
+TEST(PlanSpace, EveryCombinationIsACandidateOrCounted) {
+  const PlanProblem problem = small();
+  const PlanEnumeration found = enumerate_plans(problem, usual_space(problem));
+  EXPECT_EQ(found.combinations, found.candidates.size() + pruned(found));
+  EXPECT_GT(found.candidates.size(), 0U);
+  for (const PlanCandidate& candidate : found.candidates) {
+    EXPECT_NO_THROW(candidate.plan.check());
+    EXPECT_EQ(candidate.gpus, candidate.data * candidate.plan.tensor * candidate.plan.pipeline);
+    EXPECT_EQ(problem.global_batch, candidate.micro_batch * candidate.micro_batches * candidate.data);
+  }
+}
+
+/// GPipe goes only where 1F1B could be chosen; without a pipeline there is one schedule, without replicas
+/// nothing to share.
+TEST(PlanSpace, LeavesOutWhatIsNoBetter) {
+  PlanProblem problem = small();
+  problem.gpus = {2};
+  PlanSpace space = one_choice_each(problem);
+  space.tensor = {1};
+  space.pipeline = {2};
+  space.schedule = {PipelineSchedule::GPipe, PipelineSchedule::OneFOneB};
+  space.sharding = {Sharding::None, Sharding::Zero1};
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  EXPECT_EQ(found.pruned.at(Pruned::GPipe), 2U);        // by two shardings
+  EXPECT_EQ(found.pruned.at(Pruned::SameAsOther), 1U);  // 1f1b with zero1: one replica
+  ASSERT_EQ(found.candidates.size(), 1U);
+  space.schedule = {PipelineSchedule::GPipe};
+  EXPECT_EQ(enumerate_plans(problem, space).candidates.front().plan.schedule, PipelineSchedule::GPipe);
+}
+
+TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
+  PlanCandidate candidate;
+  candidate.data = 8;
+  EXPECT_EQ(in_words(candidate), "tp 1 dp 8 pp 1, micro-batch 1");
+  candidate.plan.pipeline = 2;
+  candidate.plan.schedule = PipelineSchedule::Interleaved;
+  candidate.plan.chunks = 3;
+  candidate.plan.sharding = Sharding::Zero1;
+  EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,127 @@
+// Timelines that are small enough to divide by hand.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "traces/comparison/kernel_family.hpp"
+#include "traces/comparison/run_profile.hpp"
+#include "traces/comparison/side_by_side.hpp"
+#include "traces/unpacked_blocks.hpp"
+
+namespace lockstep::comparison {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string span(const std::string& category, const std::string& name, int pid, double start, double end,
+                 const std::string& arguments) {
+  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":1,"ts":{},"dur":{},"args":{{{}}}}})",
+                     category, name, pid, start, end - start, arguments);
+}
+
+std::string process(const std::string& name, int pid) {
+  return fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})", pid,
+                     name);
+}
+
+// Host: a step of 100 us and one operator; GPU: a product from 10 to 50, communication from 40 to 80, a copy
+// from 70 to 75, another product from 90 to 120, after the host's step.
+std::string rank_events(int rank) {
+  const int host = 1000 + rank;
+  return process(fmt::format("rank {} host", rank), host) + ",\n" +
+         process(fmt::format("rank {} GPU (any)", rank), rank) + ",\n" +
+         span("user_annotation", "ProfilerStep#0", host, 0, 100, R"("External id":0)") + ",\n" +
+         span("cpu_op", "aten::mm", host, 1, 9, R"("External id":5)") + ",\n" +
+         span("cuda_runtime", "cudaLaunchKernel", host, 2, 3, R"("External id":70,"correlation":70)") +
+         ",\n" + span("cuda_runtime", "cudaLaunchKernel", host, 4, 5, R"("correlation":77)") + ",\n" +
+         span("cuda_runtime", "cudaMemcpyAsync", host, 12, 13, R"("correlation":78)") + ",\n" +
+         span("kernel", "sgemm", rank, 10, 50, R"("External id":70,"stream":7,"correlation":70)") + ",\n" +
+         span("kernel", "ncclDevKernel_AllReduce", rank, 40, 80, R"("stream":20)") + ",\n" +
+         span("gpu_memcpy", "Memcpy HtoD", rank, 70, 75, R"("stream":21,"correlation":78)") + ",\n" +
+         span("kernel", "sgemm", rank, 90, 120, R"("stream":7,"correlation":77)");
+}
+
+class RunProfileTest : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& events) {
+    folder_.write(name, "{\"traceEvents\":[" + events + "]}");
+    return (folder_.path() / name).string();
+  }
+  std::string problem(const std::string& events, int rank) {
+    try {
+      (void)read_run(write("broken.json", events), rank);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no problem";
+  }
+  test::ScratchFolder folder_;
+};
+
+// From 0 to 120: products 40 + 30; copy alone 0, 5 beside communication; communication alone 50-70 and 75-80;
+// idle 0-10 and 80-90.
+TEST_F(RunProfileTest, PartsAddUpToTheStep) {
+  const RunProfile profile = profile_of(read_run(write("a.json", rank_events(0)), 0));
+  EXPECT_NEAR(profile.step, 120e-6, 1e-12);
+  EXPECT_NEAR(profile.compute, 70e-6, 1e-12);
+  EXPECT_NEAR(profile.copies, 5e-6, 1e-12);
+  EXPECT_NEAR(profile.communication, 25e-6, 1e-12);
+  EXPECT_NEAR(profile.idle, 20e-6, 1e-12);
+}
+
+TEST_F(RunProfileTest, WorkBelongsToTheOperatorThatLaunchedIt) {
+  const RunProfile profile = profile_of(read_run(write("a.json", rank_events(0)), 0));
+  EXPECT_NEAR(profile.operators.at("aten::mm").seconds, 70e-6,
+              1e-12);  // launched within it, whatever ids say
+  EXPECT_NEAR(profile.operators.at("(no operator)").seconds, 45e-6, 1e-12);
+  EXPECT_NEAR(profile.kernels.at("sgemm").count, 2, 1e-12);
+  EXPECT_NEAR(profile.families.at("communication").seconds, 40e-6, 1e-12);
+  EXPECT_NEAR(profile.families.at("copy").seconds, 5e-6, 1e-12);
+}
+
+TEST_F(RunProfileTest, OfSeveralRanksOneIsRead) {
+  const std::string file = write("two.json", rank_events(0) + ",\n" + rank_events(3));
+  const RecordedRun run = read_run(file, 3);
+  EXPECT_EQ(run.work.size(), 4U);
+  EXPECT_EQ(run.processes, (std::set<std::int64_t>{3, 1003}));
+  EXPECT_THAT(problem(rank_events(0), 2),
+              HasSubstr("the timeline has no rank 2; it has 1 ranks, the first is 0"));
+}
+
+TEST_F(RunProfileTest, SaysWhatIsWrong) {
+  EXPECT_THAT(problem(process("rank 0 GPU (x)", 0), 0), HasSubstr("no work on a GPU"));
+  folder_.write("other.json", "{\"events\":[]}");
+  EXPECT_THROW((void)read_run((folder_.path() / "other.json").string(), 0), InputError);
+  EXPECT_THROW((void)read_run((folder_.path() / "missing.json").string(), 0), InputError);
+}
+
+TEST_F(RunProfileTest, BothStandInOneTimeline) {
+  const RecordedRun a = read_run(write("a.json", rank_events(0)), 0);
+  const RecordedRun b = read_run(write("b.json", rank_events(1)), 1);
+  const std::string file = (folder_.path() / "both.json.gz").string();
+  write_side_by_side(a, b, file);
+  const RecordedRun both = read_run(file, 0);
+  EXPECT_EQ(both.work.size(), 8U);
+  UnpackedBlocks blocks{file};
+  const std::string text{blocks.next()};
+  EXPECT_THAT(text, HasSubstr("A: rank 0 GPU (any)"));
+  EXPECT_THAT(text, HasSubstr("B: rank 1 host"));
+}
+
+TEST(KernelFamily, IsKnownByTheName) {
+  EXPECT_EQ(kernel_family("ampere_sgemm_128x64_tn"), "gemm");
+  EXPECT_EQ(kernel_family("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), "communication");
+  EXPECT_EQ(kernel_family("void at::native::vectorized_elementwise_kernel<4, ...>"), "elementwise");
+  EXPECT_EQ(kernel_family("void flash_fwd_kernel<...>"), "attention");
+  EXPECT_EQ(kernel_family("softmax_warp_forward"), "softmax");
+  EXPECT_EQ(kernel_family("Memcpy HtoD (Pinned -> Device)"), "copy");
+  EXPECT_EQ(kernel_family("my_own_kernel"), "other");
+}
+
+}  // namespace
+}  // namespace lockstep::comparison

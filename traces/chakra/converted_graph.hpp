@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/chakra/converted_nodes.hpp"
+
+namespace lockstep::chakra {
+
+/// What a node of a converted trace becomes.
+enum class ConvertedWork : std::uint8_t { Host, Kernel, Collective };
+
+/// The nodes that take time, each after all that it depends on, else by ascending id.
+struct ConvertedGraph {
+  struct Entry {
+    std::uint32_t node = 0;  ///< of ConvertedTrace::nodes
+    ConvertedWork work = ConvertedWork::Host;
+    std::vector<std::uint32_t> needed;  ///< places of entries, ascending
+  };
+  std::vector<Entry> entries;
+};
+
+/// Decides what is host work, kernel and collective, and what has to wait for what:
+///   data_deps   before the node can begin
+///   ctrl_deps   name the caller, not an order (old converters even let callers wait for what they call): the
+///               order of a host thread says it already. They count for GPU work that has no data_deps
+/// What it leaves out, and what is not simulated but runs for its recorded time, is in the trace's report.
+/// @throws InputError naming the file: an id given twice, a circle of data dependencies, an impossible
+///   duration
+[[nodiscard]] ConvertedGraph graph_of(ConvertedTrace& trace);
+
+}  // namespace lockstep::chakra

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "ops/job.hpp"
+#include "traces/chakra/chakra_spec.hpp"
+
+namespace lockstep::chakra {
+
+/// Converted traces (is_converted()) of all ranks as a Job, rank r on the r-th of @p gpus. Process groups are
+/// those of the scenario's file, else those that the traces list.
+/// @throws InputError naming the file: what read_converted() and graph_of() reject, a rank without a file, a
+///   process group that is not known or that a rank is no member of
+[[nodiscard]] Job converted_job(const ChakraSpec& spec, const std::filesystem::path& folder,
+                                std::span<const VertexId> gpus);
+
+}  // namespace lockstep::chakra

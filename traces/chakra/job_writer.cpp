@@ -1,0 +1,123 @@
+#include "traces/chakra/job_writer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "sim/compiled_program.hpp"
+#include "traces/chakra/program_nodes.hpp"
+
+namespace lockstep {
+namespace {
+
+void write_gzip(const std::filesystem::path& path, const std::string& text) {
+  constexpr std::size_t kPiece = 1U << 20U;
+  AtomicFile file{path};
+  gzFile packed = gzopen(file.temporary_path().c_str(), "wb1");
+  bool is_written = packed != nullptr;
+  for (std::size_t at = 0; is_written && at < text.size(); at += kPiece) {
+    const auto size = static_cast<unsigned>(std::min(kPiece, text.size() - at));
+    is_written = gzwrite(packed, text.data() + at, size) == static_cast<int>(size);
+  }
+  is_written = packed != nullptr && gzclose(packed) == Z_OK && is_written;
+  if (!is_written) {
+    throw InputError{{path.string()}, "the compressed file cannot be written"};
+  }
+  file.commit();
+}
+
+/// The same file under a second name; a copy where links are not possible.
+void write_again(const std::filesystem::path& first, const std::filesystem::path& second) {
+  std::error_code failed;
+  std::filesystem::remove(second, failed);
+  std::filesystem::create_hard_link(first, second, failed);
+  if (failed) {
+    write_whole_file(second, read_whole_file(first));
+  }
+}
+
+bool has_messages(const Program& program) {
+  return std::any_of(program.collectives.begin(), program.collectives.end(), [](const CollectiveCall& call) {
+    return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+  });
+}
+
+class JobWriter {
+ public:
+  JobWriter(const TimedJob& job, const ChakraFiles& files) : job_{job}, files_{files} {}
+
+  ChakraExport write(const std::function<void(std::uint32_t)>& on_rank) {
+    const auto ranks = static_cast<std::uint32_t>(job_.job->ranks.size());
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      write(rank);
+      on_rank(rank + 1);
+    }
+    write_groups();
+    return written_;
+  }
+
+ private:
+  /// All that a rank's trace depends on; a rank with messages has its own number in it.
+  using Content = std::tuple<std::uint32_t, std::uint32_t, std::vector<std::uint32_t>,
+                             std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::uint32_t>;
+
+  void write(std::uint32_t rank) {
+    const RankAssignment& assignment = job_.job->ranks[rank];
+    const Program& program = *job_.job->programs[assignment.program];
+    const std::uint32_t model = job_.gpu_model_of_rank[rank];
+    const std::filesystem::path path = files_.folder / files_.name_of(fmt::format("{}", rank));
+    const Content content{assignment.program,          model,
+                          assignment.groups,           assignment.kernel_slots,
+                          assignment.collective_slots, has_messages(program) ? rank : 0};
+    const auto [known, fresh] = known_.try_emplace(content, path);
+    if (!fresh) {
+      return write_again(known->second, path);
+    }
+    auto& kernels = kernels_[{assignment.program, model}];
+    if (kernels.empty()) {
+      kernels = time_kernels(program, job_.gpu_models[model]);
+    }
+    const std::string text = chakra::trace_of_rank(*job_.job, rank, kernels, job_.has_launches);
+    written_.nodes_bytes += text.size();
+    ++written_.different;
+    if (files_.gzip) {
+      write_gzip(path, text);
+    } else {
+      write_whole_file(path, text);
+    }
+  }
+
+  /// {"1": [0, 1], ...}: the group's number in the Job, from 1, as the traces' pg_name has it.
+  void write_groups() const {
+    std::string text = "{";
+    for (std::size_t group = 0; group < job_.job->groups.size(); ++group) {
+      text += fmt::format("{}\n  \"{}\": [{}]", group == 0 ? "" : ",", group + 1,
+                          fmt::join(job_.job->groups[group].ranks, ", "));
+    }
+    write_whole_file(files_.folder / files_.name_of_groups(), text + "\n}\n");
+  }
+
+  const TimedJob& job_;
+  const ChakraFiles& files_;
+  std::map<Content, std::filesystem::path> known_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<KernelTiming>>
+      kernels_;  // by program and model
+  ChakraExport written_;
+};
+
+}  // namespace
+
+ChakraExport write_chakra(const TimedJob& job, const ChakraFiles& files,
+                          const std::function<void(std::uint32_t)>& on_rank) {
+  return JobWriter{job, files}.write(on_rank);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,386 @@
+#include "traces/chakra/program_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+#include "ops/data_type_name.hpp"
+#include "traces/chakra/node_record.hpp"
+#include "traces/chakra/program_trace.hpp"
+#include "traces/chakra/wire_writer.hpp"
+
+namespace lockstep::chakra {
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+
+constexpr const char* kVersion = "0.0.4";
+constexpr double kMicro = 1e6;
+constexpr double kNano = 1e9;
+
+/// CollectiveCommType.
+std::int64_t comm_type(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+      return 0;
+    case CollectiveKind::Reduce:
+      return 1;
+    case CollectiveKind::AllGather:
+      return 2;
+    case CollectiveKind::Broadcast:
+      return 5;
+    case CollectiveKind::AllToAll:
+      return 6;
+    case CollectiveKind::ReduceScatter:
+      return 7;
+    case CollectiveKind::Barrier:
+      return 9;
+    case CollectiveKind::Send:
+    case CollectiveKind::Receive:
+      break;
+  }
+  throw std::logic_error{"a message has no comm_type"};
+}
+
+/// What a node says besides its attributes.
+struct NodeDraft {
+  std::string_view name;
+  NodeType type = NodeType::Compute;
+  Ids control, data;
+  double seconds = 0;
+};
+
+/// Walks one rank's Program.
+class RankWriter {
+ public:
+  RankWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels)
+      : job_{job},
+        rank_{rank},
+        assignment_{job.ranks[rank]},
+        program_{*job.programs[assignment_.program]},
+        kernels_{kernels},
+        threads_(program_.threads.size()),
+        streams_(program_.streams.size()),
+        events_(program_.events),
+        posts_(program_.flags) {}
+
+  std::string write(bool has_launches) && {
+    metadata(has_launches);
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+        goes_on = run(thread) || goes_on;
+      }
+    }
+    return std::move(text_);
+  }
+
+ private:
+  struct Thread {
+    std::size_t next = 0;
+    std::uint64_t last = 0;                        // node; 0: none
+    Ids ranges;                                    // open ones, the innermost last
+    std::map<std::uint32_t, std::size_t> awaited;  // by flag: how often
+  };
+  struct Stream {
+    std::uint64_t last = 0;
+    Ids waits_for;  // of other streams, by its next node
+    [[nodiscard]] Ids tail() const {
+      Ids ids = waits_for;
+      if (last != 0) {
+        ids.push_back(last);
+      }
+      return ids;
+    }
+  };
+
+  /// Instructions until the thread ends or awaits what has not been posted. @return whether there were any
+  bool run(std::size_t number) {
+    Thread& thread = threads_[number];
+    const auto& code = program_.threads[number].instructions;
+    const std::size_t first = thread.next;
+    for (; thread.next < code.size(); ++thread.next) {
+      const Instruction& instruction = code[thread.next];
+      if (instruction.op == Opcode::Await &&
+          posts_[instruction.operand].size() <= thread.awaited[instruction.operand]) {
+        break;
+      }
+      host_node(number, instruction);
+    }
+    return thread.next > first;
+  }
+
+  void metadata(bool has_launches) {
+    WireWriter message;
+    message.bytes(1, kVersion);
+    AttributeWriter attributes{message, 2};
+    attributes.text("schema", kProgramSchema);
+    attributes.boolean("has_launches", has_launches);
+    std::vector<std::string> threads;
+    for (const Program::Thread& thread : program_.threads) {
+      threads.push_back(thread.name);
+    }
+    std::vector<std::string> numbers;
+    std::vector<std::string> names;
+    for (const std::uint32_t group : assignment_.groups) {
+      numbers.push_back(fmt::format("{}", group + 1));
+      names.push_back(job_.groups[group].name);
+    }
+    attributes.texts("threads", threads);
+    attributes.texts("streams", program_.streams);
+    attributes.texts("groups", program_.groups);
+    attributes.texts("group_pg_names", numbers);
+    attributes.texts("group_names", names);
+    attributes.uint64("events", program_.events);
+    attributes.uint64("flags", program_.flags);
+    attributes.uint64s("carried_events", Ids{program_.carried_events.begin(), program_.carried_events.end()});
+    append(message);
+  }
+
+  void append(const WireWriter& message) {
+    WireWriter length;
+    length.varint(message.text().size());
+    text_ += length.text();
+    text_ += message.text();
+  }
+
+  /// Begins a node; its attributes follow.
+  WireWriter node(NodeDraft draft) {
+    std::sort(draft.data.begin(), draft.data.end());
+    draft.data.erase(std::unique(draft.data.begin(), draft.data.end()), draft.data.end());
+    WireWriter message;
+    message.number(1, ++last_id_).bytes(2, draft.name).number(3, static_cast<std::uint64_t>(draft.type));
+    message.packed(4, draft.control).packed(5, draft.data);
+    if (draft.seconds > 0) {
+      message.number(7, static_cast<std::uint64_t>(std::llround(draft.seconds * kMicro)));
+    }
+    return message;
+  }
+  static void duration(AttributeWriter& attributes, double seconds) {
+    if (seconds > 0) {
+      attributes.real("duration_ns", seconds * kNano);
+    }
+  }
+
+  [[nodiscard]] std::string name_of(const Instruction& instruction) const {
+    const bool has_name = instruction.op == Opcode::HostWork || instruction.op == Opcode::RangeBegin;
+    return has_name ? program_.names[instruction.operand] : std::string{name_of_opcode(instruction.op)};
+  }
+
+  /// What a host node waits for, beside the one before it.
+  Ids awaited_by(Thread& thread, const Instruction& instruction) {
+    switch (instruction.op) {
+      case Opcode::WaitEvent:
+        return events_[instruction.operand];
+      case Opcode::WaitStream:
+        return streams_[instruction.stream].tail();
+      case Opcode::WaitDevice: {
+        Ids all;
+        for (const Stream& stream : streams_) {
+          const Ids tail = stream.tail();
+          all.insert(all.end(), tail.begin(), tail.end());
+        }
+        return all;
+      }
+      case Opcode::Await:
+        return {posts_[instruction.operand][thread.awaited[instruction.operand]++]};
+      default:
+        return {};
+    }
+  }
+
+  void host_node(std::size_t number, const Instruction& instruction) {
+    Thread& thread = threads_[number];
+    const bool is_lag = instruction.op == Opcode::StartLag;  // of the GPU: no time of the host
+    const double seconds =
+        is_lag ? 0 : static_cast<double>(instruction.lead) + static_cast<double>(instruction.cost);
+    const std::string name = name_of(instruction);
+    NodeDraft draft{name, NodeType::Compute, {}, awaited_by(thread, instruction), seconds};
+    if (thread.last != 0) {
+      draft.data.push_back(thread.last);
+    }
+    if (!thread.ranges.empty()) {
+      draft.control.push_back(thread.ranges.back());
+    }
+    WireWriter message = node(std::move(draft));
+    AttributeWriter attributes{message, 10};
+    attributes.boolean("is_cpu_op", true);
+    attributes.int64("tid", static_cast<std::int64_t>(number));
+    attributes.text("op", name_of_opcode(instruction.op));
+    duration(attributes, seconds);
+    own_attributes(attributes, instruction);
+    append(message);
+    thread.last = last_id_;
+    take_effect(thread, instruction);
+  }
+
+  void own_attributes(AttributeWriter& attributes, const Instruction& instruction) const {
+    if (instruction.lead > 0) {
+      attributes.real("lead", static_cast<double>(instruction.lead));
+    }
+    if (instruction.cost > 0) {
+      attributes.real("cost", static_cast<double>(instruction.cost));
+    }
+    switch (instruction.op) {
+      case Opcode::RecordEvent:
+      case Opcode::StreamWait:
+        attributes.int64("stream", instruction.stream);
+        attributes.uint64("event", instruction.operand);
+        return;
+      case Opcode::WaitEvent:
+        return attributes.uint64("event", instruction.operand);
+      case Opcode::WaitStream:
+      case Opcode::Launch:
+      case Opcode::Collective:
+      case Opcode::StartLag:
+        return attributes.int64("stream", instruction.stream);
+      case Opcode::Post:
+      case Opcode::Await:
+        return attributes.uint64("flag", instruction.operand);
+      default:
+        return;
+    }
+  }
+
+  void take_effect(Thread& thread, const Instruction& instruction) {
+    switch (instruction.op) {
+      case Opcode::RangeBegin:
+        return thread.ranges.push_back(last_id_);
+      case Opcode::RangeEnd:
+        return thread.ranges.pop_back();
+      case Opcode::Launch:
+        return kernel_node(instruction);
+      case Opcode::Collective:
+        return communication_node(instruction);
+      case Opcode::RecordEvent:
+        events_[instruction.operand] = streams_[instruction.stream].tail();
+        return;
+      case Opcode::StreamWait: {
+        Ids& waits = streams_[instruction.stream].waits_for;
+        const Ids& awaited = events_[instruction.operand];
+        waits.insert(waits.end(), awaited.begin(), awaited.end());
+        return;
+      }
+      case Opcode::Post:
+        return posts_[instruction.operand].push_back(last_id_);
+      default:
+        return;
+    }
+  }
+
+  /// A node of the GPU for the launch that was written last.
+  WireWriter gpu_node(NodeDraft draft, std::uint8_t on) {
+    Stream& stream = streams_[on];
+    draft.control = {last_id_};
+    draft.data = stream.tail();
+    draft.data.push_back(last_id_);
+    WireWriter message = node(std::move(draft));
+    stream.last = last_id_;
+    stream.waits_for.clear();
+    AttributeWriter attributes{message, 10};
+    attributes.boolean("is_cpu_op", false);
+    attributes.int64("stream", on);
+    return message;
+  }
+
+  void kernel_node(const Instruction& instruction) {
+    const std::uint32_t number =
+        instruction.per_rank ? assignment_.kernel_slots[instruction.operand] : instruction.operand;
+    const KernelCall& call = program_.kernels[number];
+    const KernelTiming& timing = kernels_[number];
+    if (timing.kind == KernelTiming::Kind::HostRows) {
+      throw std::invalid_argument{fmt::format(
+          "kernel '{}' reads or writes host memory itself: which links it uses cannot be said in a trace",
+          call.name)};
+    }
+    WireWriter message = gpu_node({call.name, NodeType::Compute, {}, {}, timing.seconds}, instruction.stream);
+    AttributeWriter attributes{message, 10};
+    duration(attributes, timing.seconds);
+    attributes.real("seconds", timing.seconds);
+    attributes.text("dtype", data_type_name(call.type));
+    if (const auto* copy = std::get_if<Memcpy>(&call.work)) {
+      constexpr std::array kPaths{"host_to_device", "device_to_host", "device_to_device"};
+      attributes.uint64("tensor_size", static_cast<std::uint64_t>(std::llround(copy->size.in_base_units())));
+      attributes.text("copy", kPaths.at(static_cast<std::size_t>(copy->path)));
+      attributes.boolean("pinned", copy->pinned);
+      attributes.real("bytes", copy->size.in_base_units());
+    }
+    append(message);
+  }
+
+  void communication_node(const Instruction& instruction) {
+    const CollectiveCall& call =
+        program_.collectives[instruction.per_rank ? assignment_.collective_slots[instruction.operand]
+                                                  : instruction.operand];
+    const bool sends = call.kind == CollectiveKind::Send;
+    const bool receives = call.kind == CollectiveKind::Receive;
+    const NodeType type = sends ? NodeType::Send : receives ? NodeType::Receive : NodeType::Collective;
+    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, 0}, instruction.stream);
+    AttributeWriter attributes{message, 10};
+    const std::uint32_t group = assignment_.groups[call.group];
+    attributes.text("pg_name", fmt::format("{}", group + 1));
+    attributes.uint64("group", call.group);
+    attributes.text("dtype", data_type_name(call.type));
+    attributes.real("bytes", call.size.in_base_units());
+    attributes.int32("peer", call.peer);
+    const auto& members = job_.groups[group].ranks;
+    // What a rank puts in: of an all-gather its part of what all have in the end.
+    const double parts = call.kind == CollectiveKind::AllGather ? static_cast<double>(members.size()) : 1;
+    attributes.int64("comm_size", std::llround(call.size.in_base_units() / parts));
+    if (sends || receives) {
+      message_attributes(attributes, call, group);
+    } else {
+      attributes.int64("comm_type", comm_type(call.kind));
+    }
+    if (!call.send_bytes.empty()) {
+      attributes.reals("send_bytes", call.send_bytes);
+    }
+    append(message);
+  }
+
+  /// Who, and a tag that both ends give the same message: the how-manieth between them in their group.
+  void message_attributes(AttributeWriter& attributes, const CollectiveCall& call, std::uint32_t group) {
+    const std::uint32_t peer = job_.groups[group].ranks[static_cast<std::size_t>(call.peer)];
+    const bool sends = call.kind == CollectiveKind::Send;
+    const std::uint32_t source = sends ? rank_ : peer;
+    const std::uint32_t target = sends ? peer : rank_;
+    const std::uint64_t tag = messages_[{group, source, target}]++ * job_.groups.size() + group;
+    attributes.int32("comm_src", static_cast<std::int32_t>(source));
+    attributes.int32("comm_dst", static_cast<std::int32_t>(target));
+    attributes.int32("comm_tag", static_cast<std::int32_t>(tag & 0x7fffffffU));
+  }
+
+  const Job& job_;
+  std::uint32_t rank_;
+  const RankAssignment& assignment_;
+  const Program& program_;
+  std::span<const KernelTiming> kernels_;
+  std::vector<Thread> threads_;
+  std::vector<Stream> streams_;
+  std::vector<Ids> events_;  // what their latest record waits for
+  std::vector<Ids> posts_;   // by flag, in order
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> messages_;
+  std::uint64_t last_id_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string_view name_of_opcode(Opcode op) {
+  constexpr std::array<std::string_view, 13> kNames{
+      "host_work",  "range_begin", "range_end",   "launch", "collective", "record_event", "stream_wait",
+      "wait_event", "wait_stream", "wait_device", "post",   "await",      "start_lag"};
+  return kNames.at(static_cast<std::size_t>(op));
+}
+
+std::string trace_of_rank(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
+                          bool has_launches) {
+  return RankWriter{job, rank, kernels}.write(has_launches);
+}
+
+}  // namespace lockstep::chakra

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace lockstep::comparison {
+
+/// Host threads of a timeline: which operator each launch was made in. By time, because ids that say so
+/// differ from vintage to vintage of PyTorch's profiler, and some repeat the launch's own.
+class LaunchingOperators {
+ public:
+  /// @param name number of the operator's name
+  void add_operator(std::int64_t pid, const std::string& tid, std::int64_t start, std::int64_t end,
+                    std::uint32_t name) {
+    threads_[{pid, tid}].operators.push_back({start, end, name});
+  }
+  void add_launch(std::int64_t pid, const std::string& tid, std::int64_t start, std::int64_t correlation) {
+    threads_[{pid, tid}].launches.push_back({start, correlation});
+  }
+
+  /// By correlation of a launch: the innermost operator around it; none for a launch in no operator.
+  /// @param processes whose threads count; empty: all
+  [[nodiscard]] std::unordered_map<std::int64_t, std::uint32_t> by_correlation(
+      const std::set<std::int64_t>& processes) &&;
+
+ private:
+  struct Operator {
+    std::int64_t start = 0, end = 0;
+    std::uint32_t name = 0;
+  };
+  struct Launch {
+    std::int64_t start = 0, correlation = 0;
+  };
+  struct Thread {
+    std::vector<Operator> operators;
+    std::vector<Launch> launches;
+  };
+  std::map<std::pair<std::int64_t, std::string>, Thread> threads_;
+};
+
+}  // namespace lockstep::comparison

@@ -1,0 +1,177 @@
+#include "traces/comparison/recorded_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "traces/comparison/launching_operators.hpp"
+#include "traces/json_elements.hpp"
+#include "traces/kineto/kineto_event.hpp"
+#include "traces/unpacked_blocks.hpp"
+
+namespace lockstep::comparison {
+namespace {
+
+constexpr const char* kNoOperator = "(no operator)";
+
+/// The number in `rank 3 GPU (...)`.
+std::optional<std::int64_t> rank_in(std::string_view process_name) {
+  constexpr std::string_view kBefore = "rank ";
+  std::int64_t rank = 0;
+  if (!process_name.starts_with(kBefore)) {
+    return std::nullopt;
+  }
+  const char* const first = process_name.data() + kBefore.size();
+  const auto [end, error] = std::from_chars(first, process_name.data() + process_name.size(), rank);
+  const bool is_word = end != process_name.data() + process_name.size() && *end == ' ';
+  return error == std::errc{} && is_word ? std::optional{rank} : std::nullopt;
+}
+
+std::optional<WorkKind> kind_of(std::string_view category, std::string_view name) {
+  if (category == "gpu_memcpy" || category == "Memcpy") return WorkKind::Copy;
+  if (category == "gpu_memset" || category == "Memset") return WorkKind::Compute;
+  if (category != "kernel" && category != "Kernel") return std::nullopt;
+  const bool communicates = name.starts_with("nccl") || name.find("ncclKernel") != std::string_view::npos ||
+                            name.find("ncclDevKernel") != std::string_view::npos || name.starts_with("rccl");
+  return communicates ? WorkKind::Communication : WorkKind::Compute;
+}
+
+bool is_operator(std::string_view category) {
+  return category == "cpu_op" || category == "Operator" || category == "user_annotation";
+}
+bool is_call(std::string_view category) {
+  return category == "cuda_runtime" || category == "cuda_driver" || category == "hip_runtime" ||
+         category == "Runtime";
+}
+
+class Reader {
+ public:
+  Reader(const std::string& file_name, std::int64_t rank) : rank_{rank} { run_.file = file_name; }
+
+  RecordedRun read() && {
+    JsonElements elements{"traceEvents", run_.file,
+                          [this](std::string& text, std::uint64_t /*line*/) { event(text); },
+                          [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
+    UnpackedBlocks blocks{run_.file};
+    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
+      elements.feed(block);
+    }
+    elements.finish();
+    if (!elements.found_array()) {
+      throw InputError{{run_.file}, "no timeline: it has no \"traceEvents\""};
+    }
+    keep_rank();
+    if (drafts_.empty()) {
+      throw InputError{{run_.file}, "the timeline has no work on a GPU"};
+    }
+    place();
+    return std::move(run_);
+  }
+
+ private:
+  struct Draft {
+    Work work;
+    std::int64_t pid = 0, correlation = -1;
+  };
+  struct Step {
+    Nanoseconds start = 0, end = 0;
+    std::int64_t pid = 0;
+  };
+  void event(std::string& text) {
+    const kineto::KinetoEvent* const event = parser_.parse(text);
+    if (event == nullptr) {
+      return;
+    }
+    if (event->phase == 'M' && event->name == "process_name") {
+      if (const auto rank = rank_in(event->thread_name)) {
+        processes_[*rank].insert(event->pid);
+      }
+    } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= 0) {
+      span(*event, *event->start, *event->start + *event->duration);
+    }
+  }
+
+  void span(const kineto::KinetoEvent& event, Nanoseconds start, Nanoseconds end) {
+    if (const auto kind = kind_of(event.category, event.name)) {
+      drafts_.push_back({{start, end, *kind, number(event.name), 0}, event.pid, event.correlation});
+    } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
+      steps_.push_back({start, end, event.pid});
+    } else if (is_operator(event.category)) {
+      hosts_.add_operator(event.pid, event.tid, start, end, number(event.name));
+    } else if (is_call(event.category) && event.correlation > 0) {
+      hosts_.add_launch(event.pid, event.tid, start, event.correlation);
+    }
+  }
+
+  std::uint32_t number(const std::string& name) {
+    const auto [entry, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(run_.names.size()));
+    if (fresh) {
+      run_.names.push_back(name);
+    }
+    return entry->second;
+  }
+
+  void keep_rank() {
+    if (processes_.empty()) {
+      return;
+    }
+    const auto known = processes_.find(rank_);
+    if (known == processes_.end()) {
+      throw InputError{{run_.file},
+                       fmt::format("the timeline has no rank {}; it has {} ranks, the first is {}", rank_,
+                                   processes_.size(), processes_.begin()->first)};
+    }
+    run_.processes = known->second;
+    const auto is_another = [&](const auto& one) { return !run_.processes.contains(one.pid); };
+    std::erase_if(drafts_, is_another);
+    std::erase_if(steps_, is_another);
+  }
+
+  void place() {
+    const auto launchers = std::move(hosts_).by_correlation(run_.processes);
+    const std::uint32_t none = number(kNoOperator);
+    run_.start = drafts_.front().work.start;
+    run_.end = drafts_.front().work.end;
+    for (Draft& draft : drafts_) {
+      const auto launcher = launchers.find(draft.correlation);
+      draft.work.launcher = launcher == launchers.end() ? none : launcher->second;
+      run_.start = std::min(run_.start, draft.work.start);
+      run_.end = std::max(run_.end, draft.work.end);
+      run_.work.push_back(draft.work);
+    }
+    std::stable_sort(run_.work.begin(), run_.work.end(),
+                     [](const Work& a, const Work& b) { return a.start < b.start; });
+    if (!steps_.empty()) {
+      run_.start = steps_.front().start;
+      run_.steps = static_cast<int>(steps_.size());
+    }
+    for (const Step& step : steps_) {
+      run_.start = std::min(run_.start, step.start);
+      run_.end = std::max(run_.end, step.end);  // the GPU may end later than the host
+    }
+  }
+
+  RecordedRun run_;
+  std::int64_t rank_;
+  kineto::EventParser parser_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
+  std::vector<Draft> drafts_;
+  std::vector<Step> steps_;
+  LaunchingOperators hosts_;
+};
+
+}  // namespace
+
+RecordedRun read_run(const std::string& file_name, std::int64_t rank) {
+  return Reader{file_name, rank}.read();
+}
+
+}  // namespace lockstep::comparison

@@ -1,0 +1,42 @@
+#pragma once
+
+/// @file
+/// One rank of a timeline, ours or PyTorch's, as far as two of them can be compared.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lockstep::comparison {
+
+using Nanoseconds = std::int64_t;
+
+enum class WorkKind : std::uint8_t { Compute, Communication, Copy };
+
+/// A kernel, copy or memset on a stream.
+struct Work {
+  Nanoseconds start = 0, end = 0;
+  WorkKind kind = WorkKind::Compute;
+  std::uint32_t name = 0;      ///< index into RecordedRun::names
+  std::uint32_t launcher = 0;  ///< likewise: the operator that launched it
+};
+
+struct RecordedRun {
+  std::string file;
+  std::vector<std::string> names;
+  std::vector<Work> work;          ///< by start
+  Nanoseconds start = 0, end = 0;  ///< of the steps; of all work where the timeline has none (ProfilerStep#N)
+  int steps = 1;
+  std::set<std::int64_t> processes;  ///< pids of the rank: its host's and its GPU's; empty: all
+
+  [[nodiscard]] double step_seconds() const { return 1e-9 * static_cast<double>(end - start) / steps; }
+};
+
+/// Reads a Chrome trace as PyTorch's profiler and `lockstep run` write it, gz or not. Of a file of several
+/// ranks (processes named `rank N host` and `rank N GPU`) the rank @p rank is read, of a file without such
+/// names all.
+/// @throws InputError when it cannot be read, is no such trace, has no work on a GPU or not that rank
+[[nodiscard]] RecordedRun read_run(const std::string& file_name, std::int64_t rank);
+
+}  // namespace lockstep::comparison
