@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/scenario.hpp"
 #include "traces/replay/what_if.hpp"
@@ -11,6 +13,7 @@ namespace lockstep {
 struct ReplaySpec {
   std::optional<Named<ClusterSpec>> cluster;
   std::optional<Named<GpuSpec>> gpu, recorded_gpu;
+  std::vector<std::string> execution_traces;
   CollectiveSettings collectives;
   int ranks = 0;
   replay::WhatIfSpec what_if;
@@ -27,6 +30,10 @@ struct ReplaySpec {
         "recorded_gpu", spec.recorded_gpu, std::nullopt,
         "the GPU of the traces: with 'gpu', kernels that no model answers for are scaled by the ratio "
         "of memory bandwidths, a guess; left out: they take as long as they did");
+    key.optional(
+        "execution_traces", spec.execution_traces, {},
+        "PyTorch execution traces, one for each rank in their order: they say the shapes of operators "
+        "where the profile does not");
     key.optional("collectives", spec.collectives, CollectiveSettings{},
                  "how ranks communicate on the cluster");
     key.optional("ranks", spec.ranks, 0,

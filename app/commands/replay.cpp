@@ -128,7 +128,7 @@ void add_replay_commands(CLI::App& app, std::function<int()>& action) {
                       "YAML file with the keys of --set (lockstep explain what_if)");
   command
       ->add_option("--set", *assignments,
-                   "KEY=VALUE: cluster, gpu, recorded_gpu, ranks, collectives, what_if.*")
+                   "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, ranks, collectives, what_if.*")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->folder,
                       "folder for timelines, of the replay and of the changes");

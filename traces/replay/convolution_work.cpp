@@ -206,14 +206,26 @@ struct Call {
   std::vector<Pass> passes;
 };
 
+/// `[True, False, True]` of a profile or `[true,false,true]` of an execution trace, as the latter.
+std::string flags_at(const OperatorArguments& op, std::size_t index) {
+  std::string text;
+  for (const char c : index < op.arguments.size() ? op.arguments[index].value : "") {
+    if (c != ' ') {
+      text += c == 'T' ? 't' : c == 'F' ? 'f' : c;
+    }
+  }
+  return text;
+}
+
+/// All where the mask was not recorded.
 std::vector<Pass> wanted_passes(const OperatorArguments& op) {
   constexpr std::size_t kOutputMask = 10;
-  const std::string mask = kOutputMask < op.arguments.size() ? op.arguments[kOutputMask].value : "";
+  const std::string mask = flags_at(op, kOutputMask);
   std::vector<Pass> passes;
-  if (!mask.starts_with("[False")) {
+  if (!mask.starts_with("[false")) {
     passes.push_back(Pass::DataGradient);
   }
-  if (!mask.starts_with("[True, False") && !mask.starts_with("[False, False")) {
+  if (!mask.starts_with("[true,false") && !mask.starts_with("[false,false")) {
     passes.push_back(Pass::WeightGradient);
   }
   return passes;
@@ -254,9 +266,7 @@ std::optional<Shapes> shapes_of(const Call& call, const ConvolutionOutputs& outp
 /// Dilated, or (argument 7 of a backward pass) transposed.
 bool is_unusual(const Call& call) {
   constexpr std::size_t kTransposed = 7;
-  const auto& arguments = call.arguments->arguments;
-  if (call.passes.front() != Pass::Forward && kTransposed < arguments.size() &&
-      arguments[kTransposed].value == "True") {
+  if (call.passes.front() != Pass::Forward && flags_at(*call.arguments, kTransposed) == "true") {
     return true;
   }
   const Dims dilation = call.dilation ? call.arguments->numbers(*call.dilation) : Dims{};

@@ -89,5 +89,39 @@ TEST(RealTransfers, OnADgx1vTakeWhatTheyTook) {
   EXPECT_LT(errors.geometric_mean(), 0.15);
 }
 
+/// Kernels predicted on the GPU that was recorded: a test of the kernel models on whole steps.
+struct PredictedBounds {
+  const char *trace, *edits;
+  double covered;      ///< share of the kernel time that models answer for, at least
+  double total, step;  ///< relative errors at most: of that time, and of the step
+};
+
+void PrintTo(const PredictedBounds& bounds, std::ostream* out) {
+  *out << bounds.trace << " " << bounds.edits;
+}
+
+class PredictedTrace : public ::testing::TestWithParam<PredictedBounds> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(measured("traces"))) {
+      GTEST_SKIP() << "no ../shared/data/traces here";
+    }
+  }
+};
+
+TEST_P(PredictedTrace, KernelsTakeAboutWhatTheyTook) {
+  const PredictedBounds& bounds = GetParam();
+  const ReplayRun run = replay_of(bounds.trace, bounds.edits);
+  const ReplayRun::Result result = run.simulate(nullptr);
+  std::printf("%s", replay_text(run, result, {}, false).c_str());
+  ASSERT_NE(run.kernels(), nullptr);
+  const replay::FamilyComparison modelled = run.kernels()->modelled();
+  EXPECT_GT(modelled.recorded / run.kernels()->recorded, bounds.covered);
+  EXPECT_LT(std::abs(modelled.predicted / modelled.recorded - 1), bounds.total);
+  EXPECT_LT(std::abs(mean_step(result).error()), bounds.step);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, PredictedTrace, ::testing::Values(PLACEHOLDER));
+
 }  // namespace
 }  // namespace lockstep::testing
