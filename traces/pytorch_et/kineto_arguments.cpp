@@ -39,13 +39,19 @@ void add_argument(const ExecutionTrace& trace, const Argument& argument, Texts& 
     for (const TensorArgument& tensor : tensors) {
       shapes += (shapes.empty() ? "" : ",") + shape_text(trace, tensor);
     }
-    texts.add(fmt::format("[{}]", shapes), "TensorList", "");
+    const std::string& of = trace.names.text(tensors.front().type);
+    texts.add(fmt::format("[{}]", shapes), fmt::format("TensorList({})", of), "");
   } else if (tensors.size() == 1) {
     texts.add(shape_text(trace, tensors.front()), trace.names.text(tensors.front().type), "");
   } else {
     texts.add("[]", type.starts_with("GenericList") ? "ScalarList" : "Scalar",
               trace.names.text(argument.text));
   }
+}
+
+/// Kineto writes a list of tensors as an empty one.
+bool lacks_shapes(const kineto::RecordedTrace& profile, const kineto::Operator& op) {
+  return op.input_dims == 0 || profile.names.text(op.input_types).find("\"TensorList\"") != std::string::npos;
 }
 
 }  // namespace
@@ -55,7 +61,7 @@ std::uint64_t add_arguments(kineto::RecordedTrace& profile, const ExecutionTrace
   std::uint64_t added = 0;
   for (std::size_t i = 0; i < profile.operators.size() && i < link.node_of.size(); ++i) {
     kineto::Operator& op = profile.operators[i];
-    if (link.node_of[i] < 0 || op.input_dims != 0) {
+    if (link.node_of[i] < 0 || !lacks_shapes(profile, op)) {
       continue;
     }
     const Node& node = trace.nodes[static_cast<std::size_t>(link.node_of[i])];

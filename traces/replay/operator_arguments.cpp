@@ -43,7 +43,7 @@ OperatorArgument argument_of(const json& dims, const std::string& type, const st
   }
   if (data_type_of(type) || is_other_tensor(type)) {
     made.shape = whole_numbers(dims);
-  } else if (type == "TensorList") {
+  } else if (type.starts_with("TensorList")) {
     for (const json& item : dims) {
       const auto shape = item.is_array() ? whole_numbers(item) : std::nullopt;
       if (!shape) {

@@ -19,7 +19,8 @@ using Dims = std::vector<std::int64_t>;
 [[nodiscard]] double elements_of(const Dims& dims);
 
 struct OperatorArgument {
-  std::string type;           ///< `float`, `c10::Half`, `TensorList`, `Scalar`, ...
+  std::string type;           ///< `float`, `c10::Half`, `TensorList` (or, from an execution trace,
+                              ///< `TensorList(float)`), `Scalar`, ...
   std::optional<Dims> shape;  ///< of a tensor
   std::vector<Dims> shapes;   ///< of a list of tensors; empty where only its length 0 was recorded
   std::string value;          ///< of anything else, as text; empty: not recorded

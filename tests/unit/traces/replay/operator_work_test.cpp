@@ -26,7 +26,7 @@ replay::OperatorArguments called(const std::string& name, const std::string& dim
   op.input_dims = trace.names.number(dims);
   op.input_types = trace.names.number(types);
   op.concrete_inputs = trace.names.number(values);
-  return arguments_of(trace, op);
+  return replay::arguments_of(trace, op);
 }
 
 OperatorLaunches launched(replay::OperatorArguments op, const std::vector<std::string>& kernels) {
@@ -233,8 +233,8 @@ TEST(ConvolutionWork, StridesOfForwardPassesFollowFromBackwardPasses) {
   ASSERT_THAT(made, SizeIs(1));
   EXPECT_EQ(std::get<Convolution>(made[0].calls[0].work).stride, 2);
   // The same shapes with another output: no longer certain.
-  note_output(called("aten::convolution_backward", "[[2, 16, 8, 8], [2, 4, 8, 8], [16, 4, 1, 1]]", kThree),
-              outputs);
+  replay::note_output(
+      called("aten::convolution_backward", "[[2, 16, 8, 8], [2, 4, 8, 8], [16, 4, 1, 1]]", kThree), outputs);
   EXPECT_THAT(modelled_work(forward, outputs), IsEmpty());
 }
 
