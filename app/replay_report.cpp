@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "app/replay_kernels_report.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -200,6 +202,9 @@ std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
   text += ranks_table(plain);
   text += in_full ? details(plain) : "";
   text += run.transfers().empty() ? "" : transfers_table(run.transfers());
+  if (run.kernels() != nullptr) {
+    text += kernels_table(*run.kernels(), (*run.spec().gpu)->name, in_full);
+  }
   text += changes.empty() ? "" : changes_table(plain, changes);
   text += path_table(changes.empty() ? plain.simulation : changes.back().result.simulation);
   const ImportReport report = whole_report(replay);
@@ -224,6 +229,9 @@ std::string replay_json(const ReplayRun& run, const ReplayRun::Result& plain,
                                  {"recorded", t.recorded},
                                  {"predicted", t.predicted},
                                  {"size_inferred", t.is_inferred}});
+  }
+  if (run.kernels() != nullptr) {
+    made["kernels"] = nlohmann::json::parse(kernels_json(*run.kernels(), (*run.spec().gpu)->name));
   }
   for (const WhatIfResult& change : changes) {
     made["what_if"].push_back({{"name", change.name}, {"mean_step", mean_step(change.result).simulated}});

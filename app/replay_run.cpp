@@ -9,6 +9,8 @@
 #include "app/machine_defaults.hpp"
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
+#include "traces/pytorch_et/kineto_arguments.hpp"
+#include "traces/pytorch_et/trace_reader.hpp"
 
 namespace lockstep {
 namespace {
@@ -77,9 +79,22 @@ CollectiveOptions options_of(const CollectiveSettings& settings, CollectiveProfi
   return options;
 }
 
+/// Shapes of operators from execution traces, for profiles that were recorded without.
+void add_shapes(const ReplaySpec& spec, const SourceLocation& at,
+                std::vector<kineto::RecordedTrace>& recorded) {
+  if (!spec.execution_traces.empty() && spec.execution_traces.size() != recorded.size()) {
+    throw InputError{at, fmt::format("execution_traces: {} of them for {} profiles: one for each is needed",
+                                     spec.execution_traces.size(), recorded.size())};
+  }
+  for (std::size_t i = 0; i < spec.execution_traces.size(); ++i) {
+    pytorch_et::add_arguments(recorded[i], pytorch_et::read_execution_trace(spec.execution_traces[i]));
+  }
+}
+
 replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpec& spec,
                          const SourceLocation& at) {
   std::vector<kineto::RecordedTrace> recorded = replay::read_traces(traces);
+  add_shapes(spec, at, recorded);
   auto ranks = static_cast<std::uint32_t>(spec.ranks);
   if (ranks == 0 && spec.cluster && recorded.size() == 1 && recorded.front().world_size > 1) {
     ranks = static_cast<std::uint32_t>(recorded.front().world_size);
@@ -101,6 +116,10 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
   place(document.root().at);
   if (spec_.cluster) {
     use_cluster(document.root().at, configs);
+  }
+  if (spec_.gpu) {
+    kernels_ =
+        replay::predict_kernels(replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr);
   }
   check(replay_.job);
 }

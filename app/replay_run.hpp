@@ -9,6 +9,7 @@
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
 #include "traces/replay/comparison.hpp"
+#include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/resimulate.hpp"
 
 namespace lockstep {
@@ -33,6 +34,8 @@ class ReplayRun {
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   /// Of a given cluster.
   [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
+  /// On a given GPU; null: there is none, kernels take what they took.
+  [[nodiscard]] const replay::KernelComparison* kernels() const { return kernels_ ? &*kernels_ : nullptr; }
 
  private:
   void place(const SourceLocation& at);
@@ -43,6 +46,7 @@ class ReplayRun {
   Fabric fabric_;
   std::optional<CollectivePlanner> planner_;  // none: without a cluster
   std::vector<replay::TransferComparison> transfers_;
+  std::optional<replay::KernelComparison> kernels_;
 };
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/scenario.hpp"
 #include "traces/replay/what_if.hpp"
@@ -10,6 +12,8 @@ namespace lockstep {
 /// What `lockstep replay` is told besides the traces (docs/replay.md).
 struct ReplaySpec {
   std::optional<Named<ClusterSpec>> cluster;
+  std::optional<Named<GpuSpec>> gpu, recorded_gpu;
+  std::vector<std::string> execution_traces;
   CollectiveSettings collectives;
   int ranks = 0;
   replay::WhatIfSpec what_if;
@@ -18,6 +22,18 @@ struct ReplaySpec {
   static void describe(Visitor& key, ReplaySpec& spec) {
     key.optional("cluster", spec.cluster, std::nullopt,
                  "simulates collectives on this machine; left out: they take as long as they did");
+    key.optional(
+        "gpu", spec.gpu, std::nullopt,
+        "predicts kernels on this GPU from the shapes of their operators; left out: they take as long "
+        "as they did");
+    key.optional(
+        "recorded_gpu", spec.recorded_gpu, std::nullopt,
+        "the GPU of the traces: with 'gpu', kernels that no model answers for are scaled by the ratio "
+        "of memory bandwidths, a guess; left out: they take as long as they did");
+    key.optional(
+        "execution_traces", spec.execution_traces, {},
+        "PyTorch execution traces, one for each rank in their order: they say the shapes of operators "
+        "where the profile does not");
     key.optional("collectives", spec.collectives, CollectiveSettings{},
                  "how ranks communicate on the cluster");
     key.optional("ranks", spec.ranks, 0,
@@ -29,6 +45,9 @@ struct ReplaySpec {
   void check() const {
     if (ranks < 0) {
       throw std::invalid_argument{"'ranks' must not be negative"};
+    }
+    if (recorded_gpu && !gpu) {
+      throw std::invalid_argument{"'recorded_gpu' says nothing without 'gpu', the GPU to predict kernels on"};
     }
   }
 };

@@ -126,7 +126,9 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
       ->required();
   command->add_option("--edits", options->edits,
                       "YAML file with the keys of --set (lockstep explain what_if)");
-  command->add_option("--set", *assignments, "KEY=VALUE: cluster, ranks, collectives, what_if.*")
+  command
+      ->add_option("--set", *assignments,
+                   "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, ranks, collectives, what_if.*")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->folder,
                       "folder for timelines, of the replay and of the changes");

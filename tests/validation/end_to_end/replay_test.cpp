@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <ostream>
+#include <string>
 
 #include "app/replay_report.hpp"
 #include "app/replay_run.hpp"
@@ -88,6 +89,54 @@ TEST(RealTransfers, OnADgx1vTakeWhatTheyTook) {
   }
   EXPECT_LT(errors.geometric_mean(), 0.15);
 }
+
+/// Kernels predicted on the GPU that was recorded: a test of the kernel models on whole steps.
+struct PredictedBounds {
+  const char* trace;
+  std::string edits;
+  double covered;      ///< share of the kernel time that models answer for, at least
+  double total, step;  ///< relative errors at most: of that time, and of the step
+};
+
+void PrintTo(const PredictedBounds& bounds, std::ostream* out) {
+  *out << bounds.trace << " " << bounds.edits;
+}
+
+class PredictedTrace : public ::testing::TestWithParam<PredictedBounds> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(measured("traces"))) {
+      GTEST_SKIP() << "no ../shared/data/traces here";
+    }
+  }
+};
+
+TEST_P(PredictedTrace, KernelsTakeAboutWhatTheyTook) {
+  const PredictedBounds& bounds = GetParam();
+  const ReplayRun run = replay_of(bounds.trace, bounds.edits);
+  const ReplayRun::Result result = run.simulate(nullptr);
+  std::printf("%s", replay_text(run, result, {}, false).c_str());
+  ASSERT_NE(run.kernels(), nullptr);
+  const replay::FamilyComparison modelled = run.kernels()->modelled();
+  EXPECT_GT(modelled.recorded / run.kernels()->recorded, bounds.covered);
+  EXPECT_LT(std::abs(modelled.predicted / modelled.recorded - 1), bounds.total);
+  EXPECT_LT(std::abs(mean_step(result).error()), bounds.step);
+}
+
+/// Its profile says no shapes.
+std::string edits_2080ti() {
+  return "{gpu: rtx_2080ti, execution_traces: [" +
+         measured("traces/linear_and_resnet_2080ti/resnet_et.json.gz").string() + "]}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, PredictedTrace,
+    ::testing::Values(
+        PredictedBounds{"resnet50_v100_loader_in_process/worker0.1623143089861.pt.trace.json.gz",
+                        "gpu: v100_32gb", 0.99, 0.08, 0.01},
+        PredictedBounds{"vgg13_h100/profiler_vgg13-iter41.json.gz", "gpu: h100_80gb", 0.97, 0.15, 0.15},
+        PredictedBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.6, 0.25, 0.01},
+        PredictedBounds{"linear_and_resnet_2080ti/resnet_kineto.json.gz", edits_2080ti(), 0.98, 0.15, 0.01}));
 
 }  // namespace
 }  // namespace lockstep::testing

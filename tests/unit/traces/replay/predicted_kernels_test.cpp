@@ -1,0 +1,123 @@
+#include "traces/replay/predicted_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/yaml_reader.hpp"
+#include "ops/kernel_model.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr double kMicro = 1e-6;
+
+/// Launches, one after the other, each within an operator of its own.
+class Recording {
+ public:
+  Recording() { trace_.threads.resize(1); }
+
+  Recording& kernel(const std::string& name, const std::string& op, const std::string& dims,
+                    const std::string& types) {
+    kineto::Operator around;
+    around.start = now_;
+    around.end = now_ + 9'000;
+    around.name = trace_.names.number(op);
+    around.input_dims = trace_.names.number(dims);
+    around.input_types = trace_.names.number(types);
+    trace_.operators.push_back(around);
+    work(name, kineto::WorkKind::Kernel, 0);
+    return *this;
+  }
+  Recording& copy(const std::string& name, double bytes) {
+    work(name, kineto::WorkKind::Memcpy, bytes);
+    return *this;
+  }
+  replay::Replay replay() {
+    std::vector<kineto::RecordedTrace> traces;
+    traces.push_back(std::move(trace_));
+    return replay::make_replay(std::move(traces));
+  }
+
+ private:
+  /// Each takes 20 us and begins 4 us after its call.
+  void work(const std::string& name, kineto::WorkKind kind, double bytes) {
+    const std::int64_t correlation = static_cast<std::int64_t>(trace_.calls.size()) + 1;
+    kineto::Call call;
+    call.start = now_ + 1'000;
+    call.end = now_ + 3'000;
+    call.name = trace_.names.number("cudaLaunchKernel");
+    call.kind = kineto::CallKind::Launch;
+    call.correlation = correlation;
+    trace_.calls.push_back(call);
+    kineto::Work work;
+    work.start = now_ + 5'000;
+    work.end = now_ + 25'000;
+    work.name = trace_.names.number(name);
+    work.stream = 7;
+    work.kind = kind;
+    work.correlation = correlation;
+    work.bytes = bytes;
+    trace_.work.push_back(work);
+    now_ += 100'000;
+  }
+
+  kineto::RecordedTrace trace_;
+  kineto::Nanoseconds now_ = 1'000'000;
+};
+
+GpuSpec gpu(const std::string& name) {
+  return read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + name + ".yaml");
+}
+
+replay::Replay some_kernels() {
+  return Recording{}
+      .kernel("vectorized_elementwise_kernel", "aten::relu", "[[1048576]]", R"(["float"])")
+      .kernel("mystery", "aten::mystery", "[[1048576]]", R"(["float"])")
+      .copy("Memcpy HtoD (Pinned -> Device)", 1e6)
+      .replay();
+}
+
+std::map<std::string, double> launched_times(const replay::Replay& replay) {
+  const Program& program = *replay.job.programs.front();
+  std::map<std::string, double> times;
+  for (const Instruction& instruction : program.threads.front().instructions) {
+    if (instruction.op == Opcode::Launch) {
+      const KernelCall& kernel = program.kernels.at(instruction.operand);
+      times[kernel.name] = std::get<Timed>(kernel.work).duration.in_base_units();
+    }
+  }
+  return times;
+}
+
+TEST(PredictedKernels, TakeWhatTheModelsSayAndTheRestWhatItTook) {
+  replay::Replay replay = some_kernels();
+  const GpuSpec v100 = gpu("v100_16gb");
+  const auto made = replay::predict_kernels(replay, v100, nullptr);
+  const KernelCall relu{"", DataType::FP32, Pointwise{.elements = 1048576}};
+  const double expected = model_for(relu).predict(relu, v100).duration.in_base_units();
+  const auto times = launched_times(replay);
+  EXPECT_DOUBLE_EQ(times.at("vectorized_elementwise_kernel"), expected);
+  EXPECT_NEAR(times.at("mystery"), 20 * kMicro, 1e-12);
+  // 1 MB at 12.3 GB/s (configs/gpus/v100_16gb.yaml), and its latency of 1.5 us.
+  EXPECT_NEAR(times.at("Memcpy HtoD (Pinned -> Device)"), 1.5 * kMicro + 1e6 / 12.3e9, 1e-9);
+  ASSERT_EQ(made.families.size(), 2U);
+  EXPECT_NEAR(made.recorded, 60 * kMicro, 1e-12);
+  EXPECT_NEAR(made.modelled().recorded, 40 * kMicro, 1e-12);
+  ASSERT_EQ(made.unmodelled.size(), 1U);
+  EXPECT_EQ(made.unmodelled.front().name, "mystery");
+  EXPECT_EQ(made.unmodelled.front().kernels, 1U);
+  const auto& relus = made.families[made.families[0].family == "element-wise" ? 0 : 1];
+  EXPECT_EQ(relus.compared, 1U);
+  EXPECT_NEAR(relus.geometric_mean, std::abs(expected / (20 * kMicro) - 1), 1e-9);
+}
+
+TEST(PredictedKernels, WhatNoModelKnowsIsScaledByBandwidthWhenTheRecordedGpuIsSaid) {
+  replay::Replay replay = some_kernels();
+  const GpuSpec from = gpu("v100_16gb"), to = gpu("h100_80gb");
+  const auto made = replay::predict_kernels(replay, to, &from);
+  const double factor = 898.0 / 3352.0;  // memory_bandwidth of the two files
+  EXPECT_NEAR(made.unmodelled_factor, factor, 1e-9);
+  EXPECT_NEAR(launched_times(replay).at("mystery"), 20 * kMicro * factor, 1e-12);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,283 @@
+#include "traces/replay/predicted_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "ops/kernel_model.hpp"
+
+namespace lockstep::replay {
+namespace {
+
+constexpr double kLeastError = 1e-4;  // an error of nothing must not make the geometric mean nothing
+
+double seconds_of(const kineto::Work& work) {
+  return 1e-9 * static_cast<double>(work.duration());
+}
+
+/// `Memcpy HtoD (Pinned -> Device)`; none: the trace does not say how much.
+std::optional<ModelledWork> moved_bytes(const kineto::RecordedTrace& trace, std::uint32_t index) {
+  const kineto::Work& work = trace.work[index];
+  const std::string& name = trace.names.text(work.name);
+  if (!(work.bytes > 0)) {
+    return std::nullopt;
+  }
+  if (work.kind == kineto::WorkKind::Memset) {
+    return ModelledWork{"memset", {{"memset", DataType::UINT8, Memset{Bytes{work.bytes}}}}, {index}};
+  }
+  using Path = Memcpy::Path;
+  const bool is_to = name.find("HtoD") != std::string::npos;
+  const bool is_from = name.find("DtoH") != std::string::npos;
+  if (!is_to && !is_from && name.find("DtoD") == std::string::npos) {
+    return std::nullopt;
+  }
+  const Memcpy copy{.size = Bytes{work.bytes},
+                    .path = is_to     ? Path::HostToDevice
+                            : is_from ? Path::DeviceToHost
+                                      : Path::DeviceToDevice,
+                    .pinned = name.find("Pageable") == std::string::npos};
+  return ModelledWork{is_to || is_from ? "copies to and from the host" : "copies on the GPU",
+                      {{"memcpy", DataType::UINT8, copy}},
+                      {index}};
+}
+
+/// The innermost operator around a call that says shapes; kNone: there is none.
+std::uint32_t operator_with_shapes(const RankRecording& rank, std::uint32_t call) {
+  std::uint32_t op = call == kNone ? kNone : rank.links.operator_of_call[call];
+  while (op != kNone && rank.trace.operators[op].input_dims == 0) {
+    op = rank.links.parent[op];
+  }
+  return op;
+}
+
+std::vector<bool> communicates(const RankRecording& rank) {
+  std::vector<bool> made(rank.trace.work.size(), false);
+  for (const std::uint32_t work : rank.communication) {
+    made[work] = true;
+  }
+  return made;
+}
+
+/// Kernels by the operator that says what they do, in the order of their launches.
+std::map<std::uint32_t, OperatorLaunches> launches_of(const RankRecording& rank,
+                                                      const std::vector<bool>& is_communication) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < rank.trace.work.size(); ++i) {
+    if (!is_communication[i] && rank.trace.work[i].kind == kineto::WorkKind::Kernel) {
+      order.push_back(i);
+    }
+  }
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t work) { return rank.links.issued[work]; });
+  std::map<std::uint32_t, OperatorLaunches> launches;
+  for (const std::uint32_t work : order) {
+    const std::uint32_t op = operator_with_shapes(rank, rank.links.call_of_work[work]);
+    if (op != kNone) {
+      const kineto::Work& kernel = rank.trace.work[work];
+      launches[op].kernels.push_back({work, rank.trace.names.text(kernel.name), seconds_of(kernel)});
+    }
+  }
+  return launches;
+}
+
+ConvolutionOutputs convolution_outputs(const kineto::RecordedTrace& trace) {
+  ConvolutionOutputs outputs;
+  for (const kineto::Operator& op : trace.operators) {
+    if (op.input_dims != 0 && trace.names.text(op.name).find("convolution_backward") != std::string::npos) {
+      note_output(arguments_of(trace, op), outputs);
+    }
+  }
+  return outputs;
+}
+
+DataType type_on(DataType type, const GpuSpec& gpu) {
+  const bool has_tf32 = gpu.peak.tf32 > FlopsPerSecond{0};
+  return type == DataType::TF32 && !has_tf32 ? DataType::FP32 : type;
+}
+
+/// None where the GPU has no unit for the type, or the shapes are none that a model knows.
+std::optional<double> time_on(const GpuSpec& gpu, const ModelledWork& work) {
+  double seconds = 0;
+  try {
+    for (KernelCall call : work.calls) {
+      call.type = type_on(call.type, gpu);
+      seconds += model_for(call).predict(call, gpu).duration.in_base_units();
+    }
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+  return seconds;
+}
+
+/// Relative errors of a family, gathered.
+struct FamilySum {
+  FamilyComparison made;
+  double logarithms = 0;
+};
+
+class KernelRetiming {
+ public:
+  KernelRetiming(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on)
+      : replay_{replay}, gpu_{gpu} {
+    if (recorded_on != nullptr) {
+      made_.unmodelled_factor = recorded_on->memory_bandwidth / gpu.memory_bandwidth;
+    }
+  }
+
+  KernelComparison run() {
+    for (std::size_t i = 0; i < replay_.ranks.size(); ++i) {
+      const std::vector<double> seconds = predict(replay_.ranks[i]);
+      replay_.job.programs[i] = std::make_shared<const Program>(retimed(i, seconds));
+    }
+    for (auto& [name, sum] : families_) {
+      if (sum.made.compared > 0) {
+        sum.made.geometric_mean = std::exp(sum.logarithms / static_cast<double>(sum.made.compared));
+      }
+      made_.families.push_back(std::move(sum.made));
+    }
+    for (auto& [name, kernels] : unmodelled_) {
+      made_.unmodelled.push_back(std::move(kernels));
+    }
+    std::ranges::stable_sort(made_.families, std::ranges::greater{}, &FamilyComparison::recorded);
+    std::ranges::stable_sort(made_.unmodelled, std::ranges::greater{}, &UnmodelledKernels::recorded);
+    return std::move(made_);
+  }
+
+ private:
+  /// @return by work; below 0: as recorded
+  std::vector<double> predict(const RankRecording& rank) {
+    constexpr double kRecorded = -1;
+    std::vector<double> seconds(rank.trace.work.size(), kRecorded);
+    for (const ModelledWork& work : modelled_work(rank)) {
+      double recorded = 0;
+      for (const std::uint32_t index : work.work) {
+        recorded += seconds_of(rank.trace.work[index]);
+      }
+      const auto predicted = time_on(gpu_, work);
+      if (!predicted || !(recorded > 0)) {
+        continue;
+      }
+      for (const std::uint32_t index : work.work) {
+        seconds[index] = *predicted * seconds_of(rank.trace.work[index]) / recorded;
+      }
+      note(work, recorded, *predicted);
+    }
+    const std::vector<bool> is_communication = communicates(rank);
+    for (std::uint32_t i = 0; i < seconds.size(); ++i) {
+      if (!is_communication[i]) {
+        made_.recorded += seconds_of(rank.trace.work[i]);
+        if (seconds[i] < 0) {
+          seconds[i] = leave(rank.trace, rank.trace.work[i]);
+        }
+      }
+    }
+    return seconds;
+  }
+
+  void note(const ModelledWork& work, double recorded, double predicted) {
+    FamilySum& sum = families_[work.family];
+    sum.made.family = work.family;
+    sum.made.kernels += work.work.size();
+    sum.made.recorded += recorded;
+    sum.made.predicted += predicted;
+    if (recorded >= kLeastCompared) {
+      ++sum.made.compared;
+      sum.logarithms += std::log(std::max(std::abs(predicted / recorded - 1), kLeastError));
+    }
+  }
+
+  double leave(const kineto::RecordedTrace& trace, const kineto::Work& work) {
+    const std::string& name = trace.names.text(work.name);
+    UnmodelledKernels& kernels = unmodelled_[name];
+    kernels.name = name;
+    ++kernels.kernels;
+    kernels.recorded += seconds_of(work);
+    return made_.unmodelled_factor * seconds_of(work);
+  }
+
+  /// The program of a trace with the durations of its works; equal kernels are stored once.
+  [[nodiscard]] Program retimed(std::size_t trace, const std::vector<double>& seconds) const {
+    Program program = *replay_.job.programs[trace];
+    const std::vector<KernelCall> recorded = std::move(program.kernels);
+    program.kernels.clear();
+    std::map<std::pair<std::string, double>, std::uint32_t> known;
+    for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
+      auto& code = program.threads[thread].instructions;
+      for (std::size_t i = 0; i < code.size(); ++i) {
+        if (code[i].op != Opcode::Launch) {
+          continue;
+        }
+        KernelCall kernel = recorded[code[i].operand];
+        const double time = seconds[replay_.programs[trace].subjects[thread][i]];
+        if (time >= 0) {
+          kernel.work = Timed{Seconds{time}};
+        }
+        const double key = std::get<Timed>(kernel.work).duration.in_base_units();
+        const auto [entry, fresh] =
+            known.try_emplace({kernel.name, key}, static_cast<std::uint32_t>(program.kernels.size()));
+        if (fresh) {
+          program.kernels.push_back(std::move(kernel));
+        }
+        code[i].operand = entry->second;
+      }
+    }
+    return program;
+  }
+
+  Replay& replay_;
+  const GpuSpec& gpu_;
+  KernelComparison made_;
+  std::map<std::string, FamilySum> families_;
+  std::map<std::string, UnmodelledKernels> unmodelled_;
+};
+
+}  // namespace
+
+FamilyComparison KernelComparison::modelled() const {
+  FamilyComparison sum;
+  sum.family = "all of them";
+  double logarithms = 0;
+  for (const FamilyComparison& family : families) {
+    sum.kernels += family.kernels;
+    sum.recorded += family.recorded;
+    sum.predicted += family.predicted;
+    sum.compared += family.compared;
+    if (family.compared > 0) {
+      logarithms += static_cast<double>(family.compared) * std::log(family.geometric_mean);
+    }
+  }
+  if (sum.compared > 0) {
+    sum.geometric_mean = std::exp(logarithms / static_cast<double>(sum.compared));
+  }
+  return sum;
+}
+
+std::vector<ModelledWork> modelled_work(const RankRecording& rank) {
+  const std::vector<bool> is_communication = communicates(rank);
+  const ConvolutionOutputs outputs = convolution_outputs(rank.trace);
+  std::vector<ModelledWork> made;
+  for (auto& [index, launches] : launches_of(rank, is_communication)) {
+    launches.called = arguments_of(rank.trace, rank.trace.operators[index]);
+    const std::uint32_t caller = rank.links.parent[index];
+    if (caller != kNone) {
+      launches.caller = arguments_of(rank.trace, rank.trace.operators[caller]);
+    }
+    std::ranges::move(modelled_work(launches, outputs), std::back_inserter(made));
+  }
+  for (std::uint32_t i = 0; i < rank.trace.work.size(); ++i) {
+    if (!is_communication[i] && rank.trace.work[i].kind != kineto::WorkKind::Kernel) {
+      if (auto moved = moved_bytes(rank.trace, i)) {
+        made.push_back(*std::move(moved));
+      }
+    }
+  }
+  return made;
+}
+
+KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on) {
+  return KernelRetiming{replay, gpu, recorded_on}.run();
+}
+
+}  // namespace lockstep::replay

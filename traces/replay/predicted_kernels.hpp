@@ -1,0 +1,55 @@
+#pragma once
+
+/// @file
+/// A replay whose kernels take what the kernel models say: a trace of one GPU as a prediction for another,
+/// or, on the GPU that was recorded, a test of the models.
+
+#include <string>
+#include <vector>
+
+#include "topology/gpu_spec.hpp"
+#include "traces/replay/operator_work.hpp"
+#include "traces/replay/replay_job.hpp"
+
+namespace lockstep::replay {
+
+/// Kernels of one kind: recorded against predicted, in seconds over all traces.
+struct FamilyComparison {
+  std::string family;
+  std::uint64_t kernels = 0;
+  double recorded = 0, predicted = 0;
+  std::uint64_t compared = 0;  ///< works that took kLeastCompared or more
+  double geometric_mean = 0;   ///< of their absolute relative errors
+};
+
+/// Traces of whole microseconds say little about shorter kernels.
+inline constexpr double kLeastCompared = 5e-6;
+
+/// Kernels of one name that no model answers for.
+struct UnmodelledKernels {
+  std::string name;
+  std::uint64_t kernels = 0;
+  double recorded = 0;
+};
+
+struct KernelComparison {
+  std::vector<FamilyComparison> families;     ///< the longest first
+  std::vector<UnmodelledKernels> unmodelled;  ///< the longest first
+  double recorded = 0;                        ///< all work but communication, s
+  double unmodelled_factor = 1;               ///< on the recorded times of the rest
+
+  /// Sums over the families.
+  [[nodiscard]] FamilyComparison modelled() const;
+};
+
+/// What the kernels of a trace do, by the operators that launched them: the innermost operator around a
+/// launch whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
+[[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
+
+/// Launches of @p replay take what the models say on @p gpu; kernels of one work share its time as they did
+/// when recorded. TF32 is FP32 on a GPU without it.
+/// @param recorded_on null: what no model answers for keeps its recorded time; else it is scaled by the two
+///   GPUs' memory bandwidths, which is a guess
+KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on);
+
+}  // namespace lockstep::replay
