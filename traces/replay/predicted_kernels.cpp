@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ops/kernel_model.hpp"
+#include "traces/replay/embedding_work.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -267,12 +268,16 @@ FamilyComparison KernelComparison::modelled() const {
 std::vector<ModelledWork> modelled_work(const RankRecording& rank) {
   const std::vector<bool> is_communication = communicates(rank);
   const ConvolutionOutputs outputs = convolution_outputs(rank.trace);
+  const std::map<std::uint32_t, std::uint32_t> pairs = lookup_pairs(rank.trace);
   std::vector<ModelledWork> made;
   for (auto& [index, launches] : launches_of(rank, is_communication)) {
     launches.called = arguments_of(rank.trace, rank.trace.operators[index]);
     const std::uint32_t caller = rank.links.parent[index];
     if (caller != kNone) {
       launches.caller = arguments_of(rank.trace, rank.trace.operators[caller]);
+    }
+    if (const auto other = pairs.find(index); other != pairs.end()) {
+      launches.other_pass = arguments_of(rank.trace, rank.trace.operators[other->second]);
     }
     std::ranges::move(modelled_work(launches, outputs), std::back_inserter(made));
   }
