@@ -1,11 +1,10 @@
 // Searches on drawn DLRMs, all plans simulated: the mean step of every method, Lockstep's among them, and how
 // often the fastest of seven given plans is told on a machine whose kernels differ from the models.
 //
-//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy]        e.g. "dgx1v x 1" 4 40 128
+//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]    e.g. "dgx1v x 1" 4 40 128
 //   10
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,55 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "app/search/candidates.hpp"
-#include "base/random.hpp"
-#include "search/sharding/table_file.hpp"
+#include "app/search/refinement.hpp"
+#include "bench/drawn_models.hpp"
 
 namespace {
 
 using namespace lockstep;
-
-struct DrawnModels {
-  std::string cluster;
-  int gpus = 4;
-  std::size_t tables = 20;
-  std::int64_t widest = 128;
-  std::size_t tasks = 10;
-  bool heavy = false;  ///< tables of at least 20 look-ups a sample (Lin et al.)
-  std::int64_t batch = 65536;
-};
-
-/// A DLRM with tables of the set, each of a width of its own; empty tables are left out.
-std::string scenario(const sharding::TableSet& set, const DrawnModels& drawing, std::uint64_t task) {
-  const Random random = Random{1, "search comparison"}.of(task);
-  int halvings = 0;
-  while (drawing.widest >> halvings >= (drawing.heavy ? 32 : 4)) {
-    ++halvings;
-  }
-  // Lin et al.: 13 tables a GPU, 0.7 to 1.3 times as many.
-  const double share = drawing.heavy ? 0.7 + 0.6 * random.from(1'000'000).uniform(0) : 1;
-  const auto count = static_cast<std::size_t>(share * static_cast<double>(drawing.tables));
-  std::vector<std::string> tables;
-  for (std::uint64_t draw = 0; tables.size() < count; ++draw) {
-    const auto number =
-        static_cast<std::size_t>(random.uniform(2 * draw) * static_cast<double>(set.tables.size()));
-    const EmbeddingTable& table = set.tables[number].shape;
-    if (table.pooling_factor <= (drawing.heavy ? 20 : 0)) {
-      continue;
-    }
-    const auto width = drawing.widest >> static_cast<int>(random.uniform(2 * draw + 1) * halvings);
-    tables.push_back(
-        fmt::format("{{rows: [{}], dimension: {}, pooling_factor: {}, index_skew: {}, active_rows: {}}}",
-                    table.rows, width, table.pooling_factor, table.index_skew, table.active_rows));
-  }
-  return fmt::format(
-      "name: drawn\ncluster: {}\nworkload:\n  global_batch: {}\n  model:\n    name: drawn\n    source: "
-      "drawn\n    dlrm:\n      "
-      "bottom_mlp: [13, 512, "
-      "256, 64]\n      top_mlp: [512, 256, 1]\n      interaction: cat\n      tables: [{}]\nparallelism: "
-      "{{ranks: {}}}\n",
-      drawing.cluster, drawing.batch, fmt::join(tables, ", "), drawing.gpus);
-}
 
 /// The machine as it is and the models are not: slower random rows, faster updates, longer waits, 10 % more
 /// host time, jitter.
@@ -82,6 +38,24 @@ Seconds measured(const ShardingProblem& problem, const EmbeddingPlan& plan) {
   setting.scenario.vary.kernels = JitterSpec::parse("lognormal 0.02");
   return predict(setting, nullptr, EngineMode::Bare).mean_step();
 }
+
+/// How far lockstep's steps are from those of the best placements of whole tables under the fast models.
+struct Gap {
+  int tasks = 0;
+  double sum = 0, most = -INFINITY;
+
+  void add(double ours, double exact) {
+    ++tasks;
+    sum += ours / exact - 1;
+    most = std::max(most, ours / exact - 1);
+  }
+  void print() const {
+    if (tasks > 0) {
+      fmt::print("  lockstep's step against exact's: {:+.2f} % in the mean of {}, at most {:+.2f} %\n",
+                 100 * sum / tasks, tasks, 100 * most);
+    }
+  }
+};
 
 /// How well the fastest of the given plans was told.
 struct Selection {
@@ -110,12 +84,14 @@ class Comparison {
   void add(const ShardingProblem& problem, bool selects) {
     std::map<std::string, double> steps;
     std::vector<std::array<double, 2>> seven;  // predicted, measured
+    std::vector<Candidate> candidates;
     for (const sharding::Method& method : sharding::methods()) {
       const bool is_given = std::ranges::find(kSeven, method.name) != kSeven.end();
-      if (method.name == "lockstep" || method.name == "exact" || (selects && !is_given)) {
+      const bool is_small = problem.task().tables.size() <= 10;
+      if (method.name == "lockstep" || (method.name == "exact" && !is_small) || (selects && !is_given)) {
         continue;
       }
-      const auto candidate = sharding_plan(method, problem);
+      auto candidate = sharding_plan(method, problem);
       const auto step = candidate ? problem.step_time(candidate->plan) : std::nullopt;
       if (step) {
         steps[std::string{method.name}] = *step / Seconds{1e-3};
@@ -125,9 +101,13 @@ class Comparison {
       } else if (is_given) {
         seven.push_back({INFINITY, INFINITY});
       }
+      if (step && method.name != "random" && method.name != "exact") {
+        candidate->step = step;
+        candidates.push_back(*std::move(candidate));
+      }
     }
     if (!selects) {
-      add_ours(problem, steps);
+      add_ours(problem, std::move(candidates), steps);
     }
     steps_.push_back(steps);
     select(seven);
@@ -136,6 +116,7 @@ class Comparison {
   void print() const {
     double best_rule = 0, ours = 0, neuroshard = 0, single = 0;
     int valid = 0;
+    Gap exact;
     std::map<std::string, double> sums;
     std::map<std::string, int> counts;
     for (const auto& steps : steps_) {
@@ -147,7 +128,9 @@ class Comparison {
       for (const auto& [name, step] : steps) {
         sums[name] += step;
         ++counts[name];
-        if (name.find("lockstep") != 0 && name.find("neuroshard") != 0) least = std::min(least, step);
+        const bool is_rule =
+            !name.starts_with("lockstep") && !name.starts_with("neuroshard") && name != "exact";
+        if (is_rule) least = std::min(least, step);
       }
       best_rule += least;
       if (!steps.contains("lockstep") || !steps.contains("neuroshard")) {
@@ -156,6 +139,7 @@ class Comparison {
       ours += steps.at("lockstep");
       neuroshard += steps.at("neuroshard");
       single = std::max(single, steps.at("lockstep") / std::min(least, steps.at("neuroshard")));
+      if (steps.contains("exact")) exact.add(steps.at("lockstep"), steps.at("exact"));
     }
     for (const auto& [name, sum] : sums) {
       fmt::print("  {:<24} {:>8.3f} ms in the mean of {}\n", name, sum / counts.at(name), counts.at(name));
@@ -167,8 +151,12 @@ class Comparison {
           "with simulations {:.2f} s a task, at most {:.2f}\n",
           valid, 100 * (best_rule / ours - 1), 100 * (neuroshard / ours - 1), single,
           seconds_ / static_cast<double>(steps_.size()), slowest_);
+      for (const auto& [kind, count] : winners_) {
+        fmt::print("    best with {}: {}\n", kind, count);
+      }
     }
-    fmt::print("  the fastest of seven: by prediction {}\n", predicted_.text());
+    exact.print();
+    fmt::print("  the fastest of seven, {} tasks: by prediction {}\n", predicted_.tasks, predicted_.text());
     const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
     fmt::print("                        always {}: {}\n",
                kSeven[static_cast<std::size_t>(best - constant_.begin())], best->text());
@@ -180,25 +168,44 @@ class Comparison {
     return candidate_by(method, problem, {});
   }
 
-  void add_ours(const ShardingProblem& problem, std::map<std::string, double>& steps) {
+  /// As the search command does it: the best of all plans, refined.
+  void add_ours(const ShardingProblem& problem, std::vector<Candidate> candidates,
+                std::map<std::string, double>& steps) {
     const auto start = std::chrono::steady_clock::now();
-    double best = INFINITY;
     sharding::SearchOptions options;
     options.effort = 20'000;
-    for (const Candidate& candidate : our_candidates(problem, options)) {
-      if (const auto step = problem.step_time(candidate.plan)) {
-        best = std::min(best, *step / Seconds{1e-3});
-      }
+    StepSimulator simulator{problem};
+    for (Candidate& candidate : our_candidates(problem, options)) {
+      candidate.step = simulator.step_time(candidate.plan);
+      candidates.push_back(std::move(candidate));
     }
-    for (const auto& [name, step] : steps) {
-      best = name == "random" ? best : std::min(best, step);  // the search command takes the best of all
+    if (const Candidate* const best = fastest(candidates)) {
+      steps["lockstep, not refined"] = *best->step / Seconds{1e-3};
+    }
+    const std::vector<Candidate> refined = fastest_refined(problem, simulator, candidates, {});
+    if (const Candidate* const best = fastest(refined)) {
+      steps["lockstep"] = *best->step / Seconds{1e-3};
+      ++winners_[kind_of(*best)];
     }
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     seconds_ += took;
     slowest_ = std::max(slowest_, took);
-    if (std::isfinite(best)) {
-      steps["lockstep"] = best;
+  }
+
+  static const Candidate* fastest(const std::vector<Candidate>& candidates) {
+    const Candidate* best = nullptr;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.step && (best == nullptr || *candidate.step < *best->step)) {
+        best = &candidate;
+      }
     }
+    return best;
+  }
+
+  /// `data-parallel` of `13 data-parallel`.
+  static std::string kind_of(const Candidate& candidate) {
+    const std::string& name = candidate.division.name;
+    return name.empty() ? "tables one by one" : name.substr(name.find(' ') + 1);
   }
 
   void select(const std::vector<std::array<double, 2>>& seven) {
@@ -221,13 +228,14 @@ class Comparison {
   Selection predicted_;
   std::array<Selection, kSeven.size()> constant_{};
   double seconds_ = 0, slowest_ = 0;
+  std::map<std::string, int> winners_;
 };
 
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 7) {
-    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy]\n");
+    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]\n");
     return 2;
   }
   try {
@@ -235,16 +243,18 @@ int main(int count, char** arguments) {
     DrawnModels drawing;
     drawing.cluster = arguments[2];
     drawing.gpus = std::atoi(arguments[3]);
-    drawing.heavy = count > 7;
+    const std::string selection = count > 7 ? arguments[7] : "";
+    drawing.selection = !selection.empty();
+    drawing.heavy = selection == "heavy";
     drawing.tables = std::strtoul(arguments[4], nullptr, 10);
     drawing.widest = std::strtol(arguments[5], nullptr, 10);
     drawing.tasks = std::strtoul(arguments[6], nullptr, 10);
-    drawing.batch = drawing.heavy ? 4096 : 65536;
+    drawing.batch = drawing.selection ? 4096 : 65536;
     Comparison comparison;
     const ConfigPath configs = ConfigPath::standard();
     for (std::uint64_t task = 0; task < drawing.tasks; ++task) {
       const ShardingProblem problem{YamlDocument::from_text(scenario(set, drawing, task), "drawn"), configs};
-      comparison.add(problem, drawing.heavy);
+      comparison.add(problem, drawing.selection);
     }
     fmt::print("{}, {} GPUs, {} tables, dimension at most {}\n", drawing.cluster, drawing.gpus,
                drawing.tables, drawing.widest);
