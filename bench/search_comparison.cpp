@@ -57,6 +57,30 @@ struct Gap {
   }
 };
 
+/// What is left to gain by whole and column-wise tables, under the fast models.
+struct Bound {
+  int tasks = 0;
+  Seconds found, least;
+
+  void add(const ShardingProblem& problem) {
+    const sharding::ModelCosts costs = problem.costs(1);
+    sharding::Judge judge{problem.task(), costs};
+    sharding::SearchOptions options;
+    options.effort = 20'000;
+    if (const auto plan = sharding::method_called("lockstep").search(judge, options)) {
+      ++tasks;
+      found += judge.estimate(*plan).total;
+      least += costs.at_least(problem.task());
+    }
+  }
+  void print() const {
+    if (tasks > 0) {
+      fmt::print("  under the fast models the tables' part takes {} in the mean, no plan less than {}\n",
+                 found / tasks, least / tasks);
+    }
+  }
+};
+
 /// How well the fastest of the given plans was told.
 struct Selection {
   int tasks = 0, exact = 0, within = 0;
@@ -156,6 +180,7 @@ class Comparison {
       }
     }
     exact.print();
+    bound_.print();
     fmt::print("  the fastest of seven, {} tasks: by prediction {}\n", predicted_.tasks, predicted_.text());
     const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
     fmt::print("                        always {}: {}\n",
@@ -175,6 +200,7 @@ class Comparison {
     sharding::SearchOptions options;
     options.effort = 20'000;
     StepSimulator simulator{problem};
+    bound_.add(problem);
     for (Candidate& candidate : our_candidates(problem, options)) {
       candidate.step = simulator.step_time(candidate.plan);
       candidates.push_back(std::move(candidate));
@@ -228,6 +254,7 @@ class Comparison {
   Selection predicted_;
   std::array<Selection, kSeven.size()> constant_{};
   double seconds_ = 0, slowest_ = 0;
+  Bound bound_;
   std::map<std::string, int> winners_;
 };
 

@@ -91,6 +91,22 @@ TEST(StepSimulator, SaysWhatDoesNotFitTheScenario) {
   EXPECT_TRUE(simulator.step_time(plan));
 }
 
+/// The fast models' bound is below what they say of any plan, and the step is longer than that: it has more
+/// in it.
+TEST(ShardingBound, IsBelowEveryPlan) {
+  for (const char* cluster : {"dgx1v x 1", "workstation_4gpu_pcie x 1"}) {
+    const ShardingProblem problem = problem_on(cluster, 4);
+    const sharding::ModelCosts costs = problem.costs(1);
+    sharding::Judge judge{problem.task(), costs};
+    const Seconds bound = costs.at_least(problem.task());
+    for (const char* method : {"round_robin", "size_greedy", "torchrec", "neuroshard", "lockstep"}) {
+      const Candidate candidate = candidate_by(sharding::method_called(method), problem, little()).value();
+      EXPECT_LE(bound, judge.estimate(candidate.pieces).total) << cluster << method;
+      EXPECT_LT(bound, problem.step_time(candidate.plan).value()) << cluster << method;
+    }
+  }
+}
+
 TEST(Refinement, IsNeverWorseAndDoesTheSameAgain) {
   const ShardingProblem problem = problem_on("dgx1v x 1", 4);
   StepSimulator simulator{problem};
