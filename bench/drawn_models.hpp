@@ -20,7 +20,8 @@ struct DrawnModels {
   std::size_t tables = 20;
   std::int64_t widest = 128;
   std::size_t tasks = 10;
-  bool heavy = false;  ///< tables of at least 20 look-ups a sample (Lin et al.)
+  bool heavy = false;      ///< tables of more than 20 look-ups a sample (Lin et al.)
+  bool selection = false;  ///< dimensions and numbers of tables as Lin et al. draw them
   std::int64_t batch = 65536;
 };
 
@@ -28,11 +29,11 @@ struct DrawnModels {
 inline std::string scenario(const sharding::TableSet& set, const DrawnModels& drawing, std::uint64_t task) {
   const Random random = Random{1, "search comparison"}.of(task);
   int halvings = 0;
-  while (drawing.widest >> halvings >= (drawing.heavy ? 32 : 4)) {
+  while (drawing.widest >> halvings >= (drawing.selection ? 32 : 4)) {
     ++halvings;
   }
   // Lin et al.: 13 tables a GPU, 0.7 to 1.3 times as many.
-  const double share = drawing.heavy ? 0.7 + 0.6 * random.from(1'000'000).uniform(0) : 1;
+  const double share = drawing.selection ? 0.7 + 0.6 * random.from(1'000'000).uniform(0) : 1;
   const auto count = static_cast<std::size_t>(share * static_cast<double>(drawing.tables));
   std::vector<std::string> tables;
   for (std::uint64_t draw = 0; tables.size() < count; ++draw) {

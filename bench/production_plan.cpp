@@ -140,7 +140,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    return run(arguments[1], count > 2 ? std::strtol(arguments[2], nullptr, 10) : 500'000);
+    return run(arguments[1], count > 2 ? std::strtol(arguments[2], nullptr, 10) : 1'000'000);
   } catch (const InputError& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 2;

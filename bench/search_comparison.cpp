@@ -1,7 +1,7 @@
 // Searches on drawn DLRMs, all plans simulated: the mean step of every method, Lockstep's among them, and how
 // often the fastest of seven given plans is told on a machine whose kernels differ from the models.
 //
-//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy]        e.g. "dgx1v x 1" 4 40 128
+//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]    e.g. "dgx1v x 1" 4 40 128
 //   10
 
 #include <fmt/core.h>
@@ -39,6 +39,48 @@ Seconds measured(const ShardingProblem& problem, const EmbeddingPlan& plan) {
   return predict(setting, nullptr, EngineMode::Bare).mean_step();
 }
 
+/// How far lockstep's steps are from those of the best placements of whole tables under the fast models.
+struct Gap {
+  int tasks = 0;
+  double sum = 0, most = -INFINITY;
+
+  void add(double ours, double exact) {
+    ++tasks;
+    sum += ours / exact - 1;
+    most = std::max(most, ours / exact - 1);
+  }
+  void print() const {
+    if (tasks > 0) {
+      fmt::print("  lockstep's step against exact's: {:+.2f} % in the mean of {}, at most {:+.2f} %\n",
+                 100 * sum / tasks, tasks, 100 * most);
+    }
+  }
+};
+
+/// What is left to gain by whole and column-wise tables, under the fast models.
+struct Bound {
+  int tasks = 0;
+  Seconds found, least;
+
+  void add(const ShardingProblem& problem) {
+    const sharding::ModelCosts costs = problem.costs(1);
+    sharding::Judge judge{problem.task(), costs};
+    sharding::SearchOptions options;
+    options.effort = 20'000;
+    if (const auto plan = sharding::method_called("lockstep").search(judge, options)) {
+      ++tasks;
+      found += judge.estimate(*plan).total;
+      least += costs.at_least(problem.task());
+    }
+  }
+  void print() const {
+    if (tasks > 0) {
+      fmt::print("  under the fast models the tables' part takes {} in the mean, no plan less than {}\n",
+                 found / tasks, least / tasks);
+    }
+  }
+};
+
 /// How well the fastest of the given plans was told.
 struct Selection {
   int tasks = 0, exact = 0, within = 0;
@@ -66,10 +108,11 @@ class Comparison {
   void add(const ShardingProblem& problem, bool selects) {
     std::map<std::string, double> steps;
     std::vector<std::array<double, 2>> seven;  // predicted, measured
-    std::optional<Candidate> best;
+    std::vector<Candidate> candidates;
     for (const sharding::Method& method : sharding::methods()) {
       const bool is_given = std::ranges::find(kSeven, method.name) != kSeven.end();
-      if (method.name == "lockstep" || method.name == "exact" || (selects && !is_given)) {
+      const bool is_small = problem.task().tables.size() <= 10;
+      if (method.name == "lockstep" || (method.name == "exact" && !is_small) || (selects && !is_given)) {
         continue;
       }
       auto candidate = sharding_plan(method, problem);
@@ -82,13 +125,13 @@ class Comparison {
       } else if (is_given) {
         seven.push_back({INFINITY, INFINITY});
       }
-      if (step && method.name != "random") {
+      if (step && method.name != "random" && method.name != "exact") {
         candidate->step = step;
-        keep_better(*std::move(candidate), best);
+        candidates.push_back(*std::move(candidate));
       }
     }
     if (!selects) {
-      add_ours(problem, std::move(best), steps);
+      add_ours(problem, std::move(candidates), steps);
     }
     steps_.push_back(steps);
     select(seven);
@@ -97,6 +140,7 @@ class Comparison {
   void print() const {
     double best_rule = 0, ours = 0, neuroshard = 0, single = 0;
     int valid = 0;
+    Gap exact;
     std::map<std::string, double> sums;
     std::map<std::string, int> counts;
     for (const auto& steps : steps_) {
@@ -108,7 +152,9 @@ class Comparison {
       for (const auto& [name, step] : steps) {
         sums[name] += step;
         ++counts[name];
-        if (name.find("lockstep") != 0 && name.find("neuroshard") != 0) least = std::min(least, step);
+        const bool is_rule =
+            !name.starts_with("lockstep") && !name.starts_with("neuroshard") && name != "exact";
+        if (is_rule) least = std::min(least, step);
       }
       best_rule += least;
       if (!steps.contains("lockstep") || !steps.contains("neuroshard")) {
@@ -117,6 +163,7 @@ class Comparison {
       ours += steps.at("lockstep");
       neuroshard += steps.at("neuroshard");
       single = std::max(single, steps.at("lockstep") / std::min(least, steps.at("neuroshard")));
+      if (steps.contains("exact")) exact.add(steps.at("lockstep"), steps.at("exact"));
     }
     for (const auto& [name, sum] : sums) {
       fmt::print("  {:<24} {:>8.3f} ms in the mean of {}\n", name, sum / counts.at(name), counts.at(name));
@@ -129,10 +176,12 @@ class Comparison {
           valid, 100 * (best_rule / ours - 1), 100 * (neuroshard / ours - 1), single,
           seconds_ / static_cast<double>(steps_.size()), slowest_);
       for (const auto& [kind, count] : winners_) {
-        fmt::print("    refined from {}: {}\n", kind, count);
+        fmt::print("    best with {}: {}\n", kind, count);
       }
     }
-    fmt::print("  the fastest of seven: by prediction {}\n", predicted_.text());
+    exact.print();
+    bound_.print();
+    fmt::print("  the fastest of seven, {} tasks: by prediction {}\n", predicted_.tasks, predicted_.text());
     const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
     fmt::print("                        always {}: {}\n",
                kSeven[static_cast<std::size_t>(best - constant_.begin())], best->text());
@@ -145,36 +194,44 @@ class Comparison {
   }
 
   /// As the search command does it: the best of all plans, refined.
-  void add_ours(const ShardingProblem& problem, std::optional<Candidate> best,
+  void add_ours(const ShardingProblem& problem, std::vector<Candidate> candidates,
                 std::map<std::string, double>& steps) {
     const auto start = std::chrono::steady_clock::now();
     sharding::SearchOptions options;
     options.effort = 20'000;
     StepSimulator simulator{problem};
+    bound_.add(problem);
     for (Candidate& candidate : our_candidates(problem, options)) {
       candidate.step = simulator.step_time(candidate.plan);
-      keep_better(std::move(candidate), best);
+      candidates.push_back(std::move(candidate));
     }
-    if (best) {
+    if (const Candidate* const best = fastest(candidates)) {
       steps["lockstep, not refined"] = *best->step / Seconds{1e-3};
+    }
+    const std::vector<Candidate> refined = fastest_refined(problem, simulator, candidates, {});
+    if (const Candidate* const best = fastest(refined)) {
+      steps["lockstep"] = *best->step / Seconds{1e-3};
       ++winners_[kind_of(*best)];
-      steps["lockstep"] = *refined(problem, simulator, *best, {}).step / Seconds{1e-3};
     }
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     seconds_ += took;
     slowest_ = std::max(slowest_, took);
   }
 
-  static void keep_better(Candidate candidate, std::optional<Candidate>& best) {
-    if (candidate.step && (!best || *candidate.step < *best->step)) {
-      best = std::move(candidate);
+  static const Candidate* fastest(const std::vector<Candidate>& candidates) {
+    const Candidate* best = nullptr;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.step && (best == nullptr || *candidate.step < *best->step)) {
+        best = &candidate;
+      }
     }
+    return best;
   }
 
-  /// `data-parallel` of `13 data-parallel`; the method of a plan that spreads nothing.
+  /// `data-parallel` of `13 data-parallel`.
   static std::string kind_of(const Candidate& candidate) {
     const std::string& name = candidate.division.name;
-    return name.empty() ? candidate.name : name.substr(name.find(' ') + 1);
+    return name.empty() ? "tables one by one" : name.substr(name.find(' ') + 1);
   }
 
   void select(const std::vector<std::array<double, 2>>& seven) {
@@ -197,14 +254,15 @@ class Comparison {
   Selection predicted_;
   std::array<Selection, kSeven.size()> constant_{};
   double seconds_ = 0, slowest_ = 0;
-  std::map<std::string, int> winners_;  // before refinement
+  Bound bound_;
+  std::map<std::string, int> winners_;
 };
 
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 7) {
-    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy]\n");
+    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]\n");
     return 2;
   }
   try {
@@ -212,16 +270,18 @@ int main(int count, char** arguments) {
     DrawnModels drawing;
     drawing.cluster = arguments[2];
     drawing.gpus = std::atoi(arguments[3]);
-    drawing.heavy = count > 7;
+    const std::string selection = count > 7 ? arguments[7] : "";
+    drawing.selection = !selection.empty();
+    drawing.heavy = selection == "heavy";
     drawing.tables = std::strtoul(arguments[4], nullptr, 10);
     drawing.widest = std::strtol(arguments[5], nullptr, 10);
     drawing.tasks = std::strtoul(arguments[6], nullptr, 10);
-    drawing.batch = drawing.heavy ? 4096 : 65536;
+    drawing.batch = drawing.selection ? 4096 : 65536;
     Comparison comparison;
     const ConfigPath configs = ConfigPath::standard();
     for (std::uint64_t task = 0; task < drawing.tasks; ++task) {
       const ShardingProblem problem{YamlDocument::from_text(scenario(set, drawing, task), "drawn"), configs};
-      comparison.add(problem, drawing.heavy);
+      comparison.add(problem, drawing.selection);
     }
     fmt::print("{}, {} GPUs, {} tables, dimension at most {}\n", drawing.cluster, drawing.gpus,
                drawing.tables, drawing.widest);

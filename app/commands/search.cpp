@@ -15,7 +15,7 @@
 #include "app/outcome.hpp"
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
-#include "app/search/candidates.hpp"
+#include "app/search/refinement.hpp"
 #include "app/search/search_report.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -91,7 +91,11 @@ class Searching {
  public:
   Searching(const ShardingProblem& problem, const SearchCommandOptions& command, const Progress& progress,
             BestSoFar& best)
-      : problem_{problem}, progress_{progress}, best_{best}, budget_{budget_of(command.budget)} {
+      : problem_{problem},
+        simulator_{problem},
+        progress_{progress},
+        best_{best},
+        budget_{budget_of(command.budget)} {
     options_.seed = command.seed;
     options_.stopped = [this] { return budget_.is_spent(); };
   }
@@ -112,6 +116,21 @@ class Searching {
     }
   }
 
+  /// The last moves, judged by simulation, of the best plans so far.
+  void refine() {
+    if (budget_.is_spent()) {
+      return;
+    }
+    progress_.say("refining the fastest plans");
+    RefinementOptions options;
+    options.seed = options_.seed;
+    options.stopped = options_.stopped;
+    for (Candidate& candidate : fastest_refined(problem_, simulator_, all_, options)) {
+      best_.offer(candidate);
+      all_.push_back(std::move(candidate));
+    }
+  }
+
   [[nodiscard]] SearchResult result() && { return {std::move(all_), std::move(left_out_)}; }
 
  private:
@@ -125,11 +144,12 @@ class Searching {
       return;
     }
     progress_.say(fmt::format("{}: simulating", candidate.name));
-    candidate.step = problem_.step_time(candidate.plan);
+    candidate.step = simulator_.step_time(candidate.plan);
     best_.offer(candidate);
   }
 
   const ShardingProblem& problem_;
+  StepSimulator simulator_;
   const Progress& progress_;
   BestSoFar& best_;
   Budget budget_;
@@ -180,6 +200,9 @@ int search_command(const SearchCommandOptions& options) {
   Searching searching{problem, options, progress, best_so_far};
   for (const sharding::Method& method : chosen) {
     searching.run(method);
+  }
+  if (options.method == kOurs || options.method == "all") {
+    searching.refine();
   }
   progress.done();
   const SearchResult result = std::move(searching).result();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "app/search/rows_of_nodes.hpp"
 
@@ -53,14 +54,25 @@ void add_by_rows(const Task& task, std::vector<Division>& divisions) {
   }
 }
 
+/// Those first whose copies cost least for what they save: a copy is filled, all-reduced and updated row by
+/// row, its look-ups and pooled rows stay where the samples are.
+std::vector<std::int64_t> fewest_rows_of_lookup_first(const Task& task) {
+  std::vector<std::int64_t> order(task.tables.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, std::less{}, [&](std::int64_t table) {
+    const auto number = static_cast<std::size_t>(table);
+    return static_cast<double>(task.tables[number].shape.rows) / task.indices_of(number);
+  });
+  return order;
+}
+
 /// Their gradients are all-reduced with the dense ones.
 void add_copied(const Task& task, std::vector<Division>& divisions) {
   constexpr std::size_t kSteps = 8;
   constexpr Bytes kMost{2e9};  // an all-reduce of more takes longer than any exchange
   TableShardingSpec how;
   how.sharding = TableSharding::DataParallel;
-  std::vector<std::int64_t> order = largest_first(task);
-  std::ranges::reverse(order);
+  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
   Bytes copied;
   for (std::size_t count = 1; count < order.size(); ++count) {
     const auto table = static_cast<std::size_t>(order[count - 1]);
@@ -75,7 +87,11 @@ void add_copied(const Task& task, std::vector<Division>& divisions) {
 void add_by_rows_of_nodes(const ShardingProblem& problem, std::vector<Division>& divisions) {
   const Task& task = problem.task();
   const std::size_t tables = task.tables.size();
-  for (const std::size_t count : {tables, tables / 2}) {
+  const std::set<std::size_t> counts{2, 4, tables / 8};
+  for (const std::size_t count : counts) {
+    if (count >= tables) {
+      continue;
+    }
     if (auto entries = rows_of_nodes(problem, count)) {
       divisions.push_back(without(task, fmt::format("{} table-row-wise", count), *std::move(entries)));
     }

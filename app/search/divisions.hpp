@@ -22,9 +22,9 @@ struct Division {
 /// All tables are placed.
 [[nodiscard]] Division everything(const sharding::Task& task);
 
-/// The largest tables cut by the rows of all GPUs, 1, 2 and 4 of them; the smallest on every GPU, in eight
-/// numbers of them; on several nodes all tables, or the half that costs most, cut by the rows of a node, each
-/// node with tables that keep it equally busy.
+/// The largest tables cut by the rows of all GPUs, 1, 2 and 4 of them; those with the fewest rows for each
+/// look-up on every GPU, in eight numbers of them; on several nodes the 2, 4 and eighth of the tables that
+/// cost most cut by the rows of a node, so that nodes are equally busy with them.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
 /// The @p count largest tables in host memory, with a cache.

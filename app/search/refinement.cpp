@@ -1,6 +1,7 @@
 #include "app/search/refinement.hpp"
 
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "search/sharding/small_changes.hpp"
@@ -82,9 +83,32 @@ Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, cons
     return start;
   }
   Candidate best = Refinement{problem, simulator, start, options}.run();
-  best.name += ", refined";
+  const bool is_ours = start.name.starts_with("lockstep");
+  best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
   best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return best;
+}
+
+std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
+                                       std::span<const Candidate> candidates,
+                                       const RefinementOptions& options) {
+  constexpr std::size_t kRefined = 3;
+  std::map<Seconds, const Candidate*> by_step;  // of equal ones the first
+  for (const Candidate& candidate : candidates) {
+    if (candidate.step) {
+      by_step.try_emplace(*candidate.step, &candidate);
+    }
+  }
+  std::vector<Candidate> results;
+  RefinementOptions of_each = options;
+  for (const auto& [step, candidate] : by_step) {
+    if (results.size() == kRefined || options.stopped()) {
+      break;
+    }
+    results.push_back(refined(problem, simulator, *candidate, of_each));
+    ++of_each.seed;
+  }
+  return results;
 }
 
 }  // namespace lockstep

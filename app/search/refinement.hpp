@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "app/search/candidates.hpp"
 #include "app/search/step_simulator.hpp"
@@ -10,7 +12,7 @@ namespace lockstep {
 
 struct RefinementOptions {
   std::uint64_t seed = 1;
-  std::int64_t simulations = 300;  ///< at most
+  std::int64_t simulations = 200;  ///< of a plan, at most
   std::function<bool()> stopped = [] { return false; };
 };
 
@@ -21,5 +23,11 @@ struct RefinementOptions {
 /// @return the best step seen, never worse than @p start
 [[nodiscard]] Candidate refined(const ShardingProblem& problem, StepSimulator& simulator,
                                 const Candidate& start, const RefinementOptions& options);
+
+/// The three fastest of @p candidates, of those with equal steps one, refined(), each with its number added
+/// to the seed.
+[[nodiscard]] std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
+                                                     std::span<const Candidate> candidates,
+                                                     const RefinementOptions& options);
 
 }  // namespace lockstep

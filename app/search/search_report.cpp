@@ -44,7 +44,7 @@ std::string method_lines(const SearchResult& result, const Candidate& best) {
       ++hidden;
       continue;
     }
-    text += fmt::format("  {:<44}", candidate.name);
+    text += fmt::format("  {:<52}", candidate.name);
     text += candidate.step                  ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
                                                           100 * (*candidate.step / *best.step - 1))
             : candidate.plan.tables.empty() ? "none fits\n"
@@ -54,7 +54,7 @@ std::string method_lines(const SearchResult& result, const Candidate& best) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
   }
   for (const std::string& name : result.left_out) {
-    text += fmt::format("  {:<44}no time was left\n", name);
+    text += fmt::format("  {:<52}no time was left\n", name);
   }
   return text;
 }
@@ -94,7 +94,8 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
   const sharding::ModelCosts costs = problem.costs(1);
   const Seconds bound = costs.at_least(problem.task());
   return fmt::format(
-      "bound        look-ups and exchanges of whole and column-wise tables take at least {} of the {} step\n",
+      "bound        inputs, look-ups and exchanges of whole and column-wise tables take at least {} of the "
+      "{} step\n",
       bound, *best.step);
 }
 

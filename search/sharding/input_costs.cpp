@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace lockstep::sharding {
 
@@ -47,6 +48,21 @@ Seconds InputCosts::held_up(std::size_t device, std::span<const double> indices)
     longest = std::max(longest, before * index_ / link.rate);
   }
   return longest - alone(own);
+}
+
+Seconds InputCosts::at_least(double indices) const {
+  BytesPerSecond together;
+  std::set<std::size_t> counted;
+  for (const std::vector<std::size_t>& links : links_of_) {
+    const auto slowest =
+        std::ranges::min_element(links, {}, [&](std::size_t number) { return links_[number].rate; });
+    if (slowest == links.end()) {
+      together += alone_;
+    } else if (counted.insert(*slowest).second) {
+      together += links_[*slowest].rate;
+    }
+  }
+  return indices * index_ / together;
 }
 
 }  // namespace lockstep::sharding

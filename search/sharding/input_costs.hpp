@@ -27,6 +27,10 @@ class InputCosts {
   /// How much longer than alone those of @p device take. @param indices by device, for a sample
   [[nodiscard]] Seconds held_up(std::size_t device, std::span<const double> indices) const;
 
+  /// However so many indices for a sample are divided among the devices, some device has its own no earlier:
+  /// together they come as fast as the slowest shared link of each device, or its own rate, lets them.
+  [[nodiscard]] Seconds at_least(double indices) const;
+
  private:
   struct SharedLink {
     BytesPerSecond rate;

@@ -109,17 +109,21 @@ Estimate ModelCosts::estimate(std::span<const Seconds> compute, std::span<const 
 
 Seconds ModelCosts::at_least(const Task& task) const {
   Load all;
-  double width = 0;
-  for (const Table& table : task.tables) {
-    all.add(load_of(table, table.shape.dimension));
-    width += static_cast<double>(table.shape.dimension);
+  double width = 0, indices = 0;
+  for (std::size_t table = 0; table < task.tables.size(); ++table) {
+    const std::int64_t columns = task.tables[table].shape.dimension;
+    all.add(load_of(task.tables[table], columns));
+    width += static_cast<double>(columns);
+    indices += task.indices_of(table);
   }
   for (double& sum : all.sums) {
     sum /= static_cast<double>(task.devices());
   }
   all.largest = 0;  // a longest bag may hide behind the rest
   all.widest = 0;   // and narrow pieces leave room for more bags
-  return compute(all) + setup_.exposed * (forward_.at_least(width) + backward_.at_least(width));
+  const Seconds exchanges = setup_.exposed * (forward_.at_least(width) + backward_.at_least(width));
+  const Seconds inputs = setup_.inputs != nullptr ? setup_.inputs->at_least(indices) : Seconds{0};
+  return exchanges + std::max(compute(all), inputs + 2 * setup_.gpu.kernel_minimum);
 }
 
 }  // namespace lockstep::sharding

@@ -62,5 +62,14 @@ TEST_F(TwoBehindASwitch, NobodyHoldsUpASingleCopy) {
   EXPECT_NEAR(held_up(0, {6, 0, 6}), 0, 1e-12);
 }
 
+/// 12 GB/s for two and 10 for the third: 22 GB take 1 s at least; here they do, 12 GB behind the switch.
+TEST_F(TwoBehindASwitch, NoDivisionIsFasterThanAllLinks) {
+  EXPECT_NEAR(costs_->at_least(22) / 1_s, 1, 1e-12);
+  const std::array<double, 3> divided{6, 6, 10};
+  for (std::size_t gpu = 0; gpu < 3; ++gpu) {
+    EXPECT_NEAR((costs_->alone(divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s, 1, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sharding
