@@ -16,6 +16,7 @@
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
 #include "app/search/candidates.hpp"
+#include "app/search/learned_policy.hpp"
 #include "app/search/search_report.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -40,7 +41,9 @@ class Budget {
   std::chrono::steady_clock::time_point end_;
 };
 
-Seconds budget_of(const std::string& text) {
+Seconds budget_of(const SearchCommandOptions& options) {
+  const bool trains = options.method != "all" && learns(sharding::method_called(options.method));
+  const std::string text = !options.budget.empty() ? options.budget : trains ? "5 min" : "10 s";
   Seconds budget;
   try {
     parse(text, budget);
@@ -91,15 +94,23 @@ class Searching {
  public:
   Searching(const ShardingProblem& problem, const SearchCommandOptions& command, const Progress& progress,
             BestSoFar& best)
-      : problem_{problem}, progress_{progress}, best_{best}, budget_{budget_of(command.budget)} {
+      : problem_{problem}, command_{command}, progress_{progress}, best_{best}, budget_{budget_of(command)} {
     options_.seed = command.seed;
     options_.stopped = [this] { return budget_.is_spent(); };
   }
 
+  /// A method that learns needs not learn again.
+  void use(std::shared_ptr<const sharding::learned::PlacementPolicy> policy) {
+    options_.policy = std::move(policy);
+  }
+
   void run(const sharding::Method& method) {
-    if (budget_.is_spent() && any_step()) {
+    if (is_late_for(method.name)) {
       left_out_.emplace_back(method.name);
       return;
+    }
+    if (learns(method) && !options_.policy) {
+      train(method);
     }
     progress_.say(fmt::format("{}: searching", method.name));
     std::vector<Candidate> found = candidates_of(method, problem_, options_);
@@ -119,9 +130,25 @@ class Searching {
     return std::ranges::any_of(all_, [](const Candidate& candidate) { return candidate.step.has_value(); });
   }
 
+  /// What was learnt in the time there was is used.
+  [[nodiscard]] bool is_late_for(std::string_view name) const {
+    const bool learnt = options_.policy && options_.policy->method() == name;
+    const bool will_learn =
+        !options_.policy && command_.method == name && learns(sharding::method_called(command_.method));
+    return budget_.is_spent() && any_step() && !learnt && !will_learn;
+  }
+
+  void train(const sharding::Method& method) {
+    progress_.say(fmt::format("{}: training", method.name));
+    options_.policy = policy_by_training(method, problem_, options_, command_.policy, progress_);
+    if (budget_.is_spent()) {
+      progress_.done();
+      fmt::print(stderr, "{}: the budget ended the training; with more it would place better\n", method.name);
+    }
+  }
+
   void simulate(Candidate& candidate) {
-    const bool is_late = budget_.is_spent() && any_step();
-    if (candidate.plan.tables.empty() || is_late) {
+    if (candidate.plan.tables.empty() || is_late_for(candidate.name)) {
       return;
     }
     progress_.say(fmt::format("{}: simulating", candidate.name));
@@ -130,6 +157,7 @@ class Searching {
   }
 
   const ShardingProblem& problem_;
+  const SearchCommandOptions& command_;
   const Progress& progress_;
   BestSoFar& best_;
   Budget budget_;
@@ -148,6 +176,9 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
       chosen.push_back(method);
     }
   }
+  if (only != nullptr && learns(*only)) {
+    chosen.push_back(*only);
+  }
   return chosen;
 }
 
@@ -164,6 +195,7 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
 
 int search_command(const SearchCommandOptions& options) {
   const std::vector<sharding::Method> chosen = methods_for(options.method);
+  const auto policy = policy_from_file(options.policy, options.method);
   const Progress progress{options.quiet};
   const auto standard = ConfigPath::standard();
   const auto path = standard.find_scenario(options.scenario);
@@ -178,6 +210,7 @@ int search_command(const SearchCommandOptions& options) {
   BestSoFar best_so_far;
   const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
   Searching searching{problem, options, progress, best_so_far};
+  searching.use(policy);
   for (const sharding::Method& method : chosen) {
     searching.run(method);
   }
@@ -209,6 +242,10 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   for (const sharding::Method& method : sharding::methods()) {
     known += fmt::format(" {}", method.name);
   }
+  known += "; with training first, not among all:";
+  for (const sharding::Method& method : sharding::learned_methods()) {
+    known += fmt::format(" {}", method.name);
+  }
   command->footer(
       "examples:\n"
       "  lockstep search dlrm_default_8xv100\n"
@@ -218,8 +255,12 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
   command->add_option("--method", options->method, known);
-  command->add_option("--budget", options->budget, "time to search in, e.g. 10s (default)");
+  command->add_option("--budget", options->budget,
+                      "time to search in, e.g. 10s (default; 5min with training)");
   command->add_option("--seed", options->seed, "of the search's random choices (default 1)");
+  command->add_option("--weights", options->policy.weights,
+                      "policy that --save-weights saved, instead of training one (autoshard, dreamshard)");
+  command->add_option("--save-weights", options->policy.save_weights, "file for the policy that was trained");
   command->add_option("-o,--output", options->folder, "folder for the plan (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);
