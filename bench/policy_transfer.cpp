@@ -28,7 +28,7 @@ using Policy = std::shared_ptr<const sharding::learned::PlacementPolicy>;
 
 constexpr std::size_t kTrainingTasks = 50;
 
-struct Drawing {
+struct Draw {
   std::string node;
   std::int64_t widest = 128;
   std::vector<EmbeddingTable> tables;  ///< to draw from
@@ -39,7 +39,7 @@ std::string cluster_of(const std::string& node, std::size_t gpus) {
 }
 
 /// A DLRM of @p count tables, drawn without replacement, each of a width of its own.
-ShardingProblem drawn_problem(const Drawing& drawing, std::size_t gpus, std::size_t count, Random random) {
+ShardingProblem drawn_problem(const Draw& drawing, std::size_t gpus, std::size_t count, Random random) {
   int halvings = 0;
   while (drawing.widest >> halvings >= 4) {
     ++halvings;
@@ -74,7 +74,7 @@ std::vector<std::vector<EmbeddingTable>> halves(const sharding::TableSet& set) {
 }
 
 template <class Train>
-Policy trained(const char* name, const Drawing& drawing, Train train) {
+Policy trained(const char* name, const Draw& drawing, Train train) {
   const Random random{1, "training tasks"};
   std::vector<sharding::Task> tasks;
   std::unique_ptr<ShardingProblem> first;
@@ -177,8 +177,8 @@ int main(int count, char** arguments) {
   }
   try {
     const auto both = halves(sharding::read_table_set(arguments[1]));
-    Drawing training{arguments[2], std::strtol(arguments[3], nullptr, 10), both[0]};
-    const Drawing testing{training.node, training.widest, both[1]};
+    Draw training{arguments[2], std::strtol(arguments[3], nullptr, 10), both[0]};
+    const Draw testing{training.node, training.widest, both[1]};
     const std::size_t tasks = std::strtoul(arguments[4], nullptr, 10);
     const std::vector<Policy> policies{trained("AutoShard", training, sharding::learned::train_autoshard),
                                        trained("DreamShard", training, sharding::learned::train_dreamshard)};

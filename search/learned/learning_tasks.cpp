@@ -48,9 +48,13 @@ LearningTasks learning_tasks(std::span<const Task> tasks, const CostModel& costs
 
 std::vector<Task> tasks_like(const Task& task, std::size_t count, std::uint64_t seed) {
   DrawSequence draws{seed, "tasks to learn from"};
+  Task known = task;
+  for (Table& table : known.tables) {
+    table.reuse = reuse_of(table, task.batch);  // once, not in every task
+  }
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < count; ++i) {
-    tasks.push_back(some_tables(task, draws));
+    tasks.push_back(some_tables(known, draws));
   }
   return tasks;
 }

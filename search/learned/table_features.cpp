@@ -10,16 +10,18 @@ namespace lockstep::sharding::learned {
 namespace {
 
 constexpr Bytes kGiB{1024.0 * 1024 * 1024};
+constexpr int kPoints = 200;  // a hundredth of a bin more or less is no news to a network
+
+}  // namespace
 
 ReuseBins reuse_of(const Table& table, std::int64_t batch) {
   const bool is_given = std::ranges::any_of(table.reuse, [](double share) { return share > 0; });
   if (is_given || table.shape.pooling_factor <= 0) {
     return table.reuse;
   }
-  return reuse_bins(index_model(table.shape), static_cast<double>(batch) * table.shape.pooling_factor);
+  return reuse_bins(index_model(table.shape), static_cast<double>(batch) * table.shape.pooling_factor,
+                    kPoints);
 }
-
-}  // namespace
 
 Matrix raw_features(const Task& task) {
   Matrix features(kFeatures, static_cast<Eigen::Index>(task.tables.size()));

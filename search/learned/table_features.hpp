@@ -19,8 +19,11 @@ struct FeatureScale {
   bool operator==(const FeatureScale&) const = default;
 };
 
-/// [kFeatures x tables], as they are. Of a table that comes without reuse bins (a scenario's), they are those
-/// of its index model (ops/kernels/index_model.hpp) at the task's batch.
+/// The table's reuse bins; where it comes without (a scenario's), those of its index model
+/// (ops/kernels/index_model.hpp) in @p batch samples.
+[[nodiscard]] ReuseBins reuse_of(const Table& table, std::int64_t batch);
+
+/// [kFeatures x tables], as they are.
 [[nodiscard]] Matrix raw_features(const Task& task);
 
 [[nodiscard]] FeatureScale scale_of(std::span<const Matrix> raw);

@@ -27,7 +27,7 @@ struct TrainingOptions {
 };
 
 inline constexpr int kAutoShardRounds = 150;
-inline constexpr int kDreamShardRounds = 10;
+inline constexpr int kDreamShardRounds = 30;
 
 /// AutoShard's training (Zha et al., arXiv 2208.06399; docs/search.md has what differs). A round: 8 episodes
 /// on tasks drawn at random, whose devices' look-ups are measured; one step of the policy, whose reward is

@@ -41,7 +41,7 @@ TEST(DreamShardCosts, HaveTheGradientsOfFiniteDifferences) {
 }
 
 TEST(DreamShardPolicy, HasTheGradientsOfFiniteDifferences) {
-  const Task drawn = random_task(2, 7, 3, 120'000);  // tight: some devices may not be chosen
+  const Task drawn = random_task(2, 7, 3, 160'000);  // tight: some devices may not be chosen
   const Matrix features = scaled_features(drawn);
   DreamShardPolicy policy{{}, 5};
   DrawSequence draws{5, "episodes"};

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "ops/kernels/index_model.hpp"
 #include "tests/support/sharding_tasks.hpp"
 
 namespace lockstep::sharding::learned {
@@ -35,6 +36,18 @@ TEST(TableFeatures, TakeReuseFromTheIndexModelWhereNoneIsGiven) {
   EXPECT_GT(features(4 + 6, 0) + features(4 + 7, 0), 0.99);
   const Matrix empty = raw_features(task({table(100, 16, 0)}, 1));
   EXPECT_EQ(empty.block(4, 0, 17, 1).sum(), 0);
+}
+
+TEST(TableFeatures, HaveBinsToAHundredth) {
+  for (const double skew : {0.5, 1.6, 3.2}) {
+    Table without = table(1'000'000, 16, 7);
+    without.shape.index_skew = skew;
+    const ReuseBins bins = reuse_of(without, 65536);
+    const auto exact = reuse_bins(index_model(without.shape), 7.0 * 65536);
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      EXPECT_NEAR(bins.at(bin), exact.at(bin), 0.01) << "skew " << skew << ", bin " << bin;
+    }
+  }
 }
 
 TEST(TableFeatures, AreScaledByMeanAndDeviation) {

@@ -72,7 +72,7 @@ TEST_F(WeightsFile, SaysWhatIsWrong) {
   const std::string text = weights_of("dreamshard");
   expect_complaint(text, "placement policy 1", "placement policy 2", "\"format\" is not");
   expect_complaint(text, "\"dreamshard\"", "\"neuroshard\"", "neither autoshard nor dreamshard");
-  expect_complaint(text, "\"dreamshard\"", "\"autoshard\"", "\"policy.progress.1.weights\" is missing");
+  expect_complaint(text, "\"dreamshard\"", "\"autoshard\"", "\"costs.head.1.weights\" is missing");
   expect_complaint(text, "\"rows\": 128", "\"rows\": 127",
                    "is 127 x 21 numbers, in this method's networks it is");
   expect_complaint(text, "\"unit_s\": 0", "\"unit_s\": -0", "not above 0");
