@@ -102,6 +102,10 @@ class Searching {
   /// A method that learns needs not learn again.
   void use(std::shared_ptr<const sharding::learned::PlacementPolicy> policy) {
     options_.policy = std::move(policy);
+    if (options_.policy && options_.policy->scale().batch != problem_.task().batch) {
+      fmt::print(stderr, "{}: trained with {} samples a step, used with {}\n", command_.policy.weights,
+                 options_.policy->scale().batch, problem_.task().batch);
+    }
   }
 
   void run(const sharding::Method& method) {

@@ -25,6 +25,19 @@ Matrix scoring_inputs(const Matrix& states, const Matrix& sums, const Matrix& ow
   return inputs;
 }
 
+/// By the scores of each device of each step.
+Matrix gradient_of_scores(const AutoShardEpisode& episode, const Eigen::RowVectorXd& advantages,
+                          double entropy_cost) {
+  const Eigen::Index devices = episode.probabilities.rows();
+  Matrix gradient(1, advantages.size() * devices);
+  for (Eigen::Index step = 0; step < advantages.size(); ++step) {
+    const Lesson lesson{episode.chosen[static_cast<std::size_t>(step)], advantages[step], entropy_cost};
+    gradient.middleCols(step * devices, devices) =
+        gradient_of_choice(episode.probabilities.col(step), lesson).transpose();
+  }
+  return gradient;
+}
+
 /// By the states, summed over the devices of each step.
 Matrix gradient_of_states(const Matrix& by_inputs, const Matrix& inputs, Eigen::Index steps) {
   const Eigen::Index devices = inputs.cols() / steps;
@@ -81,6 +94,18 @@ std::vector<NamedParameter> AutoShardPolicy::parameters() {
   return all;
 }
 
+AutoShardEpisode AutoShardPolicy::not_played_yet(Eigen::Index tables, Eigen::Index devices) const {
+  return {lower_.pass(tables),
+          upper_.pass(tables),
+          Matrix(1, tables),
+          Matrix(kTableVector, tables * devices),
+          Matrix(2, tables * devices),
+          Matrix(devices, tables),
+          {},
+          {},
+          0};
+}
+
 void AutoShardPolicy::decide(AutoShardEpisode& episode, Placing& placing, const Vector& state,
                              const Choice& choice) const {
   const auto devices = episode.probabilities.rows();
@@ -94,32 +119,22 @@ void AutoShardPolicy::decide(AutoShardEpisode& episode, Placing& placing, const 
 
 AutoShardEpisode AutoShardPolicy::play(const Task& task, const Matrix& features, const Choice& choice) const {
   const Matrix vectors = costs_.vectors(features);
-  const Eigen::Index tables = vectors.cols();
   const auto devices = static_cast<Eigen::Index>(task.devices());
-  AutoShardEpisode episode{lower_.pass(tables),
-                           upper_.pass(tables),
-                           Matrix(1, tables),
-                           Matrix(kTableVector, tables * devices),
-                           Matrix(2, tables * devices),
-                           Matrix(devices, tables),
-                           {},
-                           {},
-                           0};
+  AutoShardEpisode episode = not_played_yet(vectors.cols(), devices);
   Placing placing{task};
   Matrix sums = Matrix::Zero(kTableVector, devices);
   Vector costs = costs_.of_sums(sums);
-  const std::vector<std::uint32_t> order = costliest_first(costs_.of_sums(vectors));
-  for (Eigen::Index step = 0; step < tables; ++step) {
-    const std::uint32_t table = order[static_cast<std::size_t>(step)];
+  Eigen::Index step = 0;
+  for (const std::uint32_t table : costliest_first(costs_.of_sums(vectors))) {
     if (!placing.has_room(table)) {
       episode.lacking = placing.lacking(table);
       return episode;
     }
-    episode.assigned(0, step) = static_cast<double>(step) / static_cast<double>(tables);
+    episode.assigned(0, step) = static_cast<double>(step) / static_cast<double>(vectors.cols());
     episode.sums.middleCols(step * devices, devices) = sums;
+    episode.devices.row(0).segment(step * devices, devices) = costs.transpose();
     for (Eigen::Index device = 0; device < devices; ++device) {
-      episode.devices.col(step * devices + device) << costs[device],
-          placing.filled(static_cast<std::uint32_t>(device));
+      episode.devices(1, step * devices + device) = placing.filled(static_cast<std::uint32_t>(device));
     }
     Vector seen(kState);
     seen << vectors.col(table), progress_(episode.assigned.col(step)).col(0);
@@ -128,6 +143,7 @@ AutoShardEpisode AutoShardPolicy::play(const Task& task, const Matrix& features,
     placing.put(table, device);
     sums.col(device) += vectors.col(table);
     costs[device] = costs_.of_sums(sums.col(device))[0];
+    ++step;
   }
   episode.plan = placing.plan();
   return episode;
@@ -152,13 +168,7 @@ Vector AutoShardPolicy::learn(const AutoShardEpisode& episode, double reward, do
   score_.forward(inputs, through_score);
   const Matrix values = value_.forward(states, through_value);
 
-  Matrix by_scores(1, steps * devices);
-  for (Eigen::Index step = 0; step < steps; ++step) {
-    const Lesson lesson{episode.chosen[static_cast<std::size_t>(step)], reward - values(0, step),
-                        entropy_cost};
-    by_scores.middleCols(step * devices, devices) =
-        gradient_of_choice(episode.probabilities.col(step), lesson).transpose();
-  }
+  Matrix by_scores = gradient_of_scores(episode, (reward - values.row(0).array()).matrix(), entropy_cost);
   const Matrix by_inputs = score_.backward(std::move(by_scores), through_score);
   device_.backward(gradient_of_own(by_inputs, inputs), through_device);
   Matrix by_states = gradient_of_states(by_inputs, inputs, steps);

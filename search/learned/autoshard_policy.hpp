@@ -60,6 +60,7 @@ class AutoShardPolicy final : public PlacementPolicy {
   Vector learn(const AutoShardEpisode& episode, double reward, double entropy_cost);
 
  private:
+  [[nodiscard]] AutoShardEpisode not_played_yet(Eigen::Index tables, Eigen::Index devices) const;
   void decide(AutoShardEpisode& episode, Placing& placing, const Vector& state, const Choice& choice) const;
 
   DrawSequence draws_;  // before what it fills

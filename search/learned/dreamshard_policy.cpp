@@ -16,6 +16,11 @@ Matrix scoring_inputs_of(const Matrix& sums, const Matrix& own) {
   return inputs;
 }
 
+/// Of a task's tables.
+struct Vectors {
+  Matrix of_policy, of_costs;
+};
+
 /// What all devices of all episodes hold at a step.
 struct Holding {
   Matrix sums;   ///< the policy's vectors
@@ -30,9 +35,23 @@ struct Holding {
         parts{network.parts(costs)},
         placings(episodes, Placing{task}),
         is_over(episodes) {}
+
+  [[nodiscard]] Eigen::Index devices() const {
+    return sums.cols() / static_cast<Eigen::Index>(placings.size());
+  }
+  [[nodiscard]] Eigen::Index first_of(std::size_t episode) const {
+    return static_cast<Eigen::Index>(episode) * devices();
+  }
+
+  void put(std::uint32_t table, std::uint32_t device, std::size_t episode, const Vectors& vectors) {
+    placings[episode].put(table, device);
+    const Eigen::Index column = first_of(episode) + static_cast<Eigen::Index>(device);
+    sums.col(column) += vectors.of_policy.col(table);
+    costs.col(column) += vectors.of_costs.col(table);
+  }
 };
 
-DreamShardEpisodes not_played_yet(std::vector<std::uint32_t> order, std::size_t episodes,
+DreamShardEpisodes blank_episodes(std::vector<std::uint32_t> order, std::size_t episodes,
                                   Eigen::Index devices) {
   const auto choices = static_cast<Eigen::Index>(order.size() * episodes);
   return {std::move(order),
@@ -42,6 +61,17 @@ DreamShardEpisodes not_played_yet(std::vector<std::uint32_t> order, std::size_t 
           {},
           std::vector<std::optional<Plan>>(episodes),
           std::vector<double>(episodes)};
+}
+
+/// Plans, and what they are thought to cost.
+void conclude(DreamShardEpisodes& played, const Holding& holding, const DreamShardCosts& network) {
+  for (std::size_t episode = 0; episode < holding.placings.size(); ++episode) {
+    if (!holding.is_over[episode]) {
+      played.plans[episode] = holding.placings[episode].plan();
+      played.totals[episode] =
+          network.total(holding.costs.middleCols(holding.first_of(episode), holding.devices()));
+    }
+  }
 }
 
 /// By the tables' vectors, from those by the devices' sums at each step.
@@ -98,44 +128,35 @@ std::vector<NamedParameter> DreamShardPolicy::parameters() {
 
 DreamShardEpisodes DreamShardPolicy::play(const Task& task, const Matrix& features, std::size_t episodes,
                                           const Choice& choice) const {
-  const Matrix vectors = tables_(features);
-  const Matrix cost_vectors = costs_.vectors(features);
-  const auto devices = static_cast<Eigen::Index>(task.devices());
-  DreamShardEpisodes played = not_played_yet(
-      costliest_first(costs_.parts(cost_vectors).colwise().sum().transpose()), episodes, devices);
+  const Vectors vectors{tables_(features), costs_.vectors(features)};
   Holding holding{task, episodes, costs_};
   const Eigen::Index width = holding.sums.cols();
+  DreamShardEpisodes played =
+      blank_episodes(costliest_first(costs_.parts(vectors.of_costs).colwise().sum().transpose()), episodes,
+                     holding.devices());
   for (std::size_t step = 0; step < played.order.size(); ++step) {
     played.sums.middleCols(static_cast<Eigen::Index>(step) * width, width) = holding.sums;
     played.parts.middleCols(static_cast<Eigen::Index>(step) * width, width) = holding.parts;
     const Matrix scores = score_(scoring_inputs_of(holding.sums, parts_(holding.parts)));
     const std::uint32_t table = played.order[step];
     for (std::size_t episode = 0; episode < episodes; ++episode) {
-      const Eigen::Index first = static_cast<Eigen::Index>(episode) * devices;
       Placing& placing = holding.placings[episode];
       holding.is_over[episode] = holding.is_over[episode] || !placing.has_room(table);
       if (holding.is_over[episode]) {
         played.chosen.push_back(DreamShardEpisodes::kOver);
         continue;
       }
+      const Eigen::Index first = holding.first_of(episode);
       const Vector probabilities =
-          probabilities_of(scores.row(0).segment(first, devices).transpose(), placing.room());
+          probabilities_of(scores.row(0).segment(first, holding.devices()).transpose(), placing.room());
       played.probabilities.col(static_cast<Eigen::Index>(played.chosen.size())) = probabilities;
       played.chosen.push_back(choice(episode, probabilities));
-      placing.put(table, played.chosen.back());
-      const Eigen::Index column = first + static_cast<Eigen::Index>(played.chosen.back());
-      holding.sums.col(column) += vectors.col(table);
-      holding.costs.col(column) += cost_vectors.col(table);
-      holding.parts.col(column) = costs_.parts(holding.costs.col(column));
+      holding.put(table, played.chosen.back(), episode, vectors);
+      const Eigen::Index changed = first + static_cast<Eigen::Index>(played.chosen.back());
+      holding.parts.col(changed) = costs_.parts(holding.costs.col(changed));
     }
   }
-  for (std::size_t episode = 0; episode < episodes; ++episode) {
-    if (!holding.is_over[episode]) {
-      played.plans[episode] = holding.placings[episode].plan();
-      played.totals[episode] =
-          costs_.total(holding.costs.middleCols(static_cast<Eigen::Index>(episode) * devices, devices));
-    }
-  }
+  conclude(played, holding, costs_);
   return played;
 }
 
