@@ -1,7 +1,7 @@
 // Policies that were trained on 50 tasks of 20 to 50 tables and 4 GPUs, used as they are for other numbers of
 // tables and GPUs, on tables that training has not seen: the mean step, under the fast models and simulated.
 //
-//   policy_transfer TABLES.json NODE WIDEST TASKS        e.g. dgx_a100 128 10
+//   policy_transfer TABLES.json NODE WIDEST TASKS [SEED]        e.g. dgx_a100 128 20; SEED is the training's
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -74,7 +74,7 @@ std::vector<std::vector<EmbeddingTable>> halves(const sharding::TableSet& set) {
 }
 
 template <class Train>
-Policy trained(const char* name, const Draw& drawing, Train train) {
+Policy trained(const char* name, const Draw& drawing, std::uint64_t seed, Train train) {
   const Random random{1, "training tasks"};
   std::vector<sharding::Task> tasks;
   std::unique_ptr<ShardingProblem> first;
@@ -85,8 +85,10 @@ Policy trained(const char* name, const Draw& drawing, Train train) {
     first = first ? std::move(first) : std::move(problem);
   }
   const sharding::ModelCosts costs = first->costs(1);
+  sharding::learned::TrainingOptions options;
+  options.seed = seed;
   const auto start = std::chrono::steady_clock::now();
-  Policy policy = train(tasks, costs, sharding::learned::TrainingOptions{});
+  Policy policy = train(tasks, costs, options);
   fmt::print("{} trained in {:.1f} s\n", name,
              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return policy;
@@ -171,8 +173,8 @@ void print_row(std::size_t gpus, std::size_t tables, const std::vector<std::map<
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 5) {
-    fmt::print(stderr, "policy_transfer TABLES.json NODE WIDEST TASKS\n");
+  if (count < 5) {
+    fmt::print(stderr, "policy_transfer TABLES.json NODE WIDEST TASKS [SEED]\n");
     return 2;
   }
   try {
@@ -180,8 +182,10 @@ int main(int count, char** arguments) {
     Draw training{arguments[2], std::strtol(arguments[3], nullptr, 10), both[0]};
     const Draw testing{training.node, training.widest, both[1]};
     const std::size_t tasks = std::strtoul(arguments[4], nullptr, 10);
-    const std::vector<Policy> policies{trained("AutoShard", training, sharding::learned::train_autoshard),
-                                       trained("DreamShard", training, sharding::learned::train_dreamshard)};
+    const std::uint64_t seed = count > 5 ? std::strtoul(arguments[5], nullptr, 10) : 1;
+    const std::vector<Policy> policies{
+        trained("AutoShard", training, seed, sharding::learned::train_autoshard),
+        trained("DreamShard", training, seed, sharding::learned::train_dreamshard)};
     fmt::print("{}, dimension at most {}; ms (plans that fit):\n{:<31}", training.node, training.widest, "");
     for (const std::string& column : kColumns) {
       fmt::print("{:>14}", column);
