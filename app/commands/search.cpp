@@ -16,7 +16,6 @@
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
 #include "app/search/candidates.hpp"
-#include "app/search/learned_policy.hpp"
 #include "app/search/search_report.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -26,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kOurs = "lockstep";
+constexpr const char* kTrainingBudget = "5 min";
 
 /// Time that is left. A search that it cuts short may give another plan on another day.
 class Budget {
@@ -41,9 +41,7 @@ class Budget {
   std::chrono::steady_clock::time_point end_;
 };
 
-Seconds budget_of(const SearchCommandOptions& options) {
-  const bool trains = options.method != "all" && learns(sharding::method_called(options.method));
-  const std::string text = !options.budget.empty() ? options.budget : trains ? "5 min" : "10 s";
+Seconds budget_of(const std::string& text) {
   Seconds budget;
   try {
     parse(text, budget);
@@ -94,22 +92,23 @@ class Searching {
  public:
   Searching(const ShardingProblem& problem, const SearchCommandOptions& command, const Progress& progress,
             BestSoFar& best)
-      : problem_{problem}, command_{command}, progress_{progress}, best_{best}, budget_{budget_of(command)} {
+      : problem_{problem}, progress_{progress}, best_{best}, budget_{budget_of(command.budget)} {
     options_.seed = command.seed;
     options_.stopped = [this] { return budget_.is_spent(); };
   }
 
-  /// A method that learns needs not learn again.
-  void use(std::shared_ptr<const sharding::learned::PlacementPolicy> policy) {
+  /// What a method that learns has, or is to save. @param policy null: it is trained
+  void use(const PolicyRequest& request, std::shared_ptr<const sharding::learned::PlacementPolicy> policy) {
+    request_ = request;
     options_.policy = std::move(policy);
     if (options_.policy && options_.policy->scale().batch != problem_.task().batch) {
-      fmt::print(stderr, "{}: trained with {} samples a step, used with {}\n", command_.policy.weights,
+      fmt::print(stderr, "{}: trained with {} samples a step, used with {}\n", request_.weights,
                  options_.policy->scale().batch, problem_.task().batch);
     }
   }
 
   void run(const sharding::Method& method) {
-    if (is_late_for(method.name)) {
+    if (is_late_for(method)) {
       left_out_.emplace_back(method.name);
       return;
     }
@@ -122,7 +121,7 @@ class Searching {
       found.push_back({std::string{method.name}, {}, {}, 0});
     }
     for (Candidate& candidate : found) {
-      simulate(candidate);
+      simulate(candidate, method);
       all_.push_back(std::move(candidate));
     }
   }
@@ -135,24 +134,21 @@ class Searching {
   }
 
   /// What was learnt in the time there was is used.
-  [[nodiscard]] bool is_late_for(std::string_view name) const {
-    const bool learnt = options_.policy && options_.policy->method() == name;
-    const bool will_learn =
-        !options_.policy && command_.method == name && learns(sharding::method_called(command_.method));
-    return budget_.is_spent() && any_step() && !learnt && !will_learn;
+  [[nodiscard]] bool is_late_for(const sharding::Method& method) const {
+    return budget_.is_spent() && any_step() && !learns(method);
   }
 
   void train(const sharding::Method& method) {
     progress_.say(fmt::format("{}: training", method.name));
-    options_.policy = policy_by_training(method, problem_, options_, command_.policy, progress_);
+    options_.policy = policy_by_training(method, problem_, options_, request_, progress_);
     if (budget_.is_spent()) {
       progress_.done();
       fmt::print(stderr, "{}: the budget ended the training; with more it would place better\n", method.name);
     }
   }
 
-  void simulate(Candidate& candidate) {
-    if (candidate.plan.tables.empty() || is_late_for(candidate.name)) {
+  void simulate(Candidate& candidate, const sharding::Method& method) {
+    if (candidate.plan.tables.empty() || is_late_for(method)) {
       return;
     }
     progress_.say(fmt::format("{}: simulating", candidate.name));
@@ -161,11 +157,11 @@ class Searching {
   }
 
   const ShardingProblem& problem_;
-  const SearchCommandOptions& command_;
   const Progress& progress_;
   BestSoFar& best_;
   Budget budget_;
   sharding::SearchOptions options_;
+  PolicyRequest request_;
   std::vector<Candidate> all_;
   std::vector<std::string> left_out_;
 };
@@ -195,6 +191,10 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
+bool trains(const SearchCommandOptions& options) {
+  return options.method != "all" && learns(sharding::method_called(options.method));
+}
+
 }  // namespace
 
 int search_command(const SearchCommandOptions& options) {
@@ -214,7 +214,7 @@ int search_command(const SearchCommandOptions& options) {
   BestSoFar best_so_far;
   const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
   Searching searching{problem, options, progress, best_so_far};
-  searching.use(policy);
+  searching.use(options.policy, policy);
   for (const sharding::Method& method : chosen) {
     searching.run(method);
   }
@@ -269,8 +269,11 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
-  command->callback([options, assignments, &action] {
-    action = [options, assignments] {
+  command->callback([options, assignments, command, &action] {
+    action = [options, assignments, has_budget = command->count("--budget") > 0] {
+      if (!has_budget && trains(*options)) {
+        options->budget = kTrainingBudget;
+      }
       options->overrides = overrides_of(*assignments);
       return search_command(*options);
     };

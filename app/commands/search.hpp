@@ -18,7 +18,7 @@ struct SearchCommandOptions {
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
   std::string method = "lockstep";  ///< a name of sharding::method_called(), or all that need no training
-  std::string budget;               ///< empty: 10 s, 5 min for a method that learns
+  std::string budget = "10 s";      ///< on the command line 5 min for a method that learns
   std::uint64_t seed = 1;
   PolicyRequest policy;
   bool quiet = false;
