@@ -56,6 +56,10 @@ std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& p
                        "none of the folder's *.json and *.json.gz files is a trace of PyTorch's profiler"};
     }
   }
+  return in_order_of_ranks(std::move(traces));
+}
+
+std::vector<kineto::RecordedTrace> in_order_of_ranks(std::vector<kineto::RecordedTrace> traces) {
   std::ranges::stable_sort(traces, {}, &kineto::RecordedTrace::rank);
   for (std::size_t i = 1; i < traces.size(); ++i) {
     if (traces[i].rank == traces[i - 1].rank) {

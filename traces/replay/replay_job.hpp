@@ -22,6 +22,9 @@ struct Replay {
 /// none
 [[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
 
+/// The same traces by rank. @throws InputError when two are of the same rank
+[[nodiscard]] std::vector<kineto::RecordedTrace> in_order_of_ranks(std::vector<kineto::RecordedTrace> traces);
+
 /// @param traces by rank, of one job and of the same steps
 /// @param ranks to replay: 0 or as many as traces, or a multiple. Rank r does what trace r mod (number of
 ///   traces) does; a group of all traces becomes one of all ranks, smaller groups are there once for every
