@@ -124,10 +124,44 @@ class SeriesRewrite {
       }
       const std::size_t sent = series_.recorded[bucket].instruction;
       for (std::size_t i = sent + 1; i < code_.size() && follows(code_[i], code_[sent].stream); ++i) {
+        if (code_[i].op == Opcode::RecordEvent) {
+          redirect_waits(code_[i].operand, i, places_[planned]);
+        }
         edits_.remove(i);
         edits_.insert_behind(places_[planned], code_[i]);
       }
     }
+  }
+
+  /// Waits for a bucket before it is sent meant other communication: the latest of the
+  /// stream, if any.
+  void redirect_waits(std::uint32_t event, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      const bool waits = code_[i].op == Opcode::StreamWait || code_[i].op == Opcode::WaitEvent;
+      if (!waits || code_[i].operand != event) {
+        continue;
+      }
+      const std::size_t other = communication_before(i);
+      if (other == kNowhere) {
+        edits_.remove(i);
+      } else {
+        code_[i].operand = code_[other + 1].operand;
+      }
+    }
+  }
+
+  /// The latest collective of the stream that is no bucket and whose end is recorded.
+  [[nodiscard]] std::size_t communication_before(std::size_t place) const {
+    const std::uint8_t stream = code_[series_.recorded.front().instruction].stream;
+    for (std::size_t i = place; i-- > 0;) {
+      const bool is_bucket =
+          std::ranges::find(series_.recorded, i, &RecordedBucket::instruction) != series_.recorded.end();
+      if (code_[i].op == Opcode::Collective && code_[i].stream == stream && !is_bucket &&
+          code_[i + 1].op == Opcode::RecordEvent) {
+        return i;
+      }
+    }
+    return kNowhere;
   }
 
   static bool follows(const Instruction& instruction, std::uint8_t stream) {

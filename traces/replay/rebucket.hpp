@@ -24,7 +24,8 @@ struct Rebucketed {
 /// transfer takes what the line through the recorded ones (least squares over bytes, latency at least 0)
 /// says; on one, it is simulated.
 ///
-/// Assumes: the host spends as long on an all-reduce as the median recorded one.
+/// Assumes: nobody waits for a bucket before the end of backward (a recorded wait that seems to meant other
+/// communication); the host spends as long on an all-reduce as the median recorded one.
 /// @throws std::invalid_argument when no all-reduce of gradients was recorded, or no sizes
 [[nodiscard]] Rebucketed rebucketed(const Replay& replay, const BucketEdit& edit);
 

@@ -1,6 +1,7 @@
 #include "traces/replay/recorded_buckets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,9 @@ namespace lockstep::replay {
 namespace {
 
 constexpr std::string_view kGradient = "AccumulateGrad";
-constexpr std::string_view kReducer = "reducer::";  // copies gradients into buckets
+// What scales and copies a gradient into its bucket, right behind it.
+constexpr auto kCopies =
+    std::to_array<std::string_view>({"reducer::", "aten::mul", "aten::div", "aten::copy_"});
 
 /// Elements of the first tensor of `[[256, 13], []]`; 0: not said.
 double elements_of_first(const std::string& input_dims) {
@@ -56,15 +59,17 @@ class BucketSearch {
   }
 
  private:
-  /// What is launched within belongs to a gradient, or to the copy of one into its bucket.
+  /// What is launched within belongs to a gradient, or to the copy of the latest into its bucket.
   enum class Kind : std::uint8_t { Other, Gradient, Copy };
 
   [[nodiscard]] Kind kind_of(const std::string& name) const {
     if (name.find(kGradient) != std::string::npos) {
       return Kind::Gradient;
     }
-    return name.find(kReducer) != std::string::npos && (in_gradient_ > 0 || is_fresh_) ? Kind::Copy
-                                                                                       : Kind::Other;
+    const bool is_copy = std::ranges::any_of(
+        kCopies, [&](std::string_view copy) { return name.find(copy) != std::string::npos; });
+    const bool is_next = is_fresh_ && !is_copied_ && open_.size() == depth_;
+    return is_copy && in_gradient_ == 0 && is_next ? Kind::Copy : Kind::Other;
   }
 
   void open(std::uint32_t op) {
@@ -76,13 +81,14 @@ class BucketSearch {
         gradient_ = {0, recorded.end, 0};
         seconds_ = 0;
         is_sent_ = false;
+        depth_ = open_.size() - 1;
       }
       if (recorded.input_dims != 0) {
         const double elements = elements_of_first(rank_.trace.names.text(recorded.input_dims));
         gradient_.weight = std::max(gradient_.weight, elements);
       }
-    } else if (kind == Kind::Copy && in_gradient_ == 0) {
-      ++in_copy_;
+    } else if (kind == Kind::Copy) {
+      in_copy_ = is_copied_ = true;
     }
   }
 
@@ -92,8 +98,8 @@ class BucketSearch {
     }
     const Kind kind = open_.back();
     open_.pop_back();
-    if (kind == Kind::Copy && in_copy_ > 0) {
-      --in_copy_;
+    if (kind == Kind::Copy) {
+      in_copy_ = false;
       if (!waiting_.empty()) {
         waiting_.back().after = at;
         waiting_seconds_.back() = seconds_;
@@ -102,6 +108,7 @@ class BucketSearch {
       gradient_.after = at;
       wait_for_bucket();
       is_fresh_ = true;
+      is_copied_ = false;
     }
   }
 
@@ -111,7 +118,7 @@ class BucketSearch {
   }
 
   void launch(const Instruction& instruction) {
-    if (in_gradient_ == 0 && in_copy_ == 0) {
+    if (in_gradient_ == 0 && !in_copy_) {
       is_fresh_ = false;
       return;
     }
@@ -156,7 +163,9 @@ class BucketSearch {
   const Program& program_;
   std::size_t thread_;
   std::vector<Kind> open_;  // ranges
-  int in_gradient_ = 0, in_copy_ = 0;
+  std::size_t depth_ = 0;   // of the latest gradient
+  int in_gradient_ = 0;
+  bool in_copy_ = false, is_copied_ = false;
   bool is_sent_ = false;   // the open gradient: with a bucket that it completed
   bool is_fresh_ = false;  // nothing was launched since the last gradient
   RecordedGradient gradient_;
@@ -166,34 +175,46 @@ class BucketSearch {
   std::vector<RecordedBucket> found_;
 };
 
-/// When somebody waited for work, or for the whole device.
-struct Awaited {
-  Nanoseconds at = 0;
-  std::uint32_t work = kNone;  ///< kNone: the device
-};
+/// When a series ends at the latest: nobody waits for a bucket before the end of backward, and somebody does
+/// before the parameters are used.
+std::vector<Nanoseconds> ends_of_backward(const RankRecording& rank) {
+  constexpr auto kBegins = std::to_array<std::string_view>(
+      {"ProfilerStep#", "Optimizer.step#", "DistributedDataParallel.forward"});
+  std::vector<Nanoseconds> ends;
+  for (const kineto::Operator& op : rank.trace.operators) {
+    const std::string& name = rank.trace.names.text(op.name);
+    if (std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); })) {
+      ends.push_back(op.start);
+    }
+  }
+  return ends;
+}
 
-std::vector<Awaited> waits_of(const RankRecording& rank) {
-  std::vector<Awaited> waits;
+/// Of a trace without such ranges: when somebody waited for communication, or for the whole device.
+std::vector<Nanoseconds> waits_of(const RankRecording& rank) {
+  std::vector<Nanoseconds> waits;
+  const auto communicates = [&](std::uint32_t work) {
+    return std::ranges::binary_search(rank.communication, work);
+  };
   for (const StreamWait& wait : rank.stream_waits) {
-    waits.push_back({rank.trace.calls[wait.call].start, wait.work});
+    if (communicates(wait.work)) {
+      waits.push_back(rank.trace.calls[wait.call].start);
+    }
   }
   for (const HostWait& wait : rank.host_waits) {
-    waits.push_back({wait.begin, wait.on_device ? kNone : wait.work});
-  }
-  for (const HostWait& wait : rank.silent.waits) {
-    waits.push_back({wait.begin, wait.work});
+    if (wait.on_device || communicates(wait.work)) {
+      waits.push_back(wait.begin);
+    }
   }
   return waits;
 }
 
-/// The latest wait between two moments for one of @p works, or the device; before all times: none.
-Nanoseconds latest_wait(const std::vector<Awaited>& waits, const std::vector<std::uint32_t>& works,
-                        std::pair<Nanoseconds, Nanoseconds> between) {
+/// The latest of @p moments between two of them; before all times: none.
+Nanoseconds latest_between(const std::vector<Nanoseconds>& moments, Nanoseconds from, Nanoseconds to) {
   Nanoseconds latest = std::numeric_limits<Nanoseconds>::min();
-  for (const Awaited& wait : waits) {
-    const bool is_for_them = wait.work == kNone || std::ranges::find(works, wait.work) != works.end();
-    if (is_for_them && wait.at >= between.first && wait.at <= between.second) {
-      latest = std::max(latest, wait.at);
+  for (const Nanoseconds moment : moments) {
+    if (moment >= from && moment <= to) {
+      latest = std::max(latest, moment);
     }
   }
   return latest;
@@ -207,22 +228,17 @@ void leave_out_earlier(RecordedBucket& bucket, Nanoseconds begin) {
   gradients.erase(gradients.begin(), first);
 }
 
-void find_series(const RankRecording& rank, const RankProgram& written,
-                 std::vector<RecordedBucket>& buckets) {
-  const std::vector<Awaited> waits = waits_of(rank);
-  std::vector<std::uint32_t> series;  // work of those before
+void find_series(const RankRecording& rank, std::vector<RecordedBucket>& buckets) {
+  constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::min();
+  std::vector<Nanoseconds> ends = ends_of_backward(rank);
+  ends = ends.empty() ? waits_of(rank) : ends;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
-    RecordedBucket& bucket = buckets[i];
-    const bool is_next = i > 0 && buckets[i - 1].thread == bucket.thread;
-    constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::min();
-    const Nanoseconds awaited =
-        is_next ? latest_wait(waits, series, {buckets[i - 1].issued, bucket.issued}) : kNever;
-    bucket.begins_series = !is_next || awaited != kNever;
-    if (bucket.begins_series) {
-      leave_out_earlier(bucket, awaited);
-      series.clear();
+    const bool is_next = i > 0 && buckets[i - 1].thread == buckets[i].thread;
+    const Nanoseconds end = is_next ? latest_between(ends, buckets[i - 1].issued, buckets[i].issued) : kNever;
+    buckets[i].begins_series = !is_next || end != kNever;
+    if (buckets[i].begins_series) {
+      leave_out_earlier(buckets[i], end);
     }
-    series.push_back(written.subjects[bucket.thread][bucket.instruction]);
   }
 }
 
@@ -235,7 +251,7 @@ std::vector<RecordedBucket> find_buckets(const RankRecording& rank, const RankPr
     auto more = BucketSearch{rank, written, program, thread}.run();
     std::ranges::move(more, std::back_inserter(found));
   }
-  find_series(rank, written, found);
+  find_series(rank, found);
   return found;
 }
 

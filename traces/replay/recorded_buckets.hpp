@@ -21,7 +21,7 @@ struct RecordedBucket {
   std::uint32_t call = 0;                   ///< index into Program::collectives
   Nanoseconds issued = 0;
   std::vector<RecordedGradient> gradients;  ///< in the order in which they became ready; the last sends it
-  bool begins_series = false;  ///< somebody has waited for those before it: another step, or another round
+  bool begins_series = false;               ///< those before it are over: another step, or another round
 };
 
 /// Finds the all-reduces of gradients that DistributedDataParallel (torch/csrc/distributed/c10d/reducer.cpp)
