@@ -77,20 +77,22 @@ void print_links(const ImportedTraces& traces) {
   }
 }
 
-void write_traces(const ImportedTraces& traces, const std::string& folder) {
+void expect_one_job(const ImportedTraces& traces) {
   if (traces.replays.size() != 1) {
     throw InputError{{"--chakra"},
                      traces.replays.empty() ? "Chakra traces are made of profiles: none was given"
                                             : "several profiles of one rank were given: those of one window "
                                               "at a time become the traces of a job"};
   }
-  fmt::print("{}", to_text(convert(traces.replays.front(), traces.execution_traces, {folder, ""})));
 }
 
 }  // namespace
 
 int import_command(const ImportOptions& options) {
   const ImportedTraces traces = import_traces(options.traces);
+  if (!options.chakra.empty()) {
+    expect_one_job(traces);
+  }
   for (const replay::RankRecording* profile : traces.profiles()) {
     print(*profile);
   }
@@ -108,7 +110,7 @@ int import_command(const ImportOptions& options) {
     fmt::print("no trace: {}\n", other);
   }
   if (!options.chakra.empty()) {
-    write_traces(traces, options.chakra);
+    fmt::print("{}", to_text(convert(traces.replays.front(), traces.execution_traces, {options.chakra, ""})));
   }
   return 0;
 }

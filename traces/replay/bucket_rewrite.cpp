@@ -169,11 +169,13 @@ class SeriesRewrite {
            (instruction.op == Opcode::RecordEvent && instruction.stream == stream);
   }
 
+  /// The last planned one with a gradient of a recorded bucket, or of those before it: who waits for a bucket
+  /// waits for all that its stream sent before.
   [[nodiscard]] std::size_t last_with(std::size_t bucket) const {
     std::size_t last = 0;
     for (std::size_t planned = 0; planned < series_.planned.size(); ++planned) {
       const auto& gradients = series_.planned[planned].gradients;
-      if (std::ranges::any_of(gradients, [&](std::size_t one) { return bucket_of_[one] == bucket; })) {
+      if (std::ranges::any_of(gradients, [&](std::size_t one) { return bucket_of_[one] <= bucket; })) {
         last = planned;
       }
     }
