@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -13,6 +15,21 @@ namespace lockstep {
 namespace {
 
 constexpr double kMega = 1e6;
+
+/// Pairs of what a stream was told to wait for and what it began next.
+std::uint64_t edges_between_streams(const replay::RankRecording& rank) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const replay::StreamWait& wait : rank.stream_waits) {
+    const replay::Lane& lane = rank.links.lanes[wait.lane];
+    const auto first = rank.links.issued.begin() + lane.first;
+    const auto last = rank.links.issued.begin() + lane.last;
+    const auto next = std::lower_bound(first, last, rank.trace.calls[wait.call].start);
+    if (next != last) {
+      edges.emplace(wait.work, static_cast<std::uint32_t>(next - rank.links.issued.begin()));
+    }
+  }
+  return edges.size();
+}
 
 RankConversion recorded_in(const replay::RankRecording& rank) {
   RankConversion made;
@@ -25,6 +42,7 @@ RankConversion recorded_in(const replay::RankRecording& rank) {
       rank.trace.operators, [&](const kineto::Operator& op) { return rank.links.is_worker[op.thread]; }));
   made.launches = rank.trace.work.size();
   made.stream_waits = rank.stream_waits.size();
+  made.stream_edges = edges_between_streams(rank);
   // The main thread sees the end of everything.
   made.host_waits = rank.host_waits.size() + rank.silent.waits.size() + 1;
   return made;
@@ -94,8 +112,9 @@ std::string to_text(const Conversion& conversion) {
     text += fmt::format("  {}\n    GPU work          {}\n    launches          {}\n", rank.trace,
                         streams_text(rank), of(written.launches, rank.launches));
     text += fmt::format("    collectives       {}\n", of(written.collectives, rank.collectives));
-    text += fmt::format("    waits of streams  {}, {} dependencies between streams\n",
-                        of(written.stream_waits, rank.stream_waits), written.stream_edges);
+    text +=
+        fmt::format("    waits of streams  {}, {} dependencies between streams\n",
+                    of(written.stream_waits, rank.stream_waits), of(written.stream_edges, rank.stream_edges));
     text += fmt::format(
         "    waits of the host {}, {} dependencies on the GPU; between threads {}, {} dependencies\n",
         of(written.host_waits, rank.host_waits), written.host_edges, written.thread_waits,

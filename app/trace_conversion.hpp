@@ -18,6 +18,7 @@ struct RankConversion {
   std::vector<std::uint64_t> stream_work;  ///< by stream: recorded on it
   std::uint64_t collectives = 0, operators = 0, launches = 0;
   std::uint64_t stream_waits = 0, host_waits = 0;
+  std::uint64_t stream_edges = 0;  ///< different pairs of work that one of the waits puts in order
 };
 
 struct Conversion {

@@ -315,8 +315,10 @@ class RankWriter {
     const bool sends = call.kind == CollectiveKind::Send;
     const bool receives = call.kind == CollectiveKind::Receive;
     const NodeType type = sends ? NodeType::Send : receives ? NodeType::Receive : NodeType::Collective;
-    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, 0}, instruction.stream);
+    const double seconds = call.recorded ? call.recorded->in_base_units() : 0;  // of a replayed trace
+    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
+    duration(attributes, seconds);
     const std::uint32_t group = assignment_.groups[call.group];
     attributes.text("pg_name", fmt::format("{}", group + 1));
     attributes.uint64("group", call.group);
@@ -335,7 +337,7 @@ class RankWriter {
     if (!call.send_bytes.empty()) {
       attributes.reals("send_bytes", call.send_bytes);
     }
-    if (call.recorded) {  // of a replayed trace
+    if (call.recorded) {
       attributes.real("recorded_seconds", call.recorded->in_base_units());
     }
     append(message);

@@ -98,6 +98,7 @@ TEST_P(RealConversion, KeepsKernelsStreamsAndWaits) {
     EXPECT_EQ(rank.written.launches, rank.launches);
     EXPECT_EQ(rank.written.collectives, rank.collectives);
     EXPECT_EQ(rank.written.stream_waits, rank.stream_waits);
+    EXPECT_EQ(rank.written.stream_edges, rank.stream_edges);
     EXPECT_EQ(rank.written.host_waits, rank.host_waits);
     EXPECT_EQ(rank.written.operators, rank.operators);
     EXPECT_GE(static_cast<double>(rank.written.from_execution_trace),
