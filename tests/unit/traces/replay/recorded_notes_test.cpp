@@ -18,17 +18,16 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr const char* kExecutionTrace = R"({"schema": "1.0.1", "pid": 9, "time": "", "start_ts": 1, "nodes": [
+constexpr const char* kExecutionTrace =
+    R"et({"schema": "1.0.1", "pid": 9, "time": "", "start_ts": 1, "nodes": [
   {"name": "[pytorch|profiler|execution_graph|thread]", "id": 2, "rf_id": 0, "parent": 1, "fw_parent": 0, "seq_id": -1, "scope": 7, "tid": 1, "fw_tid": 0, "op_schema": "",
    "inputs": [], "input_shapes": [], "input_types": [], "outputs": [], "output_shapes": [], "output_types": []},
   {"name": "aten::mm", "id": 6, "rf_id": 31, "parent": 2, "fw_parent": 0, "seq_id": 5, "scope": 0, "tid": 1, "fw_tid": 0, "op_schema": "aten::mm(Tensor self, Tensor mat2) -> Tensor",
    "inputs": [[3, 4, 0, 8, 4, "cuda:0"], true], "input_shapes": [[2, 4], []], "input_types": ["Tensor(float)", "Bool"],
-   "outputs": [[7, 8, 0, 8, 4, "cuda:0"]], "output_shapes": [[2, 4]], "output_types": ["Tensor(float)"]
-},
+   "outputs": [[7, 8, 0, 8, 4, "cuda:0"]], "output_shapes": [[2, 4]], "output_types": ["Tensor(float)"]},
   {"name": "[pytorch|profiler|execution_graph|process]", "id": 1, "rf_id": 0, "parent": 1, "fw_parent": 0, "seq_id": -1, "scope": 7, "tid": 0, "fw_tid": 0, "op_schema": "",
    "inputs": [], "input_shapes": [], "input_types": [], "outputs": [], "output_shapes": [], "output_types": []}],
-  "finish_ts": 2
-})";
+  "finish_ts": 2})et";
 
 /// An operator with a kernel, then an all-gather of one of four ranks, whose partners' traces are not there.
 KinetoText profile(const std::string& dims) {
