@@ -16,14 +16,13 @@ struct Replay {
   Job job;                            ///< without GPUs; rank r runs program r mod (number of traces)
 };
 
-/// Reads traces and puts them in the order of their ranks.
+/// Reads traces, of whatever ranks and jobs.
 /// @param paths files, or folders; of a folder those *.json and *.json.gz files that are traces
-/// @throws InputError for what cannot be read, when two traces are of the same rank, or when a folder has
-/// none
-[[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
+/// @throws InputError for what cannot be read, or when a folder has none
+[[nodiscard]] std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& paths);
 
-/// The same traces by rank. @throws InputError when two are of the same rank
-[[nodiscard]] std::vector<kineto::RecordedTrace> in_order_of_ranks(std::vector<kineto::RecordedTrace> traces);
+/// The same for one job: in the order of their ranks. @throws InputError also when two are of the same rank
+[[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
 
 /// @param traces by rank, of one job and of the same steps
 /// @param ranks to replay: 0 or as many as traces, or a multiple. Rank r does what trace r mod (number of
