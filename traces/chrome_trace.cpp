@@ -265,7 +265,7 @@ void ChromeTraceWriter::extend_step(const TimelineSpan& span, Lane& lane) {
 }
 
 void ChromeTraceWriter::write_step(Lane& lane) {
-  if (lane.step_end == lane.step_start) {  // the main thread did nothing
+  if (lane.text->names_steps || lane.step_end == lane.step_start) {  // or the main thread did nothing
     return;
   }
   JsonCursor json{lane.file->reserve(kRoom)};

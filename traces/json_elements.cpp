@@ -183,6 +183,9 @@ void JsonElements::end_piece() {
     on_element_(piece_, piece_line_);
     return;
   }
+  while (!piece_.empty() && is_space(piece_.back())) {
+    piece_.pop_back();
+  }
   state_ = State::BeforeKey;
   on_member_(key_, piece_, piece_line_);
 }

@@ -79,6 +79,7 @@ ProgramText::ProgramText(const Program& program, const RankAssignment& rank, Ncc
         slice_head("kernel", slice_name(call, names), collective_members(call) + R"("context":1,)"));
   }
   for (const std::string& name : program.names) {
+    names_steps = names_steps || name.starts_with("ProfilerStep#");
     ranges.push_back(
         slice_head(names_operator(name) ? "cpu_op" : "user_annotation", name, R"("External id":)"));
   }

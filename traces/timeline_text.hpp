@@ -44,6 +44,7 @@ class ProgramText {
   std::vector<StreamText> streams;
   std::vector<std::uint32_t> collectives_per_step;  ///< by group
   std::uint32_t scopes_per_step = 0;                ///< external ids of a step: 1 ... scopes_per_step
+  bool names_steps = false;  ///< ranges say which steps there are: of a replay, whose one step is its window
 
  private:
   void add_places(const Program& program, const RankAssignment& rank);

@@ -142,7 +142,8 @@ simdjson::error_code take_arguments(json::value& value, KinetoEvent& event) {
 simdjson::error_code take_member(std::string_view key, json::value& value, KinetoEvent& event) {
   if (key == "ph") {
     std::string_view phase;
-    event.phase = value.get_string().get(phase) == simdjson::SUCCESS && !phase.empty() ? phase.front() : '\0';
+    if (const auto error = value.get_string().get(phase)) return error;
+    event.phase = phase.empty() ? '\0' : phase.front();
   } else if (key == "cat") {
     take_text(value, event.category);
   } else if (key == "name") {

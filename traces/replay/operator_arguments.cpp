@@ -101,8 +101,9 @@ OperatorArguments arguments_of(const kineto::RecordedTrace& trace, const kineto:
   const json dims = list_of(trace.names.text(op.input_dims));
   const json types = list_of(trace.names.text(op.input_types));
   const json values = list_of(trace.names.text(op.concrete_inputs));
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    made.arguments.push_back(argument_of(dims[i], text_at(types, i), text_at(values, i)));
+  for (std::size_t i = 0; i < std::max(dims.size(), values.size()); ++i) {
+    made.arguments.push_back(
+        argument_of(i < dims.size() ? dims[i] : json{}, text_at(types, i), text_at(values, i)));
   }
   return made;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "traces/replay/convolution_work.hpp"
+#include "traces/replay/embedding_work.hpp"
 #include "traces/replay/pointwise_work.hpp"
 
 namespace lockstep::replay {
@@ -247,8 +248,16 @@ std::vector<ModelledWork> modelled_work(const OperatorLaunches& op, const Convol
     return {};
   }
   const auto reading = readings().find(op.called.name);
-  std::vector<ModelledWork> made =
-      reading != readings().end() ? reading->second(op, outputs) : pointwise_work(op);
+  std::vector<ModelledWork> made;
+  if (reading != readings().end()) {
+    made = reading->second(op, outputs);
+  } else if (contains(op.called.name, "embedding_codegen_lookup_")) {
+    made = embedding_forward(op);
+  } else if (contains(op.called.name, "SplitLookupFunction_")) {
+    made = embedding_backward(op);
+  } else {
+    made = pointwise_work(op);
+  }
   std::erase_if(made, [](const ModelledWork& work) { return work.work.empty(); });
   return made;
 }

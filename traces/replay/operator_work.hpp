@@ -22,7 +22,8 @@ struct LaunchedKernel {
 /// An operator and what it launched itself, in order, without copies and memsets.
 struct OperatorLaunches {
   OperatorArguments called;
-  OperatorArguments caller;  ///< the operator around it; no name: none
+  OperatorArguments caller;      ///< the operator around it; no name: none
+  OperatorArguments other_pass;  ///< of a look-up its backward pass, and the other way round; no name: none
   std::vector<LaunchedKernel> kernels;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ops/kernel_model.hpp"
+#include "traces/replay/embedding_work.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -92,17 +93,27 @@ ConvolutionOutputs convolution_outputs(const kineto::RecordedTrace& trace) {
   return outputs;
 }
 
-DataType type_on(DataType type, const GpuSpec& gpu) {
+/// PyTorch lets cuDNN's convolutions, not cuBLAS' products, take TF32 where the GPU has it
+/// (torch.backends.cudnn.allow_tf32); a GPU before Ampere had no choice.
+DataType type_on(const KernelCall& call, const GpuSpec& gpu, const kineto::RecordedTrace& trace) {
+  constexpr std::int64_t kAmpere = 8;
   const bool has_tf32 = gpu.peak.tf32 > FlopsPerSecond{0};
-  return type == DataType::TF32 && !has_tf32 ? DataType::FP32 : type;
+  if (call.type == DataType::TF32 && !has_tf32) {
+    return DataType::FP32;
+  }
+  const bool had_no_choice = trace.compute_major >= 0 && trace.compute_major < kAmpere;
+  const bool is_convolution = std::holds_alternative<Convolution>(call.work);
+  return call.type == DataType::FP32 && has_tf32 && had_no_choice && is_convolution ? DataType::TF32
+                                                                                    : call.type;
 }
 
 /// None where the GPU has no unit for the type, or the shapes are none that a model knows.
-std::optional<double> time_on(const GpuSpec& gpu, const ModelledWork& work) {
+std::optional<double> time_on(const GpuSpec& gpu, const ModelledWork& work,
+                              const kineto::RecordedTrace& trace) {
   double seconds = 0;
   try {
     for (KernelCall call : work.calls) {
-      call.type = type_on(call.type, gpu);
+      call.type = type_on(call, gpu, trace);
       seconds += model_for(call).predict(call, gpu).duration.in_base_units();
     }
   } catch (const std::invalid_argument&) {
@@ -155,7 +166,7 @@ class KernelRetiming {
       for (const std::uint32_t index : work.work) {
         recorded += seconds_of(rank.trace.work[index]);
       }
-      const auto predicted = time_on(gpu_, work);
+      const auto predicted = time_on(gpu_, work, rank.trace);
       if (!predicted || !(recorded > 0)) {
         continue;
       }
@@ -257,12 +268,16 @@ FamilyComparison KernelComparison::modelled() const {
 std::vector<ModelledWork> modelled_work(const RankRecording& rank) {
   const std::vector<bool> is_communication = communicates(rank);
   const ConvolutionOutputs outputs = convolution_outputs(rank.trace);
+  const std::map<std::uint32_t, std::uint32_t> pairs = lookup_pairs(rank.trace);
   std::vector<ModelledWork> made;
   for (auto& [index, launches] : launches_of(rank, is_communication)) {
     launches.called = arguments_of(rank.trace, rank.trace.operators[index]);
     const std::uint32_t caller = rank.links.parent[index];
     if (caller != kNone) {
       launches.caller = arguments_of(rank.trace, rank.trace.operators[caller]);
+    }
+    if (const auto other = pairs.find(index); other != pairs.end()) {
+      launches.other_pass = arguments_of(rank.trace, rank.trace.operators[other->second]);
     }
     std::ranges::move(modelled_work(launches, outputs), std::back_inserter(made));
   }

@@ -47,7 +47,8 @@ struct KernelComparison {
 [[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
 
 /// Launches of @p replay take what the models say on @p gpu; kernels of one work share its time as they did
-/// when recorded. TF32 is FP32 on a GPU without it.
+/// when recorded. TF32 is FP32 on a GPU without it, and convolutions of a GPU without TF32 take it on one
+/// that has it, as PyTorch does unless told otherwise.
 /// @param recorded_on null: what no model answers for keeps its recorded time; else it is scaled by the two
 ///   GPUs' memory bandwidths, which is a guess
 KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on);

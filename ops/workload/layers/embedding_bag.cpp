@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/lookup_pass.hpp"
 
 namespace lockstep {
 namespace {
+
+constexpr LookupPass kFill{"vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1};
 
 KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Direction direction,
                        const char* name) {
@@ -24,11 +27,11 @@ bool is_in_cache(const EmbeddingTable& table) {
 }
 
 /// A pass over the rank's look-ups.
-void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const char* name, DataType type,
-                  double reads, double writes) {
+void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const LookupPass& pass) {
   step.launch_by_rank([&](std::size_t rank) {
     return KernelCall{
-        name, type, Pointwise{.elements = bags.lookups(rank), .reads = reads, .writes = writes, .flops = 1}};
+        pass.kernel, pass.type,
+        Pointwise{.elements = bags.lookups(rank), .reads = pass.reads, .writes = pass.writes, .flops = 1}};
   });
 }
 
@@ -47,44 +50,43 @@ void write_sort(StepWriter& step, const EmbeddingBagShape& bags) {
     most_rows = std::max(most_rows, rows);
   }
   if (most_lookups <= kSingleTile) {
-    over_lookups(step, bags, "DeviceRadixSortSingleTileKernel", DataType::INT64, 1.5, 1.5);
+    over_lookups(step, bags, lookup_pass::kSortSingleTile);
     return;
   }
-  over_lookups(step, bags, "DeviceRadixSortHistogramKernel", DataType::INT64, 1, 0);
+  over_lookups(step, bags, lookup_pass::kSortHistogram);
   const int passes = std::max(1, static_cast<int>(std::ceil(std::log2(most_rows) / 8)));
   for (int pass = 0; pass < passes; ++pass) {
-    // 8 bytes of key and 4 of value read and written.
-    over_lookups(step, bags, "DeviceRadixSortOnesweepKernel", DataType::INT64, 1.5, 1.5);
+    over_lookups(step, bags, lookup_pass::kSortOnesweep);
   }
 }
 
 void populate_cache(StepWriter& step, const EmbeddingBagShape& bags) {
-  over_lookups(step, bags, "linearize_cache_indices_kernel", DataType::INT64, 1, 1);
+  over_lookups(step, bags, lookup_pass::kLinearizeCacheIndices);
   write_sort(step, bags);
-  over_lookups(step, bags, "DeviceReduceByKeyKernel", DataType::INT64, 1, 1.5);
-  over_lookups(step, bags, "lru_cache_find_uncached_kernel", DataType::INT64, 1, 1);
+  over_lookups(step, bags, lookup_pass::kReduceByKey);
+  over_lookups(step, bags, lookup_pass::kFindUncached);
   write_sort(step, bags);
   step.launch_by_rank([&](std::size_t rank) {
     EmbeddingCacheInsert insert{.batch = bags.batch, .tables = {}};
     std::ranges::copy_if(bags.tables[rank], std::back_inserter(insert.tables), is_in_cache);
     return KernelCall{"lru_cache_insert_kernel", DataType::FP32, std::move(insert)};
   });
-  over_lookups(step, bags, "lxu_cache_lookup_kernel", DataType::INT64, 1, 0.5);
+  over_lookups(step, bags, lookup_pass::kLookUpCache);
 }
 
 void fbgemm_backward(StepWriter& step, const EmbeddingBagShape& bags) {
-  over_lookups(step, bags, "linearize_index_kernel", DataType::INT64, 1, 1.5);
+  over_lookups(step, bags, lookup_pass::kLinearizeIndex);
   write_sort(step, bags);
-  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  over_lookups(step, bags, kFill);
   step.launch(kernels::fill(1, DataType::INT32));
   step.launch({"DeviceCompactInitKernel", DataType::INT32, Pointwise{.elements = 1, .reads = 0}});
-  over_lookups(step, bags, "DeviceReduceByKeyKernel", DataType::INT64, 1, 1.5);
-  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  over_lookups(step, bags, lookup_pass::kReduceByKey);
+  over_lookups(step, bags, kFill);
   step.launch({"DeviceScanInitKernel", DataType::INT32, Pointwise{.elements = 1, .reads = 0}});
-  over_lookups(step, bags, "DeviceScanKernel", DataType::INT32, 1, 1);
-  over_lookups(step, bags, "vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1);
+  over_lookups(step, bags, lookup_pass::kScan);
+  over_lookups(step, bags, kFill);
   step.launch(kernels::fill(1, DataType::INT32));
-  over_lookups(step, bags, "split_embedding_backward_find_long_segments", DataType::INT32, 1, 0);
+  over_lookups(step, bags, lookup_pass::kFindLongSegments);
   // Rows with many look-ups have a kernel of their own; it holds no work when the reuse is low, and the
   // whole update is charged to the other one.
   step.launch(
@@ -166,7 +168,7 @@ void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
   const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
   step.program().begin("LookupFunction");
   if (fbgemm) {
-    over_lookups(step, bags, "bounds_check_indices_kernel", DataType::INT64, 1, 0);
+    over_lookups(step, bags, lookup_pass::kCheckIndices);
   }
   if (bags.is_cached()) {
     populate_cache(step, bags);

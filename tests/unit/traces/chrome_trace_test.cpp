@@ -36,8 +36,7 @@ class ChromeTrace : public testing::Test {
   }
 
   /// Writes two steps of the small job and reads the first file back.
-  json written(const ChromeTraceOptions& options) {
-    const Job job = small_job();
+  json written(const ChromeTraceOptions& options, const Job& job = small_job()) {
     ChromeTraceWriter writer{job, two_gpus(), options};
     writer.write(spans_of_small_job(2));
     writer.finish();
@@ -203,6 +202,16 @@ TEST_F(ChromeTrace, StepsSpanTheMainThreadsWork) {
   EXPECT_EQ(ns(steps[0]["ts"]), 81000);
   EXPECT_EQ(ns(steps[0]["dur"]), 100000);
   EXPECT_EQ(steps[0]["tid"], steps[0]["pid"]);
+}
+
+TEST_F(ChromeTrace, StepsThatRangesSayAreTheOnlyOnes) {
+  Job job = small_job();
+  Program replayed = *job.programs.front();
+  replayed.names.front() = "ProfilerStep#10";
+  job.programs.front() = std::make_shared<const Program>(replayed);
+  ChromeTraceOptions one = options();
+  one.ranks = {0};
+  EXPECT_TRUE(events_with(written(one, job), "name", "ProfilerStep#1").empty());
 }
 
 TEST_F(ChromeTrace, ShowsNoiseOnTheHostThread) {

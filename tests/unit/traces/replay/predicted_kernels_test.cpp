@@ -31,6 +31,10 @@ class Recording {
     work(name, kineto::WorkKind::Memcpy, bytes);
     return *this;
   }
+  Recording& on_gpu_of(std::int64_t compute_major) {
+    trace_.compute_major = compute_major;
+    return *this;
+  }
   replay::Replay replay() {
     std::vector<kineto::RecordedTrace> traces;
     traces.push_back(std::move(trace_));
@@ -117,6 +121,23 @@ TEST(PredictedKernels, WhatNoModelKnowsIsScaledByBandwidthWhenTheRecordedGpuIsSa
   const double factor = 898.0 / 3352.0;  // memory_bandwidth of the two files
   EXPECT_NEAR(made.unmodelled_factor, factor, 1e-9);
   EXPECT_NEAR(launched_times(replay).at("mystery"), 20 * kMicro * factor, 1e-12);
+}
+
+/// Convolutions of @p compute_major, predicted on an A100: in TF32 or in FP32?
+double convolution_on_a100(std::int64_t compute_major) {
+  replay::Replay replay =
+      Recording{}
+          .on_gpu_of(compute_major)
+          .kernel("wgrad", "aten::convolution_backward",
+                  "[[32, 64, 56, 56], [32, 64, 56, 56], [64, 64, 3, 3]]", R"(["float", "float", "float"])")
+          .replay();
+  (void)replay::predict_kernels(replay, gpu("a100_80gb"), nullptr);
+  return launched_times(replay).at("wgrad");
+}
+
+TEST(PredictedKernels, ConvolutionsOfGpusWithoutTf32TakeItWhereItIs) {
+  EXPECT_LT(convolution_on_a100(7), convolution_on_a100(8));
+  EXPECT_DOUBLE_EQ(convolution_on_a100(-1), convolution_on_a100(8));
 }
 
 }  // namespace
