@@ -250,7 +250,9 @@ Variation variation_of(const VariationSpec& vary) {
   return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
 }
 
-SimulationOptions options_of(const Setting& setting) {
+}  // namespace
+
+SimulationOptions simulation_options(const Setting& setting) {
   const ScenarioSpec& scenario = setting.scenario;
   SimulationOptions options;
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
@@ -265,8 +267,6 @@ SimulationOptions options_of(const Setting& setting) {
                                                                  : NetworkMode::Shared;
   return options;
 }
-
-}  // namespace
 
 YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
   const auto trace = read_document<ScenarioSpec>(document, configs).trace;
@@ -283,11 +283,7 @@ YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
   return document;
 }
 
-namespace {
-
-SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline,
-                         std::optional<EngineMode> engine) {
-  const CollectivePlanner planner{setting.fabric, collective_options(setting)};
+SimulationInput simulation_input(const Setting& setting, const CollectivePlanner& planner) {
   SimulationInput input;
   input.job = &setting.job;
   input.fabric = &setting.fabric;
@@ -309,7 +305,16 @@ SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeli
     input.gpu_factor[static_cast<std::size_t>(slow.rank)] = slow.gpu;
     input.host_factor[static_cast<std::size_t>(slow.rank)] = slow.host * setting.host_scale;
   }
-  SimulationOptions options = options_of(setting);
+  return input;
+}
+
+namespace {
+
+SimulationResult predict(const Setting& setting, const OpenTimeline& open_timeline,
+                         std::optional<EngineMode> engine) {
+  const CollectivePlanner planner{setting.fabric, collective_options(setting)};
+  const SimulationInput input = simulation_input(setting, planner);
+  SimulationOptions options = simulation_options(setting);
   options.engine = engine.value_or(options.engine);
   Simulation simulation{input, options};
   const TimelineRequest timeline = open_timeline(simulation.simulated_ranks());

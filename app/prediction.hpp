@@ -45,6 +45,10 @@ struct Setting {
 /// full.
 [[nodiscard]] YamlDocument portable(YamlDocument document, const ConfigPath& configs);
 
+/// The setting as a simulation takes it; what it points to is the setting's and the planner's.
+[[nodiscard]] SimulationInput simulation_input(const Setting& setting, const CollectivePlanner& planner);
+[[nodiscard]] SimulationOptions simulation_options(const Setting& setting);
+
 /// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process
 /// @throws StallError
 [[nodiscard]] SimulationResult predict(const Setting& setting, TimelineSink* timeline,

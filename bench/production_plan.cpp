@@ -124,20 +124,11 @@ int run(const std::string& file, std::int64_t effort) {
   const ExchangeCosts backward{planner, fabric, fabric.gpus(), Bytes{4.0 * kSamples}, true};
   fmt::print("{} column-wise tables on {} ranks; models ready after {:.1f} s\n", given.task.tables.size(),
              kRanks, seconds());
-  // Whether a long bag holds up its kernel is the least certain part of the kernel model: judged with and
-  // without.
-  for (const bool waits : {true, false}) {
-    GpuSpec gpu = *machine.gpu;
-    if (!waits) {
-      gpu.efficiency.value.row_latency = Seconds{0};
-    }
-    const ModelCosts costs{
-        {.gpu = gpu, .optimizer = Optimizer::Adagrad, .batch = given.task.batch, .rows = 1e9},
-        forward,
-        backward};
-    fmt::print("{} for the longest bag\n", waits ? "waiting" : "not waiting");
-    compare(given, costs, effort);
-  }
+  const ModelCosts costs{
+      {.gpu = *machine.gpu, .optimizer = Optimizer::Adagrad, .batch = given.task.batch, .rows = 1e9},
+      forward,
+      backward};
+  compare(given, costs, effort);
   return 0;
 }
 

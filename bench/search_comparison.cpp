@@ -5,7 +5,6 @@
 //   10
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,55 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "app/search/candidates.hpp"
-#include "base/random.hpp"
-#include "search/sharding/table_file.hpp"
+#include "app/search/refinement.hpp"
+#include "bench/drawn_models.hpp"
 
 namespace {
 
 using namespace lockstep;
-
-struct DrawnModels {
-  std::string cluster;
-  int gpus = 4;
-  std::size_t tables = 20;
-  std::int64_t widest = 128;
-  std::size_t tasks = 10;
-  bool heavy = false;  ///< tables of at least 20 look-ups a sample (Lin et al.)
-  std::int64_t batch = 65536;
-};
-
-/// A DLRM with tables of the set, each of a width of its own; empty tables are left out.
-std::string scenario(const sharding::TableSet& set, const DrawnModels& drawing, std::uint64_t task) {
-  const Random random = Random{1, "search comparison"}.of(task);
-  int halvings = 0;
-  while (drawing.widest >> halvings >= (drawing.heavy ? 32 : 4)) {
-    ++halvings;
-  }
-  // Lin et al.: 13 tables a GPU, 0.7 to 1.3 times as many.
-  const double share = drawing.heavy ? 0.7 + 0.6 * random.from(1'000'000).uniform(0) : 1;
-  const auto count = static_cast<std::size_t>(share * static_cast<double>(drawing.tables));
-  std::vector<std::string> tables;
-  for (std::uint64_t draw = 0; tables.size() < count; ++draw) {
-    const auto number =
-        static_cast<std::size_t>(random.uniform(2 * draw) * static_cast<double>(set.tables.size()));
-    const EmbeddingTable& table = set.tables[number].shape;
-    if (table.pooling_factor <= (drawing.heavy ? 20 : 0)) {
-      continue;
-    }
-    const auto width = drawing.widest >> static_cast<int>(random.uniform(2 * draw + 1) * halvings);
-    tables.push_back(
-        fmt::format("{{rows: [{}], dimension: {}, pooling_factor: {}, index_skew: {}, active_rows: {}}}",
-                    table.rows, width, table.pooling_factor, table.index_skew, table.active_rows));
-  }
-  return fmt::format(
-      "name: drawn\ncluster: {}\nworkload:\n  global_batch: {}\n  model:\n    name: drawn\n    source: "
-      "drawn\n    dlrm:\n      "
-      "bottom_mlp: [13, 512, "
-      "256, 64]\n      top_mlp: [512, 256, 1]\n      interaction: cat\n      tables: [{}]\nparallelism: "
-      "{{ranks: {}}}\n",
-      drawing.cluster, drawing.batch, fmt::join(tables, ", "), drawing.gpus);
-}
 
 /// The machine as it is and the models are not: slower random rows, faster updates, longer waits, 10 % more
 /// host time, jitter.
@@ -110,12 +66,13 @@ class Comparison {
   void add(const ShardingProblem& problem, bool selects) {
     std::map<std::string, double> steps;
     std::vector<std::array<double, 2>> seven;  // predicted, measured
+    std::optional<Candidate> best;
     for (const sharding::Method& method : sharding::methods()) {
       const bool is_given = std::ranges::find(kSeven, method.name) != kSeven.end();
       if (method.name == "lockstep" || method.name == "exact" || (selects && !is_given)) {
         continue;
       }
-      const auto candidate = sharding_plan(method, problem);
+      auto candidate = sharding_plan(method, problem);
       const auto step = candidate ? problem.step_time(candidate->plan) : std::nullopt;
       if (step) {
         steps[std::string{method.name}] = *step / Seconds{1e-3};
@@ -125,9 +82,13 @@ class Comparison {
       } else if (is_given) {
         seven.push_back({INFINITY, INFINITY});
       }
+      if (step && method.name != "random") {
+        candidate->step = step;
+        keep_better(*std::move(candidate), best);
+      }
     }
     if (!selects) {
-      add_ours(problem, steps);
+      add_ours(problem, std::move(best), steps);
     }
     steps_.push_back(steps);
     select(seven);
@@ -167,6 +128,9 @@ class Comparison {
           "with simulations {:.2f} s a task, at most {:.2f}\n",
           valid, 100 * (best_rule / ours - 1), 100 * (neuroshard / ours - 1), single,
           seconds_ / static_cast<double>(steps_.size()), slowest_);
+      for (const auto& [kind, count] : winners_) {
+        fmt::print("    refined from {}: {}\n", kind, count);
+      }
     }
     fmt::print("  the fastest of seven: by prediction {}\n", predicted_.text());
     const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
@@ -180,25 +144,37 @@ class Comparison {
     return candidate_by(method, problem, {});
   }
 
-  void add_ours(const ShardingProblem& problem, std::map<std::string, double>& steps) {
+  /// As the search command does it: the best of all plans, refined.
+  void add_ours(const ShardingProblem& problem, std::optional<Candidate> best,
+                std::map<std::string, double>& steps) {
     const auto start = std::chrono::steady_clock::now();
-    double best = INFINITY;
     sharding::SearchOptions options;
     options.effort = 20'000;
-    for (const Candidate& candidate : our_candidates(problem, options)) {
-      if (const auto step = problem.step_time(candidate.plan)) {
-        best = std::min(best, *step / Seconds{1e-3});
-      }
+    StepSimulator simulator{problem};
+    for (Candidate& candidate : our_candidates(problem, options)) {
+      candidate.step = simulator.step_time(candidate.plan);
+      keep_better(std::move(candidate), best);
     }
-    for (const auto& [name, step] : steps) {
-      best = name == "random" ? best : std::min(best, step);  // the search command takes the best of all
+    if (best) {
+      steps["lockstep, not refined"] = *best->step / Seconds{1e-3};
+      ++winners_[kind_of(*best)];
+      steps["lockstep"] = *refined(problem, simulator, *best, {}).step / Seconds{1e-3};
     }
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     seconds_ += took;
     slowest_ = std::max(slowest_, took);
-    if (std::isfinite(best)) {
-      steps["lockstep"] = best;
+  }
+
+  static void keep_better(Candidate candidate, std::optional<Candidate>& best) {
+    if (candidate.step && (!best || *candidate.step < *best->step)) {
+      best = std::move(candidate);
     }
+  }
+
+  /// `data-parallel` of `13 data-parallel`; the method of a plan that spreads nothing.
+  static std::string kind_of(const Candidate& candidate) {
+    const std::string& name = candidate.division.name;
+    return name.empty() ? candidate.name : name.substr(name.find(' ') + 1);
   }
 
   void select(const std::vector<std::array<double, 2>>& seven) {
@@ -221,6 +197,7 @@ class Comparison {
   Selection predicted_;
   std::array<Selection, kSeven.size()> constant_{};
   double seconds_ = 0, slowest_ = 0;
+  std::map<std::string, int> winners_;  // before refinement
 };
 
 }  // namespace

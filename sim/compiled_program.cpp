@@ -4,6 +4,7 @@
 
 #include "ops/kernel_model.hpp"
 #include "ops/kernels/host_traffic.hpp"
+#include "sim/known_kernels.hpp"
 
 namespace lockstep {
 namespace {
@@ -117,25 +118,29 @@ std::vector<std::uint32_t> rows_of(const Program::Thread& thread, const std::vec
 
 }  // namespace
 
+KernelTiming time_kernel(const KernelCall& call, const GpuSpec& gpu) {
+  const Prediction prediction = model_for(call).predict(call, gpu);
+  return {.seconds = prediction.duration.in_base_units(),
+          .band = prediction.band,
+          .in_range = prediction.in_range,
+          .fell_back = prediction.fell_back,
+          .provenance = prediction.provenance,
+          .kind = kind_of(call)};
+}
+
 std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gpu) {
   std::vector<KernelTiming> kernels;
   kernels.reserve(program.kernels.size());
   for (const KernelCall& call : program.kernels) {
-    const Prediction prediction = model_for(call).predict(call, gpu);
-    kernels.push_back({.seconds = prediction.duration.in_base_units(),
-                       .band = prediction.band,
-                       .in_range = prediction.in_range,
-                       .fell_back = prediction.fell_back,
-                       .provenance = prediction.provenance,
-                       .kind = kind_of(call)});
+    kernels.push_back(time_kernel(call, gpu));
   }
   return kernels;
 }
 
-CompiledProgram compile(const Program& program, const GpuSpec& gpu) {
+CompiledProgram compile(const Program& program, const GpuSpec& gpu, KnownKernels* known) {
   CompiledProgram compiled;
   compiled.program = &program;
-  compiled.kernels = time_kernels(program, gpu);
+  compiled.kernels = known != nullptr ? known->times(program.kernels) : time_kernels(program, gpu);
   for (const KernelTiming& kernel : compiled.kernels) {
     compiled.kernel_seconds.push_back(kernel.seconds);
   }

@@ -28,10 +28,16 @@ struct CompiledProgram {
   static constexpr std::uint32_t kUnbounded = ~0U;
 };
 
+class KnownKernels;
+
+/// Asks the kernel models. @throws std::invalid_argument for a kernel that the GPU cannot run
+KernelTiming time_kernel(const KernelCall& call, const GpuSpec& gpu);
+
 /// Asks the kernel models once per distinct kernel. By index into Program::kernels.
 /// @throws std::invalid_argument for a kernel that the GPU cannot run
 std::vector<KernelTiming> time_kernels(const Program& program, const GpuSpec& gpu);
 
-CompiledProgram compile(const Program& program, const GpuSpec& gpu);
+/// @param known of this GPU model, which is asked first; null: nothing is known
+CompiledProgram compile(const Program& program, const GpuSpec& gpu, KnownKernels* known = nullptr);
 
 }  // namespace lockstep

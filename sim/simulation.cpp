@@ -13,6 +13,7 @@
 #include "sim/engine.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/fold.hpp"
+#include "sim/known_kernels.hpp"
 #include "sim/network/alone.hpp"
 #include "sim/network/flows.hpp"
 #include "sim/network/shared.hpp"
@@ -58,7 +59,8 @@ void compile_programs(const SimulationInput& input, ExecutorSpec& spec) {
     const auto [entry, fresh] =
         known.try_emplace({program, model}, static_cast<std::uint32_t>(spec.compiled.size()));
     if (fresh) {
-      spec.compiled.push_back(compile(*input.job->programs[program], input.gpu_models[model]));
+      KnownKernels* const kept = input.known_kernels != nullptr ? &(*input.known_kernels)[model] : nullptr;
+      spec.compiled.push_back(compile(*input.job->programs[program], input.gpu_models[model], kept));
     }
     spec.compiled_of_rank.push_back(entry->second);
   }

@@ -24,6 +24,7 @@
 namespace lockstep {
 
 class Folding;
+class KnownKernels;
 struct ExecutorSpec;
 
 enum class EngineMode : std::uint8_t {
@@ -43,6 +44,8 @@ struct SimulationInput {
   PlanCollective plan_collective;
   Variation variation;
   Noise noise;
+  /// By gpu_models: what earlier simulations asked the kernel models, kept; null: nothing is.
+  std::vector<KnownKernels>* known_kernels = nullptr;
 };
 
 struct SimulationOptions {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/search/sharding_problem.hpp"
+#include "app/search/divisions.hpp"
 #include "search/sharding/method.hpp"
 
 namespace lockstep {
@@ -19,6 +19,8 @@ struct Candidate {
   EmbeddingPlan plan;
   std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
   double search_seconds = 0;
+  Division division{};      ///< what its pieces are of
+  sharding::Plan pieces{};  ///< of the tables that are placed
 };
 
 /// The plan of one method under the fast models; nothing where it has none.

@@ -52,6 +52,11 @@ std::span<const VertexId> gpus_of(const Setting& setting) {
   return setting.fabric.gpus().first(setting.job.ranks.size());
 }
 
+/// Whether indices are copied within the step, each to where its table is.
+bool copies_within_step(const EmbeddingPlanSpec& plan) {
+  return plan.pipeline == InputPipeline::None && !plan.input_distribution;
+}
+
 sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
   const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
   sharding::Task task;
@@ -77,17 +82,31 @@ ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& config
   setting_->scenario.parallelism.embedding = scenario.parallelism.embedding;
   task_ = task_of(*setting_, scenario.parallelism.embedding);
   planner_ = std::make_unique<CollectivePlanner>(setting_->fabric, collective_options(*setting_));
-  const Bytes sample =
-      static_cast<double>(task_.batch) / static_cast<double>(task_.devices()) * Bytes{kFloat};
-  const auto exchange = [&](bool backward) {
-    return std::make_unique<sharding::ExchangeCosts>(*planner_, setting_->fabric, gpus_of(*setting_), sample,
-                                                     backward);
-  };
-  forward_ = exchange(false);
-  backward_ = exchange(true);
+  exchanges_ = std::make_unique<const Exchanges>(exchanges_among(gpus_of(*setting_)));
+  if (copies_within_step(scenario.parallelism.embedding)) {
+    const Bytes index = size_of(dlrm.index_type == IndexType::Int32 ? DataType::INT32 : DataType::INT64);
+    const GpuSpec& gpu = setting_->gpu_models[setting_->gpu_model_of_rank.front()];
+    inputs_ = std::make_unique<const sharding::InputCosts>(
+        setting_->fabric, gpus_of(*setting_), gpu.host_copy.pinned, static_cast<double>(task_.batch) * index);
+  }
 }
 
-sharding::ModelCosts ShardingProblem::costs(double exposed) const {
+Exchanges ShardingProblem::exchanges_among(std::span<const VertexId> gpus) const {
+  const Bytes sample =
+      static_cast<double>(task_.batch) / static_cast<double>(task_.devices()) * Bytes{kFloat};
+  return {{*planner_, setting_->fabric, gpus, sample, false},
+          {*planner_, setting_->fabric, gpus, sample, true}};
+}
+
+Exchanges ShardingProblem::exchanges_of_nodes() const {
+  std::vector<VertexId> gpus;
+  for (const auto& ranks : ranks_of_node()) {
+    gpus.push_back(gpus_of(*setting_)[ranks.front()]);
+  }
+  return exchanges_among(gpus);
+}
+
+sharding::ModelCosts ShardingProblem::costs(double exposed, const Exchanges& exchanges) const {
   double rows = 0;
   for (const sharding::Table& table : task_.tables) {
     rows += static_cast<double>(table.shape.rows);
@@ -97,9 +116,10 @@ sharding::ModelCosts ShardingProblem::costs(double exposed) const {
            .optimizer = dlrm.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
            .batch = task_.batch,
            .rows = rows,
-           .exposed = exposed},
-          *forward_,
-          *backward_};
+           .exposed = exposed,
+           .inputs = inputs_.get()},
+          exchanges.forward,
+          exchanges.backward};
 }
 
 std::vector<sharding::TableExtent> ShardingProblem::extents() const {
@@ -118,20 +138,28 @@ std::vector<std::vector<std::uint32_t>> ShardingProblem::ranks_of_node() const {
   return RankNodes{nodes.size(), nodes}.nodes();
 }
 
-Setting ShardingProblem::under(const EmbeddingPlan& plan) const {
-  Setting setting = *setting_;
-  ParallelismSpec& parallelism = setting.scenario.parallelism;
+Job ShardingProblem::job_under(const EmbeddingPlan& plan) const {
+  const Setting& setting = *setting_;
+  ParallelismSpec parallelism = setting.scenario.parallelism;
   parallelism.embedding.plan.emplace();
   parallelism.embedding.plan->value = plan;
   try {
-    setting.job = make_job(*setting.scenario.workload, parallelism, setting.fabric, setting.host.at_speed(),
-                           gpu_memory(setting));
+    Job job = make_job(*setting.scenario.workload, parallelism, setting.fabric, setting.host.at_speed(),
+                       gpu_memory(setting));
+    job.steps = setting.scenario.steps;
+    return job;
   } catch (const InputError&) {
     throw;
   } catch (const std::invalid_argument& problem) {
     throw InputError{document_.root().at, problem.what()};
   }
-  setting.job.steps = setting.scenario.steps;
+}
+
+Setting ShardingProblem::under(const EmbeddingPlan& plan) const {
+  Setting setting = *setting_;
+  setting.scenario.parallelism.embedding.plan.emplace();
+  setting.scenario.parallelism.embedding.plan->value = plan;
+  setting.job = job_under(plan);
   return setting;
 }
 

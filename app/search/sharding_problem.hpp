@@ -14,6 +14,11 @@
 
 namespace lockstep {
 
+/// What a step exchanges of pooled rows, and of their gradients.
+struct Exchanges {
+  sharding::ExchangeCosts forward, backward;
+};
+
 /// A scenario whose embedding tables are to be placed.
 class ShardingProblem {
  public:
@@ -23,7 +28,11 @@ class ShardingProblem {
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const Setting& setting() const { return *setting_; }
   /// @param exposed share of the exchanges that is thought to lengthen the step
-  [[nodiscard]] sharding::ModelCosts costs(double exposed) const;
+  [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
+  /// Likewise, with other exchanges, which must outlive the costs.
+  [[nodiscard]] sharding::ModelCosts costs(double exposed, const Exchanges& exchanges) const;
+  /// Among GPUs at the same place of their nodes, a device for each node.
+  [[nodiscard]] Exchanges exchanges_of_nodes() const;
 
   [[nodiscard]] std::vector<sharding::TableExtent> extents() const;
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> ranks_of_node() const;
@@ -31,6 +40,8 @@ class ShardingProblem {
   /// The step under @p plan, simulated. @return nothing where it needs more memory than there is
   /// @throws InputError for what else does not fit
   [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan) const;
+  /// What the ranks do under @p plan. @throws InputError where it does not fit the scenario
+  [[nodiscard]] Job job_under(const EmbeddingPlan& plan) const;
   /// The scenario under @p plan, built.
   [[nodiscard]] Setting under(const EmbeddingPlan& plan) const;
 
@@ -42,7 +53,10 @@ class ShardingProblem {
   std::unique_ptr<Setting> setting_;  // with all tables cut by rows: it always can be built
   sharding::Task task_;
   std::unique_ptr<CollectivePlanner> planner_;
-  std::unique_ptr<sharding::ExchangeCosts> forward_, backward_;
+  std::unique_ptr<const Exchanges> exchanges_;
+  std::unique_ptr<const sharding::InputCosts> inputs_;  // null: they cost nothing within the step
+
+  [[nodiscard]] Exchanges exchanges_among(std::span<const VertexId> gpus) const;
 };
 
 }  // namespace lockstep

@@ -32,6 +32,16 @@ bool inside(const std::vector<LearnedFeature>& features, const std::vector<doubl
   });
 }
 
+/// False where no network is of this kind of look-up, whose features take long to work out.
+bool may_answer(const LearnedKernels& learned, const KernelCall& call) {
+  const auto* const bags = std::get_if<EmbeddingBags>(&call.work);
+  const LearnedFamily family = bags != nullptr && bags->direction == Direction::Backward
+                                   ? LearnedFamily::EmbeddingBackward
+                                   : LearnedFamily::EmbeddingForward;
+  return bags == nullptr ||
+         std::ranges::find(learned.kernels, family, &LearnedKernel::family) != learned.kernels.end();
+}
+
 }  // namespace
 
 bool covers(const LearnedKernel& network, const KernelFeatures& seen) {
@@ -48,6 +58,7 @@ Seconds learned_time(const LearnedKernel& network, const KernelFeatures& seen, c
 Prediction LearnedOrFormula::predict(const KernelCall& call, const GpuSpec& gpu) const {
   if (!gpu.learned || !(*gpu.learned)->measured_on(gpu.name)) return formula_.predict(call, gpu);
   const LearnedKernels& learned = **gpu.learned;
+  if (!may_answer(learned, call)) return formula_.predict(call, gpu);
   const std::optional<KernelFeatures> seen = kernel_features(call, gpu);
   const LearnedKernel* network = seen ? learned.find(seen->family, seen->type, seen->layout) : nullptr;
   if (network == nullptr) return formula_.predict(call, gpu);

@@ -20,6 +20,7 @@ struct Load {
 
   std::array<double, kSums> sums{};
   double largest = 0;  ///< of all pieces
+  double widest = 0;   ///< columns, of all pieces
   double pieces = 0;   ///< how many
 
   void add(const Load& other) {
@@ -27,13 +28,14 @@ struct Load {
       sums[i] += other.sums[i];
     }
     largest = std::max(largest, other.largest);
+    widest = std::max(widest, other.widest);
     pieces += other.pieces;
   }
 };
 
 /// Time that a plan costs in a step.
 struct Estimate {
-  std::vector<Seconds> compute;        ///< by device: look-ups and their backward pass
+  std::vector<Seconds> compute;        ///< by device: inputs, look-ups and their backward pass
   std::vector<Seconds> communication;  ///< by device: both exchanges
   Seconds total;                       ///< until the slowest device is done
 };
@@ -45,13 +47,14 @@ class CostModel {
   /// @pre as many columns as the table has, or fewer
   [[nodiscard]] virtual Load load_of(const Table& table, std::int64_t columns) const = 0;
 
-  /// Of a device with @p load, forward and backward.
+  /// Of a device with @p load, forward and backward, as if it were alone.
   [[nodiscard]] virtual Seconds compute(const Load& load) const = 0;
 
   /// Of all devices together.
   /// @param widths by device: elements of the pooled rows that it looks up for a sample
-  [[nodiscard]] virtual Estimate estimate(std::span<const Seconds> compute,
-                                          std::span<const double> widths) const = 0;
+  /// @param indices by device: indices and offsets that come to it for a sample
+  [[nodiscard]] virtual Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                          std::span<const double> indices) const = 0;
 };
 
 }  // namespace lockstep::sharding

@@ -7,6 +7,7 @@ DeviceState::DeviceState(Judge& judge, const Plan& plan)
       pieces_(judge.task().devices()),
       used_(judge.task().devices()),
       widths_(judge.task().devices()),
+      indices_(judge.task().devices()),
       compute_(judge.task().devices()),
       changed_(judge.task().devices(), true) {
   for (const Piece& piece : plan.pieces) {
@@ -39,6 +40,7 @@ void DeviceState::put(std::uint32_t device, Piece piece) {
   piece.device = device;
   used_[device] += size_of(piece);
   widths_[device] += static_cast<double>(piece.columns);
+  indices_[device] += judge_->task().indices_of(piece.table);
   changed_[device] = true;
   pieces_[device].push_back(piece);
 }
@@ -50,6 +52,7 @@ Piece DeviceState::take(std::uint32_t device, std::size_t position) {
   pieces.pop_back();
   used_[device] -= size_of(piece);
   widths_[device] -= static_cast<double>(piece.columns);
+  indices_[device] -= judge_->task().indices_of(piece.table);
   changed_[device] = true;
   return piece;
 }
@@ -117,7 +120,7 @@ Seconds DeviceState::judge_again() {
     compute_[device] = judge_->compute(load);
     changed_[device] = false;
   }
-  estimate_ = judge_->estimate(compute_, widths_);
+  estimate_ = judge_->estimate(compute_, widths_, indices_);
   return estimate_.total;
 }
 

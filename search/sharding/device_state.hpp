@@ -46,7 +46,7 @@ class DeviceState {
   Judge* judge_;
   std::vector<std::vector<Piece>> pieces_;  // by device
   std::vector<Bytes> used_;
-  std::vector<double> widths_;
+  std::vector<double> widths_, indices_;
   std::vector<Seconds> compute_;
   std::vector<bool> changed_;
   Estimate estimate_;

@@ -18,6 +18,7 @@ class Tree {
         loads_(judge.task().devices()),
         compute_(judge.task().devices()),
         widths_(judge.task().devices()),
+        indices_(judge.task().devices()),
         used_(judge.task().devices()) {
     std::ranges::stable_sort(pieces_, [&](const Piece& a, const Piece& b) {
       return judge_.alone(a.table, a.columns) > judge_.alone(b.table, b.columns);
@@ -35,7 +36,7 @@ class Tree {
 
   void descend(std::size_t depth) {
     if (depth == pieces_.size()) {
-      const Seconds cost = judge_.estimate(compute_, widths_).total;
+      const Seconds cost = judge_.estimate(compute_, widths_, indices_).total;
       if (cost < best_cost_) {
         best_cost_ = cost;
         best_ = Plan{pieces_};
@@ -72,9 +73,11 @@ class Tree {
     if (compute_[device] < best_cost_) {
       piece.device = device;
       widths_[device] += static_cast<double>(piece.columns);
+      indices_[device] += judge_.task().indices_of(piece.table);
       used_[device] += size;
       descend(depth + 1);
       widths_[device] -= static_cast<double>(piece.columns);
+      indices_[device] -= judge_.task().indices_of(piece.table);
       used_[device] -= size;
     }
     loads_[device] = load;
@@ -86,7 +89,7 @@ class Tree {
   std::vector<Piece> pieces_;
   std::vector<Load> loads_;
   std::vector<Seconds> compute_;
-  std::vector<double> widths_;
+  std::vector<double> widths_, indices_;
   std::vector<Bytes> used_;
   Plan best_;
   Seconds best_cost_ = kInfinite;

@@ -27,9 +27,10 @@ Seconds Judge::compute(const Load& load) {
   return model_->compute(load);
 }
 
-Estimate Judge::estimate(std::span<const Seconds> compute, std::span<const double> widths) {
+Estimate Judge::estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                         std::span<const double> indices) {
   ++questions_;
-  return model_->estimate(compute, widths);
+  return model_->estimate(compute, widths, indices);
 }
 
 Estimate Judge::estimate(const Plan& plan) {
@@ -41,7 +42,7 @@ Estimate Judge::estimate(const Plan& plan) {
   for (const Load& load : loads) {
     times.push_back(compute(load));
   }
-  return estimate(times, widths_of(plan, *task_));
+  return estimate(times, widths_of(plan, *task_), indices_of(plan, *task_));
 }
 
 }  // namespace lockstep::sharding

@@ -25,7 +25,8 @@ class Judge {
   /// Of a device with this piece alone.
   [[nodiscard]] Seconds alone(std::uint32_t table, std::int64_t columns);
   [[nodiscard]] Seconds compute(const Load& load);
-  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths);
+  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                  std::span<const double> indices);
   [[nodiscard]] Estimate estimate(const Plan& plan);
 
   [[nodiscard]] std::int64_t questions() const { return questions_; }

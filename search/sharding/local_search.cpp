@@ -5,10 +5,10 @@
 #include <functional>
 #include <utility>
 
-#include "base/random.hpp"
 #include "search/sharding/device_state.hpp"
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/neuroshard.hpp"
+#include "search/sharding/small_changes.hpp"
 #include "search/sharding/torchrec_plan.hpp"
 
 namespace lockstep::sharding {
@@ -16,30 +16,14 @@ namespace {
 
 // Chosen on tasks of seeds that no table of docs/search.md uses.
 constexpr double kFirstThreshold = 0.001;  // of the cost: how much worse a change may make it at first
-constexpr double kFromSlowest = 0.45;      // share of the changes that concern the slowest device
 constexpr std::int64_t kAskEvery = 256;    // changes between two questions whether to stop
-
-/// Numbers one after the other.
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : random_{seed, "local search"} {}
-
-  double next() { return random_.uniform(index_++); }
-  std::size_t below(std::size_t count) {
-    return std::min(count - 1, static_cast<std::size_t>(next() * static_cast<double>(count)));
-  }
-
- private:
-  Random random_;
-  std::uint64_t index_ = 0;
-};
 
 class LocalSearch {
  public:
   LocalSearch(Judge& judge, const Plan& plan, const SearchOptions& options)
       : judge_{judge},
         options_{options},
-        draws_{options.seed},
+        changes_{options.seed, "local search", options.may_cut},
         state_{judge, plan},
         best_{plan},
         best_cost_{state_.cost()} {}
@@ -59,32 +43,10 @@ class LocalSearch {
   }
 
  private:
-  std::uint32_t any_device() { return static_cast<std::uint32_t>(draws_.below(state_.devices())); }
-
-  bool change(DeviceState& state) {
-    const std::uint32_t from = draws_.next() < kFromSlowest ? state.slowest() : any_device();
-    const std::uint32_t to = any_device();
-    const double kind = draws_.next();
-    if (state.pieces_on(from).empty()) {
-      return false;
-    }
-    const std::size_t piece = draws_.below(state.pieces_on(from).size());
-    if (kind < 0.35) {
-      return state.move(from, piece, to);
-    }
-    if (kind < 0.85) {
-      return from != to && !state.pieces_on(to).empty() &&
-             state.swap(from, piece, to, draws_.below(state.pieces_on(to).size()));
-    }
-    if (!options_.may_cut) {
-      return false;
-    }
-    return kind < 0.95 ? state.split(from, piece, to) : state.merge(from, piece);
-  }
-
   void attempt(double threshold) {
     DeviceState changed = state_;
-    if (!change(changed) || changed.judge_again() > (1 + threshold) * state_.cost()) {
+    if (!changes_.make(changed, changed.slowest()) ||
+        changed.judge_again() > (1 + threshold) * state_.cost()) {
       return;
     }
     state_ = std::move(changed);
@@ -96,7 +58,7 @@ class LocalSearch {
 
   Judge& judge_;
   const SearchOptions& options_;
-  Draws draws_;
+  SmallChanges changes_;
   DeviceState state_;
   Plan best_;
   Seconds best_cost_;
@@ -143,8 +105,11 @@ Plan improved(Judge& judge, Plan plan, const SearchOptions& options) {
   return LocalSearch{judge, plan, options}.run();
 }
 
-std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) {
-  const Search beam = options.may_cut ? neuroshard : neuroshard_table_wise;
+namespace {
+
+/// The cheapest of what simple rules and NeuroShard's search find. @param whole without cut tables
+std::optional<Plan> best_start(Judge& judge, const SearchOptions& options, bool whole) {
+  const Search beam = whole ? neuroshard_table_wise : neuroshard;
   const std::array<Search, 9> starts{beam,          torchrec_plan,      size_greedy,        dim_greedy,
                                      lookup_greedy, norm_lookup_greedy, size_lookup_greedy, torchrec_greedy,
                                      round_robin};
@@ -152,7 +117,7 @@ std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) 
   Seconds cost;
   for (const Search start : starts) {
     std::optional<Plan> plan = start(judge, options);
-    if (!plan || (!options.may_cut && plan->pieces.size() > judge.task().tables.size())) {
+    if (!plan || (whole && plan->pieces.size() > judge.task().tables.size())) {
       continue;
     }
     const Seconds plan_cost = judge.estimate(*plan).total;
@@ -161,10 +126,32 @@ std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) 
       cost = plan_cost;
     }
   }
-  if (!best && options.may_cut) {
+  return best;
+}
+
+std::optional<Plan> of_whole_tables(Judge& judge, SearchOptions options) {
+  options.may_cut = false;
+  auto start = best_start(judge, options, true);
+  return start ? std::optional{improved(judge, *std::move(start), options)} : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) {
+  if (!options.may_cut) {
+    return of_whole_tables(judge, options);
+  }
+  SearchOptions half = options;
+  half.effort = options.effort / 2;
+  std::optional<Plan> best = best_start(judge, half, false);
+  std::optional<Plan> whole = of_whole_tables(judge, half);
+  if (whole && (!best || judge.estimate(*whole).total < judge.estimate(*best).total)) {
+    best = std::move(whole);
+  }
+  if (!best) {
     best = cut_until_it_fits(judge.task());
   }
-  return best ? std::optional{improved(judge, *std::move(best), options)} : std::nullopt;
+  return best ? std::optional{improved(judge, *std::move(best), half)} : std::nullopt;
 }
 
 }  // namespace lockstep::sharding

@@ -14,8 +14,9 @@ namespace lockstep::sharding {
 /// @pre the plan fits
 [[nodiscard]] Plan improved(Judge& judge, Plan plan, const SearchOptions& options);
 
-/// The best of all simple rules and NeuroShard's search, improved(). Where all of them fail, tables are
-/// halved, the largest first, until they fit.
+/// The best of all simple rules and NeuroShard's search, improved(): half of the effort is for whole tables,
+/// half for cutting what is best then. Where all of them fail, tables are halved, the largest first, until
+/// they fit.
 [[nodiscard]] std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options);
 
 }  // namespace lockstep::sharding

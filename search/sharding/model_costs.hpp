@@ -7,6 +7,7 @@
 #include "ops/kernel.hpp"
 #include "search/sharding/cost_model.hpp"
 #include "search/sharding/exchange_costs.hpp"
+#include "search/sharding/input_costs.hpp"
 #include "topology/gpu_spec.hpp"
 
 namespace lockstep::sharding {
@@ -15,17 +16,19 @@ namespace lockstep::sharding {
 /// fused backward pass (ops/kernels/embedding.hpp) with the passes over the look-ups around them, and the
 /// exchanges.
 ///
-///   kernel       minimum + max of the times that DRAM, level-2 cache, host link and the longest bag need
-///   alone;
-///                those of DRAM, cache and link are sums over the device's pieces
+///   kernel       minimum + max of the times that DRAM, level-2 cache, host link, the waits of all bags and
+///                forward the longest bag's wait need alone (ops/kernels/embedding_load.hpp); all but the
+///                last are sums over the device's pieces
 ///   passes       over the look-ups: 84 + 24 p bytes each for p passes of the sort (p = rows' bits / 8), over
-///   the
-///                pooled rows: 20 bytes an element both ways together
-///   total        max over devices of compute + exposed (forward + backward exchange)
+///                the pooled rows: 20 bytes an element both ways together
+///   inputs       an index for each look-up and an offset for each bag, copied before the look-up over links
+///                that ranks share (InputCosts)
+///   total        max over devices of inputs + compute + exposed (forward + backward exchange)
 ///
 /// *Assumes* one kernel for all of a device's pieces; formulas, not networks, for its kernels. *Valid for*
 /// comparing plans: a simulation of the step says what it takes. *Source*: the kernels of
-/// ops/workload/layers/embedding_bag.cpp and embedding_exchange.cpp.
+/// ops/workload/layers/embedding_bag.cpp and embedding_exchange.cpp, the copies of
+/// ops/workload/dlrm_inputs.cpp.
 class ModelCosts final : public CostModel {
  public:
   struct Setup {
@@ -34,6 +37,9 @@ class ModelCosts final : public CostModel {
     std::int64_t batch = 0;  ///< all ranks
     double rows = 1;         ///< of all tables: how far the sort has to go
     double exposed = 1;      ///< share of the exchanges that nothing hides, 0 to 1
+    /// Of the indices that come to a rank within the step; null: ahead of it, or not table by table. It must
+    /// outlive the costs.
+    const InputCosts* inputs = nullptr;
   };
 
   /// The exchanges must outlive it.
@@ -41,22 +47,19 @@ class ModelCosts final : public CostModel {
 
   [[nodiscard]] Load load_of(const Table& table, std::int64_t columns) const override;
   [[nodiscard]] Seconds compute(const Load& load) const override;
-  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute,
-                                  std::span<const double> widths) const override;
+  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                  std::span<const double> indices) const override;
 
   /// No plan for @p task takes less: perfectly even look-ups, exchanges at their best.
   [[nodiscard]] Seconds at_least(const Task& task) const;
 
  private:
-  [[nodiscard]] double alone(const GpuSpec& gpu, const EmbeddingTable& table, Direction direction) const;
+  void add(const EmbeddingTable& piece, Direction direction, Load& load) const;
 
   Setup setup_;
   const ExchangeCosts& forward_;
   const ExchangeCosts& backward_;
-  GpuSpec only_dram_, only_cache_, only_host_;
   std::int64_t at_a_time_ = 1;  // copies of a table for which the cache is shared as among many tables
-  double bag_ = 0;              // s for each look-up of the longest bag, at least
-  double bag_of_piece_ = 0;     // and for each piece
   double pass_ = 0;             // s for each look-up
   double element_ = 0;          // s for each element of the pooled rows
 };

@@ -169,7 +169,8 @@ Seconds NetworkCosts::compute(const Load& load) const {
   return milliseconds(compute_.through(sums.cast<float>(), kTrunk, compute_.layers())[0]);
 }
 
-Estimate NetworkCosts::estimate(std::span<const Seconds> compute, std::span<const double> widths) const {
+Estimate NetworkCosts::estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                std::span<const double> /*indices*/) const {
   const auto devices = static_cast<Eigen::Index>(widths.size());
   Eigen::VectorXd inputs(2 * devices);
   inputs.head(devices) = Eigen::Map<const Eigen::VectorXd>{widths.data(), devices};

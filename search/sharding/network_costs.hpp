@@ -58,8 +58,8 @@ class NetworkCosts final : public CostModel {
   [[nodiscard]] Load load_of(const Table& table, std::int64_t columns) const override;
   [[nodiscard]] Seconds compute(const Load& load) const override;
   /// @pre as many devices as the networks were trained for
-  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute,
-                                  std::span<const double> widths) const override;
+  [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                  std::span<const double> indices) const override;
 
  private:
   ScaledNetwork compute_, forward_, backward_;

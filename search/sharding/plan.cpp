@@ -18,6 +18,14 @@ std::vector<double> widths_of(const Plan& plan, const Task& task) {
   return widths;
 }
 
+std::vector<double> indices_of(const Plan& plan, const Task& task) {
+  std::vector<double> indices(task.devices());
+  for (const Piece& piece : plan.pieces) {
+    indices[piece.device] += task.indices_of(piece.table);
+  }
+  return indices;
+}
+
 bool is_valid(const Plan& plan, const Task& task) {
   std::vector<std::int64_t> columns(task.tables.size());
   for (const Piece& piece : plan.pieces) {

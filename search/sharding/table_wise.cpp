@@ -19,6 +19,7 @@ class Filling {
         loads_(judge.task().devices()),
         compute_(judge.task().devices()),
         widths_(judge.task().devices()),
+        indices_(judge.task().devices()),
         used_(judge.task().devices()) {}
 
   /// @return false where no device has room
@@ -32,11 +33,12 @@ class Filling {
     loads_[*device].add(judge_.load_of(piece.table, piece.columns));
     compute_[*device] = judge_.compute(loads_[*device]);
     widths_[*device] += static_cast<double>(piece.columns);
+    indices_[*device] += judge_.task().indices_of(piece.table);
     used_[*device] += size;
     return true;
   }
 
-  [[nodiscard]] Seconds cost() { return judge_.estimate(compute_, widths_).total; }
+  [[nodiscard]] Seconds cost() { return judge_.estimate(compute_, widths_, indices_).total; }
   /// The limit on the width kept a piece from a device.
   [[nodiscard]] bool was_limited() const { return limited_; }
 
@@ -63,7 +65,7 @@ class Filling {
   double most_width_;
   std::vector<Load> loads_;
   std::vector<Seconds> compute_;
-  std::vector<double> widths_;
+  std::vector<double> widths_, indices_;
   std::vector<Bytes> used_;
   bool limited_ = false;
 };

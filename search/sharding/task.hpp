@@ -30,6 +30,8 @@ struct Task {
   std::int64_t batch = 65536;   ///< samples, all devices
 
   [[nodiscard]] std::size_t devices() const { return capacity.size(); }
+  /// Of a bag of @p table, and its offset.
+  [[nodiscard]] double indices_of(std::size_t table) const { return tables[table].shape.pooling_factor + 1; }
   [[nodiscard]] Bytes size_of(std::size_t table, std::int64_t columns) const {
     return static_cast<double>(tables[table].shape.rows) * static_cast<double>(columns) * element;
   }

@@ -25,8 +25,8 @@ class LinearCosts final : public sharding::CostModel {
   [[nodiscard]] Seconds compute(const sharding::Load& load) const override {
     return Seconds{1e-3 * (load.sums[0] + load.pieces)};
   }
-  [[nodiscard]] sharding::Estimate estimate(std::span<const Seconds> compute,
-                                            std::span<const double> widths) const override {
+  [[nodiscard]] sharding::Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
+                                            std::span<const double> /*indices*/) const override {
     const Seconds exchange{1e-3 * *std::ranges::max_element(widths)};
     sharding::Estimate estimate;
     for (const Seconds time : compute) {

@@ -40,29 +40,41 @@ class KernelCosts : public ::testing::Test {
   const ExchangeCosts nothing_{planner_, fabric_, fabric_.gpus().first(1), Bytes{1}, false};
 };
 
+/// Bytes of the passes beside the two kernels: 84 and 24 for each of 3 passes of a sort by 20 bits, 20 an
+/// element.
+double pass_bytes(double batch, const EmbeddingTable& table) {
+  return batch * ((84 + 3 * 24) * table.pooling_factor + 20 * static_cast<double>(table.dimension));
+}
+
 TEST_F(KernelCosts, AreThoseOfTheKernelModels) {
   const std::int64_t batch = 32768;
   const ModelCosts costs = this->costs(batch);
   const GpuSpec gpu =
       read_file<GpuSpec>(ConfigPath::standard().find("gpus", "v100_32gb"), ConfigPath::standard());
-  std::vector<EmbeddingTable> tables;
-  Load load;
-  double passes = 0;
-  for (const std::int64_t rows : {1'000, 100'000, 5'000'000}) {
-    const Table table = lockstep::testing::table(rows, 64, 20);
-    tables.push_back(table.shape);
-    load.add(costs.load_of(table, 64));
-    // Bytes of the passes beside the two kernels: 84 and 24 for each of 3 passes of a sort by 20 bits, 20 an
-    // element.
-    passes += static_cast<double>(batch) * ((84 + 3 * 24) * 20 + 20 * 64);
+  // Bound by DRAM; by the cache, wide and narrow; a long bag among short ones.
+  const std::vector<std::vector<Table>> devices{
+      {lockstep::testing::table(1'000, 64, 20), lockstep::testing::table(100'000, 64, 20),
+       lockstep::testing::table(5'000'000, 64, 20)},
+      {lockstep::testing::table(2'000, 128, 30), lockstep::testing::table(1'000, 8, 100)},
+      {lockstep::testing::table(500, 8, 30), lockstep::testing::table(2'000, 16, 10)},
+      {lockstep::testing::table(2'000'000, 16, 900), lockstep::testing::table(2'000'000, 128, 1)}};
+  for (const std::vector<Table>& device : devices) {
+    std::vector<EmbeddingTable> tables;
+    Load load;
+    double passes = 0;
+    for (const Table& table : device) {
+      tables.push_back(table.shape);
+      load.add(costs.load_of(table, table.shape.dimension));
+      passes += pass_bytes(static_cast<double>(batch), table.shape);
+    }
+    Seconds expected = Bytes{passes} / (gpu.efficiency->memory * gpu.memory_bandwidth);
+    for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+      const KernelCall call{"", DataType::FP32,
+                            EmbeddingBags{.batch = batch, .tables = tables, .direction = direction}};
+      expected += model_for(call).predict(call, gpu).duration;
+    }
+    EXPECT_NEAR(costs.compute(load) / expected, 1, 0.01) << device.front().shape.rows;
   }
-  Seconds expected = Bytes{passes} / (gpu.efficiency->memory * gpu.memory_bandwidth);
-  for (const Direction direction : {Direction::Forward, Direction::Backward}) {
-    const KernelCall call{"", DataType::FP32,
-                          EmbeddingBags{.batch = batch, .tables = tables, .direction = direction}};
-    expected += model_for(call).predict(call, gpu).duration;
-  }
-  EXPECT_NEAR(costs.compute(load) / expected, 1, 0.01);
 }
 
 TEST_F(KernelCosts, BoundIsBelowEveryPlan) {

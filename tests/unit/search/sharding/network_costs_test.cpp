@@ -61,7 +61,7 @@ TEST(NetworkCosts, ForwardExchangeKnowsWhoStartsLate) {
   const NetworkCosts costs = read(small_networks());
   const std::array compute{Seconds{5e-3}, Seconds{2e-3}};
   const std::array widths{100.0, 200.0};
-  const Estimate estimate = costs.estimate(compute, widths);
+  const Estimate estimate = costs.estimate(compute, widths, {});
   // Backward 10 and 20 ms: starts 15 and 22, less the first 0 and 7; forward 1 + 7 and 2 + 0.
   EXPECT_NEAR(estimate.communication[0] / Seconds{1e-3}, 18, 1e-5);
   EXPECT_NEAR(estimate.communication[1] / Seconds{1e-3}, 22, 1e-5);

@@ -1,0 +1,36 @@
+#pragma once
+
+/// @file
+/// Which tables a search places one by one, and what becomes of the others.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/search/sharding_problem.hpp"
+#include "search/sharding/embedding_plans.hpp"
+
+namespace lockstep {
+
+struct Division {
+  std::string name;                  ///< of what is not placed, "" for nothing
+  sharding::Spread spread;           ///< what is not
+  std::vector<std::int64_t> placed;  ///< numbers of the tables that are
+};
+
+/// All tables are placed.
+[[nodiscard]] Division everything(const sharding::Task& task);
+
+/// The largest tables cut by the rows of all GPUs, 1, 2 and 4 of them; the smallest on every GPU, in eight
+/// numbers of them; on several nodes all tables, or the half that costs most, cut by the rows of a node, each
+/// node with tables that keep it equally busy.
+[[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
+
+/// The @p count largest tables in host memory, with a cache.
+[[nodiscard]] Division into_host_memory(const sharding::Task& task, std::size_t count);
+
+/// What is left to place, with the memory that is left.
+[[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);
+
+}  // namespace lockstep

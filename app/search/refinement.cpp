@@ -1,0 +1,90 @@
+#include "app/search/refinement.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "search/sharding/small_changes.hpp"
+
+namespace lockstep {
+namespace {
+
+// Chosen on tasks of seeds that no table of docs/search.md uses.
+constexpr double kFirstThreshold = 0.001;   // of the step: how much longer a change may make it at first
+constexpr double kClearlyWorse = 0.01;      // of the fast models' cost: changes that are not simulated
+constexpr std::int64_t kTriesOfEach = 100;  // changes that are drawn for each simulation, at most
+
+class Refinement {
+ public:
+  Refinement(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
+             const RefinementOptions& options)
+      : simulator_{simulator},
+        options_{options},
+        task_{placed_task(problem, start.division)},
+        costs_{problem.costs(1)},
+        judge_{task_, costs_},
+        state_{judge_, start.pieces},
+        changes_{options.seed, "refinement", true},
+        step_{start.step.value()},
+        best_{start} {}
+
+  Candidate run() {
+    std::int64_t simulated = 0;
+    for (std::int64_t tried = 0; tried < kTriesOfEach * options_.simulations; ++tried) {
+      if (simulated == options_.simulations || options_.stopped()) {
+        break;
+      }
+      sharding::DeviceState changed = state_;
+      if (!changes_.make(changed, changed.slowest()) ||
+          changed.judge_again() > (1 + kClearlyWorse) * state_.cost()) {
+        continue;
+      }
+      const double left = 1 - static_cast<double>(simulated) / static_cast<double>(options_.simulations);
+      ++simulated;
+      judge(std::move(changed), kFirstThreshold * left * left);
+    }
+    return std::move(best_);
+  }
+
+ private:
+  void judge(sharding::DeviceState changed, double threshold) {
+    const sharding::Plan pieces = changed.plan();
+    EmbeddingPlan plan = sharding::embedding_plan_of(pieces, best_.division.placed, best_.division.spread);
+    const std::optional<Seconds> step = simulator_.step_time(plan);
+    if (!step || *step > (1 + threshold) * step_) {
+      return;
+    }
+    state_ = std::move(changed);
+    step_ = *step;
+    if (step_ < *best_.step) {
+      best_.plan = std::move(plan);
+      best_.pieces = pieces;
+      best_.step = step_;
+    }
+  }
+
+  StepSimulator& simulator_;
+  const RefinementOptions& options_;
+  sharding::Task task_;
+  sharding::ModelCosts costs_;
+  sharding::Judge judge_;
+  sharding::DeviceState state_;
+  sharding::SmallChanges changes_;
+  Seconds step_;
+  Candidate best_;
+};
+
+}  // namespace
+
+Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
+                  const RefinementOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  if (start.pieces.pieces.empty() || problem.task().devices() < 2) {
+    return start;
+  }
+  Candidate best = Refinement{problem, simulator, start, options}.run();
+  best.name += ", refined";
+  best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return best;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+#include "app/search/step_simulator.hpp"
+
+#include "app/memory_report.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<KnownKernels> nothing_known(const std::vector<GpuSpec>& models) {
+  std::vector<KnownKernels> known;
+  for (const GpuSpec& model : models) {
+    known.emplace_back(model);
+  }
+  return known;
+}
+
+SimulationOptions only_step_ends(SimulationOptions options) {
+  options.engine = EngineMode::Bare;
+  options.metered_ranks = 0;
+  options.critical_path_limit = 0;
+  return options;
+}
+
+}  // namespace
+
+StepSimulator::StepSimulator(const ShardingProblem& problem)
+    : problem_{problem},
+      setting_{problem.setting()},
+      planner_{setting_.fabric, collective_options(setting_)},
+      known_{nothing_known(setting_.gpu_models)},
+      input_{simulation_input(setting_, planner_)},
+      options_{only_step_ends(simulation_options(setting_))} {
+  input_.known_kernels = &known_;
+}
+
+std::optional<Seconds> StepSimulator::step_time(const EmbeddingPlan& plan) {
+  setting_.job = problem_.job_under(plan);
+  try {
+    check_memory(setting_);
+  } catch (const OutOfMemoryError&) {
+    return std::nullopt;
+  }
+  ++simulations_;
+  return simulate(input_, options_, nullptr).mean_step();
+}
+
+}  // namespace lockstep

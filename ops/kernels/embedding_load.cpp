@@ -1,0 +1,148 @@
+#include "ops/kernels/embedding_load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ops/kernels/embedding_rows.hpp"
+#include "ops/kernels/index_model.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kSector = 32;          // bytes of a DRAM sector (CUDA C++ Programming Guide)
+constexpr double kIndexBytes = 8;       // int64 indices
+constexpr double kBagBytes = 96;        // table offset (32) and bag offsets (64), Lin et al.
+constexpr double kUsable = 0.9;         // of the level-2 cache, Lin et al.
+constexpr double kWarpsPerSm = 45;      // 64 at 71 % occupancy, Lin et al.
+constexpr double kCachedWait = 0.22;    // of row_latency: see the header
+constexpr double kLongSegment = 32;     // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
+constexpr double kBlockSegment = 1024;  // look-ups of a row that one block adds up, FBGEMM
+constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
+
+double sectors(double bytes) {
+  return std::ceil(bytes / kSector) * kSector;
+}
+
+double misses(double distinct, double lookups, double cached) {
+  if (distinct <= cached) return distinct;
+  return std::min(lookups, cached + (lookups - cached) * (distinct - cached) / distinct);
+}
+
+/// Optimizer state beside each row, bytes.
+double state_of(Optimizer optimizer, double row) {
+  switch (optimizer) {
+    case Optimizer::Sgd:
+      return 0;
+    case Optimizer::Adagrad:
+      return kSector;  // row-wise: one number in a sector of its own
+    case Optimizer::AdamW:
+      return 2 * row;
+  }
+  return 0;
+}
+
+double warps_of(const GpuSpec& gpu) {
+  return kWarpsPerSm * gpu.sm_count;
+}
+
+/// Bytes of the level-2 cache that a table has for its rows.
+double cache_of_table(const EmbeddingBags& work, const GpuSpec& gpu) {
+  const double bags = std::max(1.0, static_cast<double>(work.batch));
+  const double tables = std::max(1.0, static_cast<double>(work.tables.size()));
+  const double at_a_time = std::clamp(std::ceil(warps_of(gpu) / bags), 1.0, tables);
+  return kUsable * (gpu.l2_size / Bytes{1}) / at_a_time;
+}
+
+void add_forward(const BatchRows& rows, double row, double cache, EmbeddingLoad& load) {
+  const double missed = misses(rows.gpu_distinct, rows.gpu_lookups, cache / row);
+  load.dram += missed * row;
+  load.level2 += (rows.gpu_lookups - missed) * row;
+  load.waits += missed + rows.host_lookups + kCachedWait * (rows.gpu_lookups - missed);
+}
+
+/// Rows that a batch looks up more often than a warp adds up, and their look-ups.
+struct LongSegments {
+  double rows = 0, lookups = 0;
+};
+
+/// Of a normal variable: below @p x.
+double normal_share(double x) {
+  return std::erfc(-x / std::numbers::sqrt2) / 2;
+}
+
+/// Of lognormal popularities; how often a row is drawn varies besides (Poisson).
+LongSegments long_segments(const EmbeddingTable& table, double lookups, double distinct) {
+  if (table.reuse_factor > 0) {
+    return table.reuse_factor > kLongSegment ? LongSegments{distinct, lookups} : LongSegments{};
+  }
+  const IndexModel model = index_model(table);
+  const double skew = model.skew * std::numbers::ln2;
+  const double spread = std::sqrt(skew * skew + model.duplication / kLongSegment);
+  const double mean = std::log(lookups / model.rows / kLongSegment);
+  return {std::min(distinct, model.rows * normal_share((mean - skew * skew / 2) / spread)),
+          lookups * normal_share((mean + skew * skew / 2) / spread)};
+}
+
+void add_backward(const EmbeddingTable& table, const BatchRows& rows, double row, Optimizer optimizer,
+                  EmbeddingLoad& load) {
+  const double lookups = rows.gpu_lookups + rows.host_lookups;
+  const double distinct = rows.gpu_distinct + rows.host_distinct;
+  if (!(distinct > 0)) {
+    return;
+  }
+  const double state = state_of(optimizer, row);
+  load.dram += 2 * rows.gpu_distinct * (row + state) + 2 * rows.host_distinct * state;
+  load.level2 += lookups * row;
+  const LongSegments segments = long_segments(table, lookups, distinct);
+  load.waits += distinct - segments.rows + kCachedWait * (lookups - segments.lookups);
+  load.longest_wait =
+      std::max(load.longest_wait, 1 + kCachedWait * std::min(lookups / distinct, kLongSegment));
+  if (segments.rows > 0) {
+    load.block_waits += kBlockWaits * segments.rows + kCachedWait * segments.lookups / kBlockWarps;
+    const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);
+    load.longest_wait = std::max(load.longest_wait, std::min(1.0, segments.rows) *
+                                                        (kBlockWaits + kCachedWait * longest / kBlockWarps));
+  }
+}
+
+}  // namespace
+
+EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu) {
+  const double element = size_of(type) / Bytes{1};
+  const double cache = cache_of_table(work, gpu);
+  const auto bags = static_cast<double>(work.batch);
+  EmbeddingLoad load;
+  for (const EmbeddingTable& table : work.tables) {
+    const double row = row_bytes(table, element);
+    const BatchRows rows = batch_rows(table, bags * table.pooling_factor);
+    load.dram += bags * (row + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
+    load.widest = std::max(load.widest, table.dimension);
+    if (work.direction == Direction::Backward) {
+      add_backward(table, rows, row, work.optimizer, load);
+      continue;
+    }
+    const double waited = load.waits;
+    add_forward(rows, row, cache, load);
+    load.longest_wait = std::max(load.longest_wait, (load.waits - waited) / std::max(1.0, bags));
+  }
+  return load;
+}
+
+double bags_at_a_time(std::int64_t widest, const GpuSpec& gpu) {
+  const double of_a_warp = widest <= 32 ? 4 : (widest <= 64 ? 2 : 1);
+  return of_a_warp * warps_of(gpu);
+}
+
+EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, const GpuSpec& gpu) {
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const double fraction = direction == Direction::Forward ? reached.random_rows : reached.scattered_update;
+  return {.dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction)),
+          .level2 = Bytes{load.level2} / gpu.l2_bandwidth,
+          .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
+          .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
+          .longest_wait = load.longest_wait * reached.row_latency};
+}
+
+}  // namespace lockstep

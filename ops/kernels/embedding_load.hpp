@@ -1,0 +1,68 @@
+#pragma once
+
+/// @file
+/// What a table-batched embedding look-up, or its backward pass, makes a GPU do.
+
+#include <cstdint>
+
+#include "ops/kernel.hpp"
+#include "topology/gpu_spec.hpp"
+
+namespace lockstep {
+
+/// Sums over tables, and what concerns all of them. Waits count waits for a row in DRAM
+/// (KernelEfficiency::row_latency).
+struct EmbeddingLoad {
+  double dram = 0;          ///< bytes
+  double level2 = 0;        ///< bytes
+  double waits = 0;         ///< of all bags, one row after the other
+  double block_waits = 0;   ///< backward: of rows with more look-ups than a warp adds up, one after the other
+  double longest_wait = 0;  ///< of one bag; backward of one row's gradients
+  std::int64_t widest = 0;  ///< columns: of the widest table
+};
+
+/// How long each part takes alone.
+struct EmbeddingTimes {
+  Seconds dram, level2, waits, block_waits, longest_wait;
+};
+
+/// For a table of N look-ups of which d are different rows, B bags, `row` bytes in whole 32-byte sectors:
+///
+///   cached      X = 0.9 L2 / (row * tables at a time),  tables at a time = ceil(45 warps * SMs / B)
+///   misses      m = d where d <= X, else X + (N - X) (d - X) / d
+///   forward     DRAM: m * row + B * (row written + 96 + sectors of 8-byte indices); level 2: (N - m) * row
+///               waits: m + 0.22 (N - m); longest bag: that of N / B look-ups
+///   backward    DRAM: 2 d (row + optimizer state) + B * (row + 96 + sectors of indices); level 2: N gradient
+///               rows; waits: d' + 0.22 N'; longest: 1 + 0.22 min(N / d, 32)
+///               rows of more than 32 look-ups (h, N" of the look-ups; d' = d - h, N' = N - N"):
+///               10 h + 0.22 N" / 32 waits of blocks, of which an SM has one at a time; longest:
+///               10 + 0.22 min(N" / h, 1024) / 32
+///
+/// Backward sums the gradients of a row from the pooled ones, which the level-2 cache holds. A row with more
+/// than 32 look-ups has a block of 32 warps to itself, one with more than 1024 several: a block reads where
+/// the row's look-ups, weights and state are, and adds up its warps' sums behind barriers. DRAM counts rows
+/// in GPU memory alone, but their optimizer state wherever they are (FBGEMM keeps row-wise states on the
+/// GPU). Rows in host memory: host_traffic().
+///
+/// *Assumes* uniform indices unless a reuse factor or popularities are given; bags of one table equally long.
+/// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code;
+/// backward: FBGEMM embedding_backward_split_template.cu (each distinct row once; max_segment_length_per_warp
+/// = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit (Jia et al., arXiv 1804.06826)
+/// at 1.5 GHz of the 0.6 us of row_latency; bags of 8 and 16 rows of
+/// ../shared/data/embedding/embedding_kernel_samples_v100.csv (5.0 and 6.7 us, 62 % and 39 % misses) want the
+/// same. 10: 5.7 ms for 90,837 rows of 174 look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
+/// ../shared/data/traces/single_rank/a100_rank3of8).
+[[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
+
+/// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4
+/// of a warp up to 32 columns, 2 up to 64, else 1. Their warps start as others end (a list schedule), 45 on
+/// an SM.
+/// *Source*: FBGEMM embedding_forward_split_template.cu, DISPATCH_OPTIMAL_FORWARD_KERNEL (kThreadGroupSize);
+/// 45: 64 at 71 % occupancy, Lin et al.
+[[nodiscard]] double bags_at_a_time(std::int64_t widest, const GpuSpec& gpu);
+
+/// @param direction of the load's kernel
+[[nodiscard]] EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction,
+                                             const GpuSpec& gpu);
+
+}  // namespace lockstep

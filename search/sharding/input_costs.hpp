@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep::sharding {
+
+/// How long the indices of a step take from host memory to the GPUs whose tables they are for, where all
+/// copies begin together. A link gives every copy on it the same share, so that device i has its bytes b[i]
+/// after
+///
+///   max( b[i] / rate alone, max over links l on its route of sum over devices j on l of min(b[i], b[j]) / l
+///   )
+///
+/// *Assumes* that a copy which one link holds up leaves its share of another one unused. *Source*: max-min
+/// sharing, as sim/network/shared.hpp does it.
+class InputCosts {
+ public:
+  /// @param alone rate of one copy
+  /// @param index bytes of all samples' indices, one for each
+  InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, BytesPerSecond alone, Bytes index);
+
+  /// Of so many indices for a sample.
+  [[nodiscard]] Seconds alone(double indices) const { return indices * index_ / alone_; }
+  /// How much longer than alone those of @p device take. @param indices by device, for a sample
+  [[nodiscard]] Seconds held_up(std::size_t device, std::span<const double> indices) const;
+
+ private:
+  struct SharedLink {
+    BytesPerSecond rate;
+    std::vector<std::size_t> devices;
+  };
+  void add(SharedLink link);
+
+  BytesPerSecond alone_;
+  Bytes index_;
+  std::vector<SharedLink> links_;
+  std::vector<std::vector<std::size_t>> links_of_;  // by device: indices into links_
+};
+
+}  // namespace lockstep::sharding
