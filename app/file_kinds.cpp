@@ -1,5 +1,6 @@
 #include "app/file_kinds.hpp"
 
+#include "app/replay_spec.hpp"
 #include "app/scenario.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -30,6 +31,7 @@ const std::vector<FileKind>& file_kinds() {
       {"plans", "where the embedding tables of a model go", type_of<EmbeddingPlan>},
       {"validation", "measured training steps to compare predictions with", type_of<ValidationSet>},
       {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
+      {"replays", "changes to recorded traces (lockstep replay)", type_of<ReplaySpec>},
   };
   return kinds;
 }

@@ -138,13 +138,15 @@ bool has_launches(const YamlDocument& document, const ScenarioSpec& scenario) {
                                 chakra::TraceKind::Program;
 }
 
+Job job_of_trace(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
+                 ImportReport& report) {
+  return at_key(document, "trace", [&] {
+    return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus(), &report);
+  });
+}
+
 Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
              const HostOverheads& host, const Gpus& gpus) {
-  if (scenario.trace) {
-    return at_key(document, "trace", [&] {
-      return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus());
-    });
-  }
   std::vector<Bytes> memory;
   for (const std::uint32_t model : gpus.of_rank) {
     memory.push_back(gpus.models[model].memory);
@@ -198,7 +200,9 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   if (!launches) {
     take_gaps_out(gpus);
   }
-  Job job = make_job(document, scenario, fabric, host.at_speed(), gpus);
+  ImportReport odd;
+  Job job = scenario.trace ? job_of_trace(document, scenario, fabric, odd)
+                           : make_job(document, scenario, fabric, host.at_speed(), gpus);
   check(job);
   check_ranks(document, scenario.vary, job.ranks.size());
   at_key(document, "workload.precision", [&] {
@@ -216,7 +220,8 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           location_of(document, "collectives"),
           location_of(document, "cluster"),
           1.0,
-          launches};
+          launches,
+          std::move(odd)};
 }
 
 CollectiveOptions collective_options(const Setting& setting) {

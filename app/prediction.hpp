@@ -15,6 +15,7 @@
 #include "base/yaml_document.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "sim/simulation.hpp"
+#include "traces/import_report.hpp"
 
 namespace lockstep {
 
@@ -27,10 +28,11 @@ struct Setting {
   HostOverheads host;
   CollectiveProfile profile;
   Job job;
-  SourceLocation collectives_at;  ///< what cannot be planned is told there
-  SourceLocation cluster_at;      ///< what the machine does not say is told there
-  double host_scale = 1;          ///< on all host times, beside what the scenario varies
-  bool has_launches = true;       ///< false: of a trace whose durations hold what lies between kernels
+  SourceLocation collectives_at;    ///< what cannot be planned is told there
+  SourceLocation cluster_at;        ///< what the machine does not say is told there
+  double host_scale = 1;            ///< on all host times, beside what the scenario varies
+  bool has_launches = true;         ///< false: of a trace whose durations hold what lies between kernels
+  ImportReport import_report = {};  ///< what is odd about the traces of the scenario
 };
 
 /// @throws InputError at the place in the scenario that does not fit

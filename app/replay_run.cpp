@@ -15,6 +15,8 @@
 namespace lockstep {
 namespace {
 
+constexpr double kMega = 1e6;
+
 /// Gives spans to several listeners.
 class Fork final : public TimelineSink {
  public:
@@ -111,6 +113,7 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
 ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
                      const ConfigPath& configs)
     : spec_{read_document<ReplaySpec>(document, configs)},
+      at_{document.root().at},
       replay_{replay_of(traces, spec_, document.root().at)},
       fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {
   place(document.root().at);
@@ -154,8 +157,27 @@ void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs)
   }
 }
 
+Job ReplayRun::changed(const Job& job, const replay::WhatIfSpec& change) const {
+  try {
+    return replay::edited(job, change);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, problem.what()};
+  }
+}
+
+replay::Rebucketed ReplayRun::with_buckets(const replay::BucketEdit& edit) const {
+  try {
+    return replay::rebucketed(replay_, edit);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, fmt::format("what_if.buckets: {}", problem.what())};
+  }
+}
+
 ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline) const {
-  const Job job = change != nullptr ? replay::edited(replay_.job, *change) : replay_.job;
+  const bool has_buckets = change != nullptr && change->buckets;
+  const replay::Rebucketed other = has_buckets ? with_buckets(*change->buckets) : replay::Rebucketed{};
+  const Job& recorded = has_buckets ? other.job : replay_.job;
+  const Job job = change != nullptr ? changed(recorded, *change) : recorded;
   SimulationInput input;
   input.job = &job;
   input.fabric = &fabric_;
@@ -168,11 +190,16 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
   SimulationOptions options;
   options.engine = EngineMode::Bare;  // several simulations in one process
   options.launch_queue = std::numeric_limits<std::uint32_t>::max();
-  replay::ReplayObserver observer{replay_};
+  replay::ReplayObserver observer =
+      has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
   Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
   Result result;
   result.simulation = lockstep::simulate(input, options, &listeners);
   result.ranks = observer.compare();
+  if (has_buckets) {
+    result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,
+                                other.recorded, other.bytes / kMega);
+  }
   return result;
 }
 

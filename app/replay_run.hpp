@@ -10,6 +10,7 @@
 #include "base/yaml_document.hpp"
 #include "traces/replay/comparison.hpp"
 #include "traces/replay/predicted_kernels.hpp"
+#include "traces/replay/rebucket.hpp"
 #include "traces/replay/resimulate.hpp"
 
 namespace lockstep {
@@ -23,6 +24,7 @@ class ReplayRun {
   struct Result {
     SimulationResult simulation;
     std::vector<replay::RankComparison> ranks;  ///< by trace
+    std::string remark;                         ///< what a change came to; empty: nothing to say
   };
   /// Makes who listens besides to the simulation of a job; null: nobody does.
   using OpenSink = std::function<TimelineSink*(const Job&)>;
@@ -41,7 +43,11 @@ class ReplayRun {
   void place(const SourceLocation& at);
   void use_cluster(const SourceLocation& at, const ConfigPath& configs);
 
+  [[nodiscard]] Job changed(const Job& job, const replay::WhatIfSpec& change) const;
+  [[nodiscard]] replay::Rebucketed with_buckets(const replay::BucketEdit& edit) const;
+
   ReplaySpec spec_;
+  SourceLocation at_;  // what the traces do not allow is told there
   replay::Replay replay_;
   Fabric fabric_;
   std::optional<CollectivePlanner> planner_;  // none: without a cluster

@@ -1,4 +1,5 @@
 // Sharding methods under NeuroShard's published networks: mean cost, plans that fit, seconds a task.
+// AutoShard and DreamShard are trained for each width on 50 tasks of another seed.
 //
 //   sharding_speed NETWORKS TABLES TASKS SEED WIDEST...
 
@@ -7,9 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "base/error.hpp"
+#include "search/learned/training.hpp"
 #include "search/sharding/drawn_tasks.hpp"
 #include "search/sharding/method.hpp"
 #include "search/sharding/network_costs.hpp"
@@ -24,12 +27,13 @@ struct Record {
   double seconds = 0, slowest = 0;   ///< of searching
 };
 
-Record record_of(const Method& method, const std::vector<Task>& tasks, const NetworkCosts& costs) {
+Record record_of(const Method& method, const std::vector<Task>& tasks, const NetworkCosts& costs,
+                 const SearchOptions& options = {}) {
   Record record;
   for (const Task& task : tasks) {
     Judge judge{task, costs};
     const auto start = std::chrono::steady_clock::now();
-    const auto plan = method.search(judge, {});
+    const auto plan = method.search(judge, options);
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     record.seconds += took;
     record.slowest = std::max(record.slowest, took);
@@ -76,6 +80,16 @@ void compare(const NetworkCosts& costs, const TableSet& set, const TaskProtocol&
   fmt::print("dimension at most {}, {} tasks\n", protocol.widest, tasks.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
     print(methods()[i].name, records[i], common);
+  }
+  TaskProtocol others = protocol;
+  others.tasks = 50;
+  others.seed += 1'000'000;
+  const std::vector<Task> lessons = drawn_tasks(set, others);
+  for (const Method& method : learned_methods()) {
+    SearchOptions options;
+    options.policy = method.name == "autoshard" ? learned::train_autoshard(lessons, costs, {})
+                                                : learned::train_dreamshard(lessons, costs, {});
+    print(method.name, record_of(method, tasks, costs, options), common);
   }
 }
 

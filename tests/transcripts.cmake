@@ -28,6 +28,12 @@ add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_D
 set_tests_properties(inputs.beyond_networks PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "[0-9] % of the kernel time is outside what the GPU's networks were trained on. formulas answered, with a wider band: sgemm")
 
+# Dependencies on nodes that a trace has not are left out, and said.
+add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/trace_unknown_node.yaml
+         --no-timeline -o ${PROJECT_BINARY_DIR}/trace_unknown_node)
+set_tests_properties(inputs.trace_unknown_node PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "odd about the traces: dependency on a node that the file has not .1 times.; `lockstep import FILE` explains")
+
 add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_run.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
 set_tests_properties(inputs.interrupted_run PROPERTIES LABELS inputs)

@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
+#include "app/commands/calibrate_host.hpp"
 #include "app/commands/calibrate_indices.hpp"
 #include "app/commands/calibrate_kernels.hpp"
 #include "app/commands/calibrate_show.hpp"
@@ -235,12 +236,14 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb -o kernels.csv    measured kernels as a "
       "table\n"
       "  lockstep calibrate fit kernels.csv -o learned.yaml                        networks for them\n"
+      "  lockstep calibrate host traces/ -o my_host.yaml               a host's overheads from its profiles\n"
       "  lockstep calibrate show mine.yaml                             what a profile covers and how well\n"
       "  lockstep calibrate fit --help");
   add_import(*command, action);
   add_fit(*command, action);
   add_calibrate_show(*command, action);
   add_calibrate_indices(*command, action);
+  add_calibrate_host(*command, action);
 }
 
 }  // namespace lockstep

@@ -5,14 +5,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <filesystem>
 #include <memory>
-#include <optional>
 
-#include "traces/kineto/kineto_reader.hpp"
+#include "app/imported_traces.hpp"
+#include "app/trace_conversion.hpp"
+#include "base/error.hpp"
 #include "traces/pytorch_et/kineto_link.hpp"
-#include "traces/pytorch_et/trace_reader.hpp"
-#include "traces/replay/replay_job.hpp"
 
 namespace lockstep {
 namespace {
@@ -34,7 +32,27 @@ void print(const pytorch_et::ExecutionTrace& trace) {
              trace.groups.size(), to_text(trace.report));
 }
 
-/// The k-th execution trace is of the same rank as the k-th profile, in the order given.
+void print(const chakra::TraceSummary& trace) {
+  constexpr double kMilli = 1e3;
+  fmt::print(
+      "{}\n  Chakra trace, {}{}: {} nodes: {} of the host on {} threads, {} kernels ({:.3f} ms) on {} "
+      "streams, {} left out\n",
+      trace.file, trace.kind, trace.schema.empty() ? "" : ", schema " + trace.schema, trace.nodes, trace.host,
+      trace.threads, trace.kernels, kMilli * trace.gpu_seconds, trace.streams, trace.other);
+  for (const auto& [kind, row] : trace.collectives) {
+    fmt::print("  {} {}, {:.0f} bytes\n", row.count, kind, row.bytes);
+  }
+  fmt::print("{}", to_text(trace.report));
+}
+
+void print(const pipeline::Timeline& timeline) {
+  fmt::print(
+      "{}\n  timeline of a pipeline: {} workers in {} stages, {} steps, {} operations on {} lanes (lockstep "
+      "stragglers)\n",
+      timeline.file, timeline.workers.size(), timeline.stages, timeline.steps.size(),
+      timeline.operations.size(), timeline.lanes.size());
+}
+
 void print_link(const pytorch_et::ExecutionTrace& trace, const kineto::RecordedTrace& profile) {
   ImportReport report;
   const pytorch_et::KinetoLink link = pytorch_et::link_to_kineto(trace, profile, report);
@@ -43,48 +61,79 @@ void print_link(const pytorch_et::ExecutionTrace& trace, const kineto::RecordedT
              link.nodes, link.confidence(), to_text(report));
 }
 
+/// The k-th execution trace is of the same rank as the k-th profile.
+void print_links(const ImportedTraces& traces) {
+  const auto profiles = traces.profiles();
+  if (profiles.empty() || traces.execution_traces.empty()) {
+    return;
+  }
+  if (profiles.size() != traces.execution_traces.size()) {
+    fmt::print("not linked: {} execution traces for {} profiles, one for each is needed\n",
+               traces.execution_traces.size(), profiles.size());
+    return;
+  }
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    print_link(traces.execution_traces[i], profiles[i]->trace);
+  }
+}
+
+void expect_one_job(const ImportedTraces& traces) {
+  if (traces.replays.size() != 1) {
+    throw InputError{{"--chakra"},
+                     traces.replays.empty() ? "Chakra traces are made of profiles: none was given"
+                                            : "several profiles of one rank were given: those of one window "
+                                              "at a time become the traces of a job"};
+  }
+}
+
 }  // namespace
 
-int import_command(const std::vector<std::string>& traces) {
-  std::vector<std::string> profiles;
-  std::vector<pytorch_et::ExecutionTrace> execution_traces;
-  for (const std::string& path : traces) {
-    if (std::filesystem::is_directory(path) || kineto::read_if_kineto(path)) {
-      profiles.push_back(path);
-    } else {
-      execution_traces.push_back(pytorch_et::read_execution_trace(path));
-    }
+int import_command(const ImportOptions& options) {
+  const ImportedTraces traces = import_traces(options.traces);
+  if (!options.chakra.empty()) {
+    expect_one_job(traces);
   }
-  std::optional<replay::Replay> replay;
-  if (!profiles.empty()) {
-    replay = replay::make_replay(replay::read_traces(profiles));
-    for (const replay::RankRecording& rank : replay->ranks) {
-      print(rank);
-    }
+  for (const replay::RankRecording* profile : traces.profiles()) {
+    print(*profile);
   }
-  for (std::size_t i = 0; i < execution_traces.size(); ++i) {
-    print(execution_traces[i]);
-    if (replay && i < replay->ranks.size()) {
-      print_link(execution_traces[i], replay->ranks[i].trace);
-    }
+  for (const pytorch_et::ExecutionTrace& trace : traces.execution_traces) {
+    print(trace);
+  }
+  print_links(traces);
+  for (const chakra::TraceSummary& trace : traces.chakra) {
+    print(trace);
+  }
+  for (const pipeline::Timeline& timeline : traces.pipelines) {
+    print(timeline);
+  }
+  for (const std::string& other : traces.others) {
+    fmt::print("no trace: {}\n", other);
+  }
+  if (!options.chakra.empty()) {
+    fmt::print("{}", to_text(convert(traces.replays.front(), traces.execution_traces, {options.chakra, ""})));
   }
   return 0;
 }
 
 void add_import_command(CLI::App& app, std::function<int()>& action) {
-  const auto traces = std::make_shared<std::vector<std::string>>();
+  const auto options = std::make_shared<ImportOptions>();
   CLI::App* command =
       app.add_subcommand("import", "read traces: what they hold, what is odd, what is inferred");
   command->footer(
       "examples:\n"
-      "  lockstep import traces/                        the Kineto files of all ranks\n"
+      "  lockstep import traces/                        all traces of a folder\n"
       "  lockstep import kineto.json.gz et.json.gz      a profile and the execution trace of the same step, "
-      "linked");
+      "linked\n"
+      "  lockstep import kineto/ et/ --chakra out       both as Chakra traces, one of each rank");
   command
-      ->add_option("TRACE", *traces,
-                   "Kineto traces of PyTorch's profiler or folders of them, PyTorch execution traces")
+      ->add_option("TRACE", options->traces,
+                   "profiles of PyTorch (Kineto), its execution traces, Chakra traces, timelines of "
+                   "pipelines, or folders of them")
       ->required();
-  command->callback([traces, &action] { action = [traces] { return import_command(*traces); }; });
+  command->add_option("--chakra", options->chakra,
+                      "folder for Chakra traces of the profiles: every kernel on its stream, operators with "
+                      "their arguments");
+  command->callback([options, &action] { action = [options] { return import_command(*options); }; });
 }
 
 }  // namespace lockstep

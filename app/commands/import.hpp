@@ -10,11 +10,16 @@ class App;
 
 namespace lockstep {
 
+struct ImportOptions {
+  std::vector<std::string> traces;  ///< files or folders
+  std::string chakra;               ///< folder for Chakra traces of the profiles; empty: none are written
+};
+
 /// Reads traces and prints what they hold, what is odd about them, and what had to be inferred: profiles
-/// (Kineto), and execution traces of PyTorch, which are linked to the profile of the same rank where both are
-/// given.
+/// (Kineto), execution traces of PyTorch, which are linked to the profile of the same rank where both are
+/// given, Chakra traces, timelines of pipelines.
 /// @throws InputError
-int import_command(const std::vector<std::string>& traces);
+int import_command(const ImportOptions& options);
 
 /// Registers `lockstep import`; when it was called, @p action runs it.
 void add_import_command(CLI::App& app, std::function<int()>& action);

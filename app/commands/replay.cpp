@@ -10,10 +10,13 @@
 #include <optional>
 
 #include "app/replay_report.hpp"
+#include "app/trace_conversion.hpp"
+#include "base/effective.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "traces/chakra/job_writer.hpp"
+#include "base/yaml_text.hpp"
 #include "traces/chrome_trace.hpp"
+#include "traces/pytorch_et/trace_reader.hpp"
 
 namespace lockstep {
 namespace {
@@ -75,15 +78,24 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const std::stri
   return results;
 }
 
+/// `cluster` and `collectives` as they were understood; empty without a cluster.
+std::string machine_of(const ReplayRun& run, const YamlDocument& document, const ConfigPath& configs) {
+  if (!run.spec().cluster) {
+    return "";
+  }
+  YamlNode tree = effective_tree(type_of<ReplaySpec>(), document, configs);
+  std::erase_if(tree.entries,
+                [](const YamlEntry& entry) { return entry.key != "cluster" && entry.key != "collectives"; });
+  return block_text(tree, [](const YamlNode& /*node*/) { return std::string{}; });
+}
+
 /// The Programs as recorded, with what was inferred, for other simulators.
-void write_traces(const ReplayRun& run, const std::string& folder) {
-  const std::vector<GpuSpec> gpus(1);  // recorded durations need no model
-  const Job& job = run.replay().job;
-  const std::vector<std::uint32_t> of_rank(job.ranks.size(), 0);
-  const ChakraExport written =
-      write_chakra({&job, gpus, of_rank, true}, {folder, "rank", false}, [](std::uint32_t) {});
-  fmt::print(stderr, "Chakra traces of {} ranks ({:.1f} MB) in {}\n", job.ranks.size(),
-             1e-6 * static_cast<double>(written.nodes_bytes), folder);
+Conversion write_traces(const ReplayRun& run, const std::string& folder, const std::string& machine) {
+  std::vector<pytorch_et::ExecutionTrace> execution_traces;
+  for (const std::string& file : run.spec().execution_traces) {
+    execution_traces.push_back(pytorch_et::read_execution_trace(file));
+  }
+  return convert(run.replay(), execution_traces, {folder, machine});
 }
 
 }  // namespace
@@ -92,13 +104,15 @@ int replay_command(const ReplayOptions& options) {
   const auto standard = ConfigPath::standard();
   const ConfigPath configs =
       options.edits.empty() ? standard : standard.beside(std::filesystem::path{options.edits}.parent_path());
-  const ReplayRun run{options.traces, document_of(options), configs};
+  const YamlDocument document = document_of(options);
+  const ReplayRun run{options.traces, document, configs};
   TimelineFile timeline{options.folder, "timeline.json.gz", run.fabric()};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
   timeline.finish();
   const std::vector<WhatIfResult> changes = simulate_changes(run, options.folder);
+  std::string converted;
   if (!options.chakra.empty()) {
-    write_traces(run, options.chakra);
+    converted = to_text(write_traces(run, options.chakra, machine_of(run, document, configs)));
   }
   if (options.json == "-") {
     fmt::print("{}", replay_json(run, plain, changes));
@@ -107,7 +121,7 @@ int replay_command(const ReplayOptions& options) {
   if (!options.json.empty()) {
     write_whole_file(options.json, replay_json(run, plain, changes));
   }
-  fmt::print("{}", replay_text(run, plain, changes, options.in_full));
+  fmt::print("{}{}", replay_text(run, plain, changes, options.in_full), converted);
   return 0;
 }
 

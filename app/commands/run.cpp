@@ -60,6 +60,19 @@ YamlDocument document_of(const RunOptions& options, const std::filesystem::path&
   return document;
 }
 
+/// What traces do not say, or say oddly: one line.
+void warn_of_traces(const Setting& setting) {
+  std::vector<std::string> odd;
+  for (const ImportReport::Row& row : setting.import_report.rows()) {
+    if (row.oddity.severity != Severity::Note) {
+      odd.push_back(fmt::format("{} ({} times)", row.oddity.kind, row.count));
+    }
+  }
+  if (!odd.empty()) {
+    spdlog::warn("odd about the traces: {}; `lockstep import FILE` explains", fmt::join(odd, ", "));
+  }
+}
+
 /// What the models cannot vouch for is said on stderr; shares of a percent are not worth a line.
 void warn_of_guesses(const Setting& setting) {
   constexpr double kWorthALine = 0.02;
@@ -187,6 +200,7 @@ int run_command(const RunOptions& options) {
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
     return TimelineRequest{&*timeline, trace.ranks};
   };
+  warn_of_traces(setting);
   warn_of_guesses(setting);
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);

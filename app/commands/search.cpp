@@ -25,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kOurs = "lockstep";
+constexpr const char* kTrainingBudget = "5 min";
 
 /// Time that is left. A search that it cuts short may give another plan on another day.
 class Budget {
@@ -100,10 +101,23 @@ class Searching {
     options_.stopped = [this] { return budget_.is_spent(); };
   }
 
+  /// What a method that learns has, or is to save. @param policy null: it is trained
+  void use(const PolicyRequest& request, std::shared_ptr<const sharding::learned::PlacementPolicy> policy) {
+    request_ = request;
+    options_.policy = std::move(policy);
+    if (options_.policy && options_.policy->scale().batch != problem_.task().batch) {
+      fmt::print(stderr, "{}: trained with {} samples a step, used with {}\n", request_.weights,
+                 options_.policy->scale().batch, problem_.task().batch);
+    }
+  }
+
   void run(const sharding::Method& method) {
-    if (budget_.is_spent() && any_step()) {
+    if (is_late_for(method)) {
       left_out_.emplace_back(method.name);
       return;
+    }
+    if (learns(method) && !options_.policy) {
+      train(method);
     }
     progress_.say(fmt::format("{}: searching", method.name));
     std::vector<Candidate> found = candidates_of(method, problem_, options_);
@@ -111,7 +125,7 @@ class Searching {
       found.push_back({std::string{method.name}, {}, {}, 0});
     }
     for (Candidate& candidate : found) {
-      simulate(candidate);
+      simulate(candidate, method);
       all_.push_back(std::move(candidate));
     }
   }
@@ -138,9 +152,22 @@ class Searching {
     return std::ranges::any_of(all_, [](const Candidate& candidate) { return candidate.step.has_value(); });
   }
 
-  void simulate(Candidate& candidate) {
-    const bool is_late = budget_.is_spent() && any_step();
-    if (candidate.plan.tables.empty() || is_late) {
+  /// What was learnt in the time there was is used.
+  [[nodiscard]] bool is_late_for(const sharding::Method& method) const {
+    return budget_.is_spent() && any_step() && !learns(method);
+  }
+
+  void train(const sharding::Method& method) {
+    progress_.say(fmt::format("{}: training", method.name));
+    options_.policy = policy_by_training(method, problem_, options_, request_, progress_);
+    if (budget_.is_spent()) {
+      progress_.done();
+      fmt::print(stderr, "{}: the budget ended the training; with more it would place better\n", method.name);
+    }
+  }
+
+  void simulate(Candidate& candidate, const sharding::Method& method) {
+    if (candidate.plan.tables.empty() || is_late_for(method)) {
       return;
     }
     progress_.say(fmt::format("{}: simulating", candidate.name));
@@ -154,6 +181,7 @@ class Searching {
   BestSoFar& best_;
   Budget budget_;
   sharding::SearchOptions options_;
+  PolicyRequest request_;
   std::vector<Candidate> all_;
   std::vector<std::string> left_out_;
 };
@@ -168,6 +196,9 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
       chosen.push_back(method);
     }
   }
+  if (only != nullptr && learns(*only)) {
+    chosen.push_back(*only);
+  }
   return chosen;
 }
 
@@ -180,10 +211,15 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
+bool trains(const SearchCommandOptions& options) {
+  return options.method != "all" && learns(sharding::method_called(options.method));
+}
+
 }  // namespace
 
 int search_command(const SearchCommandOptions& options) {
   const std::vector<sharding::Method> chosen = methods_for(options.method);
+  const auto policy = policy_from_file(options.policy, options.method);
   const Progress progress{options.quiet};
   const auto standard = ConfigPath::standard();
   const auto path = standard.find_scenario(options.scenario);
@@ -198,6 +234,7 @@ int search_command(const SearchCommandOptions& options) {
   BestSoFar best_so_far;
   const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
   Searching searching{problem, options, progress, best_so_far};
+  searching.use(options.policy, policy);
   for (const sharding::Method& method : chosen) {
     searching.run(method);
   }
@@ -232,6 +269,10 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   for (const sharding::Method& method : sharding::methods()) {
     known += fmt::format(" {}", method.name);
   }
+  known += "; with training first, not among all:";
+  for (const sharding::Method& method : sharding::learned_methods()) {
+    known += fmt::format(" {}", method.name);
+  }
   command->footer(
       "examples:\n"
       "  lockstep search dlrm_default_8xv100\n"
@@ -241,14 +282,21 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
   command->add_option("--method", options->method, known);
-  command->add_option("--budget", options->budget, "time to search in, e.g. 10s (default)");
+  command->add_option("--budget", options->budget,
+                      "time to search in, e.g. 10s (default; 5min with training)");
   command->add_option("--seed", options->seed, "of the search's random choices (default 1)");
+  command->add_option("--weights", options->policy.weights,
+                      "policy that --save-weights saved, instead of training one (autoshard, dreamshard)");
+  command->add_option("--save-weights", options->policy.save_weights, "file for the policy that was trained");
   command->add_option("-o,--output", options->folder, "folder for the plan (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
-  command->callback([options, assignments, &action] {
-    action = [options, assignments] {
+  command->callback([options, assignments, command, &action] {
+    action = [options, assignments, has_budget = command->count("--budget") > 0] {
+      if (!has_budget && trains(*options)) {
+        options->budget = kTrainingBudget;
+      }
       options->overrides = overrides_of(*assignments);
       return search_command(*options);
     };

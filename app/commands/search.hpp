@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/overrides.hpp"
+#include "app/search/learned_policy.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
@@ -16,9 +17,10 @@ struct SearchCommandOptions {
   std::string scenario;  ///< name of a shipped one, file or folder
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
-  std::string method = "lockstep";  ///< a name of sharding::methods(), or all
-  std::string budget = "10 s";
+  std::string method = "lockstep";  ///< a name of sharding::method_called(), or all that need no training
+  std::string budget = "10 s";      ///< on the command line 5 min for a method that learns
   std::uint64_t seed = 1;
+  PolicyRequest policy;
   bool quiet = false;
 };
 

@@ -22,7 +22,9 @@ bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
 }
 
 bool is_rule(const Candidate& candidate) {
-  return !is_ours(candidate) && candidate.name.find("neuroshard") != 0 && candidate.name != "exact";
+  const bool learns = candidate.name == "autoshard" || candidate.name == "dreamshard";
+  return !is_ours(candidate) && !learns && candidate.name.find("neuroshard") != 0 &&
+         candidate.name != "exact";
 }
 
 template <class Counts>

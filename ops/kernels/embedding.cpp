@@ -21,8 +21,9 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
                           return table.dimension >= 16 && table.dimension <= 512;
                         });
   return answer(
-      gpu.kernel_minimum + std::max({times.dram, times.level2, times.waits, times.longest_wait, host}), 0.25,
-      provenance_of(gpu, work.direction == Direction::Forward ? "random_rows" : "scattered_update"),
+      gpu.kernel_minimum +
+          std::max({times.dram, times.level2, times.waits + times.block_waits, times.longest_wait, host}),
+      0.25, provenance_of(gpu, work.direction == Direction::Forward ? "random_rows" : "scattered_update"),
       in_range);
 }
 

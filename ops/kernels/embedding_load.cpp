@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "ops/kernels/embedding_rows.hpp"
+#include "ops/kernels/index_model.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr double kSector = 32;        // bytes of a DRAM sector (CUDA C++ Programming Guide)
-constexpr double kIndexBytes = 8;     // int64 indices
-constexpr double kBagBytes = 96;      // table offset (32) and bag offsets (64), Lin et al.
-constexpr double kUsable = 0.9;       // of the level-2 cache, Lin et al.
-constexpr double kWarpsPerSm = 45;    // 64 at 71 % occupancy, Lin et al.
-constexpr double kCachedWait = 0.22;  // of row_latency: see the header
-constexpr double kLongSegment = 32;   // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kSector = 32;          // bytes of a DRAM sector (CUDA C++ Programming Guide)
+constexpr double kIndexBytes = 8;       // int64 indices
+constexpr double kBagBytes = 96;        // table offset (32) and bag offsets (64), Lin et al.
+constexpr double kUsable = 0.9;         // of the level-2 cache, Lin et al.
+constexpr double kWarpsPerSm = 45;      // 64 at 71 % occupancy, Lin et al.
+constexpr double kCachedWait = 0.22;    // of row_latency: see the header
+constexpr double kLongSegment = 32;     // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
+constexpr double kBlockSegment = 1024;  // look-ups of a row that one block adds up, FBGEMM
+constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
 
 double sectors(double bytes) {
   return std::ceil(bytes / kSector) * kSector;
@@ -57,16 +62,48 @@ void add_forward(const BatchRows& rows, double row, double cache, EmbeddingLoad&
   load.waits += missed + rows.host_lookups + kCachedWait * (rows.gpu_lookups - missed);
 }
 
-void add_backward(const BatchRows& rows, double row, Optimizer optimizer, EmbeddingLoad& load) {
+/// Rows that a batch looks up more often than a warp adds up, and their look-ups.
+struct LongSegments {
+  double rows = 0, lookups = 0;
+};
+
+/// Of a normal variable: below @p x.
+double normal_share(double x) {
+  return std::erfc(-x / std::numbers::sqrt2) / 2;
+}
+
+/// Of lognormal popularities; how often a row is drawn varies besides (Poisson).
+LongSegments long_segments(const EmbeddingTable& table, double lookups, double distinct) {
+  if (table.reuse_factor > 0) {
+    return table.reuse_factor > kLongSegment ? LongSegments{distinct, lookups} : LongSegments{};
+  }
+  const IndexModel model = index_model(table);
+  const double skew = model.skew * std::numbers::ln2;
+  const double spread = std::sqrt(skew * skew + model.duplication / kLongSegment);
+  const double mean = std::log(lookups / model.rows / kLongSegment);
+  return {std::min(distinct, model.rows * normal_share((mean - skew * skew / 2) / spread)),
+          lookups * normal_share((mean + skew * skew / 2) / spread)};
+}
+
+void add_backward(const EmbeddingTable& table, const BatchRows& rows, double row, Optimizer optimizer,
+                  EmbeddingLoad& load) {
   const double lookups = rows.gpu_lookups + rows.host_lookups;
   const double distinct = rows.gpu_distinct + rows.host_distinct;
+  if (!(distinct > 0)) {
+    return;
+  }
   const double state = state_of(optimizer, row);
   load.dram += 2 * rows.gpu_distinct * (row + state) + 2 * rows.host_distinct * state;
   load.level2 += lookups * row;
-  load.waits += distinct + kCachedWait * lookups;
-  if (distinct > 0) {
-    load.longest_wait =
-        std::max(load.longest_wait, 1 + kCachedWait * std::min(lookups / distinct, kLongSegment));
+  const LongSegments segments = long_segments(table, lookups, distinct);
+  load.waits += distinct - segments.rows + kCachedWait * (lookups - segments.lookups);
+  load.longest_wait =
+      std::max(load.longest_wait, 1 + kCachedWait * std::min(lookups / distinct, kLongSegment));
+  if (segments.rows > 0) {
+    load.block_waits += kBlockWaits * segments.rows + kCachedWait * segments.lookups / kBlockWarps;
+    const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);
+    load.longest_wait = std::max(load.longest_wait, std::min(1.0, segments.rows) *
+                                                        (kBlockWaits + kCachedWait * longest / kBlockWarps));
   }
 }
 
@@ -83,7 +120,7 @@ EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const Gpu
     load.dram += bags * (row + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
     load.widest = std::max(load.widest, table.dimension);
     if (work.direction == Direction::Backward) {
-      add_backward(rows, row, work.optimizer, load);
+      add_backward(table, rows, row, work.optimizer, load);
       continue;
     }
     const double waited = load.waits;
@@ -104,6 +141,7 @@ EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, c
   return {.dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction)),
           .level2 = Bytes{load.level2} / gpu.l2_bandwidth,
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
+          .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
           .longest_wait = load.longest_wait * reached.row_latency};
 }
 

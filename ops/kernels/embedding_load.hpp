@@ -16,13 +16,14 @@ struct EmbeddingLoad {
   double dram = 0;          ///< bytes
   double level2 = 0;        ///< bytes
   double waits = 0;         ///< of all bags, one row after the other
+  double block_waits = 0;   ///< backward: of rows with more look-ups than a warp adds up, one after the other
   double longest_wait = 0;  ///< of one bag; backward of one row's gradients
   std::int64_t widest = 0;  ///< columns: of the widest table
 };
 
 /// How long each part takes alone.
 struct EmbeddingTimes {
-  Seconds dram, level2, waits, longest_wait;
+  Seconds dram, level2, waits, block_waits, longest_wait;
 };
 
 /// For a table of N look-ups of which d are different rows, B bags, `row` bytes in whole 32-byte sectors:
@@ -32,18 +33,25 @@ struct EmbeddingTimes {
 ///   forward     DRAM: m * row + B * (row written + 96 + sectors of 8-byte indices); level 2: (N - m) * row
 ///               waits: m + 0.22 (N - m); longest bag: that of N / B look-ups
 ///   backward    DRAM: 2 d (row + optimizer state) + B * (row + 96 + sectors of indices); level 2: N gradient
-///               rows; waits: d + 0.22 N; longest: 1 + 0.22 min(N / d, 32)
+///               rows; waits: d' + 0.22 N'; longest: 1 + 0.22 min(N / d, 32)
+///               rows of more than 32 look-ups (h, N" of the look-ups; d' = d - h, N' = N - N"):
+///               10 h + 0.22 N" / 32 waits of blocks, of which an SM has one at a time; longest:
+///               10 + 0.22 min(N" / h, 1024) / 32
 ///
-/// Backward sums the gradients of a row from the pooled ones, which the level-2 cache holds; rows with more
-/// than 32 look-ups are divided among warps. DRAM counts rows in GPU memory alone, but their optimizer state
-/// wherever they are (FBGEMM keeps row-wise states on the GPU). Rows in host memory: host_traffic().
+/// Backward sums the gradients of a row from the pooled ones, which the level-2 cache holds. A row with more
+/// than 32 look-ups has a block of 32 warps to itself, one with more than 1024 several: a block reads where
+/// the row's look-ups, weights and state are, and adds up its warps' sums behind barriers. DRAM counts rows
+/// in GPU memory alone, but their optimizer state wherever they are (FBGEMM keeps row-wise states on the
+/// GPU). Rows in host memory: host_traffic().
 ///
 /// *Assumes* uniform indices unless a reuse factor or popularities are given; bags of one table equally long.
 /// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code;
 /// backward: FBGEMM embedding_backward_split_template.cu (each distinct row once; max_segment_length_per_warp
-/// = 32). 0.22: 193 cycles of a level-2 hit (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of
-/// row_latency; bags of 8 and 16 rows of ../shared/data/embedding/embedding_kernel_samples_v100.csv
-/// (5.0 and 6.7 us, 62 % and 39 % misses) want the same.
+/// = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit (Jia et al., arXiv 1804.06826)
+/// at 1.5 GHz of the 0.6 us of row_latency; bags of 8 and 16 rows of
+/// ../shared/data/embedding/embedding_kernel_samples_v100.csv (5.0 and 6.7 us, 62 % and 39 % misses) want the
+/// same. 10: 5.7 ms for 90,837 rows of 174 look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
+/// ../shared/data/traces/single_rank/a100_rank3of8).
 [[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
 
 /// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4

@@ -15,8 +15,6 @@ double at_most(double most, double mean) {
   return mean > 0 ? boost::math::gamma_q(std::floor(most) + 1, mean) : 1;
 }
 
-constexpr int kSteep = 1600;  // points: uses of popular rows are a step of popularity, for a given bin
-
 double draws_of_mean_row(const IndexModel& model, double lookups) {
   return lookups / (model.duplication * model.rows);
 }
@@ -39,7 +37,8 @@ double distinct_rows(const IndexModel& model, double lookups) {
   return std::min(lookups, model.rows * share);
 }
 
-std::array<double, 17> reuse_bins(const IndexModel& model, double lookups) {
+// Many points: uses of popular rows are a step of popularity, for a given bin.
+std::array<double, 17> reuse_bins(const IndexModel& model, double lookups, int points) {
   std::array<double, 17> bins{};
   if (lookups <= 0) return bins;
   const double skew = model.skew * std::numbers::ln2, draws = draws_of_mean_row(model, lookups);
@@ -48,7 +47,7 @@ std::array<double, 17> reuse_bins(const IndexModel& model, double lookups) {
   for (std::size_t bin = 0; bin + 1 < bins.size(); ++bin) {
     const double most = std::exp2(static_cast<double>(bin)) / model.duplication;
     const double up_to = mean_over_popularities(
-        skew, [&](double w) { return at_most(most, draws * w); }, kSteep);
+        skew, [&](double w) { return at_most(most, draws * w); }, points);
     const double reached = std::clamp((up_to - untouched) / (1 - untouched), below, 1.0);
     bins.at(bin) = reached - below;
     below = reached;

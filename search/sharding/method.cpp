@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/suggest.hpp"
+#include "search/learned/methods.hpp"
 #include "search/sharding/exact.hpp"
 #include "search/sharding/greedy.hpp"
 #include "search/sharding/local_search.hpp"
@@ -35,20 +35,32 @@ constexpr std::array kMethods{
     Method{"lockstep", "the best of these, improved by moves, swaps, splits and merges", lockstep_search},
 };
 
+constexpr std::array kLearned{
+    Method{"autoshard", "AutoShard: an LSTM policy, trained by actor-critic on the balance of look-ups",
+           learned::autoshard},
+    Method{"dreamshard", "DreamShard: a policy trained on what a learnt cost network says",
+           learned::dreamshard},
+};
+
 }  // namespace
 
 std::span<const Method> methods() {
   return kMethods;
 }
 
+std::span<const Method> learned_methods() {
+  return kLearned;
+}
+
 const Method& method_called(std::string_view name) {
-  const auto found = std::ranges::find(kMethods, name, &Method::name);
-  if (found != kMethods.end()) {
-    return *found;
-  }
   std::vector<std::string> known;
-  for (const Method& method : kMethods) {
-    known.emplace_back(method.name);
+  for (const auto& table : {methods(), learned_methods()}) {
+    for (const Method& method : table) {
+      if (method.name == name) {
+        return method;
+      }
+      known.emplace_back(method.name);
+    }
   }
   throw std::invalid_argument{
       fmt::format("there is no search method '{}'{}", name, did_you_mean(std::string{name}, known))};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +14,10 @@
 
 namespace lockstep::sharding {
 
+namespace learned {
+class PlacementPolicy;
+}
+
 struct SearchOptions {
   std::uint64_t seed = 1;
   /// Questions that a method which could go on for ever may ask its judge.
@@ -20,6 +25,8 @@ struct SearchOptions {
   bool may_cut = true;  ///< false: Lockstep's own search places whole tables
   /// Asked now and then: whether to stop with the best so far.
   std::function<bool()> stopped = [] { return false; };
+  /// Of a method that learns: what it has learnt. Without one it is trained first, on tasks like the judge's.
+  std::shared_ptr<const learned::PlacementPolicy> policy = nullptr;
 };
 
 /// @return a plan that fits; nothing where the method finds none
@@ -31,10 +38,13 @@ struct Method {
   Search search;
 };
 
-/// All methods, the simplest first.
+/// All methods that need no training, the simplest first.
 [[nodiscard]] std::span<const Method> methods();
 
-/// @throws std::invalid_argument for a name there is not, with the ones that there are
+/// Those that learn before they search, which takes seconds (search/learned).
+[[nodiscard]] std::span<const Method> learned_methods();
+
+/// Of all methods. @throws std::invalid_argument for a name there is not, with the ones that there are
 [[nodiscard]] const Method& method_called(std::string_view name);
 
 }  // namespace lockstep::sharding

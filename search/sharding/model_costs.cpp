@@ -11,14 +11,15 @@ namespace lockstep::sharding {
 namespace {
 
 // Places in Load::sums, seconds: of forward, then of backward. Waits are those of all bags one after the
-// other.
+// other; of blocks, divided among SMs.
 constexpr std::size_t kDram = 0;
 constexpr std::size_t kLevel2 = 1;
 constexpr std::size_t kWaits = 2;
 constexpr std::size_t kHost = 3;
-constexpr std::size_t kBackward = 4;
-constexpr std::size_t kPasses = 8;
-constexpr std::size_t kInputs = 9;
+constexpr std::size_t kBlockWaits = 4;
+constexpr std::size_t kBackward = 5;
+constexpr std::size_t kPasses = 10;
+constexpr std::size_t kInputs = 11;
 
 // Bytes of the passes beside the two kernels: embedding_bag.cpp (bounds check, linearise, fills, run lengths,
 // scan, long segments; 24 for each pass of the sort), embedding_exchange.cpp (concatenate, copy).
@@ -61,6 +62,7 @@ void ModelCosts::add(const EmbeddingTable& piece, Direction direction, Load& loa
   sums[kDram] = times.dram / Seconds{copies};
   sums[kLevel2] = times.level2 / Seconds{copies};
   sums[kWaits] = times.waits / Seconds{copies} * bags_at_a_time(piece.dimension, gpu);
+  sums[kBlockWaits] = times.block_waits / Seconds{copies};
   sums[kHost] = time_over_pcie(host_traffic(call), gpu) / Seconds{copies};
   if (direction == Direction::Forward) {
     load.largest = times.longest_wait / Seconds{1};
@@ -87,7 +89,7 @@ Seconds ModelCosts::compute(const Load& load) const {
   const double groups = bags_at_a_time(static_cast<std::int64_t>(load.widest), setup_.gpu);
   const auto kernel = [&](std::size_t first) {
     const double* const sums = load.sums.data() + first;
-    return std::max({sums[kDram], sums[kLevel2], sums[kWaits] / groups, sums[kHost]});
+    return std::max({sums[kDram], sums[kLevel2], sums[kWaits] / groups + sums[kBlockWaits], sums[kHost]});
   };
   return 2 * setup_.gpu.kernel_minimum + Seconds{std::max(kernel(0), load.largest) + kernel(kBackward) +
                                                  load.sums[kPasses] + load.sums[kInputs]};

@@ -29,8 +29,8 @@ namespace {
 /// Reads the traces, rank by rank, and finds out which are alike.
 class JobReader {
  public:
-  JobReader(TraceFiles files, ProcessGroups groups)
-      : files_{std::move(files)}, process_groups_{std::move(groups)} {}
+  JobReader(TraceFiles files, ProcessGroups groups, ImportReport& report)
+      : files_{std::move(files)}, process_groups_{std::move(groups)}, report_{report} {}
 
   [[nodiscard]] Job read(std::span<const VertexId> gpus) && {
     std::vector<std::filesystem::path> different;
@@ -60,6 +60,7 @@ class JobReader {
     if (graph.size() == 0) {
       throw InputError{{files_.path(rank).string()}, "the trace has no nodes"};
     }
+    report_missing(graph, report_);
     RankAssignment& assignment = job_.ranks[rank];
     assignment.groups = groups_of(rank, graph.groups);
     std::vector<std::uint32_t> sizes;
@@ -175,6 +176,7 @@ class JobReader {
 
   TraceFiles files_;
   ProcessGroups process_groups_;
+  ImportReport& report_;
   TraceTables tables_;
   std::vector<RankShape> shapes_;  // by program
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
@@ -188,12 +190,15 @@ class JobReader {
 }  // namespace
 }  // namespace chakra
 
-Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus) {
+Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus,
+               ImportReport* report) {
+  ImportReport unasked;
+  ImportReport& odd = report != nullptr ? *report : unasked;
   if (chakra::kind_of_traces(spec, folder) != chakra::TraceKind::Graph) {
     return chakra::program_job(spec, folder, gpus);
   }
   if (chakra::is_converted(chakra::TraceFiles{(folder / spec.chakra).string(), 1}.path(0))) {
-    return chakra::converted_job(spec, folder, gpus);
+    return chakra::converted_job(spec, folder, gpus, odd);
   }
   const auto ranks = spec.ranks ? static_cast<std::size_t>(*spec.ranks) : gpus.size();
   if (ranks > gpus.size()) {
@@ -205,7 +210,7 @@ Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std:
   if (spec.groups) {
     groups = chakra::ProcessGroups::from_file(folder / *spec.groups, count);
   }
-  Job job = chakra::JobReader{{(folder / spec.chakra).string(), count}, std::move(groups)}.read(gpus);
+  Job job = chakra::JobReader{{(folder / spec.chakra).string(), count}, std::move(groups), odd}.read(gpus);
   job.steps = spec.repeats;
   return job;
 }

@@ -128,7 +128,7 @@ class GraphBuilder {
 
   ConvertedTrace& trace_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
-  TraceGraph graph_{{}, {}, {}, {0}, {}, {}};
+  TraceGraph graph_{{}, {}, {}, {0}, {}, {}, 0, 0, 0};
   std::vector<std::uint64_t> wanted_;
 };
 

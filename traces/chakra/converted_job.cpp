@@ -17,8 +17,8 @@ namespace {
 
 class ConvertedJobReader {
  public:
-  ConvertedJobReader(TraceFiles files, ProcessGroups groups)
-      : files_{std::move(files)}, process_groups_{std::move(groups)} {}
+  ConvertedJobReader(TraceFiles files, ProcessGroups groups, ImportReport& report)
+      : files_{std::move(files)}, process_groups_{std::move(groups)}, report_{report} {}
 
   Job read(std::span<const VertexId> gpus) && {
     for (std::uint32_t rank = 0; rank < files_.ranks(); ++rank) {
@@ -53,6 +53,7 @@ class ConvertedJobReader {
       assignment.groups.push_back(group(trace, name));
     }
     job_.programs.push_back(std::make_shared<const Program>(std::move(made.program)));
+    report_.merge(trace.report);
     return assignment;
   }
 
@@ -104,14 +105,15 @@ class ConvertedJobReader {
 
   TraceFiles files_;
   ProcessGroups process_groups_;
+  ImportReport& report_;
   std::map<std::string, std::uint32_t> numbers_;  // of groups, by pg_name
   Job job_;
 };
 
 }  // namespace
 
-Job converted_job(const ChakraSpec& spec, const std::filesystem::path& folder,
-                  std::span<const VertexId> gpus) {
+Job converted_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus,
+                  ImportReport& report) {
   const std::size_t ranks = spec.ranks ? static_cast<std::size_t>(*spec.ranks) : gpus.size();
   if (ranks > gpus.size()) {
     throw std::invalid_argument{
@@ -122,7 +124,8 @@ Job converted_job(const ChakraSpec& spec, const std::filesystem::path& folder,
   if (spec.groups) {
     groups = ProcessGroups::from_file(folder / *spec.groups, count);
   }
-  Job job = ConvertedJobReader{{(folder / spec.chakra).string(), count}, std::move(groups)}.read(gpus);
+  Job job =
+      ConvertedJobReader{{(folder / spec.chakra).string(), count}, std::move(groups), report}.read(gpus);
   job.steps = spec.repeats;
   return job;
 }

@@ -53,7 +53,8 @@ std::uint32_t place_of(std::uint64_t id, const std::vector<std::uint64_t>& ids) 
   return static_cast<std::uint32_t>((found != ids.end() && *found == id ? found : ids.end()) - ids.begin());
 }
 
-/// Ids into places. @return whether every node comes after all that it depends on
+/// Ids into places; those of no node are counted. @return whether every node comes after all that it depends
+/// on
 bool resolve(TraceGraph& graph, const std::vector<std::uint64_t>& wanted,
              const std::vector<std::uint64_t>& without_work) {
   bool in_order = true;
@@ -68,8 +69,10 @@ bool resolve(TraceGraph& graph, const std::vector<std::uint64_t>& wanted,
         places.push_back(place);
         in_order = in_order && place < node;
       } else if (!std::binary_search(without_work.begin(), without_work.end(), wanted[next])) {
-        throw std::invalid_argument{
-            fmt::format("node {} depends on node {}, which does not exist", graph.ids[node], wanted[next])};
+        if (graph.missing++ == 0) {
+          graph.missing_of = graph.ids[node];
+          graph.missing_id = wanted[next];
+        }
       }
     }
     graph.first_dependency[node + 1] = static_cast<std::uint32_t>(places.size());

@@ -85,7 +85,7 @@ class JobWriter {
     if (kernels.empty()) {
       kernels = time_kernels(program, job_.gpu_models[model]);
     }
-    const std::string text = chakra::trace_of_rank(*job_.job, rank, kernels, job_.has_launches);
+    const std::string text = chakra::trace_of_rank(*job_.job, rank, kernels, {job_.has_launches, job_.notes});
     written_.nodes_bytes += text.size();
     ++written_.different;
     if (files_.gzip) {

@@ -9,6 +9,7 @@
 
 #include "ops/job.hpp"
 #include "topology/gpu_spec.hpp"
+#include "traces/chakra/node_notes.hpp"
 
 namespace lockstep {
 
@@ -18,6 +19,7 @@ struct TimedJob {
   std::span<const GpuSpec> gpu_models;
   std::span<const std::uint32_t> gpu_model_of_rank;  ///< by rank: index into gpu_models
   bool has_launches = true;  ///< false: durations hold the gaps between kernels, as other traces' do
+  const chakra::NodeNotes* notes = nullptr;  ///< for other readers
 };
 
 /// Where a Job's traces go.

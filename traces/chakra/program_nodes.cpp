@@ -6,11 +6,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
 #include "ops/data_type_name.hpp"
+#include "traces/chakra/collective_kinds.hpp"
 #include "traces/chakra/node_record.hpp"
+#include "traces/chakra/note_attributes.hpp"
 #include "traces/chakra/program_trace.hpp"
 #include "traces/chakra/wire_writer.hpp"
 
@@ -23,30 +26,6 @@ constexpr const char* kVersion = "0.0.4";
 constexpr double kMicro = 1e6;
 constexpr double kNano = 1e9;
 
-/// CollectiveCommType.
-std::int64_t comm_type(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::AllReduce:
-      return 0;
-    case CollectiveKind::Reduce:
-      return 1;
-    case CollectiveKind::AllGather:
-      return 2;
-    case CollectiveKind::Broadcast:
-      return 5;
-    case CollectiveKind::AllToAll:
-      return 6;
-    case CollectiveKind::ReduceScatter:
-      return 7;
-    case CollectiveKind::Barrier:
-      return 9;
-    case CollectiveKind::Send:
-    case CollectiveKind::Receive:
-      break;
-  }
-  throw std::logic_error{"a message has no comm_type"};
-}
-
 /// What a node says besides its attributes.
 struct NodeDraft {
   std::string_view name;
@@ -58,12 +37,14 @@ struct NodeDraft {
 /// Walks one rank's Program.
 class RankWriter {
  public:
-  RankWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels)
+  RankWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
+             const NodeNotes* notes)
       : job_{job},
         rank_{rank},
         assignment_{job.ranks[rank]},
         program_{*job.programs[assignment_.program]},
         kernels_{kernels},
+        notes_{notes != nullptr ? *notes : NodeNotes{}},
         threads_(program_.threads.size()),
         streams_(program_.streams.size()),
         events_(program_.events),
@@ -208,12 +189,21 @@ class RankWriter {
       draft.control.push_back(thread.ranges.back());
     }
     WireWriter message = node(std::move(draft));
+    here_ = {assignment_.program, number, thread.next};
+    const std::optional<OperatorNote> note =
+        instruction.op == Opcode::RangeBegin && notes_.of_range ? notes_.of_range(here_) : std::nullopt;
+    if (note) {
+      write_arguments(*note, message);
+    }
     AttributeWriter attributes{message, 10};
     attributes.boolean("is_cpu_op", true);
     attributes.int64("tid", static_cast<std::int64_t>(number));
     attributes.text("op", name_of_opcode(instruction.op));
     duration(attributes, seconds);
     own_attributes(attributes, instruction);
+    if (note) {
+      write_attributes(*note, attributes);
+    }
     append(message);
     thread.last = last_id_;
     take_effect(thread, instruction);
@@ -298,8 +288,13 @@ class RankWriter {
           "kernel '{}' reads or writes host memory itself: which links it uses cannot be said in a trace",
           call.name)};
     }
-    WireWriter message = gpu_node({call.name, NodeType::Compute, {}, {}, timing.seconds}, instruction.stream);
+    const std::optional<CommunicationNote> note = notes_.of_launch ? notes_.of_launch(here_) : std::nullopt;
+    const NodeType type = note ? NodeType::Collective : NodeType::Compute;
+    WireWriter message = gpu_node({call.name, type, {}, {}, timing.seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
+    if (note) {
+      write_attributes(*note, attributes);
+    }
     duration(attributes, timing.seconds);
     attributes.real("seconds", timing.seconds);
     attributes.text("dtype", data_type_name(call.type));
@@ -320,8 +315,10 @@ class RankWriter {
     const bool sends = call.kind == CollectiveKind::Send;
     const bool receives = call.kind == CollectiveKind::Receive;
     const NodeType type = sends ? NodeType::Send : receives ? NodeType::Receive : NodeType::Collective;
-    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, 0}, instruction.stream);
+    const double seconds = call.recorded ? call.recorded->in_base_units() : 0;  // of a replayed trace
+    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
+    duration(attributes, seconds);
     const std::uint32_t group = assignment_.groups[call.group];
     attributes.text("pg_name", fmt::format("{}", group + 1));
     attributes.uint64("group", call.group);
@@ -335,12 +332,12 @@ class RankWriter {
     if (sends || receives) {
       message_attributes(attributes, call, group);
     } else {
-      attributes.int64("comm_type", comm_type(call.kind));
+      attributes.int64("comm_type", comm_type_of(call.kind));
     }
     if (!call.send_bytes.empty()) {
       attributes.reals("send_bytes", call.send_bytes);
     }
-    if (call.recorded) {  // of a replayed trace
+    if (call.recorded) {
       attributes.real("recorded_seconds", call.recorded->in_base_units());
     }
     append(message);
@@ -363,6 +360,8 @@ class RankWriter {
   const RankAssignment& assignment_;
   const Program& program_;
   std::span<const KernelTiming> kernels_;
+  NodeNotes notes_;
+  NodePlace here_;  // of the host node that was written last
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
   std::vector<Ids> events_;  // what their latest record waits for
@@ -382,8 +381,8 @@ std::string_view name_of_opcode(Opcode op) {
 }
 
 std::string trace_of_rank(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
-                          bool has_launches) {
-  return RankWriter{job, rank, kernels}.write(has_launches);
+                          const TraceContent& content) {
+  return RankWriter{job, rank, kernels, content.notes}.write(content.has_launches);
 }
 
 }  // namespace lockstep::chakra

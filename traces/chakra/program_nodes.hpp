@@ -7,8 +7,15 @@
 
 #include "ops/job.hpp"
 #include "sim/kernel_timing.hpp"
+#include "traces/chakra/node_notes.hpp"
 
 namespace lockstep::chakra {
+
+/// What a trace says besides the Program.
+struct TraceContent {
+  bool has_launches = true;  ///< false: durations hold the gaps between kernels (TraceKind::ProgramOfGraph)
+  const NodeNotes* notes = nullptr;
+};
 
 /// The records of one rank's trace, each with its length in front, in the order of the file.
 ///
@@ -23,10 +30,9 @@ namespace lockstep::chakra {
 ///   for ctrl_deps                  of a host node the range around it, of a GPU node its launch
 ///
 /// @param kernels by index into Program::kernels, on the rank's GPU
-/// @param has_launches false: durations hold the gaps between kernels (TraceKind::ProgramOfGraph)
 /// @throws std::invalid_argument for a kernel that reads or writes host memory itself: its links are not in a
 /// trace
 [[nodiscard]] std::string trace_of_rank(const Job& job, std::uint32_t rank,
-                                        std::span<const KernelTiming> kernels, bool has_launches);
+                                        std::span<const KernelTiming> kernels, const TraceContent& content);
 
 }  // namespace lockstep::chakra

@@ -164,7 +164,8 @@ class ProgramReader {
     }
     Instruction& instruction =
         result_.program.threads[launch->second.thread].instructions[launch->second.instruction];
-    const bool is_kernel = node.type == static_cast<std::uint64_t>(NodeType::Compute);
+    const bool is_kernel = node.type == static_cast<std::uint64_t>(NodeType::Compute) ||
+                           node.attributes.find("as_kernel") != nullptr;
     if (is_kernel != (instruction.op == Opcode::Launch)) {
       throw WireError{fmt::format("node {} ('{}') is not what its launch says", node.id, node.name)};
     }

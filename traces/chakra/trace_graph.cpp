@@ -18,6 +18,10 @@
 namespace lockstep::chakra {
 namespace {
 
+constexpr Oddity kMissing{"dependency on a node that the file has not",
+                          "deleted by whoever converted the trace, or never written; nothing is waited for",
+                          Severity::Warning};
+
 constexpr std::size_t kMostNodes = 1U << 26U;  // three instructions a node have to fit StreamItem::where
 
 std::string type_name(std::uint64_t type) {
@@ -35,6 +39,7 @@ class GraphReader {
     graph_.microseconds.clear();
     graph_.first_dependency.assign(1, 0);
     graph_.groups.clear();
+    graph_.missing = graph_.missing_of = graph_.missing_id = 0;
     wanted_.reserve(graph_.dependencies.capacity());
   }
 
@@ -161,6 +166,10 @@ void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGra
   } catch (const std::invalid_argument& problem) {
     throw InputError{{path.string()}, problem.what()};
   }
+}
+
+void report_missing(const TraceGraph& graph, ImportReport& report) {
+  report.add(kMissing, fmt::format("node {} on node {}", graph.missing_of, graph.missing_id), graph.missing);
 }
 
 }  // namespace lockstep::chakra

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "traces/chakra/trace_tables.hpp"
+#include "traces/import_report.hpp"
 
 namespace lockstep::chakra {
 
@@ -21,6 +22,8 @@ struct TraceGraph {
   std::vector<std::uint32_t> first_dependency;  ///< by node, and one more: where its dependencies begin
   std::vector<std::uint32_t> dependencies;      ///< nodes, by their place here
   std::vector<std::string> groups;  ///< process groups in the order of their first use; "": all ranks
+  std::uint64_t missing = 0;        ///< dependencies on nodes that the file has not: nothing is waited for
+  std::uint64_t missing_of = 0, missing_id = 0;  ///< the first one: the node that has it, and on what
 
   [[nodiscard]] std::size_t size() const { return ids.size(); }
   [[nodiscard]] bool is_collective(std::size_t node) const { return (what[node] & kCollective) != 0; }
@@ -36,8 +39,11 @@ struct TraceGraph {
 /// Reads one rank's trace into @p graph, whose memory is used again.
 /// @throws InputError with the file and what is wrong: cut off or no trace; a node whose simulation is not
 /// known
-///   (memory, send and receive, CPU); a collective without its type or size; a dependency on a node that does
-///   not exist; nodes that depend on each other in a circle
+///   (memory, send and receive, CPU); a collective without its type or size; nodes that depend on each other
+///   in a circle
 void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph);
+
+/// TraceGraph::missing as a line of the report, where there is any.
+void report_missing(const TraceGraph& graph, ImportReport& report);
 
 }  // namespace lockstep::chakra

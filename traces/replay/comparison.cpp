@@ -28,6 +28,14 @@ class Union {
   double latest_ = -1e300;
 };
 
+ReplayObserver::Subjects recorded_subjects(const Replay& replay) {
+  ReplayObserver::Subjects subjects;
+  for (const RankProgram& program : replay.programs) {
+    subjects.push_back(program.subjects);
+  }
+  return subjects;
+}
+
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) {
     return 0;
@@ -40,7 +48,10 @@ double quantile(std::vector<double>& values, double share) {
 
 }  // namespace
 
-ReplayObserver::ReplayObserver(const Replay& replay) : replay_{replay}, ranks_(replay.ranks.size()) {
+ReplayObserver::ReplayObserver(const Replay& replay) : ReplayObserver{replay, recorded_subjects(replay)} {}
+
+ReplayObserver::ReplayObserver(const Replay& replay, Subjects subjects)
+    : replay_{replay}, subjects_{std::move(subjects)}, ranks_(replay.ranks.size()) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].work.resize(replay.ranks[i].trace.work.size());
     ranks_[i].operators.resize(replay.ranks[i].trace.operators.size());
@@ -56,7 +67,11 @@ void ReplayObserver::write(std::span<const TimelineSpan> spans) {
     if (!on_gpu && span.kind != SpanKind::Range) {
       continue;
     }
-    const std::uint32_t subject = replay_.programs[span.rank].subjects[span.thread][span.instruction];
+    const std::uint32_t subject = subjects_[span.rank][span.thread][span.instruction];
+    if (subject == kNone) {
+      ranks_[span.rank].added += span.kind == SpanKind::Collective ? span.end - span.start : 0;
+      continue;
+    }
     Span& seen = on_gpu ? ranks_[span.rank].work[subject] : ranks_[span.rank].operators[subject];
     seen = {span.start, span.end, span.transfer_start};
   }
@@ -84,9 +99,14 @@ RankComparison ReplayObserver::compare(std::size_t number) const {
       const double start = in_seconds(rank.trace.work[work].start - rank.begin);
       const double end = in_seconds(rank.trace.work[work].end - rank.begin);
       measured.add(start, end);
+      first.measured = std::min(first.measured, start);
+      last.measured = std::max(last.measured, end);
+      if (seen.work[work].start < 0) {
+        continue;  // a change has removed it
+      }
       simulated.add(seen.work[work].start, seen.work[work].end);
-      first = {std::min(first.measured, start), std::min(first.simulated, seen.work[work].start)};
-      last = {std::max(last.measured, end), std::max(last.simulated, seen.work[work].end)};
+      first.simulated = std::min(first.simulated, seen.work[work].start);
+      last.simulated = std::max(last.simulated, seen.work[work].end);
       errors.push_back(std::abs(seen.work[work].start - start));
     }
     made.streams.push_back({fmt::format("stream {}", lane.stream), {measured.length(), simulated.length()}});
@@ -97,6 +117,7 @@ RankComparison ReplayObserver::compare(std::size_t number) const {
   }
   made.median_start_error = quantile(errors, 0.5);
   made.p90_start_error = quantile(errors, 0.9);
+  made.communication.simulated = seen.added;
   for (const std::uint32_t work : rank.communication) {
     made.communication.measured += in_seconds(rank.trace.work[work].duration());
     made.communication.simulated += seen.work[work].end - seen.work[work].start;

@@ -40,7 +40,12 @@ struct RankComparison {
 /// Listens to the simulation of a Replay; then compares.
 class ReplayObserver final : public TimelineSink {
  public:
+  /// What the instructions of a trace's Program stand for, by thread.
+  using Subjects = std::vector<std::vector<std::vector<std::uint32_t>>>;
+
   explicit ReplayObserver(const Replay& replay);
+  /// @param subjects of Programs whose instructions are not those of the replay
+  ReplayObserver(const Replay& replay, Subjects subjects);
   void write(std::span<const TimelineSpan> spans) override;
   [[nodiscard]] std::vector<RankComparison> compare() const;
 
@@ -51,10 +56,12 @@ class ReplayObserver final : public TimelineSink {
   struct Rank {
     std::vector<Span> work;       ///< by work
     std::vector<Span> operators;  ///< by operator
+    double added = 0;             ///< of communication that was not recorded, s
   };
   [[nodiscard]] RankComparison compare(std::size_t number) const;
 
   const Replay& replay_;
+  Subjects subjects_;  // by trace
   std::vector<Rank> ranks_;
 };
 

@@ -40,7 +40,7 @@ std::vector<std::string> files_of(const std::string& path) {
 
 }  // namespace
 
-std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths) {
+std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& paths) {
   std::vector<kineto::RecordedTrace> traces;
   for (const std::string& path : paths) {
     const std::size_t before = traces.size();
@@ -56,6 +56,11 @@ std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& p
                        "none of the folder's *.json and *.json.gz files is a trace of PyTorch's profiler"};
     }
   }
+  return traces;
+}
+
+std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths) {
+  std::vector<kineto::RecordedTrace> traces = read_windows(paths);
   std::ranges::stable_sort(traces, {}, &kineto::RecordedTrace::rank);
   for (std::size_t i = 1; i < traces.size(); ++i) {
     if (traces[i].rank == traces[i - 1].rank) {

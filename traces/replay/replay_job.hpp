@@ -16,10 +16,12 @@ struct Replay {
   Job job;                            ///< without GPUs; rank r runs program r mod (number of traces)
 };
 
-/// Reads traces and puts them in the order of their ranks.
+/// Reads traces, of whatever ranks and jobs.
 /// @param paths files, or folders; of a folder those *.json and *.json.gz files that are traces
-/// @throws InputError for what cannot be read, when two traces are of the same rank, or when a folder has
-/// none
+/// @throws InputError for what cannot be read, or when a folder has none
+[[nodiscard]] std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& paths);
+
+/// The same for one job: in the order of their ranks. @throws InputError also when two are of the same rank
 [[nodiscard]] std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths);
 
 /// @param traces by rank, of one job and of the same steps

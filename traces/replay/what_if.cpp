@@ -1,44 +1,26 @@
 #include "traces/replay/what_if.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 #include <memory>
-#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
-#include "topology/name_pattern.hpp"
+#include "traces/replay/instruction_edits.hpp"
+#include "traces/replay/straggler_cure.hpp"
+#include "traces/replay/work_edits.hpp"
 
 namespace lockstep::replay {
 namespace {
 
 constexpr std::string_view kLoader = "enumerate(DataLoader)";
 
-std::string lower(std::string_view text) {
-  std::string made{text};
-  std::ranges::transform(made, made.begin(), [](unsigned char c) { return std::tolower(c); });
-  return made;
-}
-
-bool is_copy(const KernelCall& kernel) {
-  return kernel.name.starts_with("Memcpy") || kernel.name.starts_with("Memset");
-}
-bool is_communication(const KernelCall& kernel) {
-  return lower(kernel.name).starts_with("nccl");
-}
-
 bool blocks(Opcode op) {
   return op == Opcode::WaitEvent || op == Opcode::WaitStream || op == Opcode::WaitDevice ||
          op == Opcode::Await;
-}
-
-void scale(KernelCall& kernel, double factor) {
-  if (auto* timed = std::get_if<Timed>(&kernel.work)) {
-    timed->duration = factor * timed->duration;
-  }
 }
 
 class ProgramEdit {
@@ -46,8 +28,7 @@ class ProgramEdit {
   ProgramEdit(const Program& program, const WhatIfSpec& edit) : program_{program}, edit_{edit} {}
 
   Program run() {
-    kernels();
-    collectives();
+    edit_work(program_, edit_);
     if (!edit_.host_waits) {
       drop_waits();
     }
@@ -61,57 +42,13 @@ class ProgramEdit {
   }
 
  private:
-  void kernels() {
-    std::vector<bool> removed(program_.kernels.size(), false);
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
-      KernelCall& kernel = program_.kernels[i];
-      for (const KernelEdit& edit : edit_.kernels) {
-        if (matches("*" + lower(edit.match) + "*", lower(kernel.name))) {
-          scale(kernel, 1 / edit.faster);
-          removed[i] = removed[i] || edit.remove;
-        }
-      }
-      if (is_communication(kernel)) {
-        scale(kernel, edit_.communication);
-      } else if (!is_copy(kernel)) {
-        scale(kernel, 1 / edit_.gpu_speed);
-      }
-    }
-    drop_launches(removed);
-  }
-
-  void drop_launches(const std::vector<bool>& removed) {
-    for (Program::Thread& thread : program_.threads) {
-      auto& code = thread.instructions;
-      for (std::size_t i = 0; i < code.size(); ++i) {
-        if (code[i].op == Opcode::Launch && removed[code[i].operand]) {
-          const bool has_lag = i > 0 && code[i - 1].op == Opcode::StartLag;
-          code[i] = nothing();
-          code[has_lag ? i - 1 : i] = nothing();
-        }
-      }
-    }
-  }
-
-  void collectives() {
-    for (CollectiveCall& call : program_.collectives) {
-      call.size = edit_.communication * call.size;
-      for (double& bytes : call.send_bytes) {
-        bytes *= edit_.communication;
-      }
-      if (call.recorded) {
-        call.recorded = edit_.communication * *call.recorded;
-      }
-    }
-  }
-
   /// The last wait of the main thread is the end of the window.
   void drop_waits() {
     for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
       auto& code = program_.threads[thread].instructions;
       for (std::size_t i = 0; i + (thread == 0 ? 1 : 0) < code.size(); ++i) {
         if (blocks(code[i].op) && code[i].op != Opcode::Await) {
-          code[i] = nothing(code[i].lead);
+          code[i] = nothing(program_, code[i].lead);
         }
       }
     }
@@ -170,92 +107,8 @@ class ProgramEdit {
     }
   }
 
-  /// Takes the place of what is gone.
-  Instruction nothing(float lead = 0) {
-    if (!nothing_) {
-      nothing_ = static_cast<std::uint32_t>(program_.names.size());
-      program_.names.emplace_back("removed");
-    }
-    Instruction made;
-    made.op = Opcode::HostWork;
-    made.operand = *nothing_;
-    made.lead = lead;
-    return made;
-  }
-
   Program program_;
   const WhatIfSpec& edit_;
-  std::optional<std::uint32_t> nothing_;
-};
-
-/// The k-th kernel of a name on a stream is the same operation on all ranks.
-class StragglerCure {
- public:
-  StragglerCure(std::vector<Program>& programs, StragglerEdit edit) : programs_{programs}, edit_{edit} {}
-
-  void run() {
-    for (std::size_t i = 0; i < programs_.size(); ++i) {
-      visit(programs_[i], [&](const Key& key, const KernelCall& kernel, Instruction& /*launch*/) {
-        times_[key].push_back(std::get<Timed>(kernel.work).duration.in_base_units());
-      });
-    }
-    for (auto& [key, times] : times_) {
-      std::ranges::sort(times);
-    }
-    for (Program& program : programs_) {
-      std::map<std::pair<std::string, double>, std::uint32_t> made;
-      std::vector<KernelCall> kernels;
-      visit(program, [&](const Key& key, const KernelCall& kernel, Instruction& launch) {
-        const double seconds = cured(key, std::get<Timed>(kernel.work).duration.in_base_units());
-        const auto first = static_cast<std::uint32_t>(program.kernels.size());
-        const auto [entry, fresh] =
-            made.try_emplace({kernel.name, seconds}, first + static_cast<std::uint32_t>(kernels.size()));
-        if (fresh) {
-          kernels.push_back({kernel.name, kernel.type, Timed{Seconds{seconds}}});
-        }
-        launch.operand = entry->second;
-      });
-      program.kernels.insert(program.kernels.end(), kernels.begin(), kernels.end());
-    }
-  }
-
- private:
-  struct Key {
-    std::string name;
-    std::string stream;
-    std::uint32_t occurrence;
-    auto operator<=>(const Key&) const = default;
-  };
-
-  /// What some ranks do not do is left as it is.
-  [[nodiscard]] double cured(const Key& key, double own) const {
-    const std::vector<double>& times = times_.at(key);
-    if (times.size() < programs_.size()) {
-      return own;
-    }
-    return edit_ == StragglerEdit::Median ? times[times.size() / 2] : times.front();
-  }
-
-  template <class Visit>
-  static void visit(Program& program, Visit see) {
-    std::map<std::pair<std::string, std::uint8_t>, std::uint32_t> seen;
-    for (Program::Thread& thread : program.threads) {
-      for (Instruction& instruction : thread.instructions) {
-        if (instruction.op != Opcode::Launch) {
-          continue;
-        }
-        const KernelCall& kernel = program.kernels[instruction.operand];
-        if (std::holds_alternative<Timed>(kernel.work)) {
-          const std::uint32_t occurrence = seen[{kernel.name, instruction.stream}]++;
-          see(Key{kernel.name, program.streams[instruction.stream], occurrence}, kernel, instruction);
-        }
-      }
-    }
-  }
-
-  std::vector<Program>& programs_;
-  StragglerEdit edit_;
-  std::map<Key, std::vector<double>> times_;
 };
 
 void expect_positive(double value, const char* what) {
@@ -264,16 +117,45 @@ void expect_positive(double value, const char* what) {
   }
 }
 
+std::string name_of(const KernelEdit& kernel) {
+  return kernel.remove ? fmt::format("without kernels '{}'", kernel.match)
+         : kernel.fuse ? fmt::format("kernels '{}' fused", kernel.match)
+                       : fmt::format("kernels '{}' {} times as fast", kernel.match, kernel.faster);
+}
+
+std::string name_of_cure(const WhatIfSpec& edit) {
+  std::string name =
+      fmt::format("stragglers: {}", edit.stragglers == StragglerEdit::Median ? "median" : "fastest");
+  name += edit.straggler_kernels == "*" ? "" : fmt::format(", kernels '{}'", edit.straggler_kernels);
+  return edit.straggler_ranks.empty()
+             ? name
+             : name + fmt::format(", ranks {}", fmt::join(edit.straggler_ranks, ","));
+}
+
 }  // namespace
 
 void KernelEdit::check() const {
   expect_positive(faster, "faster");
+  if (remove && fuse) {
+    throw std::invalid_argument{"'remove' and 'fuse' are two different changes: say one of them"};
+  }
+}
+
+void CollectiveEdit::check() const {
+  expect_positive(bytes, "bytes");
+  if (extra < Seconds{0}) {
+    throw std::invalid_argument{"'extra' must not be negative"};
+  }
 }
 
 void WhatIfSpec::check() const {
   expect_positive(gpu_speed, "gpu_speed");
   expect_positive(host_speed, "host_speed");
   expect_positive(communication, "communication");
+  if (stragglers == StragglerEdit::Keep && (straggler_kernels != "*" || !straggler_ranks.empty())) {
+    throw std::invalid_argument{
+        "'straggler_kernels' and 'straggler_ranks' say nothing without 'stragglers: median' or 'fastest'"};
+  }
 }
 
 std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit) {
@@ -291,17 +173,29 @@ std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit) {
   for (const KernelEdit& kernel : edit.kernels) {
     WhatIfSpec changed;
     changed.kernels = {kernel};
-    changes.push_back({kernel.remove
-                           ? fmt::format("without kernels '{}'", kernel.match)
-                           : fmt::format("kernels '{}' {} times as fast", kernel.match, kernel.faster),
-                       changed});
+    changes.push_back({name_of(kernel), changed});
   }
   alone("CUDA graphs", &WhatIfSpec::cuda_graphs);
   alone("no host waits", &WhatIfSpec::host_waits);
   alone("no data loading", &WhatIfSpec::data_loading);
   alone(fmt::format("communication of {} of the bytes", edit.communication), &WhatIfSpec::communication);
-  alone(fmt::format("stragglers: {}", edit.stragglers == StragglerEdit::Median ? "median" : "fastest"),
-        &WhatIfSpec::stragglers);
+  for (const CollectiveEdit& collective : edit.collectives) {
+    WhatIfSpec changed;
+    changed.collectives = {collective};
+    changes.push_back({fmt::format("{} of {} of the bytes", collective.match, collective.bytes), changed});
+  }
+  if (edit.buckets) {
+    constexpr double kMebi = 1024.0 * 1024;
+    alone(fmt::format("gradients in buckets of {:.4g} MiB", edit.buckets->size.in_base_units() / kMebi),
+          &WhatIfSpec::buckets);
+  }
+  if (edit.stragglers != StragglerEdit::Keep) {
+    WhatIfSpec changed;
+    changed.stragglers = edit.stragglers;
+    changed.straggler_kernels = edit.straggler_kernels;
+    changed.straggler_ranks = edit.straggler_ranks;
+    changes.push_back({name_of_cure(edit), changed});
+  }
   if (changes.size() > 1) {
     changes.push_back({"all together", edit});
   }
@@ -315,7 +209,7 @@ Job edited(const Job& job, const WhatIfSpec& edit) {
     programs.push_back(ProgramEdit{*program, edit}.run());
   }
   if (edit.stragglers != StragglerEdit::Keep) {
-    StragglerCure{programs, edit.stragglers}.run();
+    cure_stragglers(programs, edit);
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
     made.programs[i] = std::make_shared<const Program>(std::move(programs[i]));

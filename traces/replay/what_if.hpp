@@ -4,11 +4,14 @@
 /// "What if": changes to a replay, as the user writes them and as Programs take them.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/parameters.hpp"
+#include "base/units.hpp"
 #include "ops/job.hpp"
+#include "traces/replay/bucket_edit.hpp"
 
 namespace lockstep::replay {
 
@@ -17,12 +20,37 @@ struct KernelEdit {
   std::string match;
   double faster = 1;
   bool remove = false;
+  bool fuse = false;
+  bool operator==(const KernelEdit&) const = default;
 
   template <class Visitor>
   static void describe(Visitor& key, KernelEdit& edit) {
     key.required("match", edit.match, "part of the kernels' names, in any case; * stands for anything");
     key.optional("faster", edit.faster, 1, "how many times as fast they are, e.g. 2");
     key.optional("remove", edit.remove, false, "they are not launched at all (fused into another)");
+    key.optional(
+        "fuse", edit.fuse, false,
+        "runs of them on a stream, with no other work and no wait between, become one kernel that "
+        "takes as long as the longest: element-wise work, which memory bounds, reads and writes once");
+  }
+  void check() const;
+};
+
+/// Collectives of a kind that send less.
+struct CollectiveEdit {
+  std::string match;
+  double bytes = 1;
+  Seconds extra{0};
+  bool operator==(const CollectiveEdit&) const = default;
+
+  template <class Visitor>
+  static void describe(Visitor& key, CollectiveEdit& edit) {
+    key.required("match", edit.match, "part of the kind's name: all_reduce, all_to_all, all_gather, ...");
+    key.optional(
+        "bytes", edit.bytes, 1,
+        "bytes, or recorded transfer times, are multiplied by it: 0.5 of half precision, 0.25 of INT8");
+    key.optional("extra", edit.extra, Seconds{0},
+                 "begins so much later: quantising and restoring on the GPU");
   }
   void check() const;
 };
@@ -43,7 +71,11 @@ struct WhatIfSpec {
   bool host_waits = true;
   bool data_loading = true;
   double communication = 1;
+  std::vector<CollectiveEdit> collectives;
+  std::optional<BucketEdit> buckets;
   StragglerEdit stragglers = StragglerEdit::Keep;
+  std::string straggler_kernels = "*";
+  std::vector<int> straggler_ranks;
 
   template <class Visitor>
   static void describe(Visitor& key, WhatIfSpec& edit) {
@@ -60,8 +92,15 @@ struct WhatIfSpec {
                  "false: no host time within data loaders (ranges named enumerate(DataLoader)...)");
     key.optional("communication", edit.communication, 1,
                  "bytes of collectives are multiplied by it, e.g. 0.5 for half precision");
+    key.optional("collectives", edit.collectives, {}, "collectives by kind: compressed or quantised");
+    key.optional("buckets", edit.buckets, std::nullopt,
+                 "other buckets for the gradients of data-parallel training");
     key.optional("stragglers", edit.stragglers, StragglerEdit::Keep,
                  "kernels that all ranks launch take the median of the ranks' times, or the least");
+    key.optional("straggler_kernels", edit.straggler_kernels, "*",
+                 "only of kernels with this in their names, in any case; * stands for anything");
+    key.optional("straggler_ranks", edit.straggler_ranks, {},
+                 "only of these ranks, e.g. those of a stage; empty: of all");
   }
   void check() const;
 };
@@ -75,7 +114,8 @@ struct NamedWhatIf {
 /// Each change of @p edit alone, then, where there are several, all together.
 [[nodiscard]] std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit);
 
-/// @p job with the change; GPU and host speeds apart, which are factors of the simulation. Programs keep
+/// @p job with the change; apart from GPU and host speeds, which are factors of the simulation, and other
+/// buckets (rebucketed()). Programs keep
 /// their instructions in place (those that are gone do nothing), so that what they stand for stays known.
 [[nodiscard]] Job edited(const Job& job, const WhatIfSpec& edit);
 

@@ -99,16 +99,17 @@ TEST(EmbeddingWaits, NarrowRowsShareAWarp) {
   EXPECT_NEAR(waits(128, 128) / waits(16, 128), 1, 1e-6);
 }
 
-/// 100 rows, 65,536 bags of 50: backward adds up 32,768 gradients of each row, a warp 32 of them, each found
-/// in the cache: 1 + 0.22 x 32 waits at the end, and all of them 0.22 x 65536 x 50 among 3,600 warps before.
+/// 100 rows, 65,536 bags of 50: backward adds up 32,768 gradients of each row by a block of 32 warps; 80 SMs
+/// have a block each.
 TEST(EmbeddingWaits, BackwardDividesPopularRows) {
   const EmbeddingBags many{.batch = 65536,
                            .tables = {{.rows = 100, .dimension = 128, .pooling_factor = 50}},
                            .direction = Direction::Backward};
-  EXPECT_NEAR(row_waits(many), (100 + 0.22 * 65536 * 50) / 3600, 0.01);
-  EmbeddingBags few = many;
-  few.batch = 512;
-  EXPECT_NEAR(row_waits(few), 1 + 0.22 * 32, 0.01);
+  EXPECT_NEAR(row_waits(many), (100 * 10 + 0.22 * 65536 * 50 / 32) / 80, 0.01);
+  EmbeddingBags one = many;
+  one.tables.front().rows = 1;  // 4,096 blocks of 1,024 look-ups
+  one.batch = 4096;
+  EXPECT_NEAR(row_waits(one), (10 + 0.22 * 4096 * 50 / 32) / 80, 10 + 0.22 * 1024 / 32);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::map<std::uint64_t, Seen> nodes_of(const testing::Script& script) {
     kernels.push_back(timing);
   }
   const test::ScratchFolder folder;
-  folder.write("r.et", trace_of_rank(job, 0, kernels, true));
+  folder.write("r.et", trace_of_rank(job, 0, kernels, {}));
   RecordReader file{folder.path() / "r.et"};
   std::string_view record;
   EXPECT_TRUE(file.next(record));

@@ -41,7 +41,7 @@ TEST(WhatIf, FasterGpuLeavesCopiesAndCommunicationAsTheyAre) {
 
 TEST(WhatIf, KernelsAreFoundByNameInAnyCase) {
   WhatIfSpec edit;
-  edit.kernels = {{"GEM", 4, false}, {"mem*h", 1, true}};
+  edit.kernels = {{"GEM", 4, false, false}, {"mem*h", 1, true, false}};
   const Job job = edited(two_ranks(10, 10), edit);
   EXPECT_EQ(ticks(*job.programs[0], 0), 2.5);
   EXPECT_EQ(job.programs[0]->threads[0].instructions[1].op, Opcode::HostWork);  // its launch is gone
@@ -65,6 +65,71 @@ TEST(WhatIf, StragglersTakeTheTimeOfTheOthers) {
   for (const auto& program : job.programs) {
     EXPECT_EQ(ticks(*program, program->threads[0].instructions[0].operand), 10);
   }
+}
+
+/// Three in a row, then a copy, then one more: the row becomes its longest, the last one stays.
+TEST(WhatIf, FusedKernelsTakeAsLongAsTheLongest) {
+  Script script({"s", "t"});
+  script.launch(0, 4, 1, "add").launch(0, 9, 1, "add").launch(1, 7, 1, "add").launch(0, 2, 1, "add");
+  script.launch(0, 3, 1, "Memcpy DtoD").launch(0, 5, 1, "add");
+  Job job;
+  job.programs.push_back(std::make_shared<Program>(script.program()));
+  WhatIfSpec edit;
+  edit.kernels = {{"add", 1, false, true}};
+  const Job made = edited(job, edit);
+  const auto& code = made.programs[0]->threads[0].instructions;
+  EXPECT_EQ(ticks(*made.programs[0], code[0].operand), 9);
+  EXPECT_EQ(code[1].op, Opcode::HostWork);
+  EXPECT_EQ(ticks(*made.programs[0], code[2].operand), 7);  // of another stream
+  EXPECT_EQ(code[3].op, Opcode::HostWork);
+  EXPECT_EQ(ticks(*made.programs[0], code[5].operand), 5);
+}
+
+TEST(WhatIf, CollectivesOfAKindSendLess) {
+  Script script({"s"}, {"world"});
+  script.all_reduce(0, 0, worth(8)).launch(0, 6, 1, "ncclDevKernel_AllReduce_Sum_f32");
+  script.launch(0, 6, 1, "ncclDevKernel_SendRecv");
+  Job job;
+  job.programs.push_back(std::make_shared<Program>(script.program()));
+  WhatIfSpec edit;
+  edit.collectives = {{"all_reduce", 0.5, Seconds{0}}};
+  const Job made = edited(job, edit);
+  EXPECT_EQ(made.programs[0]->collectives[0].size, worth(4));
+  EXPECT_EQ(ticks(*made.programs[0], 0), 3);
+  EXPECT_EQ(ticks(*made.programs[0], 1), 6);
+}
+
+TEST(WhatIf, QuantisingTakesTimeBeforeItIsSent) {
+  Script script({"s"}, {"world"});
+  script.all_reduce(0, 0, worth(8));
+  Program program = script.program();
+  auto& code = program.threads[0].instructions;
+  code.insert(code.begin(), Instruction{.op = Opcode::StartLag, .lead = 1, .cost = 2});
+  Job job;
+  job.programs.push_back(std::make_shared<Program>(program));
+  WhatIfSpec edit;
+  edit.collectives = {{"all_reduce", 1, Seconds{4}}};
+  const Job made = edited(job, edit);
+  EXPECT_EQ(made.programs[0]->threads[0].instructions[0].lead, 5);
+  EXPECT_EQ(made.programs[0]->threads[0].instructions[0].cost, 6);
+}
+
+TEST(WhatIf, StragglersAreCuredByKernelAndRank) {
+  WhatIfSpec edit;
+  edit.stragglers = StragglerEdit::Fastest;
+  edit.straggler_ranks = {0};
+  const Job of_rank_0 = edited(two_ranks(30, 10), edit);
+  const auto time_of = [](const Program& program) {
+    return ticks(program, program.threads[0].instructions[0].operand);
+  };
+  EXPECT_EQ(time_of(*of_rank_0.programs[0]), 10);
+  edit.straggler_ranks = {1};
+  EXPECT_EQ(time_of(*edited(two_ranks(30, 10), edit).programs[0]), 30);
+  edit.straggler_ranks = {};
+  edit.straggler_kernels = "nccl";
+  EXPECT_EQ(time_of(*edited(two_ranks(30, 10), edit).programs[0]), 30);
+  edit.straggler_ranks = {2};
+  EXPECT_THROW((void)edited(two_ranks(30, 10), edit), std::invalid_argument);
 }
 
 TEST(WhatIf, ChangesAreToldApart) {

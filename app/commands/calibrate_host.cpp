@@ -1,0 +1,104 @@
+#include "app/commands/calibrate_host.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/parse_units.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/hosts/host_profile.hpp"
+#include "traces/replay/replay_job.hpp"
+
+namespace lockstep {
+namespace {
+
+Seconds cost(const std::string& option, const std::string& text) {
+  Seconds parsed;
+  try {
+    parse(text, parsed);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument{fmt::format("{} {}: {}", option, text, problem.what())};
+  }
+  if (parsed < Seconds{0}) {
+    throw std::invalid_argument{fmt::format("{} {}: a profiler makes nothing shorter", option, text)};
+  }
+  return parsed;
+}
+
+std::string in_words(const std::vector<kineto::RecordedTrace>& traces) {
+  const std::string first = std::filesystem::path{traces.front().file}.filename().string();
+  return traces.size() == 1 ? first : fmt::format("{} and {} more traces", first, traces.size() - 1);
+}
+
+}  // namespace
+
+int calibrate_host_command(const CalibrateHostOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  HostProfileOptions profile;
+  profile.event_cost = cost("--event-cost", options.event_cost);
+  profile.call_cost = cost("--call-cost", options.call_cost);
+  profile.start = read_file<HostOverheads>(
+      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("hosts", options.start),
+      configs);
+  profile.name = !options.name.empty()     ? options.name
+                 : !options.output.empty() ? options.output.stem().string()
+                                           : "my_host";
+  const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
+  profile.traces = in_words(traces);
+  HostSamples samples;
+  for (const kineto::RecordedTrace& trace : traces) {
+    add_samples(trace, profile.event_cost, samples);
+  }
+  HostProfile made;
+  try {
+    made = host_profile(samples, profile);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{{traces.front().file}, problem.what()};
+  }
+  if (options.output.empty()) {
+    fmt::print("{}", made.text);
+  } else {
+    write_whole_file(options.output, made.text);
+    fmt::print("{} operators; written: {}; use it with   host: {}\n", made.overheads.operators.size(),
+               options.output.string(), options.output.string());
+  }
+  if (!made.missing.empty()) {
+    fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
+               fmt::join(made.missing, ", "));
+  }
+  return 0;
+}
+
+void add_calibrate_host(CLI::App& calibrate, std::function<int()>& action) {
+  const auto options = std::make_shared<CalibrateHostOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "host", "what your CPU spends on operators and launches, from traces of PyTorch's profiler");
+  command->footer(
+      "examples:\n"
+      "  lockstep calibrate host traces/ -o my_host.yaml\n"
+      "  lockstep run gpt2_8xa100 --set host=my_host.yaml");
+  command->add_option("TRACES", options->traces, "Kineto files or folders of them, of any jobs on that host")
+      ->required()
+      ->check(CLI::ExistingPath);
+  command->add_option("-o,--output", options->output, "the profile, as YAML; stdout if left out");
+  command->add_option("--name", options->name, "of the profile; left out: that of the output file");
+  command->add_option("--start", options->start, "host whose numbers stand in for what no trace shows")
+      ->capture_default_str();
+  command
+      ->add_option("--event-cost", options->event_cost,
+                   "host time that the profiler adds for each operator and call")
+      ->capture_default_str();
+  command->add_option("--call-cost", options->call_cost, "what it adds to the length of a call")
+      ->capture_default_str();
+  command->callback([options, &action] { action = [options] { return calibrate_host_command(*options); }; });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/chakra/trace_summary.hpp"
+#include "traces/pipeline/timeline.hpp"
+#include "traces/pytorch_et/execution_trace.hpp"
+#include "traces/replay/replay_job.hpp"
+
+namespace lockstep {
+
+/// Traces of all kinds, told apart by what they hold.
+struct ImportedTraces {
+  /// Profiles (Kineto): of a job together, of the same rank each on its own.
+  std::vector<replay::Replay> replays;
+  std::vector<pytorch_et::ExecutionTrace> execution_traces;
+  std::vector<chakra::TraceSummary> chakra;
+  std::vector<pipeline::Timeline> pipelines;
+  std::vector<std::string> others;  ///< files of folders that cannot be read as traces, and why
+
+  /// The profiles, in the order of the replays.
+  [[nodiscard]] std::vector<const replay::RankRecording*> profiles() const;
+};
+
+/// @param paths files, or folders, whose files *.json, *.et, gz or not, are read
+/// @throws InputError for a file that was named and cannot be read as a trace; a folder without traces
+[[nodiscard]] ImportedTraces import_traces(const std::vector<std::string>& paths);
+
+}  // namespace lockstep

@@ -1,0 +1,201 @@
+#include "calibration/hosts/host_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMicro = 1e6;
+constexpr Seconds kShortestCall{0.5e-6};
+
+/// Between the samples around it, as if one more stood at either end ("exclusive" quantiles).
+double quantile(const std::vector<double>& sorted, double share) {
+  const auto last = static_cast<double>(sorted.size()) - 1;
+  const double place = std::clamp(share * (last + 2) - 1, 0.0, last);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+std::vector<double> sorted_micros(const std::vector<Seconds>& samples) {
+  std::vector<double> sorted;
+  std::ranges::transform(samples, std::back_inserter(sorted),
+                         [](Seconds sample) { return kMicro * sample.in_base_units(); });
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
+double median(const std::vector<Seconds>& samples) {
+  return quantile(sorted_micros(samples), 0.5);
+}
+
+double mean_without_outliers(const std::vector<Seconds>& samples) {
+  constexpr std::size_t kFewest = 4;
+  constexpr double kReach = 1.5;
+  std::vector<double> kept = sorted_micros(samples);
+  if (kept.size() >= kFewest) {
+    const double low = quantile(kept, 0.25), high = quantile(kept, 0.75);
+    const double reach = kReach * (high - low);
+    std::erase_if(kept, [&](double value) { return value < low - reach || value > high + reach; });
+  }
+  return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+}
+
+/// A part of operators by its key.
+struct Part {
+  const char* key;
+  std::vector<Seconds> OperatorSamples::*samples;
+};
+
+constexpr std::array kParts{Part{"before_first_launch", &OperatorSamples::before_first_launch},
+                            Part{"after_last_launch", &OperatorSamples::after_last_launch},
+                            Part{"between_launches", &OperatorSamples::between_launches},
+                            Part{"without_launch", &OperatorSamples::without_launch}};
+
+/// Parts of others, once seen alone.
+bool is_no_operator(const std::string& name) {
+  constexpr std::array kNone{"detach", "record_param_comms", "aten::lift_fresh", "aten::resolve_"};
+  return std::ranges::any_of(kNone, [&](const char* start) { return name.starts_with(start); });
+}
+
+class ProfileText {
+ public:
+  ProfileText(const HostSamples& samples, const HostProfileOptions& options)
+      : samples_{samples}, options_{options} {}
+
+  std::string text() {
+    text_ = fmt::format(
+        "name: {}\nsource: {}\n", quoted_if_needed(options_.name),
+        quoted_if_needed(options_.traces + "; what an operator was never seen to do is as in fallback"));
+    const double between =
+        time("between_operators", samples_.between_operators,
+             samples_.between_operators.empty() ? 0 : mean_without_outliers(samples_.between_operators),
+             options_.start.between_operators);
+    calls();
+    gap("synchronize_return", samples_.synchronize_return, 0, options_.start.synchronize_return);
+    const double before = kMicro * options_.event_cost.in_base_units() + between;
+    gap("backward_start", samples_.backward_start, before, options_.start.backward_start);
+    gap("backward_return", samples_.backward_return, before, options_.start.backward_return);
+    operators();
+    return text_ + "provenance:\n  speed: measured, 1 is this very CPU\n" + provenance_;
+  }
+
+  [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  void measured(const std::string& key) {
+    measured(key, fmt::format("{}, less {} for every traced event", options_.traces, options_.event_cost));
+  }
+  void measured(const std::string& key, const std::string& source) {
+    provenance_ += fmt::format("  {}:\n    is: measured\n    source: {}\n", key, quoted_if_needed(source));
+  }
+  void taken_over(const std::string& key) {
+    missing_.push_back(key);
+    provenance_ += fmt::format("  {}: derived, {}'s\n", key, options_.start.name);
+  }
+
+  /// @return what was written, us
+  double time(const std::string& key, const std::vector<Seconds>& samples, double micros, Seconds instead) {
+    const double written = samples.empty() ? kMicro * instead.in_base_units() : micros;
+    samples.empty() ? taken_over(key) : measured(key);
+    text_ += fmt::format("{}: {:.1f} us", key, written) +
+             (samples.empty() ? "\n" : fmt::format("  # {} samples\n", samples.size()));
+    return written;
+  }
+
+  void gap(const std::string& key, const std::vector<Seconds>& samples, double before, Seconds instead) {
+    time(key, samples, samples.empty() ? 0 : std::max(0.0, median(samples) - before), instead);
+  }
+
+  void calls() {
+    text_ += "runtime_calls:\n";
+    for (const auto& [kind, name] : names_of(RuntimeCall{})) {
+      const std::string key = fmt::format("runtime_calls.{}", name);
+      const bool is_collective = kind == RuntimeCall::LaunchCollective;
+      const auto found = samples_.calls.find(is_collective ? RuntimeCall::LaunchKernel : kind);
+      const Seconds length =
+          found == samples_.calls.end()
+              ? options_.start.duration_of(kind)
+              : std::max(kShortestCall, Seconds{median(found->second) / kMicro} - options_.call_cost);
+      text_ += fmt::format("  {}: {:.1f} us", name, kMicro * length.in_base_units());
+      text_ += found == samples_.calls.end() || is_collective
+                   ? "\n"
+                   : fmt::format("  # {} samples\n", found->second.size());
+      if (found == samples_.calls.end()) {
+        taken_over(key);
+      } else if (is_collective) {
+        provenance_ += fmt::format("  {}: derived, as launch_kernel\n", key);
+      } else {
+        measured(key, fmt::format("{}, less {} for every call, at least 0.5 us", options_.traces,
+                                  options_.call_cost));
+      }
+    }
+  }
+
+  void operators() {
+    std::array<double, kParts.size()> usual{};
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      std::vector<Seconds> pooled;
+      for (const auto& [name, of] : samples_.operators) {
+        std::ranges::copy(of.*kParts[i].samples, std::back_inserter(pooled));
+      }
+      usual[i] = pooled.empty() ? 0 : median(pooled);
+    }
+    text_ +=
+        fmt::format("fallback: {{{}}}\noperators:  # parts that were never seen are those of the fallback\n",
+                    parts_of({}, usual));
+    for (const auto& [name, of] : samples_.operators) {
+      if (!is_no_operator(name)) {
+        text_ += fmt::format("  {}: {{{}}}  # {} samples\n", quoted_if_needed(name), parts_of(of, usual),
+                             of.most());
+      }
+    }
+    measured("operators");
+    provenance_ += "  fallback: guessed, the median operator of the traces for one that was never seen\n";
+  }
+
+  static std::string parts_of(const OperatorSamples& of, const std::array<double, kParts.size()>& usual) {
+    std::string parts;
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      const std::vector<Seconds>& samples = of.*kParts[i].samples;
+      parts += fmt::format("{}{}: {:.1f} us", parts.empty() ? "" : ", ", kParts[i].key,
+                           samples.empty() ? usual[i] : mean_without_outliers(samples));
+    }
+    return parts;
+  }
+
+  const HostSamples& samples_;
+  const HostProfileOptions& options_;
+  std::string text_, provenance_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options) {
+  const bool launches = std::ranges::any_of(
+      samples.operators, [](const auto& entry) { return !entry.second.before_first_launch.empty(); });
+  if (!launches) {
+    throw std::invalid_argument{
+        "no operator of the traces launches anything: nothing to tell overheads from"};
+  }
+  ProfileText profile{samples, options};
+  HostProfile made;
+  made.text = profile.text();
+  made.missing = profile.missing();
+  made.overheads = read_text<HostOverheads>(made.text, options.name + ".yaml");
+  return made;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "calibration/hosts/host_samples.hpp"
+
+namespace lockstep {
+
+/// What a new profile is called and rests on.
+struct HostProfileOptions {
+  std::string name;
+  std::string traces;   ///< in words, for `source`
+  Seconds event_cost;   ///< already taken off the samples
+  Seconds call_cost;    ///< that the profiler adds to the length of a runtime call
+  HostOverheads start;  ///< what the traces do not show is taken from it
+};
+
+struct HostProfile {
+  HostOverheads overheads;
+  std::string text;                  ///< the YAML file, with numbers of samples and provenance
+  std::vector<std::string> missing;  ///< keys taken from the start
+};
+
+/// Operators and T1: means without outliers (beyond the quartiles by more than 1.5 interquartile ranges);
+/// runtime calls, returns and handing over: medians. A collective's launch takes as long as a kernel's. Parts
+/// that an operator was never seen to have are those of the median operator (`fallback`).
+/// @throws std::invalid_argument when the traces hold no operator that launches
+[[nodiscard]] HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options);
+
+}  // namespace lockstep

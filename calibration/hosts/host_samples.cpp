@@ -1,0 +1,233 @@
+#include "calibration/hosts/host_samples.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+using kineto::Call;
+using kineto::CallKind;
+using kineto::Nanoseconds;
+using kineto::RecordedTrace;
+
+constexpr Nanoseconds kShortestGap = 2'000, kLongestGap = 200'000;
+constexpr Nanoseconds kShortestWait = 20'000;
+constexpr std::string_view kWrapper = "autograd::engine::evaluate_function: ";
+
+Seconds seconds(Nanoseconds time) {
+  return Seconds{1e-9 * static_cast<double>(time)};
+}
+
+bool is_wait(CallKind kind) {
+  return kind == CallKind::EventSync || kind == CallKind::StreamSync || kind == CallKind::DeviceSync;
+}
+
+/// An operator or a call of one thread.
+struct Event {
+  Nanoseconds start = 0, end = 0;
+  const std::string* name = nullptr;
+  std::optional<CallKind> call;  ///< none: an operator
+};
+
+/// What is around operators: the profiler's steps, the optimizer as a whole, annotations of libraries.
+bool is_looked_through(const std::string& name) {
+  return name.starts_with("ProfilerStep") || name.starts_with("Optimizer.") || name.starts_with("##");
+}
+
+/// By thread, in the order of their starts; the longer first.
+std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace) {
+  std::vector<std::vector<Event>> threads(trace.threads.size());
+  for (const kineto::Operator& op : trace.operators) {
+    const std::string& name = trace.names.text(op.name);
+    if (!op.is_annotation && !is_looked_through(name)) {
+      threads[op.thread].push_back({op.start, op.end, &name, {}});
+    }
+  }
+  for (const Call& call : trace.calls) {
+    threads[call.thread].push_back({call.start, call.end, &trace.names.text(call.name), call.kind});
+  }
+  for (std::vector<Event>& events : threads) {
+    std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
+      return std::pair{a.start, -a.end} < std::pair{b.start, -b.end};
+    });
+  }
+  return threads;
+}
+
+/// An outermost operator and what is within.
+struct Outermost {
+  Event itself;
+  std::span<const Event> inside;
+};
+
+std::vector<Outermost> outermost(const std::vector<Event>& thread) {
+  std::vector<Outermost> found;
+  for (std::size_t i = 0; i < thread.size();) {
+    if (thread[i].call) {
+      ++i;
+      continue;
+    }
+    std::size_t next = i + 1;
+    while (next < thread.size() && thread[next].start < thread[i].end) {
+      ++next;
+    }
+    found.push_back({thread[i], std::span{thread}.subspan(i + 1, next - i - 1)});
+    i = next;
+  }
+  return found;
+}
+
+/// Gaps within an operator, less the profiler's cost of the events in them.
+class GapMeter {
+ public:
+  GapMeter(std::span<const Event> inside, Seconds event_cost) : inside_{inside}, event_cost_{event_cost} {}
+
+  [[nodiscard]] Seconds gap(Nanoseconds begin, Nanoseconds until) const {
+    const auto seen = std::ranges::count_if(
+        inside_, [&](const Event& event) { return begin <= event.start && event.start < until; });
+    return std::max(Seconds{0}, seconds(until - begin) - event_cost_ * static_cast<double>(seen));
+  }
+  [[nodiscard]] bool waits(Nanoseconds begin, Nanoseconds until) const {
+    return std::ranges::any_of(inside_, [&](const Event& event) {
+      return event.call && is_wait(*event.call) && begin <= event.start && event.start < until;
+    });
+  }
+
+ private:
+  std::span<const Event> inside_;
+  Seconds event_cost_;
+};
+
+void add_operator(const Outermost& op, Seconds event_cost, OperatorSamples& samples) {
+  std::vector<Event> launches;
+  std::ranges::copy_if(op.inside, std::back_inserter(launches),
+                       [](const Event& event) { return event.call == CallKind::Launch; });
+  const GapMeter meter{op.inside, event_cost};
+  if (launches.empty()) {
+    samples.without_launch.push_back(
+        std::max(Seconds{0}, meter.gap(op.itself.start, op.itself.end) - event_cost));
+    return;
+  }
+  samples.before_first_launch.push_back(meter.gap(op.itself.start, launches.front().start));
+  samples.after_last_launch.push_back(meter.gap(launches.back().end, op.itself.end));
+  for (std::size_t i = 1; i < launches.size(); ++i) {
+    const Nanoseconds begin = launches[i - 1].end;
+    if (!meter.waits(begin, launches[i].start)) {
+      samples.between_launches.push_back(meter.gap(begin, launches[i].start));
+    }
+  }
+}
+
+std::optional<RuntimeCall> kind_of(const Event& event) {
+  switch (event.call.value_or(CallKind::Other)) {
+    case CallKind::Launch:
+      return event.name->find("Memcpy") != std::string::npos   ? RuntimeCall::MemcpyAsync
+             : event.name->find("Memset") != std::string::npos ? RuntimeCall::MemsetAsync
+                                                               : RuntimeCall::LaunchKernel;
+    case CallKind::EventRecord:
+      return RuntimeCall::EventRecord;
+    case CallKind::StreamWait:
+      return RuntimeCall::StreamWaitEvent;
+    default:
+      return std::nullopt;
+  }
+}
+
+void add_thread(const std::vector<Event>& thread, Seconds event_cost, HostSamples& samples) {
+  for (const Event& event : thread) {
+    if (const auto kind = kind_of(event)) {
+      samples.calls[*kind].push_back(seconds(event.end - event.start));
+    }
+  }
+  const std::vector<Outermost> operators = outermost(thread);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    std::string_view name = *operators[i].itself.name;
+    name.remove_prefix(name.starts_with(kWrapper) ? kWrapper.size() : 0);
+    add_operator(operators[i], event_cost, samples.operators[std::string{name}]);
+    const Nanoseconds gap = i == 0 ? 0 : operators[i].itself.start - operators[i - 1].itself.end;
+    if (gap > kShortestGap && gap < kLongestGap) {
+      samples.between_operators.push_back(std::max(Seconds{0}, seconds(gap) - event_cost));
+    }
+  }
+}
+
+void add_returns(const RecordedTrace& trace, HostSamples& samples) {
+  std::vector<Nanoseconds> ends;
+  for (const kineto::Work& work : trace.work) {
+    ends.push_back(work.end);
+  }
+  std::ranges::sort(ends);
+  for (const Call& call : trace.calls) {
+    const auto after = std::ranges::upper_bound(ends, call.end);
+    if (call.kind == CallKind::StreamSync && call.end - call.start >= kShortestWait &&
+        after != ends.begin() && *std::prev(after) > call.start) {
+      samples.synchronize_return.push_back(seconds(call.end - *std::prev(after)));
+    }
+  }
+}
+
+std::size_t backward_operators(const std::vector<Event>& thread) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      thread, [](const Event& op) { return op.name->find("Backward") != std::string::npos; }));
+}
+
+/// Autograd's thread is the one with the most backward operators, the caller's the busiest of the others.
+void add_handovers(std::vector<std::vector<Event>> threads, HostSamples& samples) {
+  for (std::vector<Event>& thread : threads) {
+    std::erase_if(thread, [](const Event& event) { return event.call.has_value(); });
+  }
+  std::ranges::stable_sort(threads, {}, [](const std::vector<Event>& thread) {
+    return std::pair{backward_operators(thread), thread.size()};
+  });
+  if (threads.size() < 2 || backward_operators(threads.back()) == 0) {
+    return;
+  }
+  const std::vector<Event> autograd = std::move(threads.back());
+  threads.pop_back();
+  const std::vector<Event>& caller = *std::ranges::max_element(threads, {}, &std::vector<Event>::size);
+  std::vector<Nanoseconds> calls;
+  for (const Event& op : caller) {
+    if (*op.name == "aten::ones_like") {
+      calls.push_back(op.end);
+    }
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto begin = std::ranges::lower_bound(autograd, calls[i], {}, &Event::start);
+    const auto end = i + 1 < calls.size()
+                         ? std::ranges::lower_bound(autograd, calls[i + 1], {}, &Event::start)
+                         : autograd.end();
+    if (begin >= end) {
+      continue;
+    }
+    samples.backward_start.push_back(seconds(begin->start - calls[i]));
+    const Nanoseconds last =
+        std::max_element(begin, end, [](const Event& a, const Event& b) { return a.end < b.end; })->end;
+    const auto next = std::ranges::lower_bound(caller, last, {}, &Event::start);
+    if (next != caller.end()) {
+      samples.backward_return.push_back(seconds(next->start - last));
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t OperatorSamples::most() const {
+  return std::max(
+      {before_first_launch.size(), after_last_launch.size(), between_launches.size(), without_launch.size()});
+}
+
+void add_samples(const RecordedTrace& trace, Seconds event_cost, HostSamples& samples) {
+  std::vector<std::vector<Event>> threads = events_by_thread(trace);
+  for (const std::vector<Event>& thread : threads) {
+    add_thread(thread, event_cost, samples);
+  }
+  add_returns(trace, samples);
+  add_handovers(std::move(threads), samples);
+}
+
+}  // namespace lockstep

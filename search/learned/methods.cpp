@@ -1,0 +1,52 @@
+#include "search/learned/methods.hpp"
+
+#include <cassert>
+
+#include "search/learned/autoshard_policy.hpp"
+#include "search/learned/dreamshard_policy.hpp"
+#include "search/learned/learning_tasks.hpp"
+
+namespace lockstep::sharding::learned {
+namespace {
+
+std::optional<Plan> learned_plan(std::string_view method, Judge& judge, const SearchOptions& options) {
+  const Task& task = judge.task();
+  if (task.tables.empty()) {
+    return Plan{};
+  }
+  if (options.policy) {
+    assert(options.policy->method() == method);
+    return options.policy->place(task);
+  }
+  TrainingOptions training;
+  training.seed = options.seed;
+  training.stopped = options.stopped;
+  return trained_for(method, task, judge.model(), training)->place(task);
+}
+
+}  // namespace
+
+std::unique_ptr<PlacementPolicy> untrained_policy(std::string_view method, const PolicyScale& scale) {
+  constexpr std::uint64_t kSeed = 1;
+  if (method == "autoshard") {
+    return std::make_unique<AutoShardPolicy>(scale, kSeed);
+  }
+  return std::make_unique<DreamShardPolicy>(scale, kSeed);
+}
+
+std::unique_ptr<PlacementPolicy> trained_for(std::string_view method, const Task& task,
+                                             const CostModel& costs, const TrainingOptions& options) {
+  const std::vector<Task> tasks = tasks_like(task, kLearningTasks, options.seed);
+  return method == "autoshard" ? train_autoshard(tasks, costs, options)
+                               : train_dreamshard(tasks, costs, options);
+}
+
+std::optional<Plan> autoshard(Judge& judge, const SearchOptions& options) {
+  return learned_plan("autoshard", judge, options);
+}
+
+std::optional<Plan> dreamshard(Judge& judge, const SearchOptions& options) {
+  return learned_plan("dreamshard", judge, options);
+}
+
+}  // namespace lockstep::sharding::learned

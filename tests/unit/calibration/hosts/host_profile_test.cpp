@@ -1,0 +1,154 @@
+#include "calibration/hosts/host_profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace lockstep::testing {
+namespace {
+
+using namespace lockstep::literals;
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ResultOf;
+
+auto micros(double expected) {
+  return ResultOf([](Seconds time) { return 1e6 * time.in_base_units(); }, DoubleNear(expected, 1e-6));
+}
+
+/// Two threads; times in us.
+class Recording {
+ public:
+  Recording() { trace_.threads.resize(2); }
+
+  Recording& op(const std::string& name, double start, double end, std::uint32_t thread = 0) {
+    kineto::Operator& made = trace_.operators.emplace_back();
+    made.start = ns(start);
+    made.end = ns(end);
+    made.name = trace_.names.number(name);
+    made.thread = thread;
+    return *this;
+  }
+  Recording& call(const std::string& name, kineto::CallKind kind, double start, double end) {
+    kineto::Call& made = trace_.calls.emplace_back();
+    made.start = ns(start);
+    made.end = ns(end);
+    made.name = trace_.names.number(name);
+    made.kind = kind;
+    return *this;
+  }
+  Recording& work(double start, double end) {
+    kineto::Work& made = trace_.work.emplace_back();
+    made.start = ns(start);
+    made.end = ns(end);
+    return *this;
+  }
+  [[nodiscard]] HostSamples samples(Seconds event_cost) const {
+    HostSamples made;
+    add_samples(trace_, event_cost, made);
+    return made;
+  }
+
+ private:
+  static kineto::Nanoseconds ns(double us) { return static_cast<kineto::Nanoseconds>(1000 * us); }
+  kineto::RecordedTrace trace_;
+};
+
+using kineto::CallKind;
+
+/// aten::linear of 100 us with an operator within and two launches, and aten::view 10 us later.
+HostSamples linear_and_view() {
+  return Recording{}
+      .op("ProfilerStep#3", 0, 1000)
+      .op("aten::linear", 100, 200)
+      .op("aten::addmm", 105, 195)
+      .call("cudaLaunchKernel", CallKind::Launch, 120, 126)
+      .call("cudaMemcpyAsync", CallKind::Launch, 150, 160)
+      .op("aten::view", 210, 214)
+      .samples(2_us);
+}
+
+TEST(HostSamples, AreGapsLessTheProfilersCost) {
+  const HostSamples samples = linear_and_view();
+  const OperatorSamples& linear = samples.operators.at("aten::linear");
+  EXPECT_THAT(linear.before_first_launch, ElementsAre(micros(20 - 2)));  // addmm began in it
+  EXPECT_THAT(linear.between_launches, ElementsAre(micros(150 - 126)));
+  EXPECT_THAT(linear.after_last_launch, ElementsAre(micros(200 - 160)));
+  EXPECT_THAT(linear.without_launch, IsEmpty());
+  EXPECT_THAT(samples.operators.at("aten::view").without_launch, ElementsAre(micros(4 - 2)));
+  EXPECT_THAT(samples.between_operators, ElementsAre(micros(10 - 2)));
+  EXPECT_THAT(samples.calls.at(RuntimeCall::LaunchKernel), ElementsAre(micros(6)));
+  EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(10)));
+  EXPECT_FALSE(samples.operators.contains("aten::addmm"));
+}
+
+TEST(HostSamples, LeaveOutWaitsForTheGpu) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::item", 0, 500)
+                                  .call("cudaLaunchKernel", CallKind::Launch, 10, 15)
+                                  .call("cudaStreamSynchronize", CallKind::StreamSync, 20, 400)
+                                  .call("cudaLaunchKernel", CallKind::Launch, 410, 415)
+                                  .work(30, 393)
+                                  .samples(2_us);
+  EXPECT_THAT(samples.operators.at("aten::item").between_launches, IsEmpty());
+  EXPECT_THAT(samples.synchronize_return, ElementsAre(micros(400 - 393)));
+}
+
+TEST(HostSamples, HandOverBetweenThreads) {
+  const std::string wrapper = "autograd::engine::evaluate_function: AddmmBackward0";
+  const HostSamples samples = Recording{}
+                                  .op("aten::mse_loss", 0, 50)
+                                  .op("aten::ones_like", 60, 80)
+                                  .op(wrapper, 230, 300, 1)
+                                  .op(wrapper, 310, 400, 1)
+                                  .op("aten::add_", 490, 500)
+                                  .samples(0_us);
+  EXPECT_THAT(samples.backward_start, ElementsAre(micros(230 - 80)));
+  EXPECT_THAT(samples.backward_return, ElementsAre(micros(490 - 400)));
+  EXPECT_TRUE(samples.operators.contains("AddmmBackward0"));
+}
+
+HostProfileOptions options() {
+  HostProfileOptions made;
+  made.name = "mine";
+  made.traces = "trace.json";
+  made.event_cost = made.call_cost = 2_us;
+  made.start.name = "other";
+  made.start.backward_start = 123_us;
+  made.start.runtime_calls = {{RuntimeCall::LaunchKernel, 5_us}, {RuntimeCall::EventRecord, 0.7_us}};
+  return made;
+}
+
+TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
+  const HostProfile made = host_profile(linear_and_view(), options());
+  EXPECT_THAT(made.overheads.backward_start, micros(123));
+  EXPECT_THAT(made.overheads.duration_of(RuntimeCall::EventRecord), micros(0.7));
+  EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchKernel), micros(4));
+  EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchCollective), micros(4));
+  EXPECT_THAT(made.overheads.between_operators, micros(8));
+  EXPECT_THAT(made.overheads.of("aten::linear").between_launches, micros(24));
+  // aten::view was never seen to launch: as the median operator, here the only one.
+  EXPECT_THAT(made.overheads.of("aten::view").between_launches, micros(24));
+  EXPECT_THAT(made.missing, Contains("backward_start"));
+  EXPECT_THAT(made.text, HasSubstr("backward_start: derived, other's"));
+}
+
+TEST(HostProfile, DropsOutliers) {
+  HostSamples samples = linear_and_view();
+  // Quartiles 8 and 9.25 us: 50 us is further out than 1.5 times their distance.
+  samples.between_operators = {8_us, 8_us, 9_us, 9_us, 9_us, 50_us};
+  EXPECT_THAT(host_profile(samples, options()).overheads.between_operators, micros(8.6));
+}
+
+TEST(HostProfile, NeedsLaunches) {
+  EXPECT_THAT([] { (void)host_profile(Recording{}.op("aten::view", 0, 5).samples(2_us), options()); },
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("launches anything")));
+}
+
+}  // namespace
+}  // namespace lockstep::testing
