@@ -32,7 +32,8 @@ const DlrmSpec& dlrm_of(const ScenarioSpec& scenario, const YamlDocument& docume
   if (!scenario.workload || !scenario.workload->model->dlrm) {
     throw InputError{
         document.root().at,
-        "embedding tables can be placed where a DLRM is trained: this scenario's workload has none"};
+        "embedding tables can be placed where a DLRM is trained: this scenario's workload has none (plans of "
+        "transformers: lockstep plan)"};
   }
   return *scenario.workload->model->dlrm;
 }
