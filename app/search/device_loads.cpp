@@ -15,18 +15,6 @@ namespace {
 constexpr std::size_t kMostLines = 32;
 constexpr double kFloat = 4;  // bytes
 
-double on_gpu(const EmbeddingTable& table) {
-  switch (table.location) {
-    case TableLocation::Gpu:
-      return 1;
-    case TableLocation::Host:
-      return 0;
-    case TableLocation::HostCached:
-      return table.cache_load_factor;
-  }
-  return 1;
-}
-
 double width_of(const std::vector<EmbeddingTable>& tables) {
   double width = 0;
   for (const EmbeddingTable& table : tables) {
@@ -57,7 +45,8 @@ class Adding {
     const bool copied = group.sharding == TableSharding::DataParallel;
     load.shards += tables.size();
     for (const EmbeddingTable& table : tables) {
-      load.memory += on_gpu(table) * static_cast<double>(table.rows) * static_cast<double>(table.dimension) *
+      load.memory += share_on_gpu(table) * static_cast<double>(table.rows) *
+                     static_cast<double>(table.dimension) *
                      (problem_.task().element + Bytes{copied ? kFloat : 0});
     }
     const auto ranks = static_cast<double>(loads_.size());

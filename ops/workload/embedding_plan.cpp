@@ -80,25 +80,28 @@ void EmbeddingPlan::check() const {
   }
 }
 
+std::string entry_text(const TableShardingSpec& entry) {
+  std::string text =
+      fmt::format("{{ tables: [{}], sharding: {}", fmt::join(entry.tables, ", "), name_of(entry.sharding));
+  if (!entry.ranks.empty()) {
+    text += fmt::format(", ranks: [{}]", fmt::join(entry.ranks, ", "));
+  }
+  if (entry.node) {
+    text += fmt::format(", node: {}", *entry.node);
+  }
+  if (entry.kernel != TableKernel::Fused) {
+    text += fmt::format(", kernel: {}", name_of(entry.kernel));
+  }
+  if (entry.cache_load_factor) {
+    text += fmt::format(", cache_load_factor: {}", *entry.cache_load_factor);
+  }
+  return text + " }";
+}
+
 std::string plan_text(const EmbeddingPlan& plan, const std::string& comment) {
-  std::string text = fmt::format("# {}\n", comment);
-  text += "tables:\n";
+  std::string text = fmt::format("# {}\ntables:\n", comment);
   for (const TableShardingSpec& entry : plan.tables) {
-    text += fmt::format("  - {{ tables: [{}], sharding: {}", fmt::join(entry.tables, ", "),
-                        name_of(entry.sharding));
-    if (!entry.ranks.empty()) {
-      text += fmt::format(", ranks: [{}]", fmt::join(entry.ranks, ", "));
-    }
-    if (entry.node) {
-      text += fmt::format(", node: {}", *entry.node);
-    }
-    if (entry.kernel != TableKernel::Fused) {
-      text += fmt::format(", kernel: {}", name_of(entry.kernel));
-    }
-    if (entry.cache_load_factor) {
-      text += fmt::format(", cache_load_factor: {}", *entry.cache_load_factor);
-    }
-    text += " }\n";
+    text += fmt::format("  - {}\n", entry_text(entry));
   }
   return text;
 }

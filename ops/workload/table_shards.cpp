@@ -92,19 +92,6 @@ EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry) {
   return table;
 }
 
-/// Part of a table's rows that the memory of its GPU has room for.
-double share_on_gpu(const EmbeddingTable& table) {
-  switch (table.location) {
-    case TableLocation::Gpu:
-      return 1;
-    case TableLocation::Host:
-      return 0;
-    case TableLocation::HostCached:
-      return table.cache_load_factor;
-  }
-  return 1;
-}
-
 /// Puts shards where they belong, and counts the memory.
 class Sharder {
  public:
@@ -201,6 +188,18 @@ void check_memory(const EmbeddingPlan& plan, std::span<const Bytes> used, std::s
 }
 
 }  // namespace
+
+double share_on_gpu(const EmbeddingTable& table) {
+  switch (table.location) {
+    case TableLocation::Gpu:
+      return 1;
+    case TableLocation::Host:
+      return 0;
+    case TableLocation::HostCached:
+      return table.cache_load_factor;
+  }
+  return 1;
+}
 
 RankNodes::RankNodes(std::size_t ranks, std::span<const int> node_of_gpu) {
   std::map<int, std::size_t> known;

@@ -60,4 +60,7 @@ struct ElementSizes {
                                                    std::span<const Bytes> capacity,
                                                    const ElementSizes& element);
 
+/// Part of a table's rows that the memory of its GPU has room for.
+[[nodiscard]] double share_on_gpu(const EmbeddingTable& table);
+
 }  // namespace lockstep

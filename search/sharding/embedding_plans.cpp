@@ -10,24 +10,6 @@
 namespace lockstep::sharding {
 namespace {
 
-std::string entry_text(const TableShardingSpec& entry) {
-  std::string text =
-      fmt::format("{{tables: [{}], sharding: {}", fmt::join(entry.tables, ", "), name_of(entry.sharding));
-  if (!entry.ranks.empty()) {
-    text += fmt::format(", ranks: [{}]", fmt::join(entry.ranks, ", "));
-  }
-  if (entry.node) {
-    text += fmt::format(", node: {}", *entry.node);
-  }
-  if (entry.kernel != TableKernel::Fused) {
-    text += fmt::format(", kernel: {}", name_of(entry.kernel));
-  }
-  if (entry.cache_load_factor) {
-    text += fmt::format(", cache_load_factor: {}", *entry.cache_load_factor);
-  }
-  return text + "}";
-}
-
 /// By table: the rank of each of its pieces, all as wide as the narrowest.
 std::map<std::uint32_t, std::vector<std::int64_t>> ranks_by_table(const Plan& plan) {
   std::map<std::uint32_t, std::int64_t> narrowest;
