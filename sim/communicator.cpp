@@ -173,6 +173,13 @@ const CollectivePlan* Communicator::find_plan(const CollectiveCall& call) const 
   return nullptr;
 }
 
+void Communicator::keep(std::uint32_t number, const MeetingRecord& record) {
+  if (records_.size() <= number) {
+    records_.resize(number + 1);
+  }
+  records_[number] = record;
+}
+
 void Communicator::forget(const Meeting& meeting) {
   const auto found =
       std::find_if(meetings_.begin(), meetings_.end(), [&](const auto& m) { return m.get() == &meeting; });

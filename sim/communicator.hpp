@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/collectives/collective_plan.hpp"
+#include "sim/encounter.hpp"
 #include "sim/stream.hpp"
 
 namespace lockstep {
@@ -34,7 +35,7 @@ struct Arrival {
   Rank* rank = nullptr;
   const CollectiveCall* call = nullptr;
   double date = 0;
-  std::uint32_t entry = 0;  ///< in the rank's log
+  std::uint32_t launch = 0;  ///< the how-manieth of the stream, over all steps
   std::uint8_t stream = 0;
 };
 
@@ -80,6 +81,10 @@ class Communicator {
 
   void forget(const Meeting& meeting);
 
+  void keep(std::uint32_t number, const MeetingRecord& record);
+  /// Of its @p number-th collective, which has been kept.
+  [[nodiscard]] const MeetingRecord& record(std::uint32_t number) const { return records_[number]; }
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<VertexId>& gpus() const { return gpus_; }
   [[nodiscard]] std::size_t size() const { return ranks_.size(); }
@@ -107,7 +112,8 @@ class Communicator {
   std::vector<std::uint32_t> issued_;
   std::vector<std::unique_ptr<Meeting>> meetings_;  // few at a time
   std::vector<std::unique_ptr<Meeting>> spare_;
-  std::list<PlanUse> plans_;  // stable addresses: networks keep them
+  std::vector<MeetingRecord> records_;  // by number
+  std::list<PlanUse> plans_;            // stable addresses: networks keep them
 };
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 #include "ops/kernel_model.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
+#include "sim/rank_rerun.hpp"
 
 namespace lockstep {
 namespace {
@@ -40,7 +41,7 @@ std::vector<std::uint32_t> enclosing_ranges(const Program::Thread& thread) {
 
 class Walk {
  public:
-  explicit Walk(const Executor& executor) : executor_{executor} {}
+  explicit Walk(Executor& executor) : executor_{executor} {}
 
   std::vector<CriticalShare> from_the_end() {
     for (std::optional<Place> at = latest(); at;) {
@@ -58,26 +59,53 @@ class Walk {
   /// What happened on any rank happened on the one that was simulated for it.
   const Rank& rank(std::uint32_t number) const { return executor_.rank_for(number); }
 
-  std::optional<Place> latest() const {
+  /// Of the last step; the rank runs again when it is first asked for.
+  const RankLog& log(std::uint32_t number) {
+    std::unique_ptr<RankLog>& log = logs_[rank(number).number()];
+    if (log == nullptr) {
+      RankRerun rerun{executor_, rank(number).number()};
+      rerun.run();
+      log = rerun.take_log();
+    }
+    return *log;
+  }
+
+  /// The first of the ranks whose work ends last.
+  const Rank& last_rank() const {
+    const auto end_of = [](const Rank& rank) {
+      double end = 0;
+      for (const Stream& stream : rank.streams()) {
+        end = std::max(end, stream.clock());
+      }
+      for (const HostThread& thread : rank.threads()) {
+        end = std::max(end, thread.clock());
+      }
+      return end;
+    };
+    const auto& ranks = executor_.ranks();
+    return *std::max_element(ranks.begin(), ranks.end(),
+                             [&](const Rank& a, const Rank& b) { return end_of(a) < end_of(b); });
+  }
+
+  std::optional<Place> latest() {
     std::optional<Place> last;
     double end = -1;
-    for (const Rank& rank : executor_.ranks()) {
-      const RankLog& log = *rank.log;
-      for (std::size_t lane = 0; lane < log.streams.size(); ++lane) {
-        const auto& entries = log.streams[lane].entries;
-        if (!entries.empty() && entries.back().end > end) {
-          end = entries.back().end;
-          last = Place{rank.number(), false, static_cast<std::uint8_t>(lane),
-                       static_cast<std::uint32_t>(entries.size() - 1)};
-        }
+    const std::uint32_t number = last_rank().number();
+    const RankLog& log = this->log(number);
+    for (std::size_t lane = 0; lane < log.streams.size(); ++lane) {
+      const auto& entries = log.streams[lane].entries;
+      if (!entries.empty() && entries.back().end > end) {
+        end = entries.back().end;
+        last = Place{number, false, static_cast<std::uint8_t>(lane),
+                     static_cast<std::uint32_t>(entries.size() - 1)};
       }
-      for (std::size_t lane = 0; lane < log.instruction_ends.size(); ++lane) {
-        const auto& ends = log.instruction_ends[lane];
-        if (!ends.empty() && ends.back() > end) {
-          end = ends.back();
-          last = Place{rank.number(), true, static_cast<std::uint8_t>(lane),
-                       static_cast<std::uint32_t>(ends.size() - 1)};
-        }
+    }
+    for (std::size_t lane = 0; lane < log.instruction_ends.size(); ++lane) {
+      const auto& ends = log.instruction_ends[lane];
+      if (!ends.empty() && ends.back() > end) {
+        end = ends.back();
+        last =
+            Place{number, true, static_cast<std::uint8_t>(lane), static_cast<std::uint32_t>(ends.size() - 1)};
       }
     }
     return last;
@@ -134,19 +162,25 @@ class Walk {
 
   std::optional<Place> stream(const Place& place) {
     const Rank& owner = rank(place.rank);
-    const LogEntry* entry = &owner.log->streams[place.lane].entries[place.entry];
-    const Instruction& instruction = owner.instruction_of({0, entry->where, 0});
+    const RankLog::Lane& lane = log(place.rank).streams[place.lane];
+    const LogEntry& entry = lane.entries[place.entry];
+    const Instruction& instruction = owner.instruction_of({0, entry.where, 0});
     if (instruction.op != Opcode::Collective) {
-      charge_kernel(owner, instruction, entry->end - entry->start);
-      return cause_of(place.rank, *entry);
+      charge_kernel(owner, instruction, entry.end - entry.start);
+      return cause_of(place.rank, entry);
     }
     const CollectiveCall& call = call_of(place.rank, instruction);
-    const MeetingEntry& meeting = owner.log->streams[place.lane].meetings[entry->meeting];
-    charge_collective(place.rank, call, entry->end - meeting.met);
-    const auto& theirs = rank(meeting.last_rank).log->streams[meeting.last_stream].entries;
-    return meeting.last_entry < theirs.size()
-               ? cause_of(last_to_arrive(place, meeting, call), theirs[meeting.last_entry])
-               : std::nullopt;
+    const Encounter& meeting = lane.meetings[entry.meeting];
+    charge_collective(place.rank, call, entry.end - meeting.met);
+    const LogEntry* theirs = last_entry(meeting);
+    return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
+  }
+
+  /// Of who arrived last. Null: in an earlier step.
+  const LogEntry* last_entry(const Encounter& meeting) {
+    const RankLog::Lane& lane = log(meeting.last_rank).streams[meeting.last_stream];
+    const bool in_step = meeting.last_launch >= lane.launched_before;
+    return in_step ? &lane.entries[meeting.last_launch - lane.launched_before] : nullptr;
   }
 
   /// What the rank itself calls: one that is simulated for it fills the slot with a call of its own.
@@ -160,8 +194,7 @@ class Walk {
   }
 
   /// Of the group of place.rank itself, not of the one that was simulated for it.
-  std::uint32_t last_to_arrive(const Place& place, const MeetingEntry& meeting,
-                               const CollectiveCall& call) const {
+  std::uint32_t last_to_arrive(const Place& place, const Encounter& meeting, const CollectiveCall& call) {
     const Folding* folding = executor_.spec().folding;
     if (folding == nullptr) {
       return meeting.last_rank;
@@ -169,18 +202,18 @@ class Walk {
     const TrafficGroup& group = folding->traffic().group_of(executor_.job(), place.rank, call);
     if (group.is_pair) {
       const bool itself = meeting.last_rank == rank(place.rank).number() &&
-                          meeting.last_stream == place.lane && meeting.last_entry == place.entry;
+                          meeting.last_stream == place.lane &&
+                          last_entry(meeting) == &log(place.rank).streams[place.lane].entries[place.entry];
       const bool sends = call.kind == CollectiveKind::Send;
       return group.ranks[sends == itself ? 0 : 1];
     }
     const Rank& last = rank(meeting.last_rank);
-    const LogEntry& theirs = last.log->streams[meeting.last_stream].entries[meeting.last_entry];
-    const CollectiveCall& their_call = last.call_of(last.instruction_of({0, theirs.where, 0}));
+    const CollectiveCall& their_call = last.call_of(last.instruction_of({0, last_entry(meeting)->where, 0}));
     return folding->member_like(last.number(), their_call.group, group);
   }
 
   std::optional<Place> cause_of(std::uint32_t number, const LogEntry& entry) {
-    const RankLog& log = *rank(number).log;
+    const RankLog& log = this->log(number);
     const Cause& cause = entry.cause;
     switch (cause.kind) {
       case Cause::Kind::Host:
@@ -203,7 +236,7 @@ class Walk {
 
   std::optional<Place> host(const Place& place) {
     const Rank& owner = rank(place.rank);
-    const RankLog& log = *owner.log;
+    const RankLog& log = this->log(place.rank);
     const auto& ends = log.instruction_ends[place.lane];
     const auto& waits = log.waits[place.lane];
     const auto wait =
@@ -247,7 +280,7 @@ class Walk {
     if (instruction.op != Opcode::Launch && instruction.op != Opcode::Collective) {
       return std::nullopt;  // for an event of the step before
     }
-    const auto& entries = rank(place.rank).log->streams[cause.lane].entries;
+    const auto& entries = log(place.rank).streams[cause.lane].entries;
     // A full launch queue: the kernel that began at that moment made room.
     const auto began = std::lower_bound(entries.begin(), entries.end(), wait.until,
                                         [](const LogEntry& e, double date) { return e.start < date; });
@@ -271,13 +304,14 @@ class Walk {
     const std::vector<LinkLoad>* loads = nullptr;
   };
 
-  Planned planned_for(std::uint32_t number, const CollectiveCall& call) const {
+  Planned planned_for(std::uint32_t number, const CollectiveCall& call) {
     if (const Folding* folding = executor_.spec().folding; folding != nullptr) {
       const TrafficGroup& group = folding->traffic().group_of(executor_.job(), number, call);
       const TrafficCall* planned = group.find(call);
       return planned == nullptr ? Planned{} : Planned{&planned->plan, &group.shapes[planned->shape].loads};
     }
-    const Membership member = const_cast<Rank&>(rank(number)).membership(call);
+    const Membership member =
+        is_pair(call.kind) ? executor_.pair(rank(number), call) : rank(number).memberships()[call.group];
     const CollectivePlan* plan = member.group->find_plan(call);
     return plan == nullptr ? Planned{} : Planned{plan, &plan->loads};
   }
@@ -303,7 +337,8 @@ class Walk {
     return by_cap ? plan.protocol + " protocol" : links[worst->link].name;
   }
 
-  const Executor& executor_;
+  Executor& executor_;
+  std::map<std::uint32_t, std::unique_ptr<RankLog>> logs_;  // by number of the simulated rank
   std::map<std::string, CriticalShare> shares_;
   std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions
   std::map<const Program::Thread*, std::vector<std::uint32_t>> ranges_;
@@ -311,7 +346,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<CriticalShare> critical_path(const Executor& executor) {
+std::vector<CriticalShare> critical_path(Executor& executor) {
   return Walk{executor}.from_the_end();
 }
 

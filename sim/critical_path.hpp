@@ -39,7 +39,9 @@ struct CriticalShare {
   std::vector<PathPrediction> predictions;  ///< of kernels and collectives
 };
 
-/// Walks back from the end of the last step along what each piece of work waited for. Needs the RankLogs.
-std::vector<CriticalShare> critical_path(const Executor& executor);
+/// Walks back from the end of the last step along what each piece of work waited for. Ranks on the way run
+/// once more (RankRerun).
+/// @param executor has finished, with ExecutorSpec::record_encounters
+std::vector<CriticalShare> critical_path(Executor& executor);
 
 }  // namespace lockstep

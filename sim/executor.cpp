@@ -35,7 +35,7 @@ Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, Timeline
   } else {
     make_folded_groups();
   }
-  make_logs();
+  make_meters();
   prepare_plans();
 }
 
@@ -125,7 +125,7 @@ TransferId Executor::new_transfer(const Transfer& transfer) {
   return id;
 }
 
-Membership Executor::pair(Rank& rank, const CollectiveCall& call) {
+Membership Executor::pair(const Rank& rank, const CollectiveCall& call) {
   const auto& group = job_.groups[rank.assignment().groups[call.group]];
   const std::uint32_t peer = group.ranks[static_cast<std::size_t>(call.peer)];
   const bool sends = call.kind == CollectiveKind::Send;
@@ -146,9 +146,9 @@ Membership Executor::pair(Rank& rank, const CollectiveCall& call) {
 void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) {
   const CollectiveCall& call = rank.call_of(rank.instruction_of(item));
   const Membership member = rank.membership(call);
-  const std::uint32_t entry = rank.log ? rank.log->streams[stream].latest() : RankLog::kNoEntry;
+  const auto launch = static_cast<std::uint32_t>(rank.streams()[stream].launches() - 1);
   Meeting* meeting =
-      member.group->arrive(member.position, item.collective, {&rank, &call, date, entry, stream});
+      member.group->arrive(member.position, item.collective, {&rank, &call, date, launch, stream});
   if (meeting != nullptr) {
     meeting->plan = &member.group->plan(*meeting, spec_.plan_collective);
     Transfer transfer;
@@ -223,6 +223,9 @@ void Executor::end_copy(const Transfer& transfer, double date) {
     engines.queue.pop_front();
     begin_copy(next, date);
   }
+  if (spec_.record_encounters) {
+    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.begun, date});
+  }
   transfer.rank->streams()[transfer.stream].complete(*transfer.rank, transfer.stream, date, {transfer.begun});
   transfer.rank->run();
 }
@@ -230,7 +233,10 @@ void Executor::end_copy(const Transfer& transfer, double date) {
 void Executor::end_collective(const Transfer& transfer, double date) {
   const Meeting& meeting = *transfer.meeting;
   const Arrival& last = meeting.arrivals[meeting.last];
-  const Encounter encounter{meeting.met, last.rank->number(), last.entry, last.stream};
+  const Encounter encounter{meeting.met, last.rank->number(), last.launch, last.stream};
+  if (spec_.record_encounters) {
+    transfer.group->keep(meeting.number, {encounter, date});
+  }
   for (const Arrival& arrival : meeting.arrivals) {
     arrival.rank->communication_ends(date);
     arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, encounter);

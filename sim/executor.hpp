@@ -30,7 +30,7 @@ struct ExecutorSpec {
   Noise noise;
   const Folding* folding = nullptr;  ///< only its representatives are simulated; null: all ranks
   bool stepped = false;
-  bool record_last_step = false;             ///< keep a RankLog of every rank
+  bool record_encounters = false;            ///< keep what RankRerun needs
   std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter
 };
 
@@ -67,6 +67,12 @@ class Executor final : public Surroundings {
   [[nodiscard]] std::deque<Rank>& ranks() { return ranks_; }
   /// The one that is simulated for @p number.
   [[nodiscard]] const Rank& rank_for(std::uint32_t number) const { return ranks_[index_of(number)]; }
+  [[nodiscard]] const CompiledProgram& compiled_of(std::uint32_t number) const {
+    return spec_.compiled[spec_.compiled_of_rank[number]];
+  }
+  [[nodiscard]] const RankTiming& timing_of(std::uint32_t number) const {
+    return spec_.timings[spec_.timing_of_rank[number]];
+  }
   [[nodiscard]] const RunContext& context() const { return context_; }
   [[nodiscard]] const ExecutorSpec& spec() const { return spec_; }
   /// By Job::groups, then sends; when folded by Folding::groups().
@@ -89,8 +95,13 @@ class Executor final : public Surroundings {
     on_resume_ = std::move(resume);
   }
 
+  /// Of a stream of a simulated rank, in order; only with ExecutorSpec::record_encounters.
+  [[nodiscard]] const std::vector<CopyRecord>& copies_of(std::uint32_t number, std::uint8_t stream) const {
+    return copy_records_.at({number, stream});
+  }
+
   // Surroundings
-  Membership pair(Rank& rank, const CollectiveCall& call) override;
+  Membership pair(const Rank& rank, const CollectiveCall& call) override;
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
@@ -135,7 +146,7 @@ class Executor final : public Surroundings {
   void make_ranks();
   void make_groups();
   void make_folded_groups();
-  void make_logs();
+  void make_meters();
   [[nodiscard]] std::size_t index_of(std::uint32_t number) const;
 
   const Job& job_;
@@ -153,6 +164,7 @@ class Executor final : public Surroundings {
   std::unordered_map<std::uint64_t, CopyEngines> engines_;  // by GPU and direction; none for kernels
   std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
   std::list<CopyUse> copy_plans_;
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<CopyRecord>> copy_records_;  // by rank, stream
   double now_ = 0;
   std::function<void(Rank&, unsigned)> on_resume_;
 };

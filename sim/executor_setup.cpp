@@ -18,8 +18,7 @@ bool is_uneven(const CollectiveCall& call) {
 
 void Executor::make_ranks() {
   const auto make = [this](std::uint32_t number) {
-    ranks_.emplace_back(number, job_.ranks[number], spec_.compiled[spec_.compiled_of_rank[number]], context_,
-                        spec_.timings[spec_.timing_of_rank[number]]);
+    ranks_.emplace_back(number, job_.ranks[number], compiled_of(number), context_, timing_of(number));
     ranks_.back().disturb(spec_.noise.of(number));
   };
   if (spec_.folding != nullptr) {
@@ -82,12 +81,7 @@ void Executor::make_groups() {
   }
 }
 
-void Executor::make_logs() {
-  for (Rank& rank : ranks_) {
-    if (spec_.record_last_step) {
-      rank.record_step(context_.steps - 1);
-    }
-  }
+void Executor::make_meters() {
   for (const std::uint32_t number : spec_.metered_ranks) {
     Rank& rank = ranks_[index_of(number)];
     if (!rank.activity) {
@@ -121,7 +115,7 @@ void Executor::prepare_plans() {
     std::ranges::for_each(ranks_, [this](Rank& rank) { prepare_pairs(rank); });
   }
   for (const Rank& rank : ranks_) {
-    const auto& kernels = spec_.compiled[spec_.compiled_of_rank[rank.number()]].kernels;
+    const auto& kernels = compiled_of(rank.number()).kernels;
     for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
       if (kernels[kernel].crosses_links()) {
         network_.prepare(copy_plan(rank, kernel).plan);
@@ -137,7 +131,7 @@ void Executor::prepare_pairs(Rank& rank) {
       network_.prepare(pair(rank, call).group->plan(pair_request(call), spec_.plan_collective));
     }
   };
-  const CompiledProgram& compiled = spec_.compiled[spec_.compiled_of_rank[rank.number()]];
+  const CompiledProgram& compiled = compiled_of(rank.number());
   for (const std::uint32_t collective : compiled.pairs) {
     prepare(rank.program().collectives[collective]);
   }

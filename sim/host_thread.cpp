@@ -253,7 +253,7 @@ void HostThread::end_step(Rank& rank) {
     for (std::size_t number = 0; number < rank.streams().size(); ++number) {
       Stream& stream = rank.streams()[number];
       if (rank.runs_at_once() && stream.idle()) {
-        stream.end_step(rank, step_);
+        stream.end_step(rank, static_cast<std::uint8_t>(number), step_);
       } else {
         stream.push({clock_, StreamItem::kStepEnd, step_, 0});
         rank.wake_stream(static_cast<std::uint8_t>(number));

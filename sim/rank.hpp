@@ -145,6 +145,8 @@ class Rank {
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
   void join(std::vector<Membership> memberships) { memberships_ = std::move(memberships); }
+  /// By Program::groups; sends and receives have their own.
+  [[nodiscard]] const std::vector<Membership>& memberships() const { return memberships_; }
 
   /// Communication kernels on this GPU, for interference.
   void communication_arrives(double now);
@@ -169,7 +171,7 @@ class Rank {
   void record_step(std::uint32_t step);
   void disturb(std::unique_ptr<RankNoise> noise) { threads_.front().disturb(std::move(noise)); }
   void meter_activity();
-  std::unique_ptr<RankLog> log;             ///< of the last step, for the critical path; null: not recorded
+  std::unique_ptr<RankLog> log;             ///< of one step; null: not recorded
   std::unique_ptr<ActivityMeter> activity;  ///< null: not metered
   /// Adds up what is certain so far.
   void sweep_activity();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/program.hpp"
+#include "sim/encounter.hpp"
 #include "sim/stream_item.hpp"
 
 namespace lockstep {
@@ -28,14 +29,6 @@ struct LogEntry {
   std::uint32_t where = 0;    ///< as StreamItem::where
   std::uint32_t meeting = 0;  ///< communication kernels: which of the lane's meetings
   Cause cause;
-};
-
-/// When all members had arrived at a communication kernel, and whose arrival was the last.
-struct MeetingEntry {
-  double met = 0;
-  std::uint32_t last_rank = 0;
-  std::uint32_t last_entry = 0;
-  std::uint8_t last_stream = 0;
 };
 
 /// A host instruction of the recorded step that had to wait.
@@ -78,8 +71,9 @@ struct RankLog {
   /// A stream.
   struct Lane {
     std::vector<LogEntry> entries;
-    std::vector<MeetingEntry> meetings;
-    Cause raised_by;  ///< the event that moved the stream's clock since the latest entry
+    std::vector<Encounter> meetings;
+    std::uint32_t launched_before = 0;  ///< on the stream, in earlier steps
+    Cause raised_by;                    ///< the event that moved the stream's clock since the latest entry
     /// Index of the latest entry; kNoEntry before the first.
     [[nodiscard]] std::uint32_t latest() const { return static_cast<std::uint32_t>(entries.size()) - 1; }
     /// Notes that the work of @p item begins at @p start, and why then.

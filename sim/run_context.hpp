@@ -25,7 +25,7 @@ class Surroundings {
   virtual ~Surroundings() = default;
 
   /// The two-member group of a send or receive that @p rank calls.
-  virtual Membership pair(Rank& rank, const CollectiveCall& call) = 0;
+  virtual Membership pair(const Rank& rank, const CollectiveCall& call) = 0;
 
   /// The communication kernel at the head of a stream has reached the GPU at @p date.
   virtual void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) = 0;

@@ -113,7 +113,7 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   return spec;
 }
 
-SimulationResult result_of(const Executor& executor) {
+SimulationResult result_of(Executor& executor) {
   SimulationResult result;
   result.step_ends = executor.context().step_ends;
   result.operations =
@@ -133,7 +133,7 @@ SimulationResult result_of(const Executor& executor) {
     result.metered.push_back({number, executor.rank_for(number).activity->total()});
   }
   result.links = link_use(executor);
-  if (executor.spec().record_last_step) {
+  if (executor.spec().record_encounters) {
     result.critical_path = critical_path(executor);
   }
   return result;
@@ -167,7 +167,8 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       spec_{std::make_unique<ExecutorSpec>(executor_spec(input, options))},
       folding_{fold(*input.job, *spec_, options)} {
   spec_->folding = folding_.get();
-  spec_->record_last_step = simulated_instructions(*input.job, folding_.get()) <= options.critical_path_limit;
+  spec_->record_encounters =
+      simulated_instructions(*input.job, folding_.get()) <= options.critical_path_limit;
 }
 
 Simulation::~Simulation() = default;

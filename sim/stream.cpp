@@ -59,11 +59,12 @@ void Stream::advance(Rank& rank, std::uint8_t self) {
     return;  // complete() or tick() goes on
   }
   state_ = State::Ready;
-  const bool in_a_row = !rank.is_watched(step_) && !rank.is_stepped();
+  bool in_a_row = !rank.is_watched(step_) && !rank.is_stepped();
   while (state_ == State::Ready && !queue_.empty()) {
     const StreamItem& item = queue_.front();
     if (item.where == StreamItem::kStepEnd) {
-      end_step(rank, item.ticket);
+      end_step(rank, self, item.ticket);
+      in_a_row = !rank.is_watched(step_) && !rank.is_stepped();
       queue_.pop();
       continue;
     }
@@ -313,16 +314,18 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
     lane.entries.back().end = end;
     if (is_collective) {
       lane.entries.back().meeting = static_cast<std::uint32_t>(lane.meetings.size());
-      lane.meetings.push_back(
-          {encounter.met, encounter.last_rank, encounter.last_entry, encounter.last_stream});
+      lane.meetings.push_back(encounter);
     }
   }
 }
 
-void Stream::end_step(Rank& rank, std::uint32_t step) {
+void Stream::end_step(Rank& rank, std::uint8_t self, std::uint32_t step) {
   double& end = rank.context().step_ends[step];
   end = std::max(end, progress_.clock);
   step_ = step + 1;
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->streams[self].launched_before = static_cast<std::uint32_t>(launches_);
+  }
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/encounter.hpp"
 #include "sim/event.hpp"
 #include "sim/launch_queue.hpp"
 #include "sim/rank_log.hpp"
@@ -27,14 +28,6 @@ struct TransferTotals {
 /// Seconds a stream spent in each kind of work, over all steps.
 struct StreamTotals : TransferTotals {
   double compute = 0;
-};
-
-/// How the members of a collective came together, or a copy and its engine.
-struct Encounter {
-  double met = 0;  ///< when the last one arrived, s
-  std::uint32_t last_rank = 0;
-  std::uint32_t last_entry = 0;  ///< in that rank's log
-  std::uint8_t last_stream = 0;
 };
 
 /// What every piece of work moves on; small enough for a loop to keep it in registers.
@@ -93,7 +86,7 @@ class alignas(64) Stream {
   }
   /// A wait for an event that has happened.
   void wait_until(Rank& rank, std::uint8_t self, const Occurrence& occurrence);
-  void end_step(Rank& rank, std::uint32_t step);
+  void end_step(Rank& rank, std::uint8_t self, std::uint32_t step);
 
   [[nodiscard]] const StreamProgress& progress() const { return progress_; }
   void launched_in_a_row(std::uint32_t count, const StreamProgress& progress) {

@@ -1,0 +1,124 @@
+#include "sim/rank_rerun.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/executor.hpp"
+
+namespace lockstep {
+namespace {
+
+RunContext context_of(const Executor& executor, Surroundings& surroundings) {
+  RunContext context;
+  context.surroundings = &surroundings;
+  context.variation = executor.context().variation;
+  context.stepped = executor.context().stepped;
+  context.steps = executor.context().steps;
+  context.step_ends.assign(context.steps, 0.0);
+  return context;
+}
+
+}  // namespace
+
+RankRerun::RankRerun(Executor& executor, std::uint32_t number)
+    : executor_{executor},
+      context_{context_of(executor, *this)},
+      rank_{number, executor.job().ranks[number], executor.compiled_of(number), context_,
+            executor.timing_of(number)},
+      copies_done_(rank_.streams().size(), 0) {
+  rank_.disturb(executor.spec().noise.of(number));
+  std::vector<Membership> memberships;
+  for (const Membership& original : executor.rank_for(number).memberships()) {
+    memberships.push_back(original.group == nullptr ? original : seat(original));
+  }
+  rank_.join(std::move(memberships));
+  rank_.record_step(context_.steps - 1);
+}
+
+Membership RankRerun::seat(const Membership& original) {
+  const auto known = std::find_if(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+    return seat.group == original.group && seat.position == original.position;
+  });
+  Seat& seat = known != seats_.end()
+                   ? *known
+                   : seats_.emplace_back(Seat{
+                         original.group, original.position, {original.group->name(), {}, {rank_.number()}}});
+  return {&seat.alone, 0};
+}
+
+Membership RankRerun::pair(const Rank& rank, const CollectiveCall& call) {
+  return seat(executor_.pair(rank, call));
+}
+
+void RankRerun::run() {
+  rank_.run();
+  while (!heap_.empty()) {
+    const Scheduled next = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end());
+    heap_.pop_back();
+    happen(next);
+    rank_.run();
+  }
+  if (!context_.stepped) {
+    check();
+  }
+}
+
+void RankRerun::check() const {
+  const Rank& original = executor_.rank_for(rank_.number());
+  for (std::size_t stream = 0; stream < rank_.streams().size(); ++stream) {
+    if (rank_.streams()[stream].fingerprint() != original.streams()[stream].fingerprint()) {
+      throw std::logic_error{fmt::format("{}, run again, differs from what it did",
+                                         rank_.actor_name(static_cast<unsigned>(stream)))};
+    }
+  }
+}
+
+void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter) {
+  heap_.push_back({date, order_++, what, stream, encounter});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void RankRerun::happen(const Scheduled& scheduled) {
+  switch (scheduled.what) {
+    case Moment::Met:
+      rank_.communication_transfers(scheduled.date);
+      break;
+    case Moment::CollectiveEnd:
+      rank_.communication_ends(scheduled.date);
+      rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
+                                                 scheduled.encounter);
+      break;
+    case Moment::CopyEnd:
+      rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
+                                                 scheduled.encounter);
+      break;
+    case Moment::StreamTick:
+      rank_.tick(scheduled.stream, scheduled.date);
+      break;
+  }
+}
+
+void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double /*date*/) {
+  const Membership member = rank.membership(rank.call_of(rank.instruction_of(item)));
+  const auto seat = std::find_if(seats_.begin(), seats_.end(),
+                                 [&](const Seat& known) { return &known.alone == member.group; });
+  const MeetingRecord& record = seat->group->record(item.collective);
+  if (context_.stepped) {
+    schedule(record.encounter.met, Moment::Met, stream, {});
+  }
+  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter);
+}
+
+void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {
+  const CopyRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
+  schedule(record.end, Moment::CopyEnd, stream, {record.begun});
+}
+
+void RankRerun::call_at(Rank& /*rank*/, std::uint8_t stream, double date) {
+  schedule(date, Moment::StreamTick, stream, {});
+}
+
+}  // namespace lockstep
