@@ -44,7 +44,7 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
   const double row = tokens * static_cast<double>(model.hidden);
   const double input = 2 * row / (plan.sequence_parallel ? plan.tensor : 1);
   const double kept = plan.recompute == Recompute::Full ? input : std::max(input, 16 * row / plan.tensor);
-  const double flying = plan.recompute_last_stage ? in_flight(candidate) : 1;
+  const double flying = plan.recompute_last_stage ? in_flight(candidate, 0) : 1;
   return Bytes{states + flying * layers * kept};
 }
 

@@ -52,39 +52,44 @@ double states(const MemoryBreakdown& memory) {
 
 Bytes memory_of(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input,
                 const std::vector<double>& layers) {
-  const double flying = in_flight(candidate);
   const double layer_states = states(costs.layer_memory), base_states = states(costs.base_memory);
   const double kept = costs.layer_memory[MemoryUse::Activations];
   const double layer_workspace = costs.layer_memory[MemoryUse::Workspace];
   const double base_rest =
       costs.base_memory[MemoryUse::Activations] + costs.base_memory[MemoryUse::Workspace];
-  if (candidate.plan.pipeline == 1) {
-    return Bytes{base_states + base_rest + layers[0] * (layer_states + layer_workspace + flying * kept)};
+  const int stages = candidate.plan.pipeline;
+  // Each end of a pipeline has a matrix of its own.
+  const double end_states = stages == 1 || input.tied ? base_states : base_states / 2;
+  double most = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    const bool is_last = stage == stages - 1;
+    const double base = (stage == 0 || is_last ? end_states : 0) + (is_last ? base_rest : 0);
+    most = std::max(most, base + layers[static_cast<std::size_t>(stage)] *
+                                     (layer_states + layer_workspace + in_flight(candidate, stage) * kept));
   }
-  const double end_states = input.tied ? base_states : base_states / 2;  // each end has a matrix of its own
-  const double first = end_states + layers.front() * (layer_states + layer_workspace + flying * kept);
-  const double last_flying =
-      candidate.plan.schedule == PipelineSchedule::GPipe ? candidate.micro_batches : 1.0;
-  const double last =
-      end_states + base_rest + layers.back() * (layer_states + layer_workspace + last_flying * kept);
-  return Bytes{std::max(first, last)};
+  return Bytes{most};
 }
 
 }  // namespace
 
-double in_flight(const PlanCandidate& candidate) {
+double in_flight(const PlanCandidate& candidate, int stage) {
   const TransformerPlanSpec& plan = candidate.plan;
   const double all = candidate.micro_batches;
-  if (plan.schedule == PipelineSchedule::GPipe) {
-    return all;
+  const int behind = plan.pipeline - 1 - stage;
+  switch (plan.schedule) {
+    case PipelineSchedule::GPipe:
+      return all;
+    case PipelineSchedule::OneFOneB:
+      return std::min(all, behind + 1.0);
+    case PipelineSchedule::ZeroBubble:
+      return std::min(all, static_cast<double>(plan.pipeline));
+    case PipelineSchedule::Interleaved:
+      break;
   }
-  if (plan.schedule == PipelineSchedule::Interleaved) {
-    const int warm_up = 2 * (plan.pipeline - 1) + (plan.chunks - 1) * plan.pipeline;
-    return candidate.micro_batches == plan.pipeline
-               ? all
-               : std::min(all, static_cast<double>(warm_up + 1) / plan.chunks);
-  }
-  return std::min(all, static_cast<double>(plan.pipeline));
+  const int warm_up = 2 * behind + (plan.chunks - 1) * plan.pipeline;
+  return candidate.micro_batches == plan.pipeline
+             ? all
+             : std::min(all, static_cast<double>(warm_up + 1) / plan.chunks);
 }
 
 PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {

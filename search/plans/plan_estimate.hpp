@@ -35,7 +35,8 @@ struct PlanEstimate {
 ///   w_s    = L_s layer_pass, of the last stage + pass
 ///   f      = 1 (1F1B, GPipe: Narayanan et al., arXiv 1806.03377), 1 / chunks (interleaved: arXiv 2104.04473,
 ///            section 2.2.2), (tf + tb - tw) / (tf + tb + tw) (ZB-H1: Qi et al., arXiv 2401.10241, table 1)
-///   memory = that of the first stage with its micro-batches in flight, or of the last one with its head
+///   memory = that of the fullest stage with its layers and micro-batches in flight; embedding and head at
+///   the ends
 ///
 /// *Assumes* stages alike but for their layers, forward : input gradients : weight gradients = 1 : 1 : 1 and
 /// one more forward with full recomputation (the same paper), sends that the compute stream waits for with
@@ -43,10 +44,11 @@ struct PlanEstimate {
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
                                     const EstimateInput& input);
 
-/// Micro-batches whose activations the first stage keeps at once, in micro-batches of a whole stage (a
-/// chunk's are 1 / chunks): n for GPipe; min(p, n) for 1F1B and ZB-H1; of an interleaved schedule one more
-/// than its warm-up, 2 (p - 1) + (v - 1) p chunks (arXiv 2104.04473).
-[[nodiscard]] double in_flight(const PlanCandidate& candidate);
+/// Micro-batches whose activations stage s keeps at once, in micro-batches of a whole stage (a chunk's are
+/// 1 / chunks): n for GPipe; min(p - s, n) for 1F1B; min(p, n) for ZB-H1, whose later stages put off weight
+/// gradients instead (arXiv 2401.10241, section 2.3); of an interleaved schedule one more than its warm-up,
+/// 2 (p - 1 - s) + (v - 1) p chunks (arXiv 2104.04473).
+[[nodiscard]] double in_flight(const PlanCandidate& candidate, int stage);
 
 /// What a plan is judged by.
 struct PlanFigures {

@@ -90,13 +90,16 @@ TEST(PlanEstimate, CountsMessages) {
   EXPECT_DOUBLE_EQ(with_messages(PipelineSchedule::Interleaved, 2), 12);
 }
 
-/// Micro-batches whose activations the first stage of 4 keeps, of 16: Megatron-LM's warm-up with 2 chunks is
-/// 2 x 3 + 4 = 10 chunks, and one more begins: 11 halves.
+/// Micro-batches whose activations a stage of 4 keeps, of 16: Megatron-LM's warm-up with 2 chunks is
+/// 2 x 3 + 4 = 10 chunks on the first, 4 on the last, and one more begins: 11 and 5 halves.
 TEST(PlanEstimate, KnowsWhatIsInFlight) {
-  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::GPipe, 4, 16)), 16);
-  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 16)), 4);
-  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 2)), 2);
-  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::Interleaved, 4, 16, 2)), 5.5);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::GPipe, 4, 16), 0), 16);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 16), 0), 4);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 16), 3), 1);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::OneFOneB, 4, 2), 0), 2);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::ZeroBubble, 4, 16), 3), 4);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::Interleaved, 4, 16, 2), 0), 5.5);
+  EXPECT_DOUBLE_EQ(in_flight(plan(PipelineSchedule::Interleaved, 4, 16, 2), 3), 2.5);
 }
 
 /// 2 stages of 4 layers: the first keeps 2 micro-batches, 6 + 4 (10 + 2 x 4) = 78 B; the last one, and the
