@@ -52,8 +52,9 @@ KernelCall strided_copy(std::int64_t elements, DataType type) {
 }
 
 KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type) {
-  return {"unrolled_elementwise_kernel<copy>", type,
-          Pointwise{.elements = elements, .reads = reads, .writes = 1, .flops = kOffsetArithmetic * operands}};
+  return {
+      "unrolled_elementwise_kernel<copy>", type,
+      Pointwise{.elements = elements, .reads = reads, .writes = 1, .flops = kOffsetArithmetic * operands}};
 }
 
 KernelCall cast(std::int64_t elements, DataType from, DataType to) {

@@ -40,8 +40,7 @@ Reduction of_columns(std::int64_t rows, std::int64_t columns) {
 
 void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
   step.op("aten::sum",
-          {kernels::reduce("sum", of_columns(shape.rows, shape.out),
-                           storage_type(step.precision()))});
+          {kernels::reduce("sum", of_columns(shape.rows, shape.out), storage_type(step.precision()))});
   if (step.types().casts()) {
     cast_back(step, shape.out);
   }
