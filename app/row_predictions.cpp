@@ -26,16 +26,17 @@ constexpr int kBug = 1;  // exit codes, as main()
 constexpr int kInput = 2;
 constexpr int kStalled = 3;
 
-/// Three numbers a line on standard output, read back by times_in().
+/// Four numbers a line on standard output, read back by times_in().
 void print(const PredictedTimes& times) {
-  fmt::print("{} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(), times.band.value());
+  fmt::print("{} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(), times.band.value(),
+             times.kernels);
 }
 
 std::vector<PredictedTimes> times_in(const std::string& printed) {
   std::vector<PredictedTimes> all;
   std::istringstream in{printed};
-  for (double step = 0, busy = 0, band = 0; in >> step >> busy >> band;) {
-    all.push_back({Seconds{step}, Seconds{busy}, band});
+  for (double step = 0, busy = 0, band = 0, kernels = 0; in >> step >> busy >> band >> kernels;) {
+    all.push_back({Seconds{step}, Seconds{busy}, band, kernels});
   }
   return all;
 }
@@ -46,6 +47,34 @@ std::string in_words(const ScenarioSettings& settings) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
   }
   return text;
+}
+
+bool is_kernel(const KernelCall& call) {
+  return !std::holds_alternative<Memcpy>(call.work) && !std::holds_alternative<Memset>(call.work);
+}
+
+/// That rank @p of launches in a step, those of collectives aside.
+std::size_t kernels_of(const RankAssignment& of, const Job& job) {
+  const Program& program = *job.programs[of.program];
+  std::size_t kernels = 0;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op != Opcode::Launch) continue;
+      const std::uint32_t kernel =
+          instruction.per_rank ? of.kernel_slots[instruction.operand] : instruction.operand;
+      kernels += is_kernel(program.kernels[kernel]) ? 1 : 0;
+    }
+  }
+  return kernels;
+}
+
+/// Likewise, the mean over the metered ranks.
+double kernels_per_step(const Job& job, const SimulationResult& result) {
+  std::size_t sum = 0;
+  for (const MeteredRank& rank : result.metered) {
+    sum += kernels_of(job.ranks[rank.rank], job);
+  }
+  return static_cast<double>(sum) / static_cast<double>(result.metered.size());
 }
 
 /// A child's life: predicts rows until one fails. @return the exit code
@@ -92,7 +121,7 @@ PredictedTimes predict_row(const std::string& name, const ScenarioSettings& sett
   const Setting setting = build(document, configs);
   const SimulationResult result = predict(setting, nullptr, engine);
   return {result.mean_step(), Seconds{gpu_busy_per_step(result, setting.job.steps)},
-          step_band(setting, result).relative};
+          step_band(setting, result).relative, kernels_per_step(setting.job, result)};
 }
 
 std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<const ScenarioSettings> rows,

@@ -170,7 +170,7 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
     validation.points[i].step.predicted = times.at(i).step;
     validation.points[i].step.band = times[i].band;
     if (auto& gpu_busy = validation.points[i].gpu_busy) {
-      gpu_busy->predicted = times[i].gpu_busy;
+      gpu_busy->predicted = times[i].gpu_busy + times[i].kernels * set.measured.profiler_adds;
     }
   }
   return validation;

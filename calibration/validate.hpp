@@ -47,6 +47,7 @@ struct PredictedTimes {
   Seconds step;
   Seconds gpu_busy;              ///< at least one stream active, a step
   std::optional<double> band{};  ///< relative half-width of the step time
+  double kernels = 0;            ///< that a GPU runs in a step, copies and memory sets aside
 };
 
 /// Predicts the scenarios of rows, in their order.

@@ -18,6 +18,7 @@ struct MeasuredColumns {
   std::optional<std::string> step;
   std::optional<std::string> samples_per_second;
   std::optional<std::string> gpu_busy;
+  Seconds profiler_adds;  ///< to each kernel in gpu_busy
 
   template <class Visitor>
   static void describe(Visitor& key, MeasuredColumns& columns) {
@@ -27,10 +28,19 @@ struct MeasuredColumns {
                  "workload.global_batch of them");
     key.optional("gpu_busy", columns.gpu_busy, std::nullopt,
                  "column of the time in which at least one stream of the GPU was active");
+    key.optional("profiler_adds", columns.profiler_adds, Seconds{0},
+                 "how much longer than without a profiler gpu_busy has each kernel (copies and memory sets "
+                 "aside); added to the prediction of gpu_busy, not to that of the step");
   }
   void check() const {
     if (step.has_value() == samples_per_second.has_value()) {
       throw FieldError{"step", "either a column of step times or one of samples_per_second"};
+    }
+    if (profiler_adds < Seconds{0}) {
+      throw FieldError{"profiler_adds", "not negative, e.g. 1.1 us"};
+    }
+    if (profiler_adds > Seconds{0} && !gpu_busy) {
+      throw FieldError{"profiler_adds", "only beside 'gpu_busy', which a profiler recorded"};
     }
   }
 };

@@ -19,9 +19,10 @@ Traffic streamed(Bytes reads, Bytes writes, double fraction) {
 Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
   const KernelEfficiency& reached = *gpu.efficiency;
   const double resident = std::clamp(kCacheReach - traffic.footprint / gpu.l2_size, 0.0, 1.0);
-  const Seconds dram = std::max(traffic.moved, traffic.written / reached.writes) /
-                       (gpu.memory_bandwidth * (reached.memory * traffic.fraction));
-  const Seconds cache = traffic.moved / (gpu.l2_bandwidth * traffic.fraction);
+  const BytesPerSecond streaming = gpu.memory_bandwidth * (reached.memory * traffic.fraction);
+  const Seconds stored = traffic.written / (streaming * reached.writes);
+  const Seconds dram = std::max(traffic.moved / streaming, stored);
+  const Seconds cache = std::max(traffic.moved / (gpu.l2_bandwidth * traffic.fraction), stored);
   return dram * (1 - resident) + std::min(cache, dram) * resident;
 }
 

@@ -54,18 +54,31 @@ class CnnStep {
       const auto images = static_cast<double>(blocks_.front().input.elements());
       step_.blocking_copy("aten::to", kernels::copy_to_device(images * size_of(kType), true));
     }
-    zero();
+    if (!spec_.timed_by_phase) {
+      zero();
+    }
     forward();
+    end_of_phase();
     {
       const ModuleRange phase{step_, "loss"};
       cross_entropy_forward(step_, loss_);
     }
     backward();
-    const ModuleRange phase{step_, "optimizer"};
-    optimizer_step(step_, Optimizer::Sgd, parameters_);
+    end_of_phase();
+    {
+      const ModuleRange phase{step_, "optimizer"};
+      optimizer_step(step_, Optimizer::Sgd, parameters_);
+    }
+    end_of_phase();
   }
 
  private:
+  void end_of_phase() {
+    if (spec_.timed_by_phase) {
+      step_.program().wait_device();
+    }
+  }
+
   void zero() {
     const ModuleRange phase{step_, "zero_grad"};
     zero_gradients(step_, Optimizer::Sgd, parameters_);

@@ -64,6 +64,7 @@ struct CnnSpec {
   std::int64_t classes = 1000;
   double dropout = 0;
   bool input_on_device = false;
+  bool timed_by_phase = false;
   std::vector<CnnBlock> blocks;
 
   template <class Visitor>
@@ -75,6 +76,10 @@ struct CnnSpec {
     key.optional(
         "input_on_device", cnn.input_on_device, false,
         "the same images each step, copied once: synthetic benchmarks; else each step copies its own");
+    key.optional(
+        "timed_by_phase", cnn.timed_by_phase, false,
+        "a step is the sum of forward, backward and update timed one by one, as convnet-benchmark-py "
+        "does: the host waits for the GPU after each, and zeroes gradients between steps, untimed");
     key.required("blocks", cnn.blocks, "in order");
   }
   /// @throws FieldError for sizes below 1, or branches that cannot be joined (sizes, channels) or shrink an

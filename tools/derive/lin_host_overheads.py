@@ -3,7 +3,8 @@
 
 Three tables, best first: the ten largest T2, T3, T5 of November 2022 (single V100, profiler cost removed); T2 of
 February 2022 (all machines pooled, profiler cost removed); T2, T3, T5 of 2021 (raw). The older ones are scaled by
-the median ratio of the newest to them over the operators they share.
+the median ratio of the newest to them over the operators they share. Operators that no DLRM has are taken from the
+convolutional networks of February 2022, at the ratio of the DLRMs' operators; the fallback is of the DLRMs' alone.
 
 Usage: tools/derive/lin_host_overheads.py --data ../shared/data
 """
@@ -61,6 +62,7 @@ def main():
             values, ratio = scaled(older, newest, {kind})
             print(f"# {kind} of {title} times {ratio:.2f}")
             found |= {key: value for key, value in values.items() if value > 0}
+            factor = ratio
     found |= newest
 
     operators = defaultdict(dict)
@@ -69,6 +71,11 @@ def main():
         operators[name][part] = value
     usual = {part: statistics.median([o[part] for o in operators.values() if part in o])
              for part in [*PARTS.values(), "without_launch"]}
+    of_networks = table(folder / "overheads_T1_T2_by_op_2022-02.csv", "op", "mean_us",
+                        lambda r: r["model"] in ("resnet50", "inception_v3"))
+    for (kind, name), value in of_networks.items():
+        if name not in operators:
+            operators[name][PARTS[kind]] = value * factor
     calls = defaultdict(list)
     for row in rows(raw_path):
         if row["type"] == "t4":

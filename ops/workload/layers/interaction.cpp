@@ -44,7 +44,7 @@ void index_backward(StepWriter& step, const InteractionShape& shape) {
     }
   }
   step.launch(kernels::add(pairs, DataType::INT64));
-  step.launch(kernels::strided_copy(shape.rows * pairs, kType));
+  step.launch(kernels::unrolled_copy(shape.rows * pairs, 1, 2, kType));
   step.launch(kernels::scale(pairs, DataType::INT64));
   step.launch(
       {"elementwise_kernel_with_index<arange>", DataType::INT64, Pointwise{.elements = pairs, .reads = 0}});

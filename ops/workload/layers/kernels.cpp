@@ -5,6 +5,8 @@
 namespace lockstep::kernels {
 namespace {
 
+constexpr double kOffsetArithmetic = 100;  // of an element's offset in one operand, see unrolled_copy()
+
 std::string_view name_of_product(DataType type) {
   switch (type) {
     case DataType::TF32:
@@ -47,6 +49,12 @@ KernelCall scale(std::int64_t elements, DataType type) {
 KernelCall strided_copy(std::int64_t elements, DataType type) {
   return {"elementwise_kernel<copy>", type,
           Pointwise{.elements = elements, .reads = 1, .writes = 1, .flops = 0}};
+}
+
+KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type) {
+  return {
+      "unrolled_elementwise_kernel<copy>", type,
+      Pointwise{.elements = elements, .reads = reads, .writes = 1, .flops = kOffsetArithmetic * operands}};
 }
 
 KernelCall cast(std::int64_t elements, DataType from, DataType to) {

@@ -29,6 +29,14 @@ struct Passes {
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.
 [[nodiscard]] KernelCall strided_copy(std::int64_t elements, DataType type);
 
+/// `unrolled_elementwise_kernel<copy>`: a copy of PyTorch 1 whose operands are broadcast or strided, so that
+/// each element's offsets are computed: 100 operations for each of @p operands.
+/// @param reads tensors of @p elements elements that come from memory: 0 for a broadcast row
+/// *Source*: biases of 0.26 to 2.1 million elements, 4.5 to 17.2 us, and a slice of 719 thousand, 12.6 us, on
+/// a V100 (../shared/data/kernels/iteration_kernel_traces_v100.csv.gz, April 2021); 6.5 million in 107 us in
+/// fb_dlrm_trace_kernels_v100.csv
+[[nodiscard]] KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type);
+
 /// `unrolled_elementwise_kernel<cast>`: read as @p from, written as @p to.
 [[nodiscard]] KernelCall cast(std::int64_t elements, DataType from, DataType to);
 

@@ -32,10 +32,15 @@ void write_products(StepWriter& step, const LinearShape& shape, bool input_gradi
   step.program().end();
 }
 
+/// Sums of the columns of a matrix; those of one column lie side by side.
+Reduction of_columns(std::int64_t rows, std::int64_t columns) {
+  return columns == 1 ? Reduction{.rows = 1, .columns = rows}
+                      : Reduction{.rows = rows, .columns = columns, .across_rows = true};
+}
+
 void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
   step.op("aten::sum",
-          {kernels::reduce("sum", {.rows = shape.rows, .columns = shape.out, .across_rows = true},
-                           storage_type(step.precision()))});
+          {kernels::reduce("sum", of_columns(shape.rows, shape.out), storage_type(step.precision()))});
   if (step.types().casts()) {
     cast_back(step, shape.out);
   }
@@ -58,8 +63,7 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
     }
   }
   if (shape.bias && !step.framework().bias_in_gemm) {
-    step.launch(kernels::elementwise("copy", shape.rows * shape.out, storage_type(step.precision()),
-                                     {.reads = 0, .writes = 1, .flops = 0}));  // the bias, broadcast
+    step.launch(kernels::unrolled_copy(shape.rows * shape.out, 0, 1, storage_type(step.precision())));
   }
   step.launch(kernels::product(
       {.batch = 1, .m = shape.rows, .n = shape.out, .k = shape.in, .transpose_b = shape.weight_is_transposed},

@@ -154,6 +154,26 @@ TEST_F(ValidateTable, AColumnMaySetSeveralKeys) {
   EXPECT_EQ(asked[0].at("workload.micro_batch"), "512");
 }
 
+// 5 ms and 1000 kernels of 1 us more each: 6 ms. Steps are measured without a profiler.
+TEST_F(ValidateTable, AProfilerLengthensTheKernelsOfTheBusyTimeThatItSaw) {
+  ValidationSet set = two_gpus();
+  set.measured.profiler_adds = 1_us;
+  const auto predict = [](const ScenarioSettings&) {
+    return PredictedTimes{.step = 10_ms, .gpu_busy = 5_ms, .kernels = 1000};
+  };
+  const Validation validation = validate_rows(set, "V100,1,10,6,0\n", predict);
+  EXPECT_NEAR(validation.points.at(0).gpu_busy->error(), 0, 1e-12);
+  EXPECT_NEAR(validation.points[0].step.error(), 0, 1e-12);
+}
+
+TEST(MeasuredColumns, WhatAProfilerAddsNeedsABusyTimeThatItSaw) {
+  const auto refused = [](const std::string& measured) {
+    EXPECT_THROW(static_cast<void>(read_text<MeasuredColumns>(measured, "a test")), InputError) << measured;
+  };
+  refused("{ step: ms, profiler_adds: 1 us }");
+  refused("{ step: ms, gpu_busy: busy_ms, profiler_adds: -1 us }");
+}
+
 TEST_F(ValidateTable, ASampleIsEachSoManiethRowOfThoseAskedFor) {
   ValidationSet set = two_gpus();
   set.where = {{"gpu", {"P100"}}};

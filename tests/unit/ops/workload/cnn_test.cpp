@@ -8,8 +8,10 @@
 
 #include "base/yaml_reader.hpp"
 #include "ops/model_flops.hpp"
+#include "ops/workload/cnn.hpp"
 #include "ops/workload/cnn_layers.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "tests/support/program_listing.hpp"
 
 namespace lockstep {
 namespace {
@@ -72,6 +74,32 @@ std::string complaint(const std::string& blocks) {
     return error.what();
   }
   return "";
+}
+
+// ResNet-50 has 161 parameters, each zeroed by a kernel. Timed by phase, a step waits after forward, backward
+// and update, and zeroes nothing; it launches what else it did.
+TEST(Cnn, phases_timed_one_by_one_end_with_waits_and_leave_out_zeroing) {
+  const auto count = [](bool by_phase, const auto& counted) {
+    CnnSpec cnn = network("resnet50");
+    cnn.timed_by_phase = by_phase;
+    const std::vector<VertexId> gpus{0};
+    TrainingSetup setup;
+    setup.global_batch = 4;
+    setup.framework = {.zero_gradients = true, .optimizer = OptimizerStyle::PerTensor};
+    setup.host = plain_host();
+    setup.gpus = gpus;
+    const Job job = cnn_job(cnn, setup);
+    std::int64_t sum = 0;
+    for (const Program::Thread& thread : job.programs.at(0)->threads) {
+      sum += std::ranges::count_if(thread.instructions, counted);
+    }
+    return sum;
+  };
+  const auto waits = [](const Instruction& i) { return i.op == Opcode::WaitDevice; };
+  const auto launches = [](const Instruction& i) { return i.op == Opcode::Launch; };
+  EXPECT_EQ(count(false, waits), 0);
+  EXPECT_EQ(count(true, waits), 3);
+  EXPECT_EQ(count(false, launches) - count(true, launches), 161);
 }
 
 TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
