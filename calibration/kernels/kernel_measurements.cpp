@@ -132,7 +132,7 @@ class Shape {
 };
 
 /// The key=value words of a cell. @throws std::invalid_argument
-std::map<std::string, std::string> words_of(const std::string& cell) {
+std::map<std::string, std::string> shape_words(const std::string& cell) {
   std::map<std::string, std::string> values;
   std::istringstream words{cell};
   for (std::string word; words >> word;) {
@@ -230,7 +230,7 @@ KernelWork work_in(const std::string& family, const Shape& shape) {
                                         "embedding_backward", "convolution"}))};
 }
 
-DataType type_named(const std::string& name) {
+DataType named_type(const std::string& name) {
   const auto* found = std::ranges::find(kTypeNames, name, &TypeName::name);
   if (found == kTypeNames.end()) {
     throw std::invalid_argument{"type: none of fp32, tf32, fp16, bf16, fp8"};
@@ -242,7 +242,7 @@ DataType type_named(const std::string& name) {
 KernelCall call_in(const CsvTable& table, std::size_t row) {
   try {
     return kernel_call(table.cell(row, "family"), table.cell(row, "type"),
-                       words_of(table.cell(row, "shape")));
+                       shape_words(table.cell(row, "shape")));
   } catch (const std::invalid_argument& problem) {
     table.complain(row, problem.what());
   }
@@ -253,7 +253,7 @@ KernelCall call_in(const CsvTable& table, std::size_t row) {
 KernelCall kernel_call(const std::string& family, const std::string& type,
                        const std::map<std::string, std::string>& words) {
   const Shape shape{words};
-  KernelCall call{family, type_named(type), work_in(family, shape)};
+  KernelCall call{family, named_type(type), work_in(family, shape)};
   shape.finish();
   return call;
 }

@@ -6,23 +6,23 @@ namespace lockstep {
 namespace {
 
 /// One operator with one element-wise kernel.
-struct Operation {
+struct AdamOperator {
   const char* op;
   const char* kernel;
   kernels::Passes passes;
 };
 
-constexpr Operation kMoments[] = {
+constexpr AdamOperator kMoments[] = {
     {"aten::mul_", "mul", {}},         {"aten::add_", "add", {.reads = 2, .flops = 2}},
     {"aten::mul_", "mul", {}},         {"aten::addcmul_", "addcmul", {.reads = 2, .flops = 3}},
     {"aten::sqrt", "sqrt", {}},        {"aten::add", "add", {}},
     {"aten::div", "div", {.reads = 2}}};
-constexpr Operation kDecay[] = {{"aten::mul", "mul", {}}, {"aten::add_", "add", {.reads = 2}}};
-constexpr Operation kUpdate[] = {
+constexpr AdamOperator kDecay[] = {{"aten::mul", "mul", {}}, {"aten::add_", "add", {.reads = 2}}};
+constexpr AdamOperator kSubtract[] = {
     {"aten::mul", "mul", {}}, {"aten::neg", "neg", {}}, {"aten::add_", "add", {.reads = 2}}};
 
-void write(StepWriter& step, std::span<const Operation> operations, std::int64_t elements) {
-  for (const Operation& each : operations) {
+void write(StepWriter& step, std::span<const AdamOperator> operations, std::int64_t elements) {
+  for (const AdamOperator& each : operations) {
     step.op(each.op, {kernels::elementwise(each.kernel, elements, step.types().optimizer(), each.passes)});
   }
 }
@@ -51,7 +51,7 @@ void bert_adam_step(StepWriter& step, std::span<const std::int64_t> parameters,
     if (!decays || decays(elements)) {
       write(step, kDecay, elements);
     }
-    write(step, kUpdate, elements);
+    write(step, kSubtract, elements);
   }
 }
 
