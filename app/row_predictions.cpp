@@ -15,6 +15,7 @@
 #include "app/trust.hpp"
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
+#include "calibration/measured_rows.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {
@@ -39,14 +40,6 @@ std::vector<PredictedTimes> times_in(const std::string& printed) {
     all.push_back({Seconds{step}, Seconds{busy}, band, kernels});
   }
   return all;
-}
-
-std::string in_words(const ScenarioSettings& settings) {
-  std::string text;
-  for (const auto& [key, value] : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
-  }
-  return text;
 }
 
 bool is_kernel(const KernelCall& call) {

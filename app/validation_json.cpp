@@ -81,7 +81,10 @@ Json quality_json(const PickQuality& quality) {
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
-  Json json{{"name", validation.set.name}, {"title", validation.set.title}};
+  Json json{{"name", validation.set.name},
+            {"title", validation.set.title},
+            {"predicts", name_of(validation.set.predicts)}};
+  const std::string duration = name_of(duration_of(validation.set.predicts));
   json["left_out_rows"] = validation.left_out;
   json["every"] = validation.every;
   json["points"] = Json::array();
@@ -90,15 +93,14 @@ std::string validation_json(const Validation& validation) {
     for (std::size_t i = 0; i < point.labels.size(); ++i) {
       of_point[validation.columns[i]] = point.labels[i];
     }
-    of_point["step"] = time_json(point.step, validation.set);
+    of_point[duration] = time_json(point.step, validation.set);
     if (point.gpu_busy) {
       of_point["gpu_busy"] = time_json(*point.gpu_busy, validation.set);
     }
     json["points"].push_back(std::move(of_point));
   }
-  json["errors"]["step"] = errors_json(validation, ComparedQuantity::Step);
-  if (validation.set.measured.gpu_busy) {
-    json["errors"]["gpu_busy"] = errors_json(validation, ComparedQuantity::GpuBusy);
+  for (const ComparedQuantity quantity : validation.set.quantities()) {
+    json["errors"][name_of(quantity)] = errors_json(validation, quantity);
   }
   for (const auto& [aim, reached] : reached_aims(validation)) {
     json["aims"].push_back({{"of", name_of(aim.of)},
@@ -106,7 +108,9 @@ std::string validation_json(const Validation& validation) {
                             {"below", aim.below},
                             {"reached", reached}});
   }
-  json["rank_correlation_of_step"] = order_json(validation);
+  if (validation.set.predicts == PredictedThing::Step) {
+    json["rank_correlation_of_step"] = order_json(validation);
+  }
   if (const auto picks = plan_picks(validation)) {
     json["picks"] = {{"within", validation.set.picks->within},
                      {"groups", picks->groups},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -73,9 +74,11 @@ void CsvTable::read_line(int number, const std::string& line) {
 }
 
 void CsvTable::read_header(int line, std::vector<std::string> columns) {
-  for (auto column = columns.begin(); column != columns.end(); ++column) {
-    if (std::find(columns.begin(), column, *column) != column) {
-      throw InputError{{file_, line, 1}, fmt::format("column '{}' is there twice", *column)};
+  std::map<std::string, int> seen;
+  for (std::string& column : columns) {
+    const int before = seen[column]++;
+    if (before > 0) {
+      column += fmt::format(".{}", before);
     }
   }
   header_line_ = line;

@@ -9,11 +9,11 @@ namespace lockstep {
 
 /// A table of measurements: comma-separated values under one header line; lines that begin with # are
 /// comments, quoted cells may hold commas. Behind a UTF-8 byte order mark, as spreadsheets write it, the
-/// first line is the header whatever it begins with (`# GPUs`).
+/// first line is the header whatever it begins with (`# GPUs`). Of columns with one name the second is called
+/// NAME.1, as pandas has it.
 class CsvTable {
  public:
-  /// Plain or gzip. @throws InputError for a file that cannot be read, a repeated column, a line with too
-  /// many or few cells
+  /// Plain or gzip. @throws InputError for a file that cannot be read, a line with too many or few cells
   static CsvTable from_file(const std::filesystem::path& path);
   /// @p file_name is for messages. @throws InputError as from_file()
   static CsvTable from_text(const std::string& text, const std::string& file_name);

@@ -11,6 +11,7 @@
 #include "base/svg.hpp"
 #include "base/units.hpp"
 #include "calibration/error_summary.hpp"
+#include "calibration/validation_figures.hpp"
 
 namespace lockstep {
 namespace {
@@ -175,7 +176,7 @@ std::size_t series_column(const Validation& validation) {
 
 ResidualPlot residuals_of(const Validation& validation) {
   ResidualPlot plot;
-  plot.title = validation.set.title + ": step time";
+  plot.title = validation.set.title + ": " + in_words(duration_of(validation.set.predicts));
   const std::size_t column = series_column(validation);
   std::vector<double> bands;
   for (const ValidationPoint& point : validation.points) {

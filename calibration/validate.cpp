@@ -93,8 +93,12 @@ std::optional<double> error_published(const CsvTable& table, std::size_t row, co
 
 }  // namespace
 
-ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row) {
+ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row,
+                             const ScenarioSettings& of_table) {
   ScenarioSettings settings = set.scenario;
+  for (const auto& [key, value] : of_table) {
+    settings[key] = value;
+  }
   for (const auto& [column, cells] : set.rows) {
     const std::string& cell = table.cell(row, column);
     const auto found = cells.find(cell);
@@ -123,47 +127,103 @@ ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, st
 
 namespace {
 
+/// One file of a set, and the keys that all its rows set.
+struct MeasuredTable {
+  std::string name;  ///< the file's
+  CsvTable cells;
+  ScenarioSettings settings;
+};
+
+/// The file's name without what kind of file it is, with its folder's where two files have one name.
+std::string name_of_table(const std::string& file, const std::vector<std::string>& files) {
+  const auto name_of_file = [](const std::string& path) {
+    const std::string name = std::filesystem::path{path}.filename().string();
+    return name.substr(0, name.find(".csv"));
+  };
+  const std::string name = name_of_file(file);
+  const auto same = std::ranges::count(files, name, name_of_file);
+  return same == 1 ? name : std::filesystem::path{file}.parent_path().filename().string() + "/" + name;
+}
+
+std::vector<MeasuredTable> tables_of(const ValidationSet& set, const std::filesystem::path& data) {
+  std::vector<MeasuredTable> tables;
+  for (const std::string& file : set.files()) {
+    const auto settings = set.tables.find(file);
+    tables.push_back({name_of_table(file, set.files()), CsvTable::from_file(data / file),
+                      settings == set.tables.end() ? ScenarioSettings{} : settings->second});
+  }
+  return tables;
+}
+
 /// What the table says of a row; the prediction is still to come.
-ValidationPoint measured_point(const ValidationSet& set, const CsvTable& table, std::size_t row,
+ValidationPoint measured_point(const ValidationSet& set, const MeasuredTable& table, std::size_t row,
                                const std::vector<std::string>& columns, const ScenarioSettings& settings) {
   ValidationPoint point;
   for (const std::string& column : columns) {
-    point.labels.push_back(table.cell(row, column));
+    const bool names_file = !set.tables.empty() && column == "table";
+    point.labels.push_back(names_file ? table.name : table.cells.cell(row, column));
   }
-  const double step = measured_step(set, table, row, settings);
+  const double step = measured_step(set, table.cells, row, settings);
   point.step.measured = step * set.unit;
   if (set.measured.gpu_busy) {
-    point.gpu_busy.emplace().measured = positive(table, row, *set.measured.gpu_busy) * set.unit;
+    point.gpu_busy.emplace().measured = positive(table.cells, row, *set.measured.gpu_busy) * set.unit;
   }
   for (const OtherPredictor& other : set.others) {
-    point.step.others.push_back(other.published ? error_published(table, row, *other.published, step)
-                                                : error_in(table, row, other.step_error));
+    point.step.others.push_back(other.published ? error_published(table.cells, row, *other.published, step)
+                                                : error_in(table.cells, row, other.step_error));
     if (point.gpu_busy) {
-      point.gpu_busy->others.push_back(error_in(table, row, other.gpu_busy_error));
+      point.gpu_busy->others.push_back(error_in(table.cells, row, other.gpu_busy_error));
     }
   }
   return point;
+}
+
+/// The rows of a set, in the order of its tables: where they are and what was measured.
+struct AskedRow {
+  const MeasuredTable* table;
+  std::size_t row;
+};
+
+/// Those that the set asks for; the others are counted.
+std::vector<AskedRow> asked_rows(const ValidationSet& set, const std::vector<MeasuredTable>& tables,
+                                 std::size_t& left_out) {
+  std::vector<AskedRow> asked;
+  for (const MeasuredTable& table : tables) {
+    const std::vector<std::size_t> rows = rows_of(set, table.cells);
+    left_out += table.cells.rows();
+    for (const std::size_t row : rows) {
+      if (set.shortest > Seconds{0} &&
+          measured_step(set, table.cells, row, settings_of(set, table.cells, row, table.settings)) *
+                  set.unit <
+              set.shortest) {
+        continue;
+      }
+      asked.push_back({&table, row});
+      --left_out;
+    }
+  }
+  return asked;
 }
 
 }  // namespace
 
 Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRows& predict,
                     std::size_t every) {
-  const CsvTable table = CsvTable::from_file(data / set.table);
+  const std::vector<MeasuredTable> tables = tables_of(set, data);
   Validation validation;
   validation.set = set;
   validation.columns = columns_of(set);
   validation.every = every;
-  const std::vector<std::size_t> rows = rows_of(set, table);
-  validation.left_out = table.rows() - rows.size();
+  const std::vector<AskedRow> rows = asked_rows(set, tables, validation.left_out);
   if (rows.empty()) {
-    throw InputError{{(data / set.table).string()},
+    throw InputError{{(data / set.files().front()).string()},
                      fmt::format("no row has the cells that set '{}' asks for (where)", set.name)};
   }
   std::vector<ScenarioSettings> settings;
   for (std::size_t i = 0; i < rows.size(); i += every) {
-    settings.push_back(settings_of(set, table, rows[i]));
-    validation.points.push_back(measured_point(set, table, rows[i], validation.columns, settings.back()));
+    const auto& [table, row] = rows[i];
+    settings.push_back(settings_of(set, table->cells, row, table->settings));
+    validation.points.push_back(measured_point(set, *table, row, validation.columns, settings.back()));
   }
   const std::vector<PredictedTimes> times = predict(settings);
   for (std::size_t i = 0; i < settings.size(); ++i) {

@@ -39,7 +39,7 @@ struct Validation {
   /// Those that the set names, each once: family, groups, rows, copied.
   std::vector<std::string> columns;
   std::vector<ValidationPoint> points;
-  std::size_t left_out = 0;  ///< rows of the table that ValidationSet::where does not ask for
+  std::size_t left_out = 0;  ///< rows of the tables that ValidationSet::where and shortest do not ask for
   std::size_t every = 1;     ///< of the rows that it asks for, each so-manieth was compared
 };
 
@@ -54,10 +54,12 @@ struct PredictedTimes {
 using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const ScenarioSettings> rows)>;
 
 /// The keys that row @p row of @p table sets.
+/// @param of_table those that all rows of the table set (ValidationSet::tables)
 /// @throws InputError for a cell that the set says nothing of
-[[nodiscard]] ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row);
+[[nodiscard]] ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row,
+                                           const ScenarioSettings& of_table = {});
 
-/// The rows of the set's table against their predictions.
+/// The rows of the set's tables against their predictions.
 /// @param data the folder that the set's `table` is relative to
 /// @param every compares each so-manieth row only, beginning with the first
 /// @throws InputError for a table that is not there or does not fit the set; what @p predict throws

@@ -123,10 +123,24 @@ std::map<std::vector<std::string>, StepTimes> families_of(const Validation& vali
 }  // namespace
 
 const ComparedTime* compared(const ValidationPoint& point, ComparedQuantity quantity) {
-  if (quantity == ComparedQuantity::Step) {
+  if (quantity != ComparedQuantity::GpuBusy) {
     return &point.step;
   }
   return point.gpu_busy ? &*point.gpu_busy : nullptr;
+}
+
+const char* in_words(ComparedQuantity quantity) {
+  switch (quantity) {
+    case ComparedQuantity::Step:
+      return "step time";
+    case ComparedQuantity::GpuBusy:
+      return "GPU busy time";
+    case ComparedQuantity::Kernel:
+      return "kernel time";
+    case ComparedQuantity::Collective:
+      return "collective time";
+  }
+  return "";
 }
 
 std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity) {

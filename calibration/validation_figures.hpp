@@ -11,8 +11,11 @@
 
 namespace lockstep {
 
-/// A point's time of a quantity; nullptr where it was not measured.
+/// A point's time of a quantity that its set compares; nullptr where it was not measured.
 [[nodiscard]] const ComparedTime* compared(const ValidationPoint& point, ComparedQuantity quantity);
+
+/// "step time", "kernel time", ...
+[[nodiscard]] const char* in_words(ComparedQuantity quantity);
 
 /// Whose predictions, of what, over which points: figures of error.
 struct ErrorLine {

@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// Measured training steps to compare predictions with (configs/validation/, docs/validation.md).
+/// Measured training steps, kernels and collectives to compare predictions with (configs/validation/,
+/// docs/validation.md).
 
 #include <map>
 #include <optional>
@@ -22,7 +23,8 @@ struct MeasuredColumns {
 
   template <class Visitor>
   static void describe(Visitor& key, MeasuredColumns& columns) {
-    key.optional("step", columns.step, std::nullopt, "column of step times");
+    key.optional("step", columns.step, std::nullopt,
+                 "column of step times; of a set of kernels or collectives of their durations");
     key.optional("samples_per_second", columns.samples_per_second, std::nullopt,
                  "column of samples a second of the whole job, in place of step times: a step is "
                  "workload.global_batch of them");
@@ -90,11 +92,35 @@ struct OtherPredictor {
   }
 };
 
-enum class ComparedQuantity : std::uint8_t { Step, GpuBusy };
+enum class ComparedQuantity : std::uint8_t { Step, GpuBusy, Kernel, Collective };
 
 constexpr auto names_of(ComparedQuantity /*unused*/) {
-  return std::to_array<EnumName<ComparedQuantity>>(
-      {{ComparedQuantity::Step, "step"}, {ComparedQuantity::GpuBusy, "gpu_busy"}});
+  return std::to_array<EnumName<ComparedQuantity>>({{ComparedQuantity::Step, "step"},
+                                                    {ComparedQuantity::GpuBusy, "gpu_busy"},
+                                                    {ComparedQuantity::Kernel, "kernel"},
+                                                    {ComparedQuantity::Collective, "collective"}});
+}
+
+/// What a row of a set's table is.
+enum class PredictedThing : std::uint8_t { Step, Kernel, Collective };
+
+constexpr auto names_of(PredictedThing /*unused*/) {
+  return std::to_array<EnumName<PredictedThing>>({{PredictedThing::Step, "step"},
+                                                  {PredictedThing::Kernel, "kernel"},
+                                                  {PredictedThing::Collective, "collective"}});
+}
+
+/// Its duration.
+[[nodiscard]] constexpr ComparedQuantity duration_of(PredictedThing thing) {
+  switch (thing) {
+    case PredictedThing::Step:
+      return ComparedQuantity::Step;
+    case PredictedThing::Kernel:
+      return ComparedQuantity::Kernel;
+    case PredictedThing::Collective:
+      return ComparedQuantity::Collective;
+  }
+  return ComparedQuantity::Step;
 }
 
 /// A figure of error over all points (calibration/error_summary.hpp).
@@ -163,8 +189,11 @@ struct ValidationSet {
   std::string name;
   std::string title;
   std::string source;
+  PredictedThing predicts = PredictedThing::Step;
   std::string table;
+  std::map<std::string, ScenarioSettings> tables;
   Seconds unit;
+  Seconds shortest;
   MeasuredColumns measured;
   std::vector<OtherPredictor> others;
   ScenarioSettings scenario;
@@ -183,8 +212,21 @@ struct ValidationSet {
     key.required("name", set.name, "identifier used by lockstep validate");
     key.required("title", set.title, "one line, printed above the table");
     key.required("source", set.source, "where the measurements are from, and how exact they are");
-    key.required("table", set.table, "file of comma-separated values, relative to the data folder");
+    key.optional(
+        "predicts", set.predicts, PredictedThing::Step,
+        "what a row is: a training step, whose keys are a scenario's; a kernel, with the keys gpu, "
+        "family, type and the words of its shape (docs/learned_kernels.md); or a collective alone on "
+        "the machine, with the keys cluster, profile, collective, nodes, gpus and bytes");
+    key.optional("table", set.table, {}, "file of comma-separated values, relative to the data folder");
+    key.optional(
+        "tables", set.tables, {},
+        "several in its place, and the keys that all rows of each set; 'table' then is a column, too: "
+        "the file's name, with its folder's where two files have one name");
     key.optional("unit", set.unit, Seconds{1}, "of measured durations, e.g. 1 ms");
+    key.optional(
+        "shortest", set.shortest, Seconds{0},
+        "rows that were measured shorter are left out, and counted: where a table's times contain the "
+        "host's, e.g. 500 us");
     key.required("measured", set.measured, "columns of measured durations");
     key.optional("others", set.others, {}, "other predictors to stand beside");
     key.optional("scenario", set.scenario, {}, "keys of the scenario that are the same in all rows");
@@ -206,6 +248,41 @@ struct ValidationSet {
                  "groups in which the row predicted fastest is compared with the one measured fastest");
     key.optional("aims", set.aims, {}, "figures of error to reach, printed beside those reached");
     key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
+  }
+
+  void check() const {
+    if (table.empty() == tables.empty()) {
+      throw FieldError{"table", "a set compares either one 'table' or several 'tables'"};
+    }
+    const ComparedQuantity duration = duration_of(predicts);
+    if (predicts != PredictedThing::Step && (!measured.step || measured.gpu_busy)) {
+      throw FieldError{"measured", "of kernels and collectives there is one column of durations, 'step'"};
+    }
+    for (const ValidationAim& aim : aims) {
+      if (aim.of != duration && !(aim.of == ComparedQuantity::GpuBusy && measured.gpu_busy)) {
+        throw FieldError{"aims", "an aim is 'of' what the set predicts and measures"};
+      }
+    }
+  }
+
+  /// What is compared, in the order in which it is printed.
+  [[nodiscard]] std::vector<ComparedQuantity> quantities() const {
+    std::vector<ComparedQuantity> all{duration_of(predicts)};
+    if (measured.gpu_busy) {
+      all.insert(all.begin(), ComparedQuantity::GpuBusy);
+    }
+    return all;
+  }
+  /// The files that it compares.
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    if (!table.empty()) {
+      names.push_back(table);
+    }
+    for (const auto& [file, settings] : tables) {
+      names.push_back(file);
+    }
+    return names;
   }
 };
 

@@ -17,7 +17,7 @@ constexpr std::size_t kFewPoints = 40;
 constexpr std::size_t kWorstPoints = 10;
 
 bool predicts(const OtherPredictor& other, ComparedQuantity quantity) {
-  return quantity == ComparedQuantity::Step ? other.predicts_steps() : other.gpu_busy_error.has_value();
+  return quantity == ComparedQuantity::GpuBusy ? other.gpu_busy_error.has_value() : other.predicts_steps();
 }
 
 std::string labels_text(const std::vector<std::string>& labels, const std::vector<std::size_t>& widths) {
@@ -39,16 +39,17 @@ std::vector<std::size_t> label_widths(const Validation& validation, const std::v
   return widths;
 }
 
-const char* what(ComparedQuantity quantity) {
-  return quantity == ComparedQuantity::Step ? "step time" : "GPU busy time";
+/// Steps are told in milliseconds, kernels and collectives in microseconds.
+Seconds unit_of(ComparedQuantity quantity) {
+  return quantity == ComparedQuantity::Step || quantity == ComparedQuantity::GpuBusy ? 1_ms : 1_us;
 }
 
-std::string point_text(const ComparedTime& time) {
-  std::string text = fmt::format("  {:8.2f}  {:8.2f} {:+5.1f} %", time.measured / 1_ms, time.predicted / 1_ms,
+std::string point_text(const ComparedTime& time, Seconds unit) {
+  std::string text = fmt::format("  {:8.2f}  {:8.2f} {:+5.1f} %", time.measured / unit, time.predicted / unit,
                                  100 * time.error());
   for (const auto& error : time.others) {
     if (error) {
-      text += fmt::format("  {:8.2f} {:+5.1f} %", time.measured * (1 + *error) / 1_ms, 100 * *error);
+      text += fmt::format("  {:8.2f} {:+5.1f} %", time.measured * (1 + *error) / unit, 100 * *error);
     }
   }
   return text;
@@ -57,9 +58,10 @@ std::string point_text(const ComparedTime& time) {
 std::string points_text(const Validation& validation, ComparedQuantity quantity,
                         const std::vector<std::size_t>& points) {
   const std::vector<std::size_t> widths = label_widths(validation, points);
-  std::string text = fmt::format("{}, ms", what(quantity));
+  std::string text = fmt::format("{}, {}", in_words(quantity), unit_of(quantity) == 1_ms ? "ms" : "us");
   if (points.size() < validation.points.size()) {
-    text += fmt::format(": the {} largest errors of step time (--points prints every one)", points.size());
+    text += fmt::format(": the {} largest errors of {} (--points prints every one)", points.size(),
+                        in_words(duration_of(validation.set.predicts)));
   }
   text += '\n' + labels_text(validation.columns, widths) + "  measured  lockstep   error";
   for (const OtherPredictor& other : validation.set.others) {
@@ -70,7 +72,7 @@ std::string points_text(const Validation& validation, ComparedQuantity quantity,
   text += '\n';
   for (const std::size_t point : points) {
     text += labels_text(validation.points[point].labels, widths) +
-            point_text(*compared(validation.points[point], quantity)) + '\n';
+            point_text(*compared(validation.points[point], quantity), unit_of(quantity)) + '\n';
   }
   return text;
 }
@@ -98,7 +100,7 @@ std::string errors_text(const Validation& validation, ComparedQuantity quantity)
   const bool alone = validation.set.others.empty();
   std::string text = fmt::format(
       "errors of {}, %\n  {:<{}}  points{}  geometric  median  mean  90th %  largest  bias{}\n",
-      what(quantity), "", width, alone ? "" : "  predicted by", lines.back().inside ? "  in band" : "");
+      in_words(quantity), "", width, alone ? "" : "  predicted by", lines.back().inside ? "  in band" : "");
   for (const ErrorLine& line : lines) {
     const auto row = [&](const std::string& whose, const ErrorSummary& errors) {
       text += fmt::format("  {:<{}}  {:6}{}    {}{}\n", whose == "lockstep" ? name(line) : "", width,
@@ -117,7 +119,7 @@ std::string errors_text(const Validation& validation, ComparedQuantity quantity)
 
 std::string order_text(const Validation& validation) {
   const StepOrder order = step_order(validation);
-  if (!order.overall) {
+  if (!order.overall || validation.set.predicts != PredictedThing::Step) {
     return "";
   }
   std::string text = fmt::format("order of step times, Spearman's rank correlation: {:.3f} over all points\n",
@@ -141,7 +143,9 @@ std::string title_text(const Validation& validation) {
     text += fmt::format(", one of {} rows", validation.every);
   }
   if (validation.left_out > 0) {
-    text += fmt::format("; {} rows of the table are not asked for (where)", validation.left_out);
+    text += fmt::format("; {} rows of the table{} are not asked for ({})", validation.left_out,
+                        validation.set.tables.empty() ? "" : "s",
+                        validation.set.shortest > Seconds{0} ? "where, shortest" : "where");
   }
   return text + "\n\n";
 }
@@ -167,13 +171,13 @@ std::string aims_text(std::span<const Validation> validations) {
   std::string text;
   for (const Validation& validation : validations) {
     for (const auto& [aim, reached] : reached_aims(validation)) {
-      text += fmt::format("  {:<22} {:<9} {:<10} {:>6.1f} {:>7.1f}  {:<8} {}\n", validation.set.name,
+      text += fmt::format("  {:<32} {:<10} {:<10} {:>6.1f} {:>7.1f}  {:<8} {}\n", validation.set.name,
                           name_of(aim.of), name_of(aim.figure), 100 * aim.below, 100 * reached,
                           reached < aim.below ? "reached" : "missed", aim.published);
     }
   }
   return text.empty() ? text
-                      : fmt::format("aims, %\n  {:<22} {:<9} {:<10} {:>6} {:>7}  {:<8} {}\n{}", "set", "of",
+                      : fmt::format("aims, %\n  {:<32} {:<10} {:<10} {:>6} {:>7}  {:<8} {}\n{}", "set", "of",
                                     "figure", "below", "ours", "", "published", text);
 }
 
@@ -181,16 +185,16 @@ std::string aims_text(std::span<const Validation> validations) {
 
 std::string validation_summary(std::span<const Validation> validations) {
   std::string text =
-      fmt::format("  {:<22} {:<9} {:>6}  geometric  median  mean  90th %  largest  bias  in band  rank\n",
+      fmt::format("  {:<32} {:<10} {:>6}  geometric  median  mean  90th %  largest  bias  in band  rank\n",
                   "set", "of", "points");
   for (const Validation& validation : validations) {
-    for (const ComparedQuantity quantity : {ComparedQuantity::GpuBusy, ComparedQuantity::Step}) {
+    for (const ComparedQuantity quantity : validation.set.quantities()) {
       const ErrorLine all = error_lines(validation, quantity).back();
       if (all.ours.count == 0) {
         continue;
       }
       const auto rank = quantity == ComparedQuantity::Step ? step_order(validation).overall : std::nullopt;
-      text += fmt::format("  {:<22} {:<9} {:6}    {}  {:>7}  {}\n", validation.set.name, name_of(quantity),
+      text += fmt::format("  {:<32} {:<10} {:6}    {}  {:>7}  {}\n", validation.set.name, name_of(quantity),
                           all.ours.count, figures(all.ours),
                           all.inside ? fmt::format("{:.1f}", 100 * *all.inside) : "",
                           rank ? fmt::format("{:.3f}", *rank) : "");
@@ -207,10 +211,8 @@ std::string validation_text(const Validation& validation, PrintedPoints printed)
     points = worst_points(validation, kWorstPoints);
   }
   std::string text = title_text(validation);
-  for (const ComparedQuantity quantity : {ComparedQuantity::GpuBusy, ComparedQuantity::Step}) {
-    if (quantity == ComparedQuantity::Step || validation.set.measured.gpu_busy) {
-      text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
-    }
+  for (const ComparedQuantity quantity : validation.set.quantities()) {
+    text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
   }
   text += order_text(validation) + plan_picks_text(validation);
   if (const std::string aims = aims_text({&validation, 1}); !aims.empty()) {

@@ -141,7 +141,8 @@ struct EmbeddingTable {
   bool operator==(const EmbeddingTable&) const = default;
 };
 
-enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW };
+/// BertAdam: of pytorch-pretrained-BERT, Adam written as element-wise operators.
+enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW, Lamb, BertAdam };
 
 /// A table-batched embedding call: `batch` bags of every table; backward applies the optimizer in place
 /// (fused).

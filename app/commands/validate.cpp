@@ -7,6 +7,8 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "app/row_predictions.hpp"
@@ -14,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/measured_rows.hpp"
 #include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
 
@@ -33,10 +36,30 @@ struct ValidateOptions {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-/// What a set is compared with.
-std::filesystem::path table_of(const ValidationSet& set, const std::filesystem::path& set_file,
-                               const std::filesystem::path& data) {
-  return (data.empty() ? usual_data_folder(set_file) : data) / set.table;
+/// The first table of a set that is not there.
+std::optional<std::filesystem::path> missing_table(const ValidationSet& set,
+                                                   const std::filesystem::path& set_file,
+                                                   const std::filesystem::path& data) {
+  for (const std::string& file : set.files()) {
+    auto table = (data.empty() ? usual_data_folder(set_file) : data) / file;
+    if (!std::filesystem::exists(table)) {
+      return table;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<const ScenarioSettings> rows,
+                                        const ConfigPath& configs, std::size_t jobs) {
+  switch (set.predicts) {
+    case PredictedThing::Step:
+      return predict_rows(set.name, rows, configs, jobs);
+    case PredictedThing::Kernel:
+      return predict_kernels(set.name, rows, configs);
+    case PredictedThing::Collective:
+      return predict_collectives(set.name, rows, configs);
+  }
+  throw std::logic_error{"predict_all: unknown PredictedThing"};
 }
 
 /// All sets whose measurements are at hand; stderr names the others.
@@ -44,11 +67,10 @@ std::vector<std::string> sets_at_hand(const ConfigPath& configs, const std::file
   std::vector<std::string> sets;
   for (const std::string& name : configs.names(ValidationSet::kConfigKind)) {
     const auto file = configs.find(ValidationSet::kConfigKind, name);
-    const auto table = table_of(read_file<ValidationSet>(file, configs), file, data);
-    if (std::filesystem::exists(table)) {
-      sets.push_back(name);
+    if (const auto table = missing_table(read_file<ValidationSet>(file, configs), file, data)) {
+      fmt::print(stderr, "{}: left out, its measurements are not here: {}\n", name, table->string());
     } else {
-      fmt::print(stderr, "{}: left out, its measurements are not here: {}\n", name, table.string());
+      sets.push_back(name);
     }
   }
   if (sets.empty()) {
@@ -121,23 +143,24 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
       is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
-  if (const auto table = table_of(set, file, run.data); !std::filesystem::exists(table)) {
+  if (const auto table = missing_table(set, file, run.data)) {
     throw InputError{
-        {table.string()},
+        {table->string()},
         fmt::format("the measurements of '{}' are not here: they are no part of Lockstep; say where with "
                     "--data FOLDER",
                     set.name)};
   }
   const auto predict = [&](std::span<const ScenarioSettings> rows) {
-    return predict_rows(set.name, rows, configs, run.jobs);
+    return predict_all(set, rows, configs, run.jobs);
   };
   return validate(set, folder, predict, run.every);
 }
 
 void add_validate_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<ValidateOptions>();
-  CLI::App* command =
-      app.add_subcommand("validate", "compare predictions with measured training steps, point by point");
+  CLI::App* command = app.add_subcommand(
+      "validate",
+      "compare predictions with measured training steps, kernels and collectives, point by point");
   command->footer(
       "examples:\n"
       "  lockstep validate\n"

@@ -7,9 +7,9 @@
 #include <map>
 #include <stdexcept>
 
+#include "calibration/collectives/measured_machine.hpp"
 #include "calibration/collectives/profile_numbers.hpp"
 #include "calibration/least_squares.hpp"
-#include "ops/collectives/collective_planner.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,47 +22,6 @@ constexpr Seconds kAddedStart = 3_us;    // one launch
 constexpr double kAddedSpread = 2;
 constexpr Bytes kSmall = 4_KiB;  // below it no bandwidth is to be seen
 constexpr double kMoved = 1e-3;
-
-/// The measured groups on the fabric, and what the planner says of them.
-class Machine {
- public:
-  Machine(const Fabric& fabric, const CollectiveProfile& profile) : fabric_{fabric}, planner_{fabric} {
-    planner_.set_profile(profile);
-  }
-
-  void set_profile(CollectiveProfile profile) { planner_.set_profile(std::move(profile)); }
-
-  Seconds time(const CollectiveMeasurement& row) {
-    CollectiveRequest request;
-    request.kind = row.kind;
-    request.size = row.size;
-    return time_alone(planner_.plan(request, members(row)), fabric_);
-  }
-
- private:
-  /// The first GPUs of the first nodes.
-  const std::vector<VertexId>& members(const CollectiveMeasurement& row) {
-    auto& found = members_[{row.nodes, row.gpus_per_node}];
-    if (found.empty()) {
-      for (const VertexId gpu : fabric_.gpus()) {
-        const Vertex& vertex = fabric_.vertices()[gpu];
-        if (vertex.node < row.nodes && vertex.index < row.gpus_per_node) {
-          found.push_back(gpu);
-        }
-      }
-      if (found.size() != static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node)) {
-        throw std::invalid_argument{fmt::format(
-            "a measurement is of {} x {} GPUs, which the cluster does not have: is --cluster where they ran?",
-            row.nodes, row.gpus_per_node)};
-      }
-    }
-    return found;
-  }
-
-  const Fabric& fabric_;
-  CollectivePlanner planner_;
-  std::map<std::pair<int, int>, std::vector<VertexId>> members_;
-};
 
 /// What tells curves apart: the rows of one run, collective and group.
 using Curve = std::tuple<std::size_t, CollectiveKind, int, int>;
@@ -193,7 +152,7 @@ class Fit {
   }
 
   const CollectiveMeasurements& measurements_;
-  Machine machine_;
+  MeasuredMachine machine_;
   const CollectiveProfile& start_;
   std::vector<ProfileNumber> numbers_;
   std::vector<bool> held_;

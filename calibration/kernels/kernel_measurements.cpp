@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -61,6 +62,13 @@ struct ShapeText {
     return fmt::format("batch={} tables={} optimizer={}", w.batch, tables_text(w),
                        std::ranges::find(kOptimizerNames, w.optimizer, &OptimizerName::optimizer)->name);
   }
+  std::string operator()(const Convolution& w) const {
+    if (w.pass != Convolution::Pass::Forward || w.height != w.width || w.filter_height != w.filter_width) {
+      throw std::logic_error{"no shape text for a convolution's gradients and what is not square"};
+    }
+    return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={}", w.batch, w.in_channels,
+                       w.out_channels, w.height, w.filter_height, w.stride, w.padding_height);
+  }
   std::string operator()(const auto& /*other*/) const {
     throw std::logic_error{"no shape text for this kind of kernel"};
   }
@@ -71,6 +79,7 @@ std::string_view family_text(const KernelWork& work) {
   if (std::holds_alternative<Softmax>(work)) return "softmax";
   if (std::holds_alternative<LayerNorm>(work)) return "layer_norm";
   if (std::holds_alternative<Pointwise>(work)) return "pointwise";
+  if (std::holds_alternative<Convolution>(work)) return "convolution";
   const auto& bags = std::get<EmbeddingBags>(work);
   return bags.direction == Direction::Forward ? "embedding_forward" : "embedding_backward";
 }
@@ -82,21 +91,16 @@ std::optional<double> number_in(std::string_view text) {
   return number;
 }
 
-/// The key=value words of one shape; complains at the row's place.
+/// The words of one shape, by key, and which of them were asked for.
 class Shape {
  public:
-  Shape(const CsvTable& table, std::size_t row) : table_{table}, row_{row} {
-    std::istringstream words{table.cell(row, "shape")};
-    for (std::string word; words >> word;) {
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos) complain(fmt::format("'{}' is not KEY=VALUE", word));
-      values_[word.substr(0, equals)] = word.substr(equals + 1);
-    }
-  }
+  explicit Shape(std::map<std::string, std::string> values) : values_{std::move(values)} {}
 
+  [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] const std::string& text(const std::string& key) const {
     const auto found = values_.find(key);
     if (found == values_.end()) complain(fmt::format("no {}=", key));
+    asked_.insert(key);
     return found->second;
   }
   [[nodiscard]] double number(const std::string& key, double least) const {
@@ -109,13 +113,35 @@ class Shape {
   [[nodiscard]] std::int64_t whole(const std::string& key) const {
     return static_cast<std::int64_t>(number(key, 1));
   }
-  [[noreturn]] void complain(const std::string& what) const { table_.complain(row_, "shape: " + what); }
+  /// Complains of a word that nobody asked for.
+  void finish() const {
+    for (const auto& [key, value] : values_) {
+      if (!asked_.contains(key)) {
+        complain(fmt::format("there is no {}={}", key,
+                             did_you_mean(key, std::vector<std::string>{asked_.begin(), asked_.end()})));
+      }
+    }
+  }
+  [[noreturn]] static void complain(const std::string& what) {
+    throw std::invalid_argument{"shape: " + what};
+  }
 
  private:
-  const CsvTable& table_;
-  std::size_t row_;
   std::map<std::string, std::string> values_;
+  mutable std::set<std::string> asked_;
 };
+
+/// The key=value words of a cell. @throws std::invalid_argument
+std::map<std::string, std::string> shape_words(const std::string& cell) {
+  std::map<std::string, std::string> values;
+  std::istringstream words{cell};
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) Shape::complain(fmt::format("'{}' is not KEY=VALUE", word));
+    values[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return values;
+}
 
 Gemm product_in(const Shape& shape) {
   const std::string& layout = shape.text("layout");
@@ -146,13 +172,25 @@ EmbeddingTable table_in(const Shape& shape, const std::string& text) {
           .reuse_factor = numbers[3]};
 }
 
+/// One of several tables that are alike.
+EmbeddingTable alike_in(const Shape& shape) {
+  return {.rows = shape.whole("rows"),
+          .dimension = shape.whole("dimension"),
+          .pooling_factor = shape.number("pooling", 0),
+          .reuse_factor = shape.number("reuse", 0)};
+}
+
 EmbeddingBags bags_in(const Shape& shape, Direction direction) {
   EmbeddingBags bags;
   bags.batch = shape.whole("batch");
   bags.direction = direction;
-  std::istringstream tables{shape.text("tables")};
-  for (std::string table; std::getline(tables, table, ',');) {
-    bags.tables.push_back(table_in(shape, table));
+  if (shape.has("dimension")) {
+    bags.tables.assign(static_cast<std::size_t>(shape.whole("tables")), alike_in(shape));
+  } else {
+    std::istringstream tables{shape.text("tables")};
+    for (std::string table; std::getline(tables, table, ',');) {
+      bags.tables.push_back(table_in(shape, table));
+    }
   }
   const auto* optimizer = std::ranges::find(kOptimizerNames, shape.text("optimizer"), &OptimizerName::name);
   if (optimizer == kOptimizerNames.end()) shape.complain("optimizer= is none of sgd, adagrad, adamw");
@@ -160,9 +198,22 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
   return bags;
 }
 
-KernelWork work_in(const CsvTable& table, std::size_t row) {
-  const std::string& family = table.cell(row, "family");
-  const Shape shape{table, row};
+Convolution convolution_in(const Shape& shape) {
+  const std::int64_t size = shape.whole("size"), filter = shape.whole("filter");
+  const auto padding = static_cast<std::int64_t>(shape.number("padding", 0));
+  return {.batch = shape.whole("batch"),
+          .in_channels = shape.whole("in"),
+          .out_channels = shape.whole("out"),
+          .height = size,
+          .width = size,
+          .filter_height = filter,
+          .filter_width = filter,
+          .stride = shape.whole("stride"),
+          .padding_height = padding,
+          .padding_width = padding};
+}
+
+KernelWork work_in(const std::string& family, const Shape& shape) {
   if (family == "gemm") return product_in(shape);
   if (family == "softmax") return Softmax{shape.whole("rows"), shape.whole("columns")};
   if (family == "layer_norm") return LayerNorm{shape.whole("rows"), shape.whole("columns")};
@@ -172,18 +223,40 @@ KernelWork work_in(const CsvTable& table, std::size_t row) {
   }
   if (family == "embedding_forward") return bags_in(shape, Direction::Forward);
   if (family == "embedding_backward") return bags_in(shape, Direction::Backward);
-  table.complain(row, fmt::format("there is no family '{}'{}", family,
-                                  did_you_mean(family, {"gemm", "softmax", "layer_norm", "pointwise",
-                                                        "embedding_forward", "embedding_backward"})));
+  if (family == "convolution") return convolution_in(shape);
+  throw std::invalid_argument{
+      fmt::format("there is no family '{}'{}", family,
+                  did_you_mean(family, {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward",
+                                        "embedding_backward", "convolution"}))};
 }
 
-DataType type_in(const CsvTable& table, std::size_t row) {
-  const auto* found = std::ranges::find(kTypeNames, table.cell(row, "type"), &TypeName::name);
-  if (found == kTypeNames.end()) table.complain(row, "type: none of fp32, tf32, fp16, bf16, fp8");
+DataType named_type(const std::string& name) {
+  const auto* found = std::ranges::find(kTypeNames, name, &TypeName::name);
+  if (found == kTypeNames.end()) {
+    throw std::invalid_argument{"type: none of fp32, tf32, fp16, bf16, fp8"};
+  }
   return found->type;
 }
 
+/// One row of a table that kernel_csv() writes.
+KernelCall call_in(const CsvTable& table, std::size_t row) {
+  try {
+    return kernel_call(table.cell(row, "family"), table.cell(row, "type"),
+                       shape_words(table.cell(row, "shape")));
+  } catch (const std::invalid_argument& problem) {
+    table.complain(row, problem.what());
+  }
+}
+
 }  // namespace
+
+KernelCall kernel_call(const std::string& family, const std::string& type,
+                       const std::map<std::string, std::string>& words) {
+  const Shape shape{words};
+  KernelCall call{family, named_type(type), work_in(family, shape)};
+  shape.finish();
+  return call;
+}
 
 std::string shape_text(const KernelWork& work) {
   return std::visit(ShapeText{}, work);
@@ -212,9 +285,7 @@ KernelMeasurements read_kernel_csv(const std::vector<std::filesystem::path>& fil
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const double time = table.number(row, "time_us");
       if (!(time > 0)) table.complain(row, fmt::format("time_us: {} is not above 0", time));
-      rows.push_back({table.cell(row, "gpu"),
-                      {table.cell(row, "family"), type_in(table, row), work_in(table, row)},
-                      time * 1_us});
+      rows.push_back({table.cell(row, "gpu"), call_in(table, row), time * 1_us});
     }
   }
   return rows;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,18 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///   embedding_forward, -backward  batch=2048 tables=1000000x128x32x1.2,...     (rows, dimension, pooling
 ///   factor,
 ///                                 look-ups by different rows; 0: uniform indices)
-///                                 and optimizer=sgd, adagrad or adamw
+///                                 and optimizer=sgd, adagrad or adamw; or so many alike: tables=32
+///                                 rows=1000000 dimension=128 pooling=32 reuse=1.2
+///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1     (forward,
+///                                 square images and filters)
 ///
 /// @throws std::logic_error for other work
 [[nodiscard]] std::string shape_text(const KernelWork& work);
+
+/// The call of a family and type (fp32, tf32, fp16, bf16, fp8) that the words of a shape describe.
+/// @throws std::invalid_argument for a family, type or word that is none
+[[nodiscard]] KernelCall kernel_call(const std::string& family, const std::string& type,
+                                     const std::map<std::string, std::string>& shape);
 
 /// Under the header `gpu,family,type,shape,time_us`, a row a measurement.
 [[nodiscard]] std::string kernel_csv(const KernelMeasurements& measurements);

@@ -25,6 +25,7 @@ struct FrameworkSpec {
   bool zero_gradients = false;
   bool gradient_as_bucket_view = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
+  bool apex = false;
 
   template <class Visitor>
   static void describe(Visitor& key, FrameworkSpec& framework) {
@@ -39,6 +40,18 @@ struct FrameworkSpec {
                  "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
     key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
                  "how torch.optim launches a step");
+    key.optional(
+        "apex", framework.apex, false,
+        "NVIDIA Apex in place of PyTorch's own DistributedDataParallel (flat buckets of 'bucket', averaged "
+        "behind the all-reduce), clipping (the host reads the norm) and 16-bit training (amp's O2: every "
+        "backward pass is added to FP32 gradients, the host reads whether it overflowed)");
+  }
+
+  void check() const {
+    if (apex && gradient_as_bucket_view) {
+      throw FieldError{"gradient_as_bucket_view",
+                       "Apex's DistributedDataParallel copies gradients into its buckets and back"};
+    }
   }
 };
 

@@ -36,6 +36,11 @@ struct ModelSpec {
     if (int{dlrm.has_value()} + int{transformer.has_value()} + int{cnn.has_value()} != 1) {
       throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
     }
+    if (framework.apex && transformer && transformer->implementation == Implementation::Megatron) {
+      throw FieldError{"framework.apex",
+                       "megatron reduces gradients and keeps master weights itself: 'apex' is for "
+                       "'implementation: hugging_face'"};
+    }
   }
 };
 

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "ops/workload/bert_adam.hpp"
+#include "ops/workload/lamb.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
 
@@ -42,6 +44,9 @@ std::span<const Operation> operations_of(Optimizer optimizer) {
       return kAdagrad;
     case Optimizer::AdamW:
       return kAdamW;
+    case Optimizer::Lamb:
+    case Optimizer::BertAdam:
+      break;  // files of their own
   }
   return {};
 }
@@ -54,6 +59,10 @@ const char* class_name(Optimizer optimizer) {
       return "Adagrad";
     case Optimizer::AdamW:
       return "AdamW";
+    case Optimizer::Lamb:
+      return "FusedLAMB";
+    case Optimizer::BertAdam:
+      return "BertAdam";
   }
   return "";
 }
@@ -99,7 +108,8 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   const char* const name = class_name(optimizer);
   step.program().begin(fmt::format("Optimizer.zero_grad#{}.zero_grad", name));
   if (step.framework().zero_gradients) {
-    if (step.framework().optimizer == OptimizerStyle::PerTensor) {
+    const bool by_apex = step.framework().apex && step.types().has_master_weights();
+    if (step.framework().optimizer == OptimizerStyle::PerTensor || by_apex) {
       for (const std::int64_t elements : parameters) {
         step.launch(kernels::fill(elements, step.types().model()));
       }
@@ -110,7 +120,16 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   step.program().end();
 }
 
-void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters) {
+void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters,
+                    const std::function<bool(std::int64_t elements)>& decays) {
+  if (optimizer == Optimizer::Lamb) {
+    lamb_step(step, parameters);
+    return;
+  }
+  if (optimizer == Optimizer::BertAdam) {
+    bert_adam_step(step, parameters, decays);
+    return;
+  }
   step.program().begin(fmt::format("Optimizer.step#{0}.step", class_name(optimizer)));
   switch (step.framework().optimizer) {
     case OptimizerStyle::PerTensor:

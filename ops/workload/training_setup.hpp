@@ -23,10 +23,11 @@ struct TrainingSetup {
   Seconds data_loading;           ///< host time at the start of each step
   int gradient_accumulation = 1;  ///< micro-batches per step
   bool clip_gradients = false;
-  Phases phases = Phases::Step;       ///< other than Step: Hugging Face's transformers only
-  std::span<const VertexId> gpus;     ///< one rank each
-  std::span<const Bytes> gpu_memory;  ///< of each
-  std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one
+  Optimizer optimizer = Optimizer::AdamW;  ///< Hugging Face's transformers only
+  Phases phases = Phases::Step;            ///< other than Step: Hugging Face's transformers only
+  std::span<const VertexId> gpus;          ///< one rank each
+  std::span<const Bytes> gpu_memory;       ///< of each
+  std::span<const int> gpu_nodes{};        ///< node of each; left out: all in one
   /// DRAM bandwidth of each one's host by the ranks there; 0: not known. For plans with `offload`.
   std::span<const BytesPerSecond> host_bandwidth{};
 };

@@ -23,6 +23,13 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
     throw std::invalid_argument{fmt::format(
         "mixed_precision: {} needs 'precision: fp16' or 'precision: bf16'", name_of(setup.mixed_precision))};
   }
+  if (setup.framework.apex && is_mixed(setup.precision) &&
+      setup.mixed_precision != MixedPrecision::MasterWeights) {
+    throw std::invalid_argument{fmt::format(
+        "framework.apex: true trains in 16 bits as amp's O2 does, not with mixed_precision: {}; set "
+        "'mixed_precision: master_weights'",
+        name_of(setup.mixed_precision))};
+  }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   const std::int64_t shares = ranks * setup.gradient_accumulation;
   if (setup.global_batch < shares || setup.global_batch % shares != 0) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace lockstep {
 
 void ExpertsSpec::check() const {
@@ -133,6 +136,12 @@ BlockShape TransformerSpec::block(std::int64_t batch) const {
           .dropout = dropout,
           .gelu = gelu,
           .attention = attention};
+}
+
+bool TransformerSpec::is_matrix(std::int64_t elements) const {
+  const std::array vectors{hidden, 3 * hidden, feed_forward.value_or(4 * hidden), vocabulary,
+                           classes.value_or(hidden)};
+  return std::find(vectors.begin(), vectors.end(), elements) == vectors.end();
 }
 
 std::vector<std::int64_t> TransformerSpec::parameters() const {

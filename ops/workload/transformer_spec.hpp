@@ -170,6 +170,9 @@ struct TransformerSpec {
 
   /// Elements of the parameters in the order of the modules.
   [[nodiscard]] std::vector<std::int64_t> parameters() const;
+  /// Whether a parameter of so many elements is a matrix, not a bias or of a norm, which vectors are: those
+  /// are as long as a token is wide in some layer.
+  [[nodiscard]] bool is_matrix(std::int64_t elements) const;
 };
 
 }  // namespace lockstep

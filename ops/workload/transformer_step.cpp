@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/workload/apex.hpp"
 #include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -12,6 +13,7 @@
 #include "ops/workload/layers/token_embedding.hpp"
 #include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/master_weights.hpp"
+#include "ops/workload/optimizer_name.hpp"
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
@@ -38,7 +40,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       parameters_{spec.parameters()},
       memory_{spec, block_.batch, step.types()} {}
 
-/// Parameters, two moments and master weights, DistributedDataParallel's buckets; gradients where they
+/// Parameters, moments and master weights, DistributedDataParallel's buckets; gradients where they
 /// outlive a step.
 void TransformerStep::allocate_states() {
   const auto all = static_cast<double>(elements_of(parameters_));
@@ -48,7 +50,7 @@ void TransformerStep::allocate_states() {
     return;
   }
   const bool optimizes = setup_.phases == Phases::Step;
-  const double states = step_.types().has_master_weights() ? 3 : 2;
+  const double states = states_of(setup_.optimizer) + (step_.types().has_master_weights() ? 1 : 0);
   ledger_.allocate(MemoryUse::Optimizer,
                    size_of(step_.types().optimizer()) * all * (optimizes ? states : 0.0));
   const bool buckets_hold_gradients = step_.framework().gradient_as_bucket_view;
@@ -84,7 +86,7 @@ void TransformerStep::write() {
   }
   const bool optimizes = setup_.phases == Phases::Step;
   if (optimizes) {
-    zero_gradients(step_, Optimizer::AdamW, parameters_);
+    zero_gradients(step_, setup_.optimizer, parameters_);
   }
   GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   for (int index = 0; index < setup_.gradient_accumulation; ++index) {
@@ -104,7 +106,9 @@ void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
     loss();
   }
   const ModuleRange phase{step_, "backward"};
-  const bool has_gradients = setup_.phases != Phases::Step || step_.framework().zero_gradients || index > 0;
+  const bool has_gradients =
+      setup_.phases != Phases::Step ||
+      (!unscales_at_once() && (step_.framework().zero_gradients || index > 0));  // else grad = None before
   GradientSink gradients{step_, is_last ? &buckets : nullptr, has_gradients};
   step_.op("aten::ones_like", {kernels::fill(1, kLoss)});
   step_.on_autograd_thread([&] {
@@ -115,6 +119,19 @@ void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
     }
   });
   first_backward_ = false;
+  if (unscales_at_once()) {
+    unscale(index);
+  }
+}
+
+/// FP32 gradients live from the first backward pass to the update.
+void TransformerStep::unscale(int index) {
+  const ModuleRange phase{step_, "unscale"};
+  if (index == 0) {
+    ledger_.allocate(MemoryUse::Gradients,
+                     size_of(step_.types().optimizer()) * static_cast<double>(elements_of(parameters_)));
+  }
+  unscale_into_master_gradients(step_, parameters_, index > 0);
 }
 
 /// An evaluation holds at most what the same operators keep for backward, and frees it behind them.
@@ -296,29 +313,41 @@ void TransformerStep::embeddings_backward(GradientSink& gradients) {
                            !spec_.classes);
 }
 
+void TransformerStep::clip() {
+  if (step_.framework().apex) {
+    clip_gradients_with_apex(step_, parameters_);
+  } else {
+    clip_gradients(step_, parameters_);
+  }
+}
+
 void TransformerStep::update() {
   const ModuleRange phase{step_, "optimizer"};
-  if (scales_loss()) {
+  const bool by_scaler = scales_loss() && !unscales_at_once();  // torch.cuda.amp.GradScaler
+  const bool has_master_weights = step_.types().has_master_weights();
+  if (by_scaler) {
     unscale_gradients(step_, parameters_);
-  } else if (step_.types().has_master_weights()) {
+  } else if (has_master_weights && !unscales_at_once()) {
     widen_gradients(step_, parameters_);
   }
   if (setup_.clip_gradients) {
-    clip_gradients(step_, parameters_);
+    clip();
   }
-  const bool makes_roots =
-      step_.framework().optimizer == OptimizerStyle::MultiTensor;      // of all second moments
-  const bool has_master_weights = step_.types().has_master_weights();  // and their gradients, in FP32
-  const Bytes extra =
-      size_of(step_.types().optimizer()) *
-      static_cast<double>((int{makes_roots} + int{has_master_weights}) * elements_of(parameters_));
+  const bool makes_roots = setup_.optimizer == Optimizer::AdamW &&
+                           step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of second moments
+  const Bytes one = size_of(step_.types().optimizer()) * static_cast<double>(elements_of(parameters_));
+  const Bytes extra = one * (int{makes_roots} + int{has_master_weights && !unscales_at_once()});
   ledger_.allocate(MemoryUse::Workspace, extra);
-  optimizer_step(step_, Optimizer::AdamW, parameters_);
+  optimizer_step(step_, setup_.optimizer, parameters_,
+                 [&](std::int64_t elements) { return spec_.is_matrix(elements); });
   if (has_master_weights) {
     copy_master_weights(step_, parameters_);
   }
   ledger_.release(MemoryUse::Workspace, extra);
-  if (scales_loss()) {
+  if (unscales_at_once()) {
+    ledger_.release(MemoryUse::Gradients, one);
+  }
+  if (by_scaler) {
     update_scale(step_);
   }
 }

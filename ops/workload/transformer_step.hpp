@@ -38,6 +38,8 @@ class TransformerStep {
   void backward(GradientSink& gradients);
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
+  void unscale(int index);
+  void clip();
   void update();
 
   [[nodiscard]] bool is_training() const { return setup_.phases != Phases::Forward; }
@@ -47,6 +49,10 @@ class TransformerStep {
   [[nodiscard]] bool is_opt() const { return spec_.family == TransformerFamily::Opt; }
   /// OPT looks up the position of every token (padding has none), the others once for all samples.
   [[nodiscard]] std::int64_t position_picks() const { return is_opt() ? block_.rows() : spec_.sequence; }
+  /// Amp's O2 of Apex: gradients are unscaled into FP32 behind every backward pass, not before the update.
+  [[nodiscard]] bool unscales_at_once() const {
+    return step_.framework().apex && step_.types().has_master_weights() && setup_.phases == Phases::Step;
+  }
   /// GradScaler takes no gradients in 16 bits.
   [[nodiscard]] bool scales_loss() const {
     return setup_.precision == Precision::FP16 && setup_.mixed_precision != MixedPrecision::Pure;

@@ -77,6 +77,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .data_loading = workload.data_loading,
                             .gradient_accumulation = micro_batches,
                             .clip_gradients = workload.clip_gradients,
+                            .optimizer = workload.optimizer,
                             .phases = workload.phases,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),

@@ -11,6 +11,7 @@
 #include "ops/host_overhead.hpp"
 #include "ops/job.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "ops/workload/optimizer_name.hpp"
 #include "ops/workload/parallelism_spec.hpp"
 #include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
@@ -27,6 +28,7 @@ struct WorkloadSpec {
   int gradient_accumulation = 1;
   std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
+  Optimizer optimizer = Optimizer::AdamW;
   std::optional<std::int64_t> sequence;
   Phases phases = Phases::Step;
   Seconds data_loading;
@@ -45,6 +47,10 @@ struct WorkloadSpec {
     key.optional("micro_batch", workload.micro_batch, std::nullopt,
                  "samples of a micro-batch on one replica, in place of gradient_accumulation");
     key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
+    key.optional("optimizer", workload.optimizer, Optimizer::AdamW,
+                 "with the kernels of torch.optim as framework.optimizer says, lamb: Apex's FusedLAMB, "
+                 "bert_adam: pytorch-pretrained-BERT's loop over parameters; transformers with "
+                 "'implementation: hugging_face' only (a DLRM's is in the model)");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("phases", workload.phases, Phases::Step,
                  "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
@@ -69,6 +75,12 @@ struct WorkloadSpec {
       throw FieldError{"model", fmt::format("a {}'s loop neither accumulates nor clips gradients and has no "
                                             "sequence",
                                             model->dlrm ? "DLRM" : "convolutional network")};
+    }
+    if (optimizer != Optimizer::AdamW &&
+        (!model->transformer || model->transformer->implementation != Implementation::HuggingFace)) {
+      throw FieldError{"optimizer", fmt::format("only transformers with 'implementation: hugging_face' are "
+                                                "trained with {}; leave 'optimizer' out",
+                                                name_of(optimizer))};
     }
     if (phases != Phases::Step) {
       check_phases();

@@ -290,8 +290,8 @@ TEST_F(ValidateTable, AimsStandBesideWhatIsReached) {
   EXPECT_NEAR(reached[0].reached, 0.15, 1e-12);
   const std::vector both{validation, validation};
   const std::string summary = validation_summary(both);
-  EXPECT_THAT(summary, HasSubstr("step      mean         20.0    15.0  reached  30 % (theirs)"));
-  EXPECT_THAT(summary, HasSubstr("gpu_busy  mean          5.0    10.0  missed   30 % (theirs)"));
+  EXPECT_THAT(summary, HasSubstr("step       mean         20.0    15.0  reached  30 % (theirs)"));
+  EXPECT_THAT(summary, HasSubstr("gpu_busy   mean          5.0    10.0  missed   30 % (theirs)"));
 }
 
 TEST(ValidationSet, AnAimIsAboveZero) {

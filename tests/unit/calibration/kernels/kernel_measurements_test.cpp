@@ -41,11 +41,22 @@ TEST_F(KernelTables, what_is_written_reads_back) {
                      .tables = {{1'000'000, 128, 32, 1.25}, {500, 64, 1.5, 0}},
                      .direction = Direction::Backward,
                      .optimizer = Optimizer::Adagrad};
+  const Convolution convolution{.batch = 2,
+                                .in_channels = 3,
+                                .out_channels = 4,
+                                .height = 28,
+                                .width = 28,
+                                .filter_height = 3,
+                                .filter_width = 3,
+                                .stride = 2,
+                                .padding_height = 0,
+                                .padding_width = 0};
   const KernelMeasurements rows{
       {"p100_16gb_pcie", {"gemm", DataType::FP32, Gemm{4, 1, 2, 3, false, true}}, 5_us},
       {"p100_16gb_pcie", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us},
       {"p100_16gb_pcie", {"layer_norm", DataType::BF16, LayerNorm{7, 8}}, 6.5_us},
       {"p100_16gb_pcie", {"pointwise", DataType::FP32, Pointwise{100, 2, 1, 1}}, 7_us},
+      {"p100_16gb_pcie", {"convolution", DataType::FP32, convolution}, 9_us},
       {"p100_16gb_pcie", {"embedding_backward", DataType::FP32, bags}, 8_us}};
   const KernelMeasurements read = read_kernel_csv({file(kernel_csv(rows))});
   ASSERT_EQ(read.size(), rows.size());

@@ -56,6 +56,28 @@ TEST(GradientBuckets, GradientsAreCopiedBackUnlessTheyAreViews) {
   EXPECT_EQ(copies(false), 5U);  // and the copy back
 }
 
+TEST(GradientBuckets, ApexGathersReducesAndCopiesBackOnAStreamOfItsOwn) {
+  StepWriter step{plain_host(), 2, {.apex = true}, Precision::FP32};
+  GradientBuckets buckets{step, {.first = 4_B, .others = 12_B}, 5};
+  for (int gradient = 0; gradient < 5; ++gradient) {
+    buckets.ready(1);
+  }
+  buckets.finish();
+  EXPECT_THAT(buckets.sizes(), ElementsAre(3, 2)) << "the first bucket is as large as the others";
+  const std::vector<VertexId> gpus(2, 0);
+  const Job job = std::move(step).finish(gpus);
+  EXPECT_NO_THROW(check(job));
+  const std::vector<ListedOperator> listed = operators_of(job);
+  std::vector<std::string> names;
+  for (const ListedOperator& each : listed) names.push_back(each.name);
+  const std::vector<std::string> bucket{"apex_C::flatten", "c10d::allreduce_", "aten::mul_",
+                                        "multi_tensor_scale"};
+  EXPECT_THAT(names, ElementsAre(bucket[0], bucket[1], bucket[2], bucket[3], bucket[0], bucket[1], bucket[2],
+                                 bucket[3]));
+  // Compute, NCCL's and Apex's.
+  EXPECT_EQ(job.programs[0]->streams.size(), 3U);
+}
+
 TEST(GradientBuckets, AMissingGradientIsAMistake) {
   StepWriter step{plain_host(), 2, {}, Precision::FP32};
   GradientBuckets buckets{step, {}, 2};

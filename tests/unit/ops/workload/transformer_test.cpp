@@ -34,6 +34,8 @@ struct Run {
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   Phases phases = Phases::Step;
   MixedPrecision mixed = MixedPrecision::Autocast;
+  Optimizer update = Optimizer::AdamW;
+  bool apex = false;
 };
 
 Job job_of(TransformerSpec spec, const Run& run) {
@@ -42,6 +44,7 @@ Job job_of(TransformerSpec spec, const Run& run) {
   const std::vector<Bytes> memory(run.ranks, 80_GB);
   FrameworkSpec framework;
   framework.optimizer = run.optimizer;
+  framework.apex = run.apex;
   return transformer_job(spec, {.global_batch = run.batch,
                                 .precision = run.precision,
                                 .mixed_precision = run.mixed,
@@ -51,6 +54,7 @@ Job job_of(TransformerSpec spec, const Run& run) {
                                 .data_loading = 0_s,
                                 .gradient_accumulation = run.micro_batches,
                                 .clip_gradients = run.clips,
+                                .optimizer = run.update,
                                 .phases = run.phases,
                                 .gpus = gpus,
                                 .gpu_memory = memory});
@@ -202,6 +206,89 @@ TEST(Transformer, OptimizersLaunchAsTheirStyleSays) {
       count(job_of("gpt2", {.optimizer = OptimizerStyle::Fused}), "multi_tensor_apply_kernel<fused_adamw>");
   EXPECT_GE(fused, 124439808 / 65536 / 320 + 1);
   EXPECT_LE(fused, 148 / 36 + 124439808 / 65536 / 320 + 2);
+}
+
+/// Elements that kernels of a name pass over.
+std::int64_t elements_of(const Job& job, const std::string& kernel) {
+  std::int64_t elements = 0;
+  for (const Instruction& i : job.programs[0]->threads[0].instructions) {
+    const bool launches = i.op == Opcode::Launch && job.programs[0]->kernels[i.operand].name == kernel;
+    if (!launches) {
+      continue;
+    }
+    const KernelWork& work = job.programs[0]->kernels[i.operand].work;
+    const auto* update = std::get_if<OptimizerUpdate>(&work);
+    elements += update != nullptr ? update->parameters : std::get<Pointwise>(work).elements;
+  }
+  return elements;
+}
+
+std::int64_t waits_of_main(const Job& job) {
+  return std::ranges::count(job.programs[0]->threads[0].instructions, Opcode::WaitStream, &Instruction::op);
+}
+
+TEST(Transformer, LambTakesThreeNormsAndTwoStages) {
+  const std::int64_t all = parameters_of_model("bert_base");
+  const Job job = job_of("bert_base", {.update = Optimizer::Lamb});
+  // Norms of gradients, parameters and updates, and that of the two gradient norms.
+  EXPECT_EQ(elements_of(job, "multi_tensor_apply_kernel<l2norm>"), 3 * all + 2);
+  EXPECT_EQ(elements_of(job, "multi_tensor_apply_kernel<lamb_stage1>"), all);
+  EXPECT_EQ(elements_of(job, "multi_tensor_apply_kernel<lamb_stage2>"), all);
+  EXPECT_EQ(count(job, "l2norm_cleanup"), 4);
+  EXPECT_EQ(waits_of_main(job), waits_of_main(job_of("bert_base", {}))) << "the host reads no norm";
+  EXPECT_DOUBLE_EQ(job.memory.at(0)[MemoryUse::Optimizer], 8.0 * static_cast<double>(all));
+}
+
+TEST(Transformer, BertAdamWaitsForTheNormOfEveryParameter) {
+  const auto parameters = static_cast<std::int64_t>(shipped("bert_base").transformer->parameters().size());
+  const Job plain = job_of("bert_base", {});
+  const Job job = job_of("bert_base", {.update = Optimizer::BertAdam});
+  EXPECT_EQ(waits_of_main(job) - waits_of_main(plain), parameters);
+  EXPECT_EQ(count(job, "aten::addcmul_"), parameters);
+  EXPECT_EQ(count(job, "aten::neg"), parameters);
+  // Matrices decay: three embeddings, six of each of twelve layers, the head's. update += decay * p is the
+  // third aten::add_ then.
+  const std::int64_t matrices = 3 + 6 * 12 + 1;
+  EXPECT_EQ(count(job, "aten::add_") - count(plain, "aten::add_"), 2 * parameters + matrices);
+}
+
+TEST(Transformer, SgdAndAdagradKeepFewerStates) {
+  const auto all = static_cast<double>(parameters_of_model("gpt2"));
+  const auto states = [&](Optimizer update) {
+    return job_of("gpt2", {.update = update}).memory.at(0)[MemoryUse::Optimizer] / all;
+  };
+  EXPECT_EQ(states(Optimizer::Sgd), 0);
+  EXPECT_EQ(states(Optimizer::Adagrad), 4);
+  EXPECT_EQ(states(Optimizer::BertAdam), 8);
+}
+
+Job job_in_fp16(bool apex) {
+  return job_of("bert_base", {.batch = 6,
+                              .precision = Precision::FP16,
+                              .micro_batches = 3,
+                              .clips = true,
+                              .optimizer = OptimizerStyle::Fused,
+                              .mixed = MixedPrecision::MasterWeights,
+                              .apex = apex});
+}
+
+TEST(Transformer, ApexUnscalesBehindEveryBackwardPass) {
+  const std::int64_t all = parameters_of_model("bert_base");
+  const Job job = job_in_fp16(true);
+  EXPECT_NO_THROW(check(job));
+  // The first pass makes FP32 gradients, two are added to them; clipping and the copy to 16 bits scale, too.
+  EXPECT_EQ(elements_of(job, "multi_tensor_apply_kernel<axpby>"), 2 * all);
+  EXPECT_EQ(elements_of(job, "multi_tensor_apply_kernel<scale>"), 3 * all);
+  EXPECT_EQ(count(job, "torch::autograd::AccumulateGrad"), 0) << "each pass finds no gradient";
+  EXPECT_EQ(count(job, "multi_tensor_apply_kernel<non_finite_check_and_unscale>"), 0);
+  // Three overflow flags and a norm, where GradScaler reads one flag.
+  EXPECT_EQ(waits_of_main(job) - waits_of_main(job_in_fp16(false)), 3);
+  EXPECT_DOUBLE_EQ(job.memory.at(0)[MemoryUse::Gradients], 6.0 * static_cast<double>(all));
+}
+
+TEST(Transformer, ApexTrainsIn16BitsAsO2Does) {
+  EXPECT_THAT([] { (void)job_of("bert_base", {.precision = Precision::FP16, .apex = true}); },
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("mixed_precision: master_weights")));
 }
 
 TEST(Transformer, FlashAttentionReplacesTheScores) {

@@ -1,0 +1,145 @@
+#include "calibration/measured_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/collectives/measured_machine.hpp"
+#include "calibration/kernels/kernel_measurements.hpp"
+#include "ops/kernel_model.hpp"
+#include "topology/read_cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Takes a key out of the settings. @throws std::invalid_argument when it is not there
+std::string take(ScenarioSettings& settings, const std::string& key) {
+  const auto found = settings.find(key);
+  if (found == settings.end()) {
+    throw std::invalid_argument{fmt::format("the row does not say its '{}'", key)};
+  }
+  std::string value = found->second;
+  settings.erase(found);
+  return value;
+}
+
+double count_in(ScenarioSettings& settings, const std::string& key) {
+  const std::string text = take(settings, key);
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size() || !(value >= 1)) {
+    throw std::invalid_argument{fmt::format("{}: '{}' is no number of at least 1", key, text)};
+  }
+  return value;
+}
+
+/// Predicts each row; what is wrong with one is told with its settings.
+template <class Predict>
+std::vector<PredictedTimes> row_by_row(const std::string& name, std::span<const ScenarioSettings> rows,
+                                       const Predict& predict) {
+  std::vector<PredictedTimes> times;
+  for (const ScenarioSettings& row : rows) {
+    try {
+      times.push_back(predict(row));
+    } catch (const std::invalid_argument& problem) {
+      throw InputError{{name}, fmt::format("{}\n  in the row that sets {}", problem.what(), in_words(row))};
+    }
+  }
+  return times;
+}
+
+/// Clusters with a profile of collectives, each built once.
+class Machines {
+ public:
+  explicit Machines(const ConfigPath& configs) : configs_{configs} {}
+
+  MeasuredMachine& of(const std::string& cluster, const std::string& profile) {
+    std::unique_ptr<Entry>& entry = known_[{cluster, profile}];
+    if (!entry) {
+      entry = std::make_unique<Entry>(
+          read_cluster(cluster, configs_).fabric(),
+          read_file<CollectiveProfile>(configs_.find(CollectiveProfile::kConfigKind, profile), configs_));
+    }
+    return entry->machine;
+  }
+
+ private:
+  struct Entry {
+    Entry(Fabric of_cluster, const CollectiveProfile& profile)
+        : fabric{std::move(of_cluster)}, machine{fabric, profile} {}
+    Fabric fabric;
+    MeasuredMachine machine;
+  };
+
+  const ConfigPath& configs_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<Entry>> known_;
+};
+
+CollectiveMeasurement collective_in(ScenarioSettings& settings) {
+  const std::string program = take(settings, "collective");
+  const auto kind = nccl_tests_kind(program);
+  if (!kind) {
+    throw std::invalid_argument{fmt::format("collective: '{}' has no model here", program)};
+  }
+  const auto nodes = static_cast<int>(settings.contains("nodes") ? count_in(settings, "nodes") : 1);
+  const auto gpus = static_cast<int>(count_in(settings, "gpus"));
+  if (gpus % nodes != 0) {
+    throw std::invalid_argument{fmt::format("{} GPUs on {} nodes are not equally many on each", gpus, nodes)};
+  }
+  return {.kind = *kind,
+          .nodes = nodes,
+          .gpus_per_node = gpus / nodes,
+          .size = Bytes{count_in(settings, "bytes")},
+          .time = {}};
+}
+
+}  // namespace
+
+std::string in_words(const ScenarioSettings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  }
+  return text;
+}
+
+std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<const ScenarioSettings> rows,
+                                            const ConfigPath& configs) {
+  std::map<std::string, GpuSpec> gpus;
+  return row_by_row(name, rows, [&](ScenarioSettings settings) {
+    const std::string gpu = take(settings, "gpu");
+    if (!gpus.contains(gpu)) {
+      gpus.emplace(gpu, read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, gpu), configs));
+    }
+    const std::string family = take(settings, "family"), type = take(settings, "type");
+    const KernelCall call = kernel_call(family, type, settings);
+    const Prediction prediction = model_for(call).predict(call, gpus.at(gpu));
+    return PredictedTimes{prediction.duration, Seconds{0}, prediction.band};
+  });
+}
+
+std::vector<PredictedTimes> predict_collectives(const std::string& name,
+                                                std::span<const ScenarioSettings> rows,
+                                                const ConfigPath& configs) {
+  Machines machines{configs};
+  return row_by_row(name, rows, [&](ScenarioSettings settings) {
+    const std::string cluster = take(settings, "cluster"), profile = take(settings, "profile");
+    const CollectiveMeasurement row = collective_in(settings);
+    if (!settings.empty()) {
+      throw std::invalid_argument{
+          fmt::format("a collective has no key '{}'{}", settings.begin()->first,
+                      did_you_mean(settings.begin()->first,
+                                   {"cluster", "profile", "collective", "nodes", "gpus", "bytes"}))};
+    }
+    return PredictedTimes{machines.of(cluster, profile).time(row), Seconds{0}, std::nullopt};
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,154 @@
+#include "calibration/measured_rows.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/validation_figures.hpp"
+#include "calibration/validation_text.hpp"
+#include "ops/kernel_model.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+using testing::HasSubstr;
+
+ConfigPath shipped() {
+  return ConfigPath{{LOCKSTEP_SOURCE_DIR}};
+}
+
+std::vector<PredictedTimes> kernels(const ScenarioSettings& row) {
+  return predict_kernels("a set", std::vector{row}, shipped());
+}
+
+std::vector<PredictedTimes> collectives(const ScenarioSettings& row) {
+  return predict_collectives("a set", std::vector{row}, shipped());
+}
+
+template <class Predict>
+std::string complaint_of(const Predict& predict) {
+  try {
+    (void)predict();
+    return "";
+  } catch (const InputError& problem) {
+    return problem.what();
+  }
+}
+
+const ScenarioSettings kProduct{{"gpu", "v100_32gb_pcie"},
+                                {"family", "gemm"},
+                                {"type", "fp32"},
+                                {"batch", "1"},
+                                {"m", "4096"},
+                                {"n", "1024"},
+                                {"k", "512"},
+                                {"layout", "nt"}};
+
+TEST(MeasuredRows, AKernelTakesWhatItsModelSays) {
+  const KernelCall call{"gemm", DataType::FP32, Gemm{1, 4096, 1024, 512, false, true}};
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb_pcie.yaml", shipped());
+  const Prediction expected = model_for(call).predict(call, gpu);
+  const PredictedTimes times = kernels(kProduct).at(0);
+  EXPECT_EQ(times.step, expected.duration);
+  EXPECT_EQ(times.band, expected.band);
+}
+
+TEST(MeasuredRows, TablesThatAreAlikeNeedNoList) {
+  const ScenarioSettings few{{"gpu", "v100_16gb"}, {"family", "embedding_forward"},
+                             {"type", "fp32"},     {"batch", "2048"},
+                             {"tables", "2"},      {"rows", "1000000"},
+                             {"dimension", "64"},  {"pooling", "32"},
+                             {"reuse", "0"},       {"optimizer", "sgd"}};
+  const ScenarioSettings listed{{"gpu", "v100_16gb"},
+                                {"family", "embedding_forward"},
+                                {"type", "fp32"},
+                                {"batch", "2048"},
+                                {"tables", "1000000x64x32x0,1000000x64x32x0"},
+                                {"optimizer", "sgd"}};
+  EXPECT_EQ(kernels(few).at(0).step, kernels(listed).at(0).step);
+}
+
+TEST(MeasuredRows, AnAllReduceOnTwoGpusMovesItsSize) {
+  const auto time = [](const std::string& bytes) {
+    return collectives({{"cluster", "dgx_a100 x 1"},
+                        {"profile", "ideal"},
+                        {"collective", "all_reduce"},
+                        {"gpus", "2"},
+                        {"bytes", bytes}})
+        .at(0)
+        .step;
+  };
+  // 2 (n - 1) / n = 1 times the size leaves each GPU; twelve NVLinks carry 282 GB/s of payload. The latencies
+  // of the routes go in the difference.
+  EXPECT_NEAR((time("2e9") - time("1e9")) / (1e9 * 1_B / 282_GBps), 1, 0.01);
+}
+
+TEST(MeasuredRows, WhatIsWrongWithARowIsSaidWithIt) {
+  ScenarioSettings row = kProduct;
+  row["layuot"] = "nt";
+  EXPECT_THAT(complaint_of([&] { return kernels(row); }),
+              HasSubstr("there is no layuot= - did you mean 'layout'"));
+  row = kProduct;
+  row.erase("gpu");
+  EXPECT_THAT(complaint_of([&] { return kernels(row); }),
+              HasSubstr("does not say its 'gpu'\n  in the row that sets batch=1"));
+  ScenarioSettings collective{{"cluster", "dgx_a100 x 1"},
+                              {"profile", "ideal"},
+                              {"collective", "all_reduce"},
+                              {"gpus", "16"},
+                              {"bytes", "8"}};
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }), HasSubstr("1 x 16 GPUs"));
+  collective["bytes"] = "many";
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }), HasSubstr("bytes: 'many' is no number"));
+  collective["bytes"] = "8";
+  collective["gpus"] = "8";
+  collective["size"] = "8";
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
+              HasSubstr("a collective has no key 'size'"));
+}
+
+class KernelSet : public testing::Test {
+ protected:
+  Validation validated(const std::string& more) {
+    folder_.write("a.csv", "n,us\n1024,400\n1024,90\n");
+    folder_.write("b.csv", "n,us\n2048,800\n");
+    const auto set = read_text<ValidationSet>(
+        "name: few\ntitle: few products\nsource: a test\npredicts: kernel\nunit: 1 us\nmeasured: { step: us "
+        "}\n"
+        "tables: { a.csv: { gpu: v100_32gb_pcie }, b.csv: { gpu: a100_40gb_pcie } }\n"
+        "scenario: { family: gemm, type: fp32, layout: nn, batch: 1, m: 1024, k: 1024 }\n"
+        "copied: { n: n }\n" +
+            more,
+        "few.yaml");
+    return validate(set, folder_.path(), [&](std::span<const ScenarioSettings> rows) {
+      return predict_kernels(set.name, rows, shipped());
+    });
+  }
+
+  test::ScratchFolder folder_;
+};
+
+TEST_F(KernelSet, RowsOfSeveralTablesAreComparedAndShortOnesCounted) {
+  const Validation validation =
+      validated("shortest: 100 us\ngroups: [table]\naims: [{ of: kernel, figure: mean, below: 0.5 }]\n");
+  ASSERT_EQ(validation.points.size(), 2U);
+  EXPECT_EQ(validation.left_out, 1U);
+  EXPECT_EQ(validation.points[1].labels.at(0), "b");
+  const std::string text = validation_text(validation);
+  EXPECT_THAT(text, HasSubstr("kernel time, us"));
+  EXPECT_THAT(text, HasSubstr("table b"));
+  EXPECT_THAT(validation_summary({&validation, 1}), HasSubstr("few                              kernel"));
+  EXPECT_EQ(reached_aims(validation).size(), 1U);
+}
+
+TEST_F(KernelSet, AimsAreOfWhatTheSetPredicts) {
+  EXPECT_THAT(complaint_of([&] { return validated("aims: [{ figure: mean, below: 0.5 }]\n"); }),
+              HasSubstr("an aim is 'of' what the set predicts"));
+  EXPECT_THAT(complaint_of([&] { return validated("table: a.csv\n"); }),
+              HasSubstr("either one 'table' or several"));
+}
+
+}  // namespace
+}  // namespace lockstep
