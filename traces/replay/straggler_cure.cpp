@@ -1,50 +1,32 @@
 #include "traces/replay/straggler_cure.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
-#include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "traces/replay/open_ranges.hpp"
 #include "traces/replay/work_edits.hpp"
 
 namespace lockstep::replay {
 namespace {
 
-/// The k-th kernel of a name on a stream is the same operation on all ranks.
-class StragglerCure {
+/// Of one stage.
+class KernelCure {
  public:
-  StragglerCure(std::vector<Program>& programs, const WhatIfSpec& edit) : programs_{programs}, edit_{edit} {}
+  KernelCure(std::vector<Program>& programs, const std::vector<std::size_t>& stage, const WhatIfSpec& edit,
+             const StragglerPeers& peers)
+      : programs_{programs}, stage_{stage}, edit_{edit}, peers_{peers} {}
 
   void run() {
-    for (std::size_t i = 0; i < programs_.size(); ++i) {
-      visit(programs_[i], [&](const Key& key, const KernelCall& kernel, Instruction& /*launch*/) {
+    for (const std::size_t rank : stage_) {
+      visit(programs_[rank], [&](const Key& key, const KernelCall& kernel, Instruction& /*launch*/) {
         times_[key].push_back(std::get<Timed>(kernel.work).duration.in_base_units());
       });
     }
-    for (auto& [key, times] : times_) {
-      std::ranges::sort(times);
-    }
-    for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
-      if (!edit_.straggler_ranks.empty() &&
-          std::ranges::find(edit_.straggler_ranks, static_cast<int>(rank)) == edit_.straggler_ranks.end()) {
-        continue;
+    for (const std::size_t rank : stage_) {
+      if (peers_.is_cured(rank)) {
+        cure(programs_[rank]);
       }
-      Program& program = programs_[rank];
-      std::map<std::pair<std::string, double>, std::uint32_t> made;
-      std::vector<KernelCall> kernels;
-      visit(program, [&](const Key& key, const KernelCall& kernel, Instruction& launch) {
-        const double seconds = cured(key, std::get<Timed>(kernel.work).duration.in_base_units());
-        const auto first = static_cast<std::uint32_t>(program.kernels.size());
-        const auto [entry, fresh] =
-            made.try_emplace({kernel.name, seconds}, first + static_cast<std::uint32_t>(kernels.size()));
-        if (fresh) {
-          kernels.push_back({kernel.name, kernel.type, Timed{Seconds{seconds}}});
-        }
-        launch.operand = entry->second;
-      });
-      program.kernels.insert(program.kernels.end(), kernels.begin(), kernels.end());
     }
   }
 
@@ -56,21 +38,36 @@ class StragglerCure {
     auto operator<=>(const Key&) const = default;
   };
 
-  /// What some ranks do not do is left as it is.
-  [[nodiscard]] double cured(const Key& key, double own) const {
-    const std::vector<double>& times = times_.at(key);
-    if (times.size() < programs_.size()) {
-      return own;
-    }
-    return edit_.stragglers == StragglerEdit::Median ? times[times.size() / 2] : times.front();
+  void cure(Program& program) const {
+    std::map<std::pair<std::string, double>, std::uint32_t> made;
+    std::vector<KernelCall> kernels;
+    const auto first = static_cast<std::uint32_t>(program.kernels.size());
+    visit(program, [&](const Key& key, const KernelCall& kernel, Instruction& launch) {
+      const std::vector<double>& times = times_.at(key);
+      if (times.size() < stage_.size()) {
+        return;  // what some ranks do not do is left as it is
+      }
+      const double seconds = peers_.typical(times);
+      const auto [entry, fresh] =
+          made.try_emplace({kernel.name, seconds}, first + static_cast<std::uint32_t>(kernels.size()));
+      if (fresh) {
+        kernels.push_back({kernel.name, kernel.type, Timed{Seconds{seconds}}});
+      }
+      launch.operand = entry->second;
+    });
+    program.kernels.insert(program.kernels.end(), kernels.begin(), kernels.end());
   }
 
   template <class Visit>
   void visit(Program& program, Visit see) const {
     std::map<std::pair<std::string, std::uint8_t>, std::uint32_t> seen;
     for (Program::Thread& thread : program.threads) {
-      for (Instruction& instruction : thread.instructions) {
-        if (instruction.op != Opcode::Launch) {
+      const std::vector<bool> within = within_ranges(program, thread, [&](const std::string& name) {
+        return has_name(name, edit_.straggler_operators);
+      });
+      for (std::size_t i = 0; i < thread.instructions.size(); ++i) {
+        Instruction& instruction = thread.instructions[i];
+        if (instruction.op != Opcode::Launch || !(within[i] || edit_.straggler_operators == "*")) {
           continue;
         }
         const KernelCall& kernel = program.kernels[instruction.operand];
@@ -87,21 +84,18 @@ class StragglerCure {
   }
 
   std::vector<Program>& programs_;
+  const std::vector<std::size_t>& stage_;
   const WhatIfSpec& edit_;
+  const StragglerPeers& peers_;
   std::map<Key, std::vector<double>> times_;
 };
 
 }  // namespace
 
-void cure_stragglers(std::vector<Program>& programs, const WhatIfSpec& edit) {
-  for (const int rank : edit.straggler_ranks) {
-    if (rank < 0 || static_cast<std::size_t>(rank) >= programs.size()) {
-      throw std::invalid_argument{
-          fmt::format("what_if.straggler_ranks: there is no rank {}: traces of {} ranks were given", rank,
-                      programs.size())};
-    }
+void cure_kernels(std::vector<Program>& programs, const WhatIfSpec& edit, const StragglerPeers& peers) {
+  for (const std::vector<std::size_t>& stage : peers.stages()) {
+    KernelCure{programs, stage, edit, peers}.run();
   }
-  StragglerCure{programs, edit}.run();
 }
 
 }  // namespace lockstep::replay

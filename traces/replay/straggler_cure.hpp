@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "ops/program.hpp"
-#include "traces/replay/what_if.hpp"
+#include "traces/replay/straggler_peers.hpp"
 
 namespace lockstep::replay {
 
-/// Kernels that all ranks launch take the median or the least of their times, on the ranks and of the names
-/// that @p edit says.
+/// Kernels that all ranks of a stage launch take what is typical of their times, on the ranks, of the names
+/// and within the operators that @p edit says. The k-th kernel of a name on a stream is the same on all
+/// ranks.
 /// @param programs by rank
-/// @throws std::invalid_argument for a rank that there is not
-void cure_stragglers(std::vector<Program>& programs, const WhatIfSpec& edit);
+void cure_kernels(std::vector<Program>& programs, const WhatIfSpec& edit, const StragglerPeers& peers);
 
 }  // namespace lockstep::replay

@@ -132,13 +132,24 @@ class StreamWaitSearch {
     }
     std::uint32_t best = kNone;
     for (std::uint32_t lane = 0; lane < links_.lanes.size(); ++lane) {
-      const std::uint32_t work = lane == own ? kNone : latest_issued(links_, lane, trace_.calls[call].start);
+      const std::uint32_t work = lane == own ? kNone : latest_over(lane, call, held_up);
       if (may_hold_up(work, held_up) && start - trace_.work[work].end < kSoon &&
           (best == kNone || trace_.work[work].end > trace_.work[best].end)) {
         best = work;
       }
     }
     return best;
+  }
+
+  /// The latest work issued to a lane. Events of communication are recorded behind each: who waits for one
+  /// does not wait for those behind it, that cannot have been over.
+  [[nodiscard]] std::uint32_t latest_over(std::uint32_t lane, std::uint32_t call,
+                                          std::uint32_t held_up) const {
+    std::uint32_t work = latest_issued(links_, lane, trace_.calls[call].start);
+    while (work != kNone && communicates_[work] && !may_hold_up(work, held_up)) {
+      work = work == links_.lanes[lane].first ? kNone : work - 1;
+    }
+    return work;
   }
 
   /// The latest work of the stream that the thread launched on before, other than communication.

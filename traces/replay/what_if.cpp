@@ -9,7 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "traces/replay/host_straggler_cure.hpp"
 #include "traces/replay/instruction_edits.hpp"
+#include "traces/replay/open_ranges.hpp"
 #include "traces/replay/straggler_cure.hpp"
 #include "traces/replay/work_edits.hpp"
 
@@ -54,22 +56,8 @@ class ProgramEdit {
     }
   }
 
-  /// By instruction: whether it is within a data loader's range.
   [[nodiscard]] std::vector<bool> loading(const Program::Thread& thread) const {
-    std::vector<bool> within;
-    int depth = 0;
-    int loader = 0;  // the depth at which its range was opened; 0: none is open
-    for (const Instruction& instruction : thread.instructions) {
-      within.push_back(loader > 0);
-      if (instruction.op == Opcode::RangeBegin) {
-        ++depth;
-        loader = loader == 0 && program_.names[instruction.operand].starts_with(kLoader) ? depth : loader;
-      } else if (instruction.op == Opcode::RangeEnd) {
-        loader = loader == depth ? 0 : loader;
-        --depth;
-      }
-    }
-    return within;
+    return within_ranges(program_, thread, [](const std::string& name) { return name.starts_with(kLoader); });
   }
 
   void drop_loading() {
@@ -126,10 +114,38 @@ std::string name_of(const KernelEdit& kernel) {
 std::string name_of_cure(const WhatIfSpec& edit) {
   std::string name =
       fmt::format("stragglers: {}", edit.stragglers == StragglerEdit::Median ? "median" : "fastest");
+  name += edit.straggler_work == StragglerWork::Host   ? ", host"
+          : edit.straggler_work == StragglerWork::Both ? ", kernels and host"
+                                                       : "";
   name += edit.straggler_kernels == "*" ? "" : fmt::format(", kernels '{}'", edit.straggler_kernels);
+  name += edit.straggler_operators == "*" ? "" : fmt::format(", within '{}'", edit.straggler_operators);
+  name += edit.straggler_stages.empty() ? "" : fmt::format(", {} stages", edit.straggler_stages.size());
   return edit.straggler_ranks.empty()
              ? name
              : name + fmt::format(", ranks {}", fmt::join(edit.straggler_ranks, ","));
+}
+
+/// Kernels and host also one without the other.
+void add_cures(const WhatIfSpec& edit, std::vector<NamedWhatIf>& changes) {
+  WhatIfSpec changed;
+  changed.stragglers = edit.stragglers;
+  changed.straggler_kernels = edit.straggler_kernels;
+  changed.straggler_operators = edit.straggler_operators;
+  changed.straggler_ranks = edit.straggler_ranks;
+  changed.straggler_stages = edit.straggler_stages;
+  if (edit.straggler_work == StragglerWork::Both) {
+    for (const StragglerWork part : {StragglerWork::Kernels, StragglerWork::Host}) {
+      changed.straggler_work = part;
+      changes.push_back({name_of_cure(changed), changed});
+    }
+  }
+  changed.straggler_work = edit.straggler_work;
+  changes.push_back({name_of_cure(changed), changed});
+}
+
+bool has_straggler_keys(const WhatIfSpec& edit) {
+  return edit.straggler_work != StragglerWork::Kernels || edit.straggler_kernels != "*" ||
+         edit.straggler_operators != "*" || !edit.straggler_ranks.empty() || !edit.straggler_stages.empty();
 }
 
 }  // namespace
@@ -152,9 +168,12 @@ void WhatIfSpec::check() const {
   expect_positive(gpu_speed, "gpu_speed");
   expect_positive(host_speed, "host_speed");
   expect_positive(communication, "communication");
-  if (stragglers == StragglerEdit::Keep && (straggler_kernels != "*" || !straggler_ranks.empty())) {
+  if (stragglers == StragglerEdit::Keep && has_straggler_keys(*this)) {
+    throw std::invalid_argument{"'straggler_...' says nothing without 'stragglers: median' or 'fastest'"};
+  }
+  if (straggler_work == StragglerWork::Host && straggler_kernels != "*") {
     throw std::invalid_argument{
-        "'straggler_kernels' and 'straggler_ranks' say nothing without 'stragglers: median' or 'fastest'"};
+        "'straggler_kernels' says nothing of the host: say 'straggler_work: both', or 'straggler_operators'"};
   }
 }
 
@@ -189,14 +208,11 @@ std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit) {
     alone(fmt::format("gradients in buckets of {:.4g} MiB", edit.buckets->size.in_base_units() / kMebi),
           &WhatIfSpec::buckets);
   }
+  const std::size_t others = changes.size();
   if (edit.stragglers != StragglerEdit::Keep) {
-    WhatIfSpec changed;
-    changed.stragglers = edit.stragglers;
-    changed.straggler_kernels = edit.straggler_kernels;
-    changed.straggler_ranks = edit.straggler_ranks;
-    changes.push_back({name_of_cure(edit), changed});
+    add_cures(edit, changes);
   }
-  if (changes.size() > 1) {
+  if (others > 0 && changes.size() > 1) {  // else the last of the cures is all of them
     changes.push_back({"all together", edit});
   }
   return changes;
@@ -209,7 +225,13 @@ Job edited(const Job& job, const WhatIfSpec& edit) {
     programs.push_back(ProgramEdit{*program, edit}.run());
   }
   if (edit.stragglers != StragglerEdit::Keep) {
-    cure_stragglers(programs, edit);
+    const StragglerPeers peers{programs.size(), edit};
+    if (edit.straggler_work != StragglerWork::Host) {
+      cure_kernels(programs, edit, peers);
+    }
+    if (edit.straggler_work != StragglerWork::Kernels) {
+      cure_host(programs, edit, peers);
+    }
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
     made.programs[i] = std::make_shared<const Program>(std::move(programs[i]));

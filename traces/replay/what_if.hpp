@@ -63,6 +63,13 @@ constexpr auto names_of(StragglerEdit /*unused*/) {
                                                  {StragglerEdit::Fastest, "fastest"}});
 }
 
+/// What of the ranks is compared.
+enum class StragglerWork : std::uint8_t { Kernels, Host, Both };
+constexpr auto names_of(StragglerWork /*unused*/) {
+  return std::to_array<EnumName<StragglerWork>>(
+      {{StragglerWork::Kernels, "kernels"}, {StragglerWork::Host, "host"}, {StragglerWork::Both, "both"}});
+}
+
 struct WhatIfSpec {
   double gpu_speed = 1;
   double host_speed = 1;
@@ -74,8 +81,11 @@ struct WhatIfSpec {
   std::vector<CollectiveEdit> collectives;
   std::optional<BucketEdit> buckets;
   StragglerEdit stragglers = StragglerEdit::Keep;
+  StragglerWork straggler_work = StragglerWork::Kernels;
   std::string straggler_kernels = "*";
+  std::string straggler_operators = "*";
   std::vector<int> straggler_ranks;
+  std::vector<std::vector<int>> straggler_stages;
 
   template <class Visitor>
   static void describe(Visitor& key, WhatIfSpec& edit) {
@@ -95,14 +105,28 @@ struct WhatIfSpec {
     key.optional("collectives", edit.collectives, {}, "collectives by kind: compressed or quantised");
     key.optional("buckets", edit.buckets, std::nullopt,
                  "other buckets for the gradients of data-parallel training");
-    key.optional("stragglers", edit.stragglers, StragglerEdit::Keep,
-                 "kernels that all ranks launch take the median of the ranks' times, or the least");
-    key.optional("straggler_kernels", edit.straggler_kernels, "*",
-                 "only of kernels with this in their names, in any case; * stands for anything");
-    key.optional("straggler_ranks", edit.straggler_ranks, {},
-                 "only of these ranks, e.g. those of a stage; empty: of all");
+    describe_stragglers(key, edit);
   }
   void check() const;
+
+ private:
+  template <class Visitor>
+  static void describe_stragglers(Visitor& key, WhatIfSpec& edit) {
+    key.optional("stragglers", edit.stragglers, StragglerEdit::Keep,
+                 "what all ranks do takes the median of the ranks' times, or the least");
+    key.optional(
+        "straggler_work", edit.straggler_work, StragglerWork::Kernels,
+        "of the GPU (kernels), of the host (data loading, operators, calls, the start of the window), "
+        "or both");
+    key.optional("straggler_kernels", edit.straggler_kernels, "*",
+                 "only kernels with this in their names, in any case; * stands for anything");
+    key.optional("straggler_operators", edit.straggler_operators, "*",
+                 "only what the host does, or launches, within operators with this in their names");
+    key.optional("straggler_ranks", edit.straggler_ranks, {}, "only of these ranks; empty: of all");
+    key.optional("straggler_stages", edit.straggler_stages, {},
+                 "ranks that do the same, e.g. [[0, 1], [2, 3]], the stages of a pipeline: each is compared "
+                 "with its own stage, ranks of none stay as they are; empty: all ranks are one");
+  }
 };
 
 /// One change, and what to call it.

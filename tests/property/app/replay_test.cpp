@@ -18,16 +18,18 @@ class OwnTimeline : public testing::Test {
 
   void TearDown() override { std::filesystem::remove(path_); }
 
-  Setting setting(double host_speed) const {
+  /// @param slow_ranks as `vary.slow_ranks` lists them
+  Setting setting(double host_speed, const std::string& slow_ranks = "[]") const {
     const auto configs = ConfigPath::standard();
     const auto path = configs.find_scenario("dlrm_default_8xv100");
     YamlDocument document = YamlDocument::from_file(path);
     document.set("host", "{ from: dgx1v_torchrec, speed: " + std::to_string(host_speed) + " }");
+    document.set("vary.slow_ranks", slow_ranks);
     return build(document, configs.beside(path.parent_path()));
   }
 
-  void record() const {
-    const Setting made = setting(1);
+  void record(const std::string& slow_ranks = "[]") const {
+    const Setting made = setting(1, slow_ranks);
     ChromeTraceOptions options;
     options.path = path_;
     ChromeTraceWriter writer{made.job, made.fabric.vertices(), options};
@@ -64,6 +66,22 @@ TEST_F(OwnTimeline, FasterHostGivesWhatSimulatingOneGives) {
   const double changed = run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
   const double truth = predict(setting(2), nullptr, EngineMode::Bare).makespan().in_base_units();
   EXPECT_NEAR(changed / truth, 1, 0.01);
+}
+
+/// Ranks whose hosts are slower, by half and twice, take the time of the others: as if none were. Their GPUs
+/// are as fast as the others', so that their kernels are no reason.
+TEST_F(OwnTimeline, CuredHostsGiveWhatSimulatingEqualOnesGives) {
+  record("[{ rank: 2, host: 1.5 }, { rank: 5, host: 2 }]");
+  const auto span = [this](const std::string& work) {
+    const ReplayRun run = replay("what_if: { stragglers: median, straggler_work: " + work + " }");
+    return run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
+  };
+  const double truth = predict(setting(1), nullptr, EngineMode::Bare).makespan().in_base_units();
+  const ReplayRun run = replay();
+  EXPECT_GT(run.simulate(nullptr).simulation.makespan().in_base_units() / truth, 1.5);
+  EXPECT_NEAR(span("host") / truth, 1, 0.002);
+  EXPECT_NEAR(span("both") / truth, 1, 0.01);  // copies of ranks that come late share the way with fewer
+  EXPECT_GT(span("kernels") / truth, 1.5);
 }
 
 /// Other buckets give what simulating them gives: 400 MiB, which overlap with little, on a GPT-2 whose
