@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
+#include "traces/json_outline.hpp"
 #include "traces/kineto/kineto_reader.hpp"
 #include "traces/kineto/split_ranks.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
@@ -34,6 +36,22 @@ std::vector<std::string> files_of(const std::string& folder) {
   }
   std::ranges::sort(files);
   return files;
+}
+
+[[noreturn]] void reject(const std::string& file, int line, const std::string& found) {
+  throw InputError{
+      {file, line},
+      fmt::format(
+          "no trace of a kind that is known, but {}. Looked for were a profile of PyTorch or timeline of "
+          "lockstep (a list \"traceEvents\"), an execution trace of PyTorch (\"schema\" and a list "
+          "\"nodes\"), a Chakra trace (protobuf, or JSON with \"workload_graph\" or nodes with \"attr\", "
+          "\"dataDeps\", \"ctrlDeps\"), a recorded pipeline (\"traceEvents\" named forward-compute, ...)",
+          found)};
+}
+
+[[noreturn]] void reject(const std::string& file) {
+  const JsonOutline outline = outline_of(file);
+  reject(file, outline.members.empty() ? 1 : outline.members.front().line, to_text(outline));
 }
 
 bool holds_nothing(const RecordedTrace& trace) {
@@ -88,9 +106,12 @@ class Import {
       made_.chakra.push_back(chakra::summarise(file));
       return;
     }
+    if (!begins_as_json(file)) {
+      reject(file, 1, fmt::format("begins with '{}'", beginning_of(file)));
+    }
     std::optional<RecordedTrace> trace = kineto::read_if_kineto(file);
     if (!trace) {
-      made_.execution_traces.push_back(pytorch_et::read_execution_trace(file));
+      add_execution_trace(file);
     } else if (!holds_nothing(*trace)) {
       std::ranges::move(kineto::split_ranks(std::move(*trace)), std::back_inserter(profiles_));
     } else {
@@ -98,10 +119,21 @@ class Import {
     }
   }
 
+  void add_execution_trace(const std::string& file) {
+    std::optional<pytorch_et::ExecutionTrace> trace = pytorch_et::read_if_execution_trace(file);
+    if (!trace) {
+      reject(file);
+    }
+    made_.execution_traces.push_back(std::move(*trace));
+  }
+
   static pipeline::Timeline timeline(const std::string& file) {
     try {
       return pipeline::read_timeline(file);
     } catch (const InputError& problem) {
+      if (outline_of(file).is_list && outline_of(file).elements > 0) {
+        reject(file);
+      }
       throw InputError{{file},
                        fmt::format("the trace holds no operators, calls or GPU work, and is no timeline of a "
                                    "pipeline either ({})",

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "traces/json_elements.hpp"
+#include "traces/json_outline.hpp"
 #include "traces/kineto/kineto_event.hpp"
 #include "traces/kineto/kineto_members.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -245,7 +246,9 @@ std::optional<RecordedTrace> read_if_kineto(const std::string& file_name) {
 RecordedTrace read_kineto(const std::string& file_name) {
   std::optional<RecordedTrace> trace = read_if_kineto(file_name);
   if (!trace) {
-    throw InputError{{file_name}, "not a trace of PyTorch's profiler: it has no \"traceEvents\""};
+    throw InputError{{file_name},
+                     fmt::format("not a trace of PyTorch's profiler: it has no \"traceEvents\", but is {}",
+                                 to_text(outline_of(file_name)))};
   }
   return std::move(*trace);
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "traces/json_elements.hpp"
+#include "traces/json_outline.hpp"
 #include "traces/pytorch_et/communication_call.hpp"
 #include "traces/pytorch_et/node_parser.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -47,7 +48,8 @@ class Reader {
  public:
   explicit Reader(std::string file_name) : arguments_{trace_} { trace_.file = std::move(file_name); }
 
-  ExecutionTrace read() && {
+  /// Nothing: the file is of another kind.
+  std::optional<ExecutionTrace> read() && {
     JsonElements elements{
         "nodes", trace_.file, [this](std::string& text, std::uint64_t line) { add(text, line); },
         [this](std::string_view key, std::string& text, std::uint64_t /*line*/) { member(key, text); }};
@@ -57,9 +59,7 @@ class Reader {
     }
     elements.finish();
     if (!elements.found_array() || trace_.schema.empty()) {
-      throw InputError{{trace_.file},
-                       "not a PyTorch execution trace: it has no \"nodes\" and \"schema\", as "
-                       "torch.profiler.ExecutionTraceObserver writes them"};
+      return std::nullopt;
     }
     finish();
     return std::move(trace_);
@@ -194,8 +194,19 @@ class Reader {
 
 }  // namespace
 
-ExecutionTrace read_execution_trace(const std::string& file_name) {
+std::optional<ExecutionTrace> read_if_execution_trace(const std::string& file_name) {
   return Reader{file_name}.read();
+}
+
+ExecutionTrace read_execution_trace(const std::string& file_name) {
+  std::optional<ExecutionTrace> trace = read_if_execution_trace(file_name);
+  if (!trace) {
+    throw InputError{{file_name},
+                     fmt::format("not a PyTorch execution trace: it has no \"nodes\" and \"schema\", as "
+                                 "torch.profiler.ExecutionTraceObserver writes them, but is {}",
+                                 to_text(outline_of(file_name)))};
+  }
+  return std::move(*trace);
 }
 
 }  // namespace lockstep::pytorch_et

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "traces/pytorch_et/execution_trace.hpp"
@@ -12,5 +13,8 @@ namespace lockstep::pytorch_et {
 /// @throws InputError when the file cannot be read, is cut off, or is no such trace; with the line of a node
 ///   that is no JSON object, has no id, or the id of another
 [[nodiscard]] ExecutionTrace read_execution_trace(const std::string& file_name);
+
+/// The same; nothing for JSON of another kind.
+[[nodiscard]] std::optional<ExecutionTrace> read_if_execution_trace(const std::string& file_name);
 
 }  // namespace lockstep::pytorch_et
