@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "app/interruption.hpp"
+#include "app/opened_scenario.hpp"
 #include "app/prediction.hpp"
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
@@ -50,13 +51,7 @@ std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& c
 
 int export_command(const ExportOptions& options) {
   const Progress progress{options.quiet};
-  const auto standard = ConfigPath::standard();
-  const auto path = standard.find_scenario(options.scenario);
-  const ConfigPath configs = standard.beside(path.parent_path());
-  YamlDocument document = YamlDocument::from_file(path);
-  for (const Override& given : options.overrides) {
-    document.set(given.key_path, given.value);
-  }
+  const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   const Setting setting = build(document, configs);
   ChakraFiles files;

@@ -14,6 +14,7 @@
 #include "app/interruption.hpp"
 #include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
+#include "app/opened_scenario.hpp"
 #include "app/prediction.hpp"
 #include "app/progress.hpp"
 #include "app/rank_list.hpp"
@@ -51,14 +52,6 @@ class ResultFolder {
  private:
   std::filesystem::path path_;
 };
-
-YamlDocument document_of(const RunOptions& options, const std::filesystem::path& path) {
-  YamlDocument document = YamlDocument::from_file(path);
-  for (const Override& given : options.overrides) {
-    document.set(given.key_path, given.value);
-  }
-  return document;
-}
 
 /// What traces do not say, or say oddly: one line.
 void warn_of_traces(const Setting& setting) {
@@ -177,10 +170,7 @@ int run_command(const RunOptions& options) {
                     : options.verbose ? spdlog::level::debug
                                       : spdlog::level::warn);
   const Progress progress{options.quiet};
-  const auto standard = ConfigPath::standard();
-  const auto path = standard.find_scenario(options.scenario);
-  const ConfigPath configs = standard.beside(path.parent_path());
-  const YamlDocument document = document_of(options, path);
+  const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   Setting setting = build(document, configs);
   check_memory(setting);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "app/interruption.hpp"
+#include "app/opened_scenario.hpp"
 #include "app/outcome.hpp"
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
@@ -221,13 +222,7 @@ int search_command(const SearchCommandOptions& options) {
   const std::vector<sharding::Method> chosen = methods_for(options.method);
   const auto policy = policy_from_file(options.policy, options.method);
   const Progress progress{options.quiet};
-  const auto standard = ConfigPath::standard();
-  const auto path = standard.find_scenario(options.scenario);
-  const ConfigPath configs = standard.beside(path.parent_path());
-  YamlDocument document = YamlDocument::from_file(path);
-  for (const Override& given : options.overrides) {
-    document.set(given.key_path, given.value);
-  }
+  auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   const ShardingProblem problem{std::move(document), configs};
   const fs::path folder = result_folder(options.folder, path);

@@ -10,6 +10,7 @@
 
 #include "app/forked_tasks.hpp"
 #include "app/memory_report.hpp"
+#include "app/opened_scenario.hpp"
 #include "app/outcome.hpp"
 #include "app/plans/plan_text.hpp"
 #include "app/result_folder.hpp"
@@ -83,18 +84,12 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
 
 int search_plans_command(const SearchPlansOptions& options) {
   const Progress progress{options.quiet};
-  const auto configs = ConfigPath::standard();
-  const fs::path scenario = configs.find_scenario(options.scenario);
-  YamlDocument document = YamlDocument::from_file(scenario);
-  for (const Override& given : options.overrides) {
-    document.set(given.key_path, given.value);
-  }
-  const ConfigPath beside = configs.beside(scenario.parent_path());
-  PlanJudge judge{std::move(document), beside, options.gpus};
+  auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
+  PlanJudge judge{std::move(document), configs, options.gpus};
   const PlanSpace space = space_of(judge.problem(), options.only);
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
   const PlanSearchResult result = search_plans(judge, space, search, progress);
-  return report(judge, result, options, result_folder(options.folder, scenario));
+  return report(judge, result, options, result_folder(options.folder, path));
 }
 
 namespace {
