@@ -54,6 +54,12 @@ bool lacks_shapes(const kineto::RecordedTrace& profile, const kineto::Operator& 
   return op.input_dims == 0 || profile.names.text(op.input_types).find("\"TensorList\"") != std::string::npos;
 }
 
+bool lacks_values(const kineto::RecordedTrace& profile, const kineto::Operator& op, const Texts& texts) {
+  return op.concrete_inputs == 0 &&
+         nlohmann::json::parse(profile.names.text(op.input_dims), nullptr, false) ==
+             nlohmann::json::parse(texts.dims, nullptr, false);
+}
+
 }  // namespace
 
 std::uint64_t add_arguments(kineto::RecordedTrace& profile, const ExecutionTrace& trace) {
@@ -61,7 +67,8 @@ std::uint64_t add_arguments(kineto::RecordedTrace& profile, const ExecutionTrace
   std::uint64_t added = 0;
   for (std::size_t i = 0; i < profile.operators.size() && i < link.node_of.size(); ++i) {
     kineto::Operator& op = profile.operators[i];
-    if (link.node_of[i] < 0 || !lacks_shapes(profile, op)) {
+    const bool lacks = lacks_shapes(profile, op);
+    if (link.node_of[i] < 0 || (!lacks && op.concrete_inputs != 0)) {
       continue;
     }
     const Node& node = trace.nodes[static_cast<std::size_t>(link.node_of[i])];
@@ -73,8 +80,12 @@ std::uint64_t add_arguments(kineto::RecordedTrace& profile, const ExecutionTrace
       add_argument(trace, argument, texts);
     }
     texts.close();
-    op.input_dims = profile.names.number(texts.dims);
-    op.input_types = profile.names.number(texts.types);
+    if (lacks) {
+      op.input_dims = profile.names.number(texts.dims);
+      op.input_types = profile.names.number(texts.types);
+    } else if (!lacks_values(profile, op, texts)) {
+      continue;
+    }
     op.concrete_inputs = profile.names.number(texts.values);
     ++added;
   }

@@ -20,6 +20,7 @@ bool has(const std::string& name, std::string_view part) {
 struct Vector {
   std::string type;  ///< `float`, `int`, `long`, ...
   std::int64_t length = 0;
+  std::size_t argument = 0;
   bool is_long() const { return type == "long" || type == "long int"; }
   bool is_int() const { return type == "int"; }
   bool is_weights() const { return type == "float" || type == "c10::Half"; }
@@ -27,9 +28,9 @@ struct Vector {
 
 std::vector<Vector> vectors_of(const OperatorArguments& op) {
   std::vector<Vector> made;
-  for (const OperatorArgument& argument : op.arguments) {
-    if (argument.shape && argument.shape->size() == 1) {
-      made.push_back({argument.type, argument.shape->front()});
+  for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+    if (const Dims* dims = op.tensor(i); dims != nullptr && dims->size() == 1) {
+      made.push_back({op.arguments[i].type, dims->front(), i});
     }
   }
   return made;
@@ -66,9 +67,29 @@ std::optional<Optimizer> optimizer_of(const std::string& name) {
   return std::nullopt;
 }
 
-/// @param width elements of all tables' rows together; 0: not known
-std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t width, Direction direction) {
+/// A number among the arguments; 0: not recorded.
+std::int64_t number(const OperatorArguments& op, std::size_t index) {
+  const Dims values = op.numbers(index);
+  return values.size() == 1 ? std::max<std::int64_t>(values.front(), 0) : 0;
+}
+
+/// Columns of each table; @p mean where nothing tells them apart.
+std::vector<std::int64_t> columns_of(const RecordedLookup& lookup, double mean) {
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(lookup.tables), std::llround(mean));
+  const std::int64_t others = lookup.width - lookup.widest;
+  if (lookup.tables > 1 && lookup.widest > 0 && others >= lookup.tables - 1) {
+    std::ranges::fill(columns,
+                      std::llround(static_cast<double>(others) / static_cast<double>(lookup.tables - 1)));
+    columns.front() = lookup.widest;
+  }
+  return columns;
+}
+
+/// @param gradient columns of the pooled rows' gradient; 0: not known
+std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t gradient,
+                                    Direction direction) {
   const auto tables = static_cast<double>(lookup.tables);
+  const std::int64_t width = lookup.width > 0 ? lookup.width : gradient;
   const double dimension = width > 0         ? static_cast<double>(width) / tables
                            : lookup.rows > 0 ? lookup.weights / lookup.rows
                                              : 0;
@@ -76,13 +97,13 @@ std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t w
     return std::nullopt;
   }
   const double rows = lookup.rows > 0 ? lookup.rows : lookup.weights / dimension;
-  const EmbeddingTable table{
-      .rows = std::max<std::int64_t>(1, std::llround(rows / tables)),
-      .dimension = std::llround(dimension),
-      .pooling_factor = static_cast<double>(lookup.lookups) / (tables * static_cast<double>(lookup.batch))};
-  EmbeddingBags work{.batch = lookup.batch,
-                     .tables = std::vector<EmbeddingTable>(static_cast<std::size_t>(lookup.tables), table),
-                     .direction = direction};
+  EmbeddingBags work{.batch = lookup.batch, .tables = {}, .direction = direction};
+  for (const std::int64_t columns : columns_of(lookup, dimension)) {
+    work.tables.push_back({.rows = std::max<std::int64_t>(1, std::llround(rows / tables)),
+                           .dimension = columns,
+                           .pooling_factor = static_cast<double>(lookup.lookups) /
+                                             (tables * static_cast<double>(lookup.batch))});
+  }
   return KernelCall{"embedding_bags", lookup.type, std::move(work)};
 }
 
@@ -118,6 +139,8 @@ std::optional<RecordedLookup> recorded_lookup(const OperatorArguments& op) {
                         .lookups = indices->length,
                         .weights = static_cast<double>(weights->length),
                         .rows = has(op.name, "_rowwise_") ? rows_of_state(offsets, all.end()) : 0,
+                        .width = number(op, dimensions->argument + 1),
+                        .widest = number(op, dimensions->argument + 2),
                         .type = *type};
 }
 
@@ -153,6 +176,36 @@ std::vector<ModelledWork> embedding_forward(const OperatorLaunches& op) {
   ModelledWork rows{"embedding look-up", {*call}, {}};
   for (const LaunchedKernel& kernel : op.kernels) {
     if (has(kernel.name, "embedding_codegen_forward")) {
+      rows.work.push_back(kernel.work);
+    }
+  }
+  return {rows};
+}
+
+std::vector<ModelledWork> embedding_bag_forward(const OperatorLaunches& op) {
+  constexpr std::size_t kIncludeLast = 7;
+  const Dims* weight = op.called.tensor(0);
+  const Dims* indices = op.called.tensor(1);
+  const Dims* offsets = op.called.tensor(2);
+  const auto type = op.called.type();
+  const bool one_more =
+      op.called.arguments.size() > kIncludeLast && op.called.arguments[kIncludeLast].value == "True";
+  if (weight == nullptr || weight->size() != 2 || indices == nullptr || indices->size() != 1 ||
+      offsets == nullptr || offsets->size() != 1 || !type || weight->front() < 1) {
+    return {};
+  }
+  const std::int64_t bags = offsets->front() - (one_more ? 1 : 0);
+  if (bags < 1 || indices->front() < 1) {
+    return {};
+  }
+  const EmbeddingTable table{
+      .rows = weight->front(),
+      .dimension = weight->back(),
+      .pooling_factor = static_cast<double>(indices->front()) / static_cast<double>(bags)};
+  ModelledWork rows{
+      "embedding look-up", {{"embedding_bags", *type, EmbeddingBags{.batch = bags, .tables = {table}}}}, {}};
+  for (const LaunchedKernel& kernel : op.kernels) {
+    if (has(kernel.name, "EmbeddingBag_updateOutputKernel")) {
       rows.work.push_back(kernel.work);
     }
   }

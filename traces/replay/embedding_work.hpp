@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// Look-ups of FBGEMM's fused embedding tables, and their backward passes, in the words of the kernel models.
+/// Look-ups of FBGEMM's fused embedding tables, their backward passes, and look-ups of PyTorch's
+/// EmbeddingBag, in the words of the kernel models.
 
 #include <cstdint>
 #include <map>
@@ -18,6 +19,8 @@ struct RecordedLookup {
   std::int64_t lookups = 0;  ///< of all tables
   double weights = 0;        ///< elements of all tables
   double rows = 0;           ///< of all tables, by the row-wise state of the optimizer; 0: not said
+  std::int64_t width = 0;    ///< `total_D`, columns of all tables together; 0: values are not recorded
+  std::int64_t widest = 0;   ///< `max_D`, columns of the widest; 0: likewise
   DataType type = DataType::FP32;
 };
 
@@ -28,9 +31,15 @@ struct RecordedLookup {
 /// node has the sequence number of the operators before the look-up.
 [[nodiscard]] std::map<std::uint32_t, std::uint32_t> lookup_pairs(const kineto::RecordedTrace& trace);
 
-/// Tables are taken to be alike and all rows equally popular: shapes do not say more. How wide rows are
-/// follows from the gradient, or from a row-wise optimizer's state.
+/// Tables are taken to have as many rows and look-ups each, and all rows to be equally popular: how many each
+/// has is in tensors whose values no trace holds. How wide rows are is said where values of arguments are
+/// recorded (execution traces, or Kineto since PyTorch 2.0): one table is as wide as the widest, the others
+/// share the rest; else it follows from the gradient, or from a row-wise optimizer's state, and all are as
+/// wide.
 [[nodiscard]] std::vector<ModelledWork> embedding_forward(const OperatorLaunches& op);
+
+/// `aten::_embedding_bag(weight, indices, offsets, ...)`: a call for each table, with shapes of its own.
+[[nodiscard]] std::vector<ModelledWork> embedding_bag_forward(const OperatorLaunches& op);
 
 /// Passes over the look-ups, and one work for the rows; that is left out for optimizers that the models do
 /// not have.

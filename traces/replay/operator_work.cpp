@@ -185,6 +185,10 @@ std::vector<ModelledWork> picked_rows(const OperatorLaunches& op, const Convolut
   return one_work(op, "rows by index", {"index_select", *type, work});
 }
 
+std::vector<ModelledWork> bags(const OperatorLaunches& op, const ConvolutionOutputs& /*outputs*/) {
+  return embedding_bag_forward(op);
+}
+
 /// The type that CatArrayBatchedCopy<float, ...> copies: lists of tensors are recorded without it.
 std::optional<DataType> copied_type(const std::string& kernel) {
   const std::size_t begin = kernel.find("CatArrayBatchedCopy");
@@ -236,6 +240,7 @@ const std::map<std::string_view, Reading>& readings() {
       {"aten::mean", sum},
       {"aten::embedding", picked_rows},
       {"aten::index_select", picked_rows},
+      {"aten::_embedding_bag", bags},
       {"aten::cat", concatenation},
   };
   return kReadings;

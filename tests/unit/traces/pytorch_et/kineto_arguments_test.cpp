@@ -66,6 +66,19 @@ TEST(KinetoArguments, LeaveWhatTheProfileSays) {
   op.input_types = pair.profile.names.number(R"(["float"])");
   EXPECT_EQ(add_arguments(pair.profile, pair.trace), 5U);
   EXPECT_EQ(pair.profile.names.text(op.input_dims), "[[7]]");
+  EXPECT_EQ(op.concrete_inputs, 0U);
+}
+
+/// Shapes that agree are taken to be of the same call: a profile that says no values gets them.
+TEST(KinetoArguments, AddValuesToTheSameShapes) {
+  Pair pair;
+  kineto::Operator& op = pair.profile.operators[0];
+  op.input_dims = pair.profile.names.number("[[[4, 8], [2, 8]], []]");
+  op.input_types = pair.profile.names.number(R"(["float", "Scalar"])");
+  EXPECT_EQ(add_arguments(pair.profile, pair.trace), 6U);
+  const auto cat = replay::arguments_of(pair.profile, op);
+  EXPECT_EQ(cat.numbers(1), (replay::Dims{0}));
+  EXPECT_EQ(cat.arguments[0].type, "float");  // its own
 }
 
 }  // namespace

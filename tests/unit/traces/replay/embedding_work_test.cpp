@@ -97,6 +97,37 @@ TEST(EmbeddingForward, TakesTheWidthFromTheGradientWhereRowsAreNotSaid) {
   EXPECT_EQ(std::get<EmbeddingBags>(made[0].calls.at(0).work).tables.at(0).rows, 4800 / 16 / 2);
 }
 
+/// 48 columns together, 32 of the widest: not alike. The rows are those of 4,800 elements, as many for each.
+TEST(EmbeddingForward, TakesWidthsFromRecordedValues) {
+  OperatorArguments op = look_up("fbgemm::split_embedding_codegen_lookup_sgd_function");
+  op.arguments[7].value = "48";
+  op.arguments[8].value = "32";
+  const auto made = embedding_forward(launched(op, {}, {"split_embedding_codegen_forward_kernel<float>"}));
+  ASSERT_THAT(made, SizeIs(1));
+  EXPECT_THAT(std::get<EmbeddingBags>(made[0].calls.at(0).work).tables,
+              ElementsAre(EmbeddingTable{.rows = 100, .dimension = 32, .pooling_factor = 2.5},
+                          EmbeddingTable{.rows = 100, .dimension = 16, .pooling_factor = 2.5}));
+  op.arguments[8].value = "24";
+  const auto alike = embedding_forward(launched(op, {}, {"split_embedding_codegen_forward_kernel<float>"}));
+  EXPECT_EQ(std::get<EmbeddingBags>(alike[0].calls.at(0).work).tables.at(1).dimension, 24);
+}
+
+TEST(EmbeddingBagForward, HasTheShapesOfItsTable) {
+  OperatorArguments op{"aten::_embedding_bag", {}};
+  op.arguments = {{"float", Dims{500, 64}, {}, ""}, vector_of("long int", 120), vector_of("long int", 31)};
+  op.arguments.resize(8, {"Scalar", {}, {}, "False"});
+  const std::vector<std::string> kernels{"EmbeddingBag_updateOutputKernel_sum_mean<float, long>"};
+  const auto table = [&] {
+    const auto made = embedding_bag_forward(launched(op, {}, kernels));
+    return std::get<EmbeddingBags>(made.at(0).calls.at(0).work).tables.at(0);
+  };
+  EXPECT_EQ(table(), (EmbeddingTable{.rows = 500, .dimension = 64, .pooling_factor = 120.0 / 31}));
+  op.arguments[7].value = "True";
+  EXPECT_EQ(table().pooling_factor, 4);
+  op.arguments[1].shape = Dims{4, 30};  // bags of one length: PyTorch makes offsets of them
+  EXPECT_THAT(embedding_bag_forward(launched(op, {}, kernels)), IsEmpty());
+}
+
 TEST(EmbeddingBackward, IsPassesOverLookUpsAndOneUpdate) {
   const std::vector<std::string> kernels{
       "linearize_index_kernel<long>", "cub::DeviceRadixSortOnesweepKernel<cub::Policy800>",
