@@ -52,7 +52,7 @@ struct HashWork {
     return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b}.value();
   }
   std::size_t operator()(const Pointwise& w) const {
-    return Mixer{w.elements, w.reads, w.writes, w.flops}.value();
+    return Mixer{w.elements, w.reads, w.writes, w.flops, w.instructions}.value();
   }
   std::size_t operator()(const Reduction& w) const { return Mixer{w.rows, w.columns, w.across_rows}.value(); }
   std::size_t operator()(const Concat& w) const { return Mixer{w.elements, w.pieces}.value(); }

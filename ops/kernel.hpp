@@ -33,6 +33,7 @@ struct Pointwise {
   double reads = 1;   ///< tensors of `elements` elements of the call's type read (fractions for broadcasts)
   double writes = 1;  ///< likewise written
   double flops = 1;   ///< arithmetic per element
+  double instructions = 0;  ///< of a thread per element, all of them; 0: too few to matter
   bool operator==(const Pointwise&) const = default;
 };
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "ops/workload/layers/max_pool.hpp"
+
 namespace lockstep::replay {
 namespace {
 
@@ -95,39 +97,53 @@ ModelledWork element_wise(const OperatorLaunches& op, DataType type, double read
   return {"element-wise", {{"pointwise", type, work}}, works_of(op)};
 }
 
-/// The kernels of pooling in NCHW. Backward (grad_output, input, ..., indices): reads gradients and their
-/// 8-byte indices, writes gradients of the input. Forward says no output: it follows from size and stride.
-std::optional<ModelledWork> pooling(const OperatorLaunches& op, DataType type) {
-  constexpr double kIndexBytes = 8;
-  const bool backward = op.called.name == "aten::max_pool2d_with_indices_backward";
-  const Dims* large = op.called.tensor(backward ? 1 : 0);
-  if (large == nullptr || large->size() != 4) {
+/// Backward (grad_output, input, window, stride, ...) says both sides, forward (input, window, stride,
+/// padding, ...) one: the other follows.
+std::optional<kernels::MaxPool> pool_of(const OperatorArguments& op, bool backward) {
+  const Dims* input = op.tensor(backward ? 1 : 0);
+  if (input == nullptr || input->size() != 4 || (*input)[2] < 1 || (*input)[3] < 1) {
     return std::nullopt;
   }
-  double small = 0;
+  kernels::MaxPool pool{.planes = (*input)[0] * (*input)[1], .height = (*input)[2], .width = (*input)[3]};
+  const std::size_t first = backward ? 2 : 1;
+  const Dims window = op.numbers(first), stride = op.numbers(first + 1), padding = op.numbers(first + 2);
   if (backward) {
-    small = op.called.tensor(0) == nullptr ? 0 : elements_of(*op.called.tensor(0));
-  } else {
-    const Dims window = op.called.numbers(1), stride = op.called.numbers(2), padding = op.called.numbers(3);
-    if (window.size() != 2 || stride.size() != 2 || padding.size() != 2) {
+    const Dims* output = op.tensor(0);
+    if (output == nullptr || output->size() != 4 || (*output)[2] < 1 || (*output)[3] < 1) {
       return std::nullopt;
     }
-    const auto out = [&](std::size_t i) {
-      return ((*large)[2 + i] + 2 * padding[i] - window[i]) / std::max<std::int64_t>(stride[i], 1) + 1;
-    };
-    small = elements_of({(*large)[0], (*large)[1], out(0), out(1)});
+    pool.out_height = (*output)[2];
+    pool.out_width = (*output)[3];
+    // Where the trace does not say windows, they are taken to lie side by side.
+    pool.window_height =
+        window.size() == 2 ? window[0] : std::max<std::int64_t>(pool.height / pool.out_height, 1);
+    pool.window_width =
+        window.size() == 2 ? window[1] : std::max<std::int64_t>(pool.width / pool.out_width, 1);
+    return pool;
   }
-  if (small < 1) {
+  if (window.size() != 2 || stride.size() != 2 || padding.size() != 2) {
     return std::nullopt;
   }
-  const double element = size_of(type) / Bytes{1};
-  const double of_small = 1 + kIndexBytes / element;  // with its indices
-  const double ratio = elements_of(*large) / small;
-  const Pointwise work{.elements = static_cast<std::int64_t>(small),
-                       .reads = backward ? of_small : ratio,
-                       .writes = backward ? ratio : of_small,
-                       .flops = ratio};
-  return ModelledWork{"pooling", {{"max_pool", type, work}}, works_of(op)};
+  const auto out = [&](std::int64_t in, std::size_t i) {
+    return (in + 2 * padding[i] - window[i]) / std::max<std::int64_t>(stride[i], 1) + 1;
+  };
+  pool.out_height = out(pool.height, 0);
+  pool.out_width = out(pool.width, 1);
+  pool.window_height = window[0];
+  pool.window_width = window[1];
+  return pool.out_height < 1 || pool.out_width < 1 ? std::nullopt : std::optional{pool};
+}
+
+/// The kernels of pooling in NCHW; those of NHWC keep their time.
+std::vector<ModelledWork> pooling(const OperatorLaunches& op, DataType type) {
+  const bool backward = op.called.name == "aten::max_pool2d_with_indices_backward";
+  const auto pool = pool_of(op.called, backward);
+  if (!pool || op.kernels.front().name.find("_nhwc") != std::string::npos) {
+    return {};
+  }
+  return {{"pooling",
+           {backward ? kernels::max_pool_backward(*pool, type) : kernels::max_pool_forward(*pool, type)},
+           works_of(op)}};
 }
 
 }  // namespace
@@ -138,8 +154,7 @@ std::vector<ModelledWork> pointwise_work(const OperatorLaunches& op) {
     return {};
   }
   if (op.called.name.starts_with("aten::max_pool2d_with_indices")) {
-    auto pooled = pooling(op, *type);
-    return pooled ? std::vector{*std::move(pooled)} : std::vector<ModelledWork>{};
+    return pooling(op, *type);
   }
   const Row* row = row_of(op.called.name);
   if (row == nullptr) {

@@ -1,6 +1,7 @@
 #include "ops/workload/layers/convolution.hpp"
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/max_pool.hpp"
 
 namespace lockstep {
 namespace {
@@ -27,26 +28,40 @@ double inputs_by_output(const ShapedLayer& layer) {
   return static_cast<double>(layer.input.elements()) / static_cast<double>(layer.output.elements());
 }
 
-void pool_forward(StepWriter& step, const ShapedLayer& layer) {
-  const bool maximum = layer.layer.kind == Kind::MaxPool;  // keeps where it was: an index of 8 B
+kernels::MaxPool max_pool(const ShapedLayer& layer) {
   const auto& filter = layer.layer.filters.front();
-  step.op(
-      maximum ? "aten::max_pool2d" : "aten::avg_pool2d",
-      {kernels::elementwise(maximum ? "max_pool_forward_nchw" : "avg_pool2d", layer.output.elements(), kType,
-                            {.reads = inputs_by_output(layer),
-                             .writes = maximum ? 3.0 : 1.0,
-                             .flops = static_cast<double>(filter.height * filter.width)})});
+  return {.planes = layer.input.batch * layer.input.channels,
+          .height = layer.input.height,
+          .width = layer.input.width,
+          .out_height = layer.output.height,
+          .out_width = layer.output.width,
+          .window_height = filter.height,
+          .window_width = filter.width};
+}
+
+void pool_forward(StepWriter& step, const ShapedLayer& layer) {
+  if (layer.layer.kind == Kind::MaxPool) {
+    step.op("aten::max_pool2d", {kernels::max_pool_forward(max_pool(layer), kType)});
+    return;
+  }
+  const auto& filter = layer.layer.filters.front();
+  step.op("aten::avg_pool2d",
+          {kernels::elementwise("avg_pool2d", layer.output.elements(), kType,
+                                {.reads = inputs_by_output(layer),
+                                 .flops = static_cast<double>(filter.height * filter.width)})});
 }
 
 /// Every row of inputs looks up the rows of outputs that it may have gone into: each is read as often as the
 /// filter is high.
 void pool_backward(StepWriter& step, const ShapedLayer& layer) {
-  const bool maximum = layer.layer.kind == Kind::MaxPool;
+  if (layer.layer.kind == Kind::MaxPool) {
+    step.op("MaxPool2DWithIndicesBackward0", {kernels::max_pool_backward(max_pool(layer), kType)});
+    return;
+  }
   const auto& filter = layer.layer.filters.front();
-  step.op(maximum ? "MaxPool2DWithIndicesBackward0" : "AvgPool2DBackward0",
-          {kernels::elementwise(maximum ? "max_pool_backward_nchw" : "avg_pool2d_backward",
-                                layer.output.elements(), kType,
-                                {.reads = (maximum ? 3.0 : 1.0) * static_cast<double>(filter.height),
+  step.op("AvgPool2DBackward0",
+          {kernels::elementwise("avg_pool2d_backward", layer.output.elements(), kType,
+                                {.reads = static_cast<double>(filter.height),
                                  .writes = inputs_by_output(layer),
                                  .flops = static_cast<double>(2 * filter.height * filter.width)})});
 }

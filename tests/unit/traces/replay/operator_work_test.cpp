@@ -114,7 +114,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"aten::max_pool2d_with_indices", "[[1, 1, 4, 4], [], [], [], [], []]",
              R"(["float", "ScalarList", "ScalarList", "ScalarList", "ScalarList", "Scalar"])",
              R"(["", "[2, 2]", "[2, 2]", "[0, 0]", "[1, 1]", "False"])", "max_pool_forward_nchw",
-             Pointwise{.elements = 4, .reads = 4, .writes = 3, .flops = 4}},
+             Pointwise{
+                 .elements = 4, .reads = 4, .writes = 3, .flops = 4, .instructions = 130 + 2 * 15 + 4 * 20}},
+        // Windows of 3 x 3, 2 apart: a pixel is in 1.5 rows of 1.5 of them.
+        Case{
+            "aten::max_pool2d_with_indices_backward",
+            "[[1, 1, 2, 2], [1, 1, 4, 4], [], [], [], [], [], [1, 1, 2, 2]]",
+            R"(["float", "float", "ScalarList", "ScalarList", "ScalarList", "ScalarList", "Scalar", "long int"])",
+            R"(["", "", "[3, 3]", "[2, 2]", "[1, 1]", "[1, 1]", "False", ""])", "max_pool_backward_nchw",
+            Pointwise{.elements = 4,
+                      .reads = 3,
+                      .writes = 4,
+                      .flops = 4 * 2.25,
+                      .instructions = 4 * (200 + 1.5 * 12 + 2.25 * 17)}},
         Case{
             "aten::convolution_backward", "[[32, 8, 28, 28], [32, 4, 56, 56], [8, 4, 3, 3]]",
             R"(["float", "float", "float"])",
