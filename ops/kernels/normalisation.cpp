@@ -19,8 +19,8 @@ constexpr double kOperationsOfLayerNorm =
 constexpr Bytes kVector{16};  // what a thread of cunn_SoftMaxForward reads at a time
 constexpr std::int64_t kLargestBlock = 512;
 constexpr double kHoldsAll = 1.5;        // of a cache less what is touched: see the header
-constexpr Seconds kSumOfABlock{1.7e-6};  // with the read that it waits for
-constexpr Seconds kTailRead{0.14e-6};
+constexpr Seconds kSumOfABlock{1.5e-6};  // with the read that it waits for
+constexpr Seconds kTailRead{0.17e-6};
 constexpr double kOverlap = 1.25;  // 1: waiting and moving follow each other; infinite: they hide each other
 
 /// Reads and writes of the matrix; `again` are reads of rows that were read just before.

@@ -25,10 +25,10 @@ namespace lockstep {
 ///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak)
 ///
 /// A block of softmax with a row of its own waits: for each pass's read of a row and for the sum of the block
-/// that follows (1.7 us; forward two, backward one), and in each pass again for each read of the row's tail,
-/// which one element a thread goes through (0.14 us; the rest is read 16 bytes a thread).
+/// that follows (1.5 us; forward two, backward one), and in each pass again for each read of the row's tail,
+/// which one element a thread goes through (0.17 us; the rest is read 16 bytes a thread).
 ///
-///   wait      = rows / (SMs * resident) * (1.7 us sums + 0.14 us passes * tail reads)
+///   wait      = rows / (SMs * resident) * (1.5 us sums + 0.17 us passes * tail reads)
 ///   level2    = again * missing 1 * (1 - missing 2) / L2 bandwidth
 ///   t         = kernel_minimum + (move^1.25 + (wait + level2)^1.25)^(1 / 1.25)
 ///
@@ -37,9 +37,9 @@ namespace lockstep {
 /// *Valid for* rows of up to 64 Ki elements.
 /// *Source*: PyTorch aten/src/ATen/native/cuda/{SoftMax,layer_norm_kernel}.cu (passes, blocks, tails). That
 /// rows are read again from memory shows in NeuSight's tables (long rows: layer norm at 2/3 of streaming,
-/// softmax at 1/2). 1.7 us, 0.14 us and 1.25 are fitted to its softmax of 1,025 elements and more, train
-/// part, P100, V100 and A100 40 GB (docs/models.md). 80: layer norm of 16 bits on A100 (vidur_mlp, phi-2:
-/// 2048 and 4096 x 2560). Batch norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
+/// softmax at 1/2). 1.5 us, 0.17 us and 1.25 are fitted to its softmax of 1,025 elements and more, train
+/// part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
+/// (vidur_mlp, phi-2: 2048 and 4096 x 2560). Batch norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
 /// ../shared/data/traces/resnet50_v100_loader_in_process (sizes and times).
 class NormalisationModel final : public KernelModel {
  public:
