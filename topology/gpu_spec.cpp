@@ -14,11 +14,12 @@ void GpuSpec::check() {
         Positive{"peak", peak.fp32.in_base_units()}, Positive{"memory", memory.in_base_units()},
         Positive{"memory_bandwidth", memory_bandwidth.in_base_units()},
         Positive{"l2", l2_size.in_base_units()}, Positive{"l2_bandwidth", l2_bandwidth.in_base_units()},
-        Positive{"copy_engines", copy_engines}, Positive{"launch_queue", launch_queue},
-        Positive{"host_copy", host_copy.pinned.in_base_units()},
+        Positive{"l2_partitions", l2_partitions}, Positive{"copy_engines", copy_engines},
+        Positive{"launch_queue", launch_queue}, Positive{"host_copy", host_copy.pinned.in_base_units()},
         Positive{"host_copy", host_copy.pageable.in_base_units()}}) {
     if (!(value > 0)) throw FieldError(key, "must be above 0");
   }
+  if (l1_size < Bytes{0}) throw FieldError("l1", "must not be negative");
   if (kernel_minimum < Seconds{0}) throw FieldError("kernel_minimum", "must not be negative");
   if (launch_to_start < Seconds{0}) throw FieldError("launch_to_start", "must not be negative");
   if (kernel_gap < Seconds{0}) throw FieldError("kernel_gap", "must not be negative");

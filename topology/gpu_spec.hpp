@@ -67,7 +67,9 @@ struct GpuSpec {
   PeakThroughput peak;
   Bytes memory;
   BytesPerSecond memory_bandwidth;  ///< data sheet, at the memory clock in `clocks`
+  Bytes l1_size;                    ///< level-1 cache of an SM for global loads; 0: they are not cached there
   Bytes l2_size;
+  int l2_partitions = 1;        ///< parts that each keep a copy of what their own SMs read
   BytesPerSecond l2_bandwidth;  ///< of reads that hit
   Bytes shared_memory_per_sm;
   int copy_engines = 2;       ///< copies in flight at a time beside kernels
@@ -91,7 +93,11 @@ struct GpuSpec {
     key.required("peak", gpu.peak, "dense peaks by data type");
     key.required("memory", gpu.memory, "device memory, e.g. 80 GB");
     key.required("memory_bandwidth", gpu.memory_bandwidth, "data-sheet DRAM bandwidth, e.g. 2039 GB/s");
+    key.optional("l1", gpu.l1_size, Bytes{0},
+                 "level-1 cache of one SM for global loads, e.g. 192 KiB; 0 when they are not cached there");
     key.required("l2", gpu.l2_size, "level-2 cache, e.g. 40 MiB");
+    key.optional("l2_partitions", gpu.l2_partitions, 1,
+                 "parts of the level-2 cache that each keep a copy of what their own SMs read");
     key.required("l2_bandwidth", gpu.l2_bandwidth, "of reads that hit in the level-2 cache");
     key.required("shared_memory", gpu.shared_memory_per_sm, "shared memory of one SM, e.g. 164 KiB");
     key.optional("copy_engines", gpu.copy_engines, 2, "copies in flight at a time beside kernels");

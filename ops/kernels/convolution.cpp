@@ -25,6 +25,7 @@ constexpr std::array kRegions{Region{1, 4, 8}, Region{2, 4, 4}, Region{4, 4, 2},
                               Region{4, 2, 4}, Region{2, 2, 8}, Region{4, 1, 8}};
 constexpr double kTilesOfBlock = 32;
 constexpr double kChannelsOfBlock = 32;
+constexpr double kImagesOfUnfused = 16;  // grids of all of NeuSight's: whole groups of so many
 
 void check(const Convolution& of) {
   const std::int64_t least =
@@ -113,8 +114,9 @@ Seconds fused_winograd_time(const Convolution& of, const ConvolutionProfile& pro
 }
 
 Seconds unfused_winograd_time(const Convolution& of, const ConvolutionProfile& profile, const GpuSpec& gpu) {
-  const auto tiles = static_cast<std::int64_t>(
-      static_cast<double>(of.batch) * tiles_along(of.out_height(), 4) * tiles_along(of.out_width(), 4));
+  const double images = std::ceil(static_cast<double>(of.batch) / kImagesOfUnfused) * kImagesOfUnfused;
+  const auto tiles =
+      static_cast<std::int64_t>(images * tiles_along(of.out_height(), 4) * tiles_along(of.out_width(), 4));
   Gemm product{.batch = 36, .m = tiles, .n = of.out_channels, .k = of.in_channels};
   if (of.pass == Pass::DataGradient) std::swap(product.n, product.k);
   if (of.pass == Pass::WeightGradient) std::swap(product.m, product.k);

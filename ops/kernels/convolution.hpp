@@ -16,7 +16,8 @@ namespace lockstep {
 ///             gradient. A block computes 32 tiles of 2 x 2 outputs and 32 channels, k channels deep:
 ///             t = fixed + ceil(blocks / SMs) * 2 * 16 * 32 * 32 * (k + fixed_depth)
 ///                         / (peak / SMs * winograd)
-///   unfused   Winograd's F(4 x 4, 3 x 3): 36 products of all tiles of 4 x 4 outputs as one batched product
+///   unfused   Winograd's F(4 x 4, 3 x 3): 36 products of all tiles of 4 x 4 outputs, of images in whole
+///             groups of 16, as one batched product
 ///             (`products` of fp32_batched's rate, operands at `transforms`) between transforms in memory:
 ///             t = 3 fixed + product + (tensors + 36 tiles (inputs + outputs) + 45 inputs outputs)
 ///                 / (DRAM bandwidth * transforms)

@@ -15,14 +15,22 @@ constexpr std::int64_t kRowOfAWarp = 1024;  // elements: softmax_warp_forward ho
 constexpr double kThreadsOfAnSm = 2048;
 constexpr double kThreadsOfALayerNorm = 128;  // vectorized_layer_norm_kernel: four warps
 constexpr double kOperationsOfLayerNorm =
-    80;  // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
-constexpr std::int64_t kElementsOfAThread = 4;  // cunn_SoftMaxForward: 16 bytes at a time
+    80;                       // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
+constexpr Bytes kVector{16};  // what a thread of cunn_SoftMaxForward reads at a time
 constexpr std::int64_t kLargestBlock = 512;
-constexpr double kCrowding = 1.5;  // of the cache by what else passes through it, above all what is written
+constexpr double kHoldsAll = 1.5;        // of a cache less what is touched: see the header
+constexpr Seconds kSumOfABlock{1.5e-6};  // with the read that it waits for
+constexpr Seconds kTailRead{0.17e-6};
+constexpr double kOverlap = 1.25;  // 1: waiting and moving follow each other; infinite: they hide each other
 
 /// Reads and writes of the matrix; `again` are reads of rows that were read just before.
 struct Passes {
   double reads, writes, again = 0;
+  double count = 1;  ///< how often a block goes through its row
+  double sums = 0;   ///< of a block, for which it waits
+
+  /// Rows' worth of bytes that a block touches between two reads of the same bytes.
+  [[nodiscard]] double touched() const { return (reads + again + writes) / count; }
 };
 
 /// A matrix that blocks go through, a row each at a time.
@@ -30,48 +38,106 @@ struct Rows {
   double count;
   Bytes size;      ///< of a row
   double threads;  ///< of a block
+
+  [[nodiscard]] double resident() const { return std::floor(kThreadsOfAnSm / threads); }
 };
 
-/// Part of the rows in flight that are no longer in the level-2 cache when they are read again. What is
-/// written passes through it, too.
-double missing(const Rows& rows, const GpuSpec& gpu) {
-  const double in_flight = std::min(rows.count, gpu.sm_count * std::floor(kThreadsOfAnSm / rows.threads));
-  return 1 - std::clamp(1.5 - kCrowding * in_flight * rows.size / gpu.l2_size, 0.0, 1.0);
+/// Part of @p touched bytes that are no longer in @p cache when they are read again.
+double missing(Bytes touched, Bytes cache) {
+  return cache > Bytes{0} ? 1 - std::clamp(kHoldsAll - touched / cache, 0.0, 1.0) : 1;
 }
 
-Passes with_misses(Passes passes, const Rows& rows, const GpuSpec& gpu) {
-  passes.reads += passes.again * missing(rows, gpu);
-  return passes;
+double missing_level1(const Rows& rows, const Passes& passes, const GpuSpec& gpu) {
+  const double blocks = std::min(std::ceil(rows.count / gpu.sm_count), rows.resident());
+  return missing(rows.size * (blocks * passes.touched()), gpu.l1_size);
 }
 
-/// SoftMax_getBlockSize: a power of two, at least half a thread for each four elements.
-double threads_of_softmax(std::int64_t columns) {
-  const std::int64_t half = std::clamp<std::int64_t>(columns / kElementsOfAThread / 2, 32, kLargestBlock);
-  return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(half)));
+/// Each part of the level-2 cache keeps a copy of what its SMs read from memory at another part.
+double missing_level2(const Rows& rows, const Passes& passes, const GpuSpec& gpu) {
+  const double blocks = std::min(rows.count, gpu.sm_count * rows.resident());
+  const double copies = 2 - 1.0 / gpu.l2_partitions;
+  return missing(rows.size * (blocks * passes.touched()), gpu.l2_size / copies);
+}
+
+bool in_registers(const Softmax& softmax) {
+  return softmax.columns <= kRowOfAWarp;
+}
+
+/// SoftMax_getBlockSize: a power of two, at least half a thread for each vector.
+std::int64_t threads_of_softmax(std::int64_t columns, std::int64_t vector) {
+  const std::int64_t half = std::clamp<std::int64_t>(columns / vector / 2, 32, kLargestBlock);
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(half)));
+}
+
+/// ilpReduce: reads of one element a thread behind those of a vector a thread; the mean of rows that begin at
+/// a vector and rows that do not, whose first read brings them to one.
+double tail_reads(std::int64_t columns, std::int64_t threads, std::int64_t vector) {
+  std::int64_t reads = 0;
+  for (std::int64_t row = 0; row < vector; ++row) {
+    const std::int64_t shift = row * columns % vector;
+    const std::int64_t rest = shift > 0 ? std::max<std::int64_t>(0, columns + shift - threads) : columns;
+    reads += (rest % (vector * threads) + threads - 1) / threads;
+  }
+  return static_cast<double>(reads) / static_cast<double>(vector);
 }
 
 Passes passes_of(const Softmax& softmax) {
-  const bool in_registers = softmax.columns <= kRowOfAWarp;
-  if (softmax.direction == Direction::Forward)
-    return {1, 1, in_registers ? 0.0 : 2.0};  // largest, sum, result
-  return {2, 1, in_registers ? 0.0 : 2.0};    // sum, result
+  if (in_registers(softmax)) return {softmax.direction == Direction::Forward ? 1.0 : 2.0, 1};
+  if (softmax.direction == Direction::Forward) return {1, 1, 2, 3, 2};  // largest, sum, result
+  return {2, 1, 1, 2, 1};                                               // sum, result
 }
 
 Passes passes_of(LayerNorm::Part part) {
   switch (part) {
     case LayerNorm::Part::Forward:
-      return {1, 1, 1};  // moments, result
+      return {1, 1, 1, 2};  // moments, result
     case LayerNorm::Part::InputGradient:
-      return {2, 1, 2};  // two sums, result
+      return {2, 1, 2, 2};  // two sums, result
     case LayerNorm::Part::ParameterGradient:
       return {2, 0};
   }
   return {1, 1};
 }
 
-Seconds over_rows(Bytes matrix, Passes passes, double fraction, const GpuSpec& gpu, Seconds arithmetic = {}) {
-  const Traffic traffic = streamed(matrix * passes.reads, matrix * passes.writes, fraction);
-  return gpu.kernel_minimum + std::max(arithmetic, time_to_move(traffic, gpu));
+Seconds over_rows(Bytes matrix, const Passes& passes, double fraction, const GpuSpec& gpu) {
+  return time_to_move(streamed(matrix * passes.reads, matrix * passes.writes, fraction), gpu);
+}
+
+Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) {
+  const auto vector = std::max<std::int64_t>(1, static_cast<std::int64_t>(kVector / element));
+  const std::int64_t threads = threads_of_softmax(softmax.columns, vector);
+  const Rows rows{static_cast<double>(softmax.rows), element * static_cast<double>(softmax.columns),
+                  static_cast<double>(threads)};
+  const Bytes matrix = rows.size * rows.count;
+  Passes passes = passes_of(softmax);
+  if (in_registers(softmax)) return over_rows(matrix, passes, gpu.efficiency->softmax, gpu);
+  const double level1 = missing_level1(rows, passes, gpu);
+  const double level2 = missing_level2(rows, passes, gpu);
+  passes.reads += passes.again * level1 * level2;
+  const Seconds move = over_rows(matrix, passes, gpu.efficiency->softmax, gpu);
+  const double waves = std::max(1.0, rows.count / (gpu.sm_count * rows.resident()));
+  const Seconds wait = (kSumOfABlock * passes.sums +
+                        kTailRead * (passes.count * tail_reads(softmax.columns, threads, vector))) *
+                       waves;
+  const Seconds again = matrix * (passes.again * level1 * (1 - level2)) / gpu.l2_bandwidth;
+  return move * std::pow(1 + std::pow((wait + again) / move, kOverlap), 1 / kOverlap);
+}
+
+Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
+  const Rows rows{static_cast<double>(norm.rows), element * static_cast<double>(norm.columns),
+                  kThreadsOfALayerNorm};
+  Passes passes = passes_of(norm.part);
+  passes.reads += passes.again * missing_level2(rows, passes, gpu);
+  const double elements = rows.count * static_cast<double>(norm.columns);
+  const Seconds arithmetic = Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32;
+  return std::max(arithmetic, over_rows(rows.size * rows.count, passes, gpu.efficiency->layer_norm, gpu));
+}
+
+Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu) {
+  const Passes passes{norm.direction == Direction::Forward ? 2.0 : 4.0, 1};
+  const double occupied = std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
+  const auto elements = static_cast<double>(norm.batch * norm.pixels) * static_cast<double>(norm.channels);
+  return over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
 }
 
 }  // namespace
@@ -81,31 +147,18 @@ std::string NormalisationModel::name() const {
 }
 
 Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
-  const auto rows = [&](std::int64_t count, std::int64_t columns, double threads) {
-    return Rows{static_cast<double>(count), size_of(call.type) * static_cast<double>(columns), threads};
-  };
+  const Bytes element = size_of(call.type);
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
-    const Rows of = rows(softmax->rows, softmax->columns, threads_of_softmax(softmax->columns));
-    return answer(over_rows(of.count * of.size, with_misses(passes_of(*softmax), of, gpu),
-                            gpu.efficiency->softmax, gpu),
-                  0.2, provenance_of(gpu, "softmax"), softmax->columns <= kLongestRow);
+    return answer(gpu.kernel_minimum + softmax_time(*softmax, element, gpu), 0.2,
+                  provenance_of(gpu, "softmax"), softmax->columns <= kLongestRow);
   }
   if (const auto* norm = std::get_if<BatchNorm>(&call.work)) {
-    const Passes passes{norm->direction == Direction::Forward ? 2.0 : 4.0, 1};
-    const double occupied = std::min(1.0, static_cast<double>(norm->channels) / gpu.sm_count);
-    const auto elements =
-        static_cast<double>(norm->batch * norm->pixels) * static_cast<double>(norm->channels);
-    return answer(
-        over_rows(size_of(call.type) * elements, passes, gpu.efficiency->batch_norm * occupied, gpu), 0.2,
-        provenance_of(gpu, "batch_norm"));
+    return answer(gpu.kernel_minimum + batch_norm_time(*norm, element, gpu), 0.2,
+                  provenance_of(gpu, "batch_norm"));
   }
   const auto& norm = std::get<LayerNorm>(call.work);
-  const Rows of = rows(norm.rows, norm.columns, kThreadsOfALayerNorm);
-  const double elements = of.count * static_cast<double>(norm.columns);
-  return answer(
-      over_rows(of.count * of.size, with_misses(passes_of(norm.part), of, gpu), gpu.efficiency->layer_norm,
-                gpu, Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32),
-      0.2, provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
+  return answer(gpu.kernel_minimum + layer_norm_time(norm, element, gpu), 0.2,
+                provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
 }
 
 }  // namespace lockstep

@@ -29,6 +29,7 @@ TRACE_GPU = (80, 15.7e12, 0, 898e9)  # V100-DGXS at 1530 MHz
 TILES = [(128, 128, 8), (128, 64, 4), (128, 32, 4)]  # scudnn_128x128, 128x64, 128x32
 REGIONS = [(1, 4, 8), (2, 4, 4), (4, 4, 2), (4, 2, 4), (2, 2, 8), (4, 1, 8)]  # scudnn_winograd_128x128 tile148, 244, ...
 SHORTEST = 5e-4  # s
+IMAGES = 16  # the unfused kernels compute whole groups of so many images (grids of all of NeuSight's)
 
 
 def product(gpu, batch, m, n, k, tiles, efficiency, splits=(1,), **constants):
@@ -55,7 +56,7 @@ def fused(rows, x, device):
 def unfused(rows, x, device):
     batch, inputs, outputs, size = rows.T
     gpu, tile, efficiency, depth, half_warps = GPUS[device]
-    tiles = batch * np.ceil(size / 4)**2
+    tiles = np.ceil(batch / IMAGES) * IMAGES * np.ceil(size / 4)**2
     moved = 4 * (batch * (inputs + outputs) * size**2 + 36 * tiles * (inputs + outputs) + 45 * inputs * outputs)
     return product(gpu, 36, tiles, outputs, inputs, [tile], np.array([efficiency * x[0]]), memory=x[1],
                    fixed_depth=depth, half_warps=half_warps) + moved / (gpu[3] * x[1]) + x[2]

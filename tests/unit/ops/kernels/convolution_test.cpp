@@ -83,6 +83,30 @@ TEST(Convolution, winograd_saves_five_ninths) {
   EXPECT_NEAR(milliseconds(of, gpu), direct / 4, 1e-9);
 }
 
+// The 36 products of the unfused kernels are of whole groups of 16 images: 65 take as long as 80, 81 longer.
+TEST(Convolution, unfused_winograd_computes_whole_groups_of_images) {
+  GpuSpec gpu = plain_gpu();
+  gpu.efficiency.value.convolution.winograd = 0.01;  // so that the other two are slow
+  gpu.efficiency.value.convolution.implicit.tiles[0].efficiency = 0.01;
+  gpu.efficiency.value.convolution.transforms = 1e9;  // and what is moved takes no time
+  gpu.efficiency.value.fp32_batched.tiles = {{.rows = 16, .columns = 128, .warps = 8, .efficiency = 1}};
+  const auto of = [&](std::int64_t images) {
+    return milliseconds({.batch = images,
+                         .in_channels = 64,
+                         .out_channels = 128,
+                         .height = 32,
+                         .width = 32,
+                         .filter_height = 3,
+                         .filter_width = 3,
+                         .padding_height = 1,
+                         .padding_width = 1},
+                        gpu);
+  };
+  EXPECT_NEAR(of(65), of(80), 1e-9);
+  EXPECT_NEAR(of(96) / of(80), 1.2, 0.01);
+  EXPECT_NEAR(of(81), of(96), 1e-9);
+}
+
 // A gradient of the input with stride 2: every input pixel meets a quarter of the 4 x 4 filter's positions.
 TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
   const GpuSpec gpu = plain_gpu();

@@ -1,0 +1,103 @@
+// Softmax of rows that have a block to themselves: what it waits for, and which reads come from a cache.
+
+#include "ops/kernels/normalisation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/yaml_reader.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+
+constexpr std::int64_t kRows = 32000;  // on 80 SMs with 4 blocks each: 100 at a time one after the other
+
+/// 80 SMs without caches, whose memory takes no time.
+GpuSpec plain_gpu() {
+  auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");
+  gpu.memory_bandwidth = gpu.l2_bandwidth = BytesPerSecond{1e30};
+  gpu.l1_size = gpu.l2_size = Bytes{0};
+  gpu.kernel_minimum = Seconds{0};
+  gpu.efficiency.value.memory = gpu.efficiency.value.softmax = gpu.efficiency.value.writes = 1;
+  gpu.efficiency.value.layer_norm = 1;
+  return gpu;
+}
+
+double us(const KernelWork& work, const GpuSpec& gpu, DataType type = DataType::FP32) {
+  return NormalisationModel{}.predict({"kernel", type, work}, gpu).duration / 1_us;
+}
+
+/// What @p waiting and @p moving, in us, take together.
+double together(double waiting, double moving) {
+  return std::pow(std::pow(waiting, 1.25) + std::pow(moving, 1.25), 0.8);
+}
+
+// 4,096 floats are two vectors a thread of 512 and no tail: two sums of 1.5 us, backward one. A block of 256
+// threads has 2,048 of 16 bits in vectors: 8 on an SM, half as many one after the other.
+TEST(Softmax, waits_for_the_sums_of_its_blocks) {
+  const GpuSpec gpu = plain_gpu();
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), 100 * 2 * 1.5, 1e-6);
+  EXPECT_NEAR(us(Softmax{kRows, 4096, Direction::Backward}, gpu), 100 * 1.5, 1e-6);
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu, DataType::FP16), 50 * 2 * 1.5, 1e-6);
+  EXPECT_NEAR(us(Softmax{1, 4096}, gpu), 2 * 1.5, 1e-6);  // one block alone waits as long
+}
+
+// 512 of 2,560 floats are behind the vectors: a read of one a thread in each of three passes. Of 2,561 one
+// row in four begins at a vector and has 513 (two reads); the others go to the next vector with a read of
+// their own and have 2 to 4 behind 2,048 (one).
+TEST(Softmax, waits_for_each_read_of_a_tail) {
+  const GpuSpec gpu = plain_gpu();
+  EXPECT_NEAR(us(Softmax{kRows, 2560}, gpu), 100 * (2 * 1.5 + 3 * 0.17), 1e-6);
+  EXPECT_NEAR(us(Softmax{kRows, 2561}, gpu), 100 * (2 * 1.5 + 3 * 0.17 * 1.25), 1e-6);
+}
+
+// At 1000 GB/s a matrix of 32,000 x 16 KiB takes 524.288 us: once read and once written, and twice more where
+// no cache holds it.
+TEST(Softmax, of_long_rows_reads_them_three_times) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300, 4 * 524.288), 1e-6);
+  EXPECT_NEAR(us(Softmax{kRows, 4096, Direction::Backward}, gpu), together(150, 4 * 524.288), 1e-6);
+}
+
+// Between two reads of the same bytes each of 4 blocks touches 4/3 rows of 16 KiB: half of 170.7 KiB.
+TEST(Softmax, reads_again_from_the_level_1_cache) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.l1_size = Bytes{512.0 / 3 * 1024};
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300, 2 * 524.288), 1e-6);
+  gpu.l1_size = Bytes{256.0 / 3 * 1024};  // all of it: every second read is missing
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300, 3 * 524.288), 1e-6);
+}
+
+// 320 blocks touch 4/3 rows of 16 KiB: half of 13.33 MiB. In two parts a row has 1.5 copies: three quarters
+// of it are touched, and every fourth read is missing. The others take a tenth of the time.
+TEST(Softmax, reads_again_from_the_level_2_cache_and_waits_for_it) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.l2_bandwidth = BytesPerSecond{1e13};
+  gpu.l2_size = Bytes{2 * 320 * 4.0 / 3 * 16384};
+  const double matrix = 524.288;
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300 + 0.2 * matrix, 2 * matrix), 1e-6);
+  gpu.l2_partitions = 2;
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300 + 0.15 * matrix, 2.5 * matrix), 1e-6);
+}
+
+// Layer norm has 16 blocks of 128 threads on an SM, which touch 3/2 rows between its two reads of one: 30
+// MiB, half of 60. In two parts of 1.5 copies every fourth second read is missing.
+TEST(LayerNorm, reads_again_from_the_level_2_cache) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.peak.fp32 = FlopsPerSecond{1e30};
+  gpu.l2_size = Bytes{2 * 1280 * 1.5 * 16384};
+  const LayerNorm norm{kRows, 4096};
+  EXPECT_NEAR(us(norm, gpu), 2 * 524.288, 1e-6);
+  gpu.l2_partitions = 2;
+  EXPECT_NEAR(us(norm, gpu), 2.25 * 524.288, 1e-6);
+}
+
+}  // namespace
+}  // namespace lockstep
