@@ -40,8 +40,9 @@ struct ValidateOptions {
 std::optional<std::filesystem::path> missing_table(const ValidationSet& set,
                                                    const std::filesystem::path& set_file,
                                                    const std::filesystem::path& data) {
+  const auto folder = folder_of_tables(set, set_file, data);
   for (const std::string& file : set.files()) {
-    auto table = (data.empty() ? usual_data_folder(set_file) : data) / file;
+    auto table = folder / file;
     if (!std::filesystem::exists(table)) {
       return table;
     }
@@ -138,11 +139,23 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
   return (tree / ".." / "shared" / "data").lexically_normal();
 }
 
+std::filesystem::path folder_of_tables(const ValidationSet& set, const std::filesystem::path& set_file,
+                                       const std::filesystem::path& data) {
+  const auto shipped = set_file.parent_path() / "measured";
+  const auto files = set.files();
+  const bool here = std::ranges::all_of(
+      files, [&](const std::string& file) { return std::filesystem::exists(shipped / file); });
+  if (here) {
+    return shipped;
+  }
+  return data.empty() ? usual_data_folder(set_file) : data;
+}
+
 Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
   const auto file =
       is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
-  const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
+  const auto folder = folder_of_tables(set, file, run.data);
   if (const auto table = missing_table(set, file, run.data)) {
     throw InputError{
         {table->string()},
