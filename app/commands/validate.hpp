@@ -25,8 +25,8 @@ struct ValidationRun {
 /// tree that the file lies in.
 [[nodiscard]] std::filesystem::path usual_data_folder(const std::filesystem::path& set_file);
 
-/// Where a set's tables are: in `measured/` beside the set's file, where small tables that are part of Lockstep
-/// are, when it has all of them; else in @p data, or where that is empty in usual_data_folder().
+/// Where a set's tables are: in `measured/` beside the set's file, where small tables that are part of
+/// Lockstep are, when it has all of them; else in @p data, or where that is empty in usual_data_folder().
 [[nodiscard]] std::filesystem::path folder_of_tables(const ValidationSet& set,
                                                      const std::filesystem::path& set_file,
                                                      const std::filesystem::path& data);

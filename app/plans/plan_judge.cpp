@@ -36,10 +36,10 @@ void read(std::istream& in, MemoryBreakdown& memory) {
 const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const SourceLocation& at) {
   const auto& workload = scenario.workload;
   if (!workload || !workload->model->transformer ||
-      workload->model->transformer->implementation != Implementation::Megatron) {
+      workload->model->transformer->implementation == Implementation::HuggingFace) {
     throw InputError{at,
-                     "parallel plans are searched for transformers with 'implementation: megatron': others "
-                     "are data parallel only"};
+                     "parallel plans are searched for transformers with 'implementation: megatron' or "
+                     "'nanotron': others are data parallel only"};
   }
   return *workload->model->transformer;
 }

@@ -58,11 +58,12 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
   }
 }
 
-/// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by).
+/// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
+/// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py).
 std::int64_t StageWriter::vocabulary_share() const {
-  constexpr std::int64_t kMultiple = 128;
-  const std::int64_t whole = kMultiple * plan_.spec.tensor;
-  return (model_.vocabulary + whole - 1) / whole * kMultiple;
+  const std::int64_t multiple = is_eager(scope_) ? 1 : 128;
+  const std::int64_t whole = multiple * plan_.spec.tensor;
+  return (model_.vocabulary + whole - 1) / whole * multiple;
 }
 
 bool StageWriter::has_experts(std::int64_t layer) const {
