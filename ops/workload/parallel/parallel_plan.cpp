@@ -57,6 +57,8 @@ void check_pipeline(const TransformerPlanSpec& spec, const TransformerSpec& mode
   const std::int64_t parts = std::int64_t{spec.pipeline} * spec.chunks;
   const auto& said = spec.stage_layers;
   const std::int64_t sum = std::accumulate(said.begin(), said.end(), std::int64_t{0});
+  expect(said.empty() || static_cast<std::int64_t>(said.size()) == parts,
+         "stage_layers has {} entries for {} stages x {} chunks", said.size(), spec.pipeline, spec.chunks);
   expect(said.empty() || sum == model.layers, "stage_layers has {} layers, the model {}", sum, model.layers);
   expect(!said.empty() || model.layers >= parts,
          "{} layers cannot fill {} stages x {} chunks: some would have none", model.layers, spec.pipeline,
