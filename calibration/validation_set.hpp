@@ -219,7 +219,7 @@ struct ValidationSet {
         "the machine, with the keys cluster, profile, collective, nodes, gpus and bytes");
     key.optional(
         "table", set.table, {},
-        "file of comma-separated values, in measured/ beside the set or relative to the data folder");
+        "file of comma-separated values, relative to the data folder or, where it is shipped, to the set");
     key.optional(
         "tables", set.tables, {},
         "several in its place, and the keys that all rows of each set; 'table' then is a column, too: "

@@ -165,7 +165,9 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
-    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
+    const double copies =
+        is_eager(scope_) ? 2 : 1;  // less the greatest one in a new tensor (nanotron's loss)
+    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
     kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
   }
   return kept;

@@ -37,9 +37,9 @@ std::size_t launches(const Job& job) {
   return count;
 }
 
-/// Forward: 4 kernels instead of 1 before attention (copy, cat, copy, and two rotations for two) and 6 that
-/// count lengths, silu and product for one; backward: split, unbind, reshape and a copy before the queries'
-/// rotation, and 4 kernels for one behind the feed-forward product. One sample needs no reordering.
+/// Forward: a copy, a concatenation and a copy before attention, 6 kernels that count lengths, silu and
+/// product for one kernel. Backward: split, unbind, reshape and a copy of the queries' gradient, 4 kernels
+/// for one behind the feed-forward product. One sample needs no reordering.
 TEST(Nanotron, HasAKernelForEverything) {
   const Batch run{.ranks = 1};
   const Job megatron = job_of(llama(Implementation::Megatron), {}, run);
