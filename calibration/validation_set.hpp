@@ -217,7 +217,9 @@ struct ValidationSet {
         "what a row is: a training step, whose keys are a scenario's; a kernel, with the keys gpu, "
         "family, type and the words of its shape (docs/learned_kernels.md); or a collective alone on "
         "the machine, with the keys cluster, profile, collective, nodes, gpus and bytes");
-    key.optional("table", set.table, {}, "file of comma-separated values, relative to the data folder");
+    key.optional(
+        "table", set.table, {},
+        "file of comma-separated values, relative to the data folder or, where it is shipped, to the set");
     key.optional(
         "tables", set.tables, {},
         "several in its place, and the keys that all rows of each set; 'table' then is a column, too: "

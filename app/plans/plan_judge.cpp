@@ -36,10 +36,10 @@ void read(std::istream& in, MemoryBreakdown& memory) {
 const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const SourceLocation& at) {
   const auto& workload = scenario.workload;
   if (!workload || !workload->model->transformer ||
-      workload->model->transformer->implementation != Implementation::Megatron) {
+      workload->model->transformer->implementation == Implementation::HuggingFace) {
     throw InputError{at,
-                     "parallel plans are searched for transformers with 'implementation: megatron': others "
-                     "are data parallel only"};
+                     "parallel plans are searched for transformers with 'implementation: megatron' or "
+                     "'nanotron': others are data parallel only"};
   }
   return *workload->model->transformer;
 }
@@ -68,9 +68,21 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
 }
 
 /// Keys of `parallelism` that a candidate says.
-constexpr std::array kSaid{
-    "ranks",  "tensor",   "pipeline",  "context",     "expert",         "sequence_parallel",    "schedule",
-    "chunks", "sharding", "recompute", "shard_group", "tensor_overlap", "recompute_last_stage", "offload"};
+constexpr std::array kSaid{"ranks",
+                           "tensor",
+                           "pipeline",
+                           "context",
+                           "expert",
+                           "sequence_parallel",
+                           "schedule",
+                           "chunks",
+                           "sharding",
+                           "recompute",
+                           "shard_group",
+                           "tensor_overlap",
+                           "recompute_last_stage",
+                           "offload",
+                           "stage_layers"};
 
 }  // namespace
 
@@ -151,6 +163,9 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   say("recompute_last_stage", plan.recompute_last_stage);
   if (plan.shard_group) {
     say("shard_group", *plan.shard_group);
+  }
+  if (!plan.stage_layers.empty()) {
+    say("stage_layers", fmt::format("[{}]", fmt::join(plan.stage_layers, ", ")));
   }
   document.set("workload.gradient_accumulation", "1");
   document.set("workload.micro_batch", std::to_string(candidate.micro_batch));

@@ -36,9 +36,10 @@ struct ModelSpec {
     if (int{dlrm.has_value()} + int{transformer.has_value()} + int{cnn.has_value()} != 1) {
       throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
     }
-    if (framework.apex && transformer && transformer->implementation == Implementation::Megatron) {
+    if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
-                       "megatron reduces gradients and keeps master weights itself: 'apex' is for "
+                       "'implementation: megatron' and 'nanotron' reduce gradients and keep master weights "
+                       "themselves: 'apex' is for "
                        "'implementation: hugging_face'"};
     }
   }

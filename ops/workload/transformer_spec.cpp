@@ -48,10 +48,24 @@ void TransformerSpec::check_implementation() const {
         "not call: it needs 'implementation: megatron' and 'dropout: false'"};
   }
   if (family == TransformerFamily::Opt &&
-      (implementation == Implementation::Megatron || attention != AttentionKernels::Unfused)) {
+      (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {
     throw FieldError{"family",
                      "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
                      "for 'implementation: megatron' or 'attention: flash'"};
+  }
+  if (implementation == Implementation::Nanotron) {
+    const bool llama = family == TransformerFamily::Gpt && normalisation == Normalisation::Rms &&
+                       activation == Activation::SwiGlu && position_encoding == PositionEncoding::Rotary &&
+                       attention == AttentionKernels::Flash && !bias && !dropout && !experts &&
+                       !latent_attention;
+    if (!llama) {
+      throw FieldError{
+          "implementation",
+          "nanotron is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
+          "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
+          "experts nor latent attention"};
+    }
+    return;
   }
   if (implementation == Implementation::Megatron) {
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {

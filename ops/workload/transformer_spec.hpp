@@ -26,10 +26,12 @@ constexpr auto names_of(TransformerFamily) {
 enum class Implementation : std::uint8_t {
   HuggingFace,  ///< transformers' GPT-2 and BERT, eager, under autocast; data-parallel only
   Megatron,     ///< Megatron-LM's fused layers with parameters in the type of matrix products; any plan
+  Nanotron,     ///< Hugging Face's nanotron, its Llama: sharded like Megatron's, in eager kernels; any plan
 };
 constexpr auto names_of(Implementation) {
-  return std::to_array<EnumName<Implementation>>(
-      {{Implementation::HuggingFace, "hugging_face"}, {Implementation::Megatron, "megatron"}});
+  return std::to_array<EnumName<Implementation>>({{Implementation::HuggingFace, "hugging_face"},
+                                                  {Implementation::Megatron, "megatron"},
+                                                  {Implementation::Nanotron, "nanotron"}});
 }
 
 enum class Normalisation : std::uint8_t { Layer, Rms };

@@ -84,13 +84,13 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpu_nodes = nodes,
                             .host_bandwidth = host_bandwidth};
   if (workload.mixed_precision != MixedPrecision::Autocast &&
-      (!model.transformer || model.transformer->implementation == Implementation::Megatron)) {
-    throw std::invalid_argument{fmt::format(
-        "mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
-        name_of(workload.mixed_precision),
-        model.dlrm  ? "a DLRM trains in fp32 or tf32"
-        : model.cnn ? "a convolutional network trains in fp32 or tf32"
-                    : "megatron's parameters are in 16 bits and have FP32 master weights anyway")};
+      (!model.transformer || model.transformer->implementation != Implementation::HuggingFace)) {
+    throw std::invalid_argument{
+        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
+                    name_of(workload.mixed_precision),
+                    model.dlrm  ? "a DLRM trains in fp32 or tf32"
+                    : model.cnn ? "a convolutional network trains in fp32 or tf32"
+                                : "others' parameters are in 16 bits and have FP32 master weights anyway")};
   }
   if (!model.transformer && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{
@@ -105,7 +105,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   }
   TransformerSpec transformer = model.transformer.value();
   transformer.sequence = workload.sequence.value_or(transformer.sequence);
-  if (transformer.implementation == Implementation::Megatron) {
+  if (transformer.implementation != Implementation::HuggingFace) {
     return parallel_transformer_job(transformer, setup);
   }
   return transformer_job(transformer, setup);

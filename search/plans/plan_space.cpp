@@ -148,6 +148,7 @@ class Enumerator {
       for (const auto& [schedule, chunks] : schedules_) {
         candidate.plan.schedule = schedule;
         candidate.plan.chunks = chunks;
+        candidate.plan.stage_layers.clear();  // of the scenario's own plan alone
         add_schedule(candidate);
       }
     }

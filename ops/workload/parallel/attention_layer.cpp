@@ -57,6 +57,52 @@ FlashAttention flash_work(const LayerScope& scope, Direction direction) {
       .version = scope.model.attention == AttentionKernels::Flash1 ? FlashVersion::One : FlashVersion::Two};
 }
 
+/// The lengths of sequences, counted again in every layer (models/llama.py, CoreAttention).
+void count_lengths(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  for (int of = 0; of < 2; ++of) {  // queries; keys
+    scope.step.op("aten::zeros", {kernels::fill(s.batch + 1, DataType::INT32)});
+    scope.step.op("aten::sum",
+                  {kernels::reduce("sum", {.rows = s.batch, .columns = s.sequence}, DataType::INT32)});
+    scope.step.op("aten::cumsum", {kernels::elementwise("cumsum", s.batch, DataType::INT32, {})});
+  }
+}
+
+/// What nanotron's CausalSelfAttention does before attention: queries, keys and values in the order of
+/// samples, keys and values side by side, rotation of queries into a new tensor and of keys in place.
+void eager_inputs_forward(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const DataType type = scope.storage();
+  const std::int64_t q = s.tokens * s.query_width(), k = s.tokens * s.kv_width();
+  scope.step.op("aten::contiguous", {kernels::strided_copy(q + 2 * k, type)});
+  scope.step.op("aten::cat", {kernels::concat(2 * k, 2, type)});
+  scope.step.op("aten::contiguous", {kernels::strided_copy(2 * k, type)});
+  scope.step.op("ApplyRotaryEmb", {kernels::elementwise("rotary", q, type, {.flops = 3})});
+  scope.step.op("ApplyRotaryEmbKV_", {kernels::elementwise("rotary", k, type, {.flops = 3})});
+  count_lengths(scope);
+}
+
+/// Its backward; queries' gradients are copied before they are rotated in place (flash-attn 2.5, rotary.py).
+void eager_inputs_backward(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const DataType type = scope.storage();
+  const std::int64_t q = s.tokens * s.query_width(), k = s.tokens * s.kv_width();
+  scope.step.op("SplitBackward0", {kernels::concat(2 * k, 2, type)});
+  scope.step.op("ApplyRotaryEmbKV_Backward", {kernels::elementwise("rotary", k, type, {.flops = 3})});
+  scope.step.op("ApplyRotaryEmbBackward", {kernels::copy_on_device(scope.bytes(q)),
+                                           kernels::elementwise("rotary", q, type, {.flops = 3})});
+  scope.step.op("UnbindBackward0", {kernels::concat(q + 2 * k, 3, type)});
+  scope.step.op("aten::reshape", {kernels::strided_copy(q + 2 * k, type)});
+}
+
+/// The context, or its gradient, from the order of samples to that of tokens or back; one sample has both.
+void eager_reorder(const LayerScope& scope) {
+  if (is_eager(scope) && scope.sizes.batch > 1) {
+    scope.step.op("aten::reshape",
+                  {kernels::strided_copy(scope.sizes.tokens * scope.sizes.query_width(), scope.storage())});
+  }
+}
+
 void rotary(const LayerScope& scope, const char* name) {
   if (scope.model.position_encoding != PositionEncoding::Rotary) {
     return;
@@ -206,8 +252,13 @@ void attention_forward(const LayerScope& scope) {
   for (const ShardedLinear& in : projections.in) {
     column_linear_forward(scope, in);
   }
-  rotary(scope, "apply_rotary_pos_emb");
+  if (is_eager(scope)) {
+    eager_inputs_forward(scope);
+  } else {
+    rotary(scope, "apply_rotary_pos_emb");
+  }
   attention_core_forward(scope);
+  eager_reorder(scope);
   row_linear_forward(scope, projections.out);
   residual_forward(scope);
 }
@@ -221,12 +272,17 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
       const ModuleRange range{scope.step, kRecomputeRange};
       attention_core_forward(scope);
     }
+    eager_reorder(scope);
     if (scope.model.attention == AttentionKernels::Unfused) {
       unfused_backward(scope);
     } else {
       flash_core(scope, Direction::Backward);
     }
-    rotary(scope, "apply_rotary_pos_emb_backward");
+    if (is_eager(scope)) {
+      eager_inputs_backward(scope);
+    } else {
+      rotary(scope, "apply_rotary_pos_emb_backward");
+    }
   }
   for (const ShardedLinear& in : projections.in) {
     column_linear_backward(scope, in, parts);

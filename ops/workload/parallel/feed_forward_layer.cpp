@@ -38,7 +38,26 @@ FeedForward linears(const LayerScope& scope, std::int64_t width) {
           .out = {.tokens = s.tokens, .in = width, .out = s.hidden}};
 }
 
+/// nanotron's GLUActivation (models/llama.py): silu and product, each a kernel; backward of the split is a
+/// concatenation.
+void eager_activation(const LayerScope& scope, std::int64_t elements, Direction direction) {
+  const DataType type = scope.storage();
+  if (direction == Direction::Forward) {
+    scope.step.op("aten::silu", {kernels::elementwise("silu", elements, type, {.flops = 10})});
+    scope.step.op("aten::mul", {kernels::mul(elements, type)});
+    return;
+  }
+  scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
+  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
+                                                       {.reads = 2, .writes = 1, .flops = 15})});
+  scope.step.op("SplitBackward0", {kernels::concat(2 * elements, 2, type)});
+}
+
 void activation(const LayerScope& scope, std::int64_t width, Direction direction) {
+  if (is_eager(scope)) {
+    eager_activation(scope, scope.sizes.tokens * width, direction);
+    return;
+  }
   scope.step.op(activation_operator(scope, direction),
                 {activation_kernel(scope, scope.sizes.tokens * width, direction)});
 }

@@ -16,6 +16,16 @@ double mask_share(const LayerScope& scope) {
   return scope.model.dropout ? size_of(DataType::BOOL) / size_of(scope.storage()) : 0;
 }
 
+/// Inputs of two norms; their results, gathered, which two products keep; queries, keys, values and context
+/// of attention; the context in the order of the product behind it; gate and up, silu of the gate, their
+/// product.
+Bytes kept_by_eager_layer(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const std::int64_t copies = s.batch > 1 ? 2 : 1;  // one sample's context is in the product's order already
+  return scope.bytes(2 * s.elements() + s.tokens * (2 * s.hidden + s.query_width() + 2 * s.kv_width() +
+                                                    copies * s.query_width() + 4 * s.feed_forward));
+}
+
 }  // namespace
 
 LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan) {
@@ -75,6 +85,10 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
 
 void residual_forward(const LayerScope& scope) {
   const double random = scope.model.dropout ? 10 : 0;
+  if (is_eager(scope)) {
+    scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
+    return;
+  }
   scope.step.op("bias_dropout_add_fused",
                 {kernels::elementwise("bias_dropout_add", scope.sizes.elements(), scope.storage(),
                                       {.reads = 2, .writes = 1 + mask_share(scope), .flops = 2 + random})});
@@ -101,6 +115,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const Bytes row = scope.bytes(s.elements());
   if (recompute == Recompute::Full) {
     return row;
+  }
+  if (is_eager(scope)) {
+    return kept_by_eager_layer(scope);
   }
   const double mask = mask_share(scope);
   const bool fp8 = scope.step.precision() == Precision::FP8;

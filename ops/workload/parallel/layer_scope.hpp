@@ -55,6 +55,11 @@ struct LayerScope {
   void communicate(CollectiveKind kind, std::string_view group, int ranks, Bytes size) const;
 };
 
+/// Between products every operation is a kernel of its own, copies included (nanotron).
+[[nodiscard]] inline bool is_eager(const LayerScope& scope) {
+  return scope.model.implementation == Implementation::Nanotron;
+}
+
 /// Normalisation of the residual stream, and its backward. The gradient of what was normalised is added to
 /// that of the residual stream.
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <stdexcept>
 
 namespace lockstep {
@@ -54,11 +55,28 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
 
 void check_pipeline(const TransformerPlanSpec& spec, const TransformerSpec& model, int micro_batches) {
   const std::int64_t parts = std::int64_t{spec.pipeline} * spec.chunks;
-  expect(model.layers >= parts, "{} layers cannot fill {} stages x {} chunks: some would have none",
-         model.layers, spec.pipeline, spec.chunks);
+  const auto& said = spec.stage_layers;
+  const std::int64_t sum = std::accumulate(said.begin(), said.end(), std::int64_t{0});
+  expect(said.empty() || static_cast<std::int64_t>(said.size()) == parts,
+         "stage_layers has {} entries for {} stages x {} chunks", said.size(), spec.pipeline, spec.chunks);
+  expect(said.empty() || sum == model.layers, "stage_layers has {} layers, the model {}", sum, model.layers);
+  expect(!said.empty() || model.layers >= parts,
+         "{} layers cannot fill {} stages x {} chunks: some would have none", model.layers, spec.pipeline,
+         spec.chunks);
   expect(spec.schedule != PipelineSchedule::Interleaved || micro_batches % spec.pipeline == 0,
          "an interleaved schedule works on {} micro-batches at a time: {} are no multiple", spec.pipeline,
          micro_batches);
+}
+
+/// Consecutive ranges of that many layers each.
+std::vector<LayerRange> ranges_of(const std::vector<std::int64_t>& counts) {
+  std::vector<LayerRange> ranges;
+  std::int64_t first = 0;
+  for (const std::int64_t count : counts) {
+    ranges.push_back({first, count});
+    first += count;
+  }
+  return ranges;
 }
 
 }  // namespace
@@ -73,13 +91,7 @@ std::vector<LayerRange> split_layers(std::int64_t layers, int parts) {
   for (std::size_t part = begin; part < begin + more; ++part) {
     ++counts[part];
   }
-  std::vector<LayerRange> ranges;
-  std::int64_t first = 0;
-  for (const std::int64_t count : counts) {
-    ranges.push_back({first, count});
-    first += count;
-  }
-  return ranges;
+  return ranges_of(counts);
 }
 
 ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
@@ -109,7 +121,8 @@ ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& m
   expect(plan.replicas() % plan.shard == 0, "{} replicas are no multiple of a shard_group of {}",
          plan.replicas(), plan.shard);
   plan.expert_places = model.experts && model.experts->imbalance > 1 ? spec.expert : 1;
-  plan.layers = split_layers(model.layers, spec.pipeline * spec.chunks);
+  plan.layers = spec.stage_layers.empty() ? split_layers(model.layers, spec.pipeline * spec.chunks)
+                                          : ranges_of(spec.stage_layers);
   return plan;
 }
 

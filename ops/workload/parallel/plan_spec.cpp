@@ -31,6 +31,21 @@ void check_sharding(const TransformerPlanSpec& plan) {
   }
 }
 
+void check_stage_layers(const TransformerPlanSpec& plan) {
+  if (plan.stage_layers.empty()) {
+    return;
+  }
+  if (plan.stage_layers.size() != static_cast<std::size_t>(plan.pipeline) || plan.chunks > 1) {
+    throw FieldError{"stage_layers",
+                     fmt::format("'stage_layers' says how many layers each of 'pipeline: {}' stages "
+                                 "has, of one chunk each: it has {} entries",
+                                 plan.pipeline, plan.stage_layers.size())};
+  }
+  if (std::ranges::any_of(plan.stage_layers, [](std::int64_t layers) { return layers < 0; })) {
+    throw FieldError{"stage_layers", "a stage of 'stage_layers' has at least 0 layers"};
+  }
+}
+
 void check_rank_order(const std::string& rank_order) {
   std::string sorted = rank_order + "-";
   for (const std::string_view part : {"tp-", "cp-", "dp-", "pp-"}) {
@@ -86,6 +101,7 @@ void TransformerPlanSpec::check() const {
                      "'sequence_parallel: true'"};
   }
   check_sharding(*this);
+  check_stage_layers(*this);
   check_rank_order(rank_order);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/parameters.hpp"
 
@@ -77,6 +78,7 @@ struct TransformerPlanSpec {
   bool sequence_parallel = false, tensor_overlap = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
+  std::vector<std::int64_t> stage_layers;
   ContextAttention context_attention = ContextAttention::Ring;
   Sharding sharding = Sharding::None;
   std::optional<int> shard_group;
@@ -101,6 +103,8 @@ struct TransformerPlanSpec {
     key.optional("pipeline", plan.pipeline, 1, "stages of layers");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
+    key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
+                 "layers of each stage, 0 too; as even as they go when left out");
     key.optional("context", plan.context, 1, "ranks that share every sequence");
     key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
                  "how its attention sees all keys");

@@ -138,7 +138,28 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
   }
 }
 
+namespace {
+
+/// nanotron keeps the gathered operand, and autograd sums the input's gradient behind both products.
+void eager_column_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+  if (parts.inputs) {
+    input_gradient(scope, shape);
+  }
+  if (parts.weights) {
+    weight_gradient(scope, shape);
+  }
+  if (parts.inputs) {
+    scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.in));
+  }
+}
+
+}  // namespace
+
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+  if (is_eager(scope)) {
+    eager_column_backward(scope, shape, parts);
+    return;
+  }
   std::optional<EventId> gathered, summed;
   if (parts.weights && gathers(scope)) {
     gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in));

@@ -58,11 +58,12 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
   }
 }
 
-/// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by).
+/// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
+/// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py).
 std::int64_t StageWriter::vocabulary_share() const {
-  constexpr std::int64_t kMultiple = 128;
-  const std::int64_t whole = kMultiple * plan_.spec.tensor;
-  return (model_.vocabulary + whole - 1) / whole * kMultiple;
+  const std::int64_t multiple = is_eager(scope_) ? 1 : 128;
+  const std::int64_t whole = multiple * plan_.spec.tensor;
+  return (model_.vocabulary + whole - 1) / whole * multiple;
 }
 
 bool StageWriter::has_experts(std::int64_t layer) const {
@@ -164,7 +165,9 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
-    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
+    const double copies =
+        is_eager(scope_) ? 2 : 1;  // less the greatest one in a new tensor (nanotron's loss)
+    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
     kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
   }
   return kept;

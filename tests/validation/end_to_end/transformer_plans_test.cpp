@@ -40,6 +40,18 @@ TEST_F(TransformerPlans, OfGptOnOneNodeArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 1);
 }
 
+/// The table of this set is part of Lockstep.
+TEST(PlansOnH100, FastestForEachNumberOfGpusIsPicked) {
+  const Validation validation =
+      validate_set("llama_nanotron_h100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 26U);
+  EXPECT_EQ(validation.left_out, 7U);  // unstable or stalled
+  const auto picks = plan_picks(validation);
+  ASSERT_TRUE(picks.has_value());
+  EXPECT_EQ(picks->groups, 3U);
+  EXPECT_GT(picks->ours.close, 0.99);
+}
+
 /// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
 /// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.

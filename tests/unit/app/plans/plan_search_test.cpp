@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-YamlDocument scenario(const std::string& more = "") {
+YamlDocument scenario(const std::string& more = "", const std::string& plan = "tensor: 4") {
   return YamlDocument::from_text(R"(
 name: a small GPT on 4 GPUs
 cluster: dgx_a100
@@ -26,7 +26,7 @@ workload:
     source: a test
     transformer: { family: gpt, implementation: megatron, layers: 8, hidden: 2048, heads: 16, vocabulary: 32000,
                    positions: 1024, sequence: 1024 }
-parallelism: { ranks: 4, tensor: 4 }
+parallelism: { ranks: 4, )" + plan + R"( }
 steps: 2
 )" + more,
                                  "small.yaml");
@@ -64,6 +64,19 @@ TEST(PlanSearch, FindsTheFastestOfAllPlans) {
   for (const FoundPlan& plan : all.plans) {  // memory too: what is estimated is what is counted
     EXPECT_NEAR(plan.figures().memory / plan.estimate.memory.in_base_units(), 1, 0.05)
         << in_words(plan.candidate);
+  }
+}
+
+/// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
+TEST(PlanSearch, StagesSaidAreOfTheScenariosOwnPlan) {
+  PlanJudge judge{scenario("", "pipeline: 2, stage_layers: [5, 3]"), ConfigPath::standard(), {}};
+  PlanSpace space = space_of(judge.problem());
+  space.sharding = {Sharding::None};
+  space.recompute = {Recompute::None};
+  const PlanSearchResult all = search(judge, space, 64);
+  EXPECT_EQ(all.plans.size(), all.enumeration.candidates.size());
+  for (const FoundPlan& plan : all.plans) {
+    EXPECT_TRUE(plan.candidate.plan.stage_layers.empty());
   }
 }
 

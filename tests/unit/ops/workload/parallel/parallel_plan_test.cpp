@@ -60,6 +60,21 @@ TEST(ParallelPlan, SaysWhatDoesNotDivide) {
   EXPECT_EQ(refusal({.tensor = 8}, spec), "12 heads cannot be divided among 8 tensor-parallel ranks");
 }
 
+TEST(ParallelPlan, StagesHaveTheLayersSaid) {
+  const ParallelPlan plan = make_plan({.pipeline = 4, .stage_layers = {3, 0, 4, 1}}, model(), 4, 64, 4);
+  std::vector<std::int64_t> first, count;
+  for (int stage = 0; stage < 4; ++stage) {
+    first.push_back(plan.layers_of(stage, 0).first);
+    count.push_back(plan.layers_of(stage, 0).count);
+  }
+  EXPECT_THAT(first, testing::ElementsAre(0, 3, 3, 7));
+  EXPECT_THAT(count, testing::ElementsAre(3, 0, 4, 1));
+  EXPECT_EQ(refusal({.pipeline = 2, .stage_layers = {3, 4}}, model()),
+            "stage_layers has 7 layers, the model 8");
+  EXPECT_EQ(refusal({.pipeline = 4, .stage_layers = {4, 4}}, model()),
+            "stage_layers has 2 entries for 4 stages x 1 chunks");
+}
+
 TEST(PlanGroups, AreMegatrons) {  // the example of megatron/core/parallel_state.py: tensor 2, pipeline 4
   const ParallelPlan plan = make_plan({.tensor = 2, .pipeline = 4}, model(), 16, 64, 4);
   const PlanGroups groups{plan};
