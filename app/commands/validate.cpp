@@ -36,17 +36,24 @@ struct ValidateOptions {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-/// The first table of a set that is not there.
+/// The first table of a set that is not in a folder.
 std::optional<std::filesystem::path> missing_table(const ValidationSet& set,
-                                                   const std::filesystem::path& set_file,
-                                                   const std::filesystem::path& data) {
+                                                   const std::filesystem::path& folder) {
   for (const std::string& file : set.files()) {
-    auto table = (data.empty() ? usual_data_folder(set_file) : data) / file;
-    if (!std::filesystem::exists(table)) {
-      return table;
+    if (!std::filesystem::exists(folder / file)) {
+      return folder / file;
     }
   }
   return std::nullopt;
+}
+
+/// Where a set's tables are: in the folder of measurements, said or usual, else beside the set, where small
+/// tables are shipped. The former where they are in neither.
+std::filesystem::path folder_of_tables(const ValidationSet& set, const std::filesystem::path& set_file,
+                                       const std::filesystem::path& data) {
+  auto folder = data.empty() ? usual_data_folder(set_file) : data;
+  const auto beside = std::filesystem::absolute(set_file).parent_path();
+  return missing_table(set, folder) && !missing_table(set, beside) ? beside : folder;
 }
 
 std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<const ScenarioSettings> rows,
@@ -67,7 +74,8 @@ std::vector<std::string> sets_at_hand(const ConfigPath& configs, const std::file
   std::vector<std::string> sets;
   for (const std::string& name : configs.names(ValidationSet::kConfigKind)) {
     const auto file = configs.find(ValidationSet::kConfigKind, name);
-    if (const auto table = missing_table(read_file<ValidationSet>(file, configs), file, data)) {
+    const auto set = read_file<ValidationSet>(file, configs);
+    if (const auto table = missing_table(set, folder_of_tables(set, file, data))) {
       fmt::print(stderr, "{}: left out, its measurements are not here: {}\n", name, table->string());
     } else {
       sets.push_back(name);
@@ -142,8 +150,8 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
   const auto file =
       is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
-  const auto folder = run.data.empty() ? usual_data_folder(file) : run.data;
-  if (const auto table = missing_table(set, file, run.data)) {
+  const auto folder = folder_of_tables(set, file, run.data);
+  if (const auto table = missing_table(set, folder)) {
     throw InputError{
         {table->string()},
         fmt::format("the measurements of '{}' are not here: they are no part of Lockstep; say where with "
@@ -172,7 +180,8 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
                       "names of lockstep list validation, or files (default: dlrm_single_gpu)");
   command->add_flag("--all", options->all, "every set whose measurements are at hand")->excludes("SET");
   command->add_option("--data", options->data,
-                      "folder of the measured tables (default: ../shared/data beside the checkout)");
+                      "folder of the measured tables (default: ../shared/data beside the checkout); those that are "
+                      "shipped are beside their set");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
   command->add_option("--plot", options->plot, "folder for a residual plot (SVG) of each set");

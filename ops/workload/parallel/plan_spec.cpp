@@ -17,6 +17,9 @@ void check_sharding(const TransformerPlanSpec& plan) {
     throw FieldError{"sharding",
                      "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
   }
+  if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
+    throw FieldError{"shard_copies", "'shard_copies' are those of PyTorch's FSDP: it needs 'sharding: zero3'"};
+  }
   if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
     throw FieldError{
         "offload",
@@ -28,6 +31,19 @@ void check_sharding(const TransformerPlanSpec& plan) {
         "offload",
         "'offload: parameters' fetches every layer when it is needed, as 'sharding: zero3' gathers "
         "it; zero1 and zero2 have 'offload: optimizer'"};
+  }
+}
+
+void check_recomputation(const TransformerPlanSpec& plan) {
+  if (!plan.recompute_last_stage && (plan.recompute == Recompute::None || plan.pipeline == 1)) {
+    throw FieldError{"recompute_last_stage",
+                     "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
+                     "'pipeline' must be at least 2 and 'recompute' selective or full"};
+  }
+  if (plan.recompute_early_stop && plan.recompute != Recompute::Full) {
+    throw FieldError{"recompute_early_stop",
+                     "'recompute_early_stop' leaves the end of a layer out of what is computed again: it needs "
+                     "'recompute: full'"};
   }
 }
 
@@ -70,11 +86,6 @@ void TransformerPlanSpec::check() const {
     throw FieldError{"chunks", chunks > 1 ? "several chunks a stage need 'schedule: interleaved'"
                                           : "an interleaved schedule needs at least 2 chunks a stage"};
   }
-  if (!recompute_last_stage && (recompute == Recompute::None || pipeline == 1)) {
-    throw FieldError{"recompute_last_stage",
-                     "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
-                     "'pipeline' must be at least 2 and 'recompute' selective or full"};
-  }
   if (sequence_parallel && tensor == 1) {
     throw FieldError{"sequence_parallel",
                      "'sequence_parallel' shares tokens among tensor-parallel ranks: "
@@ -86,6 +97,7 @@ void TransformerPlanSpec::check() const {
                      "'sequence_parallel: true'"};
   }
   check_sharding(*this);
+  check_recomputation(*this);
   check_rank_order(rank_order);
 }
 
