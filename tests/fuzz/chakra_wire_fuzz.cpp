@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "tests/fuzz/fuzz_file.hpp"
 #include "traces/chakra/converted_program.hpp"
+#include "traces/chakra/latest_trace.hpp"
 #include "traces/chakra/trace_graph.hpp"
 
 /// Chakra traces, as what simulates and as what converters made: any file gives a result or an InputError.
@@ -13,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     } else {
       lockstep::chakra::TraceTables tables;
       lockstep::chakra::TraceGraph graph;
-      read_graph(file.path(), tables, graph);
+      lockstep::chakra::LatestTrace latest;
+      read_graph(file.path(), tables, graph, &latest);
+      read_graph(file.path(), tables, graph, &latest);  // now recognised
     }
   } catch (const lockstep::InputError&) {  // what a broken file should give
   }

@@ -129,6 +129,7 @@ void clear(NodeRecord& node) {
   node.name = {};
   node.type = 0;
   node.microseconds = 0;
+  node.duration = {};
   node.dependencies.clear();
   node.is_cpu = false;
   node.operations = 0;
@@ -165,9 +166,12 @@ void read_node(std::string_view record, NodeRecord& node) {
       case 5:  // data
         read_numbers(message, field, node.dependencies);
         break;
-      case 7:
+      case 7: {
+        const std::string_view rest = message.rest();
         node.microseconds = number(field);
+        node.duration = rest.substr(0, rest.size() - message.rest().size());
         break;
+      }
       case 10:
         WireReader::expect(field, Type::Length);
         attribute = {};

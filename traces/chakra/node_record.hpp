@@ -28,6 +28,7 @@ struct NodeRecord {
   std::string_view name;
   std::uint64_t type = 0;  ///< a NodeType, or what no schema knows
   std::uint64_t microseconds = 0;
+  std::string_view duration;                ///< the bytes that say how many; none: the node has no duration
   std::vector<std::uint64_t> dependencies;  ///< ids, data and control alike
   bool is_cpu = false;                      ///< is_cpu_op
   double operations = 0;                    ///< num_ops

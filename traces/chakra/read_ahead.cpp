@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "traces/chakra/latest_trace.hpp"
+
 namespace lockstep::chakra {
 namespace {
 
@@ -34,6 +36,7 @@ ReadAhead::~ReadAhead() {
 
 void ReadAhead::read_every(Reader& reader, std::size_t first) {
   TraceTables tables;
+  LatestTrace latest;
   for (std::size_t file = first; file < files_.size(); file += readers_.size()) {
     Reading reading;
     {
@@ -50,7 +53,7 @@ void ReadAhead::read_every(Reader& reader, std::size_t first) {
     const std::size_t kinds = tables.kinds();
     const std::size_t calls = tables.calls();
     try {
-      read_graph(files_[file], tables, reading.graph);
+      read_graph(files_[file], tables, reading.graph, &latest);
     } catch (...) {
       reading.problem = std::current_exception();
     }

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "traces/chakra/collective_kinds.hpp"
 #include "traces/chakra/graph_order.hpp"
+#include "traces/chakra/latest_trace.hpp"
 #include "traces/chakra/node_record.hpp"
 #include "traces/chakra/record_reader.hpp"
 #include "traces/chakra/wire_reader.hpp"
@@ -43,8 +44,9 @@ class GraphReader {
     wanted_.reserve(graph_.dependencies.capacity());
   }
 
+  /// @return whether the graph has it now: metadata stay out
   /// @throws std::invalid_argument
-  void add(const NodeRecord& node) {
+  bool add(const NodeRecord& node) {
     if (graph_.size() == kMostNodes) {
       throw std::invalid_argument{fmt::format("more than {} nodes", kMostNodes)};
     }
@@ -52,7 +54,7 @@ class GraphReader {
     switch (static_cast<NodeType>(std::min<std::uint64_t>(node.type, 0xff))) {
       case NodeType::Metadata:
         without_work_.push_back(node.id);
-        return;
+        return false;
       case NodeType::Compute:
         what = compute(node);
         break;
@@ -70,6 +72,7 @@ class GraphReader {
     graph_.microseconds.push_back(node.microseconds);
     wanted_.insert(wanted_.end(), node.dependencies.begin(), node.dependencies.end());
     graph_.first_dependency.push_back(static_cast<std::uint32_t>(wanted_.size()));
+    return true;
   }
 
   void finish() {
@@ -137,7 +140,14 @@ class GraphReader {
 
 }  // namespace
 
-void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph) {
+void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph,
+                LatestTrace* latest) {
+  if (latest != nullptr) {
+    if (latest->read_alike(path, graph)) {
+      return;
+    }
+    latest->begin();
+  }
   RecordReader file{path};
   std::string_view record;
   const bool has_records = file.next(record);
@@ -151,10 +161,16 @@ void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGra
   }
   GraphReader reader{tables, graph};
   NodeRecord node;
+  const auto remember = [&](const NodeRecord* known) {
+    if (latest != nullptr) {
+      latest->add(record, known);
+    }
+  };
+  remember(nullptr);
   while (file.next(record)) {
     try {
       read_node(record, node);
-      reader.add(node);
+      remember(reader.add(node) ? &node : nullptr);
     } catch (const WireError& problem) {
       file.reject(fmt::format("the record is no node of a Chakra trace: {}", problem.what()));
     } catch (const std::invalid_argument& problem) {
@@ -165,6 +181,9 @@ void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGra
     reader.finish();
   } catch (const std::invalid_argument& problem) {
     throw InputError{{path.string()}, problem.what()};
+  }
+  if (latest != nullptr) {
+    latest->finish(graph);
   }
 }
 

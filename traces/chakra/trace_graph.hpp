@@ -36,12 +36,17 @@ struct TraceGraph {
   }
 };
 
+class LatestTrace;
+
 /// Reads one rank's trace into @p graph, whose memory is used again.
+/// @param latest what was read last with the same @p tables, and then this: saves most of the work where the
+/// two are alike
 /// @throws InputError with the file and what is wrong: cut off or no trace; a node whose simulation is not
 /// known
 ///   (memory, send and receive, CPU); a collective without its type or size; nodes that depend on each other
 ///   in a circle
-void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph);
+void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph,
+                LatestTrace* latest = nullptr);
 
 /// TraceGraph::missing as a line of the report, where there is any.
 void report_missing(const TraceGraph& graph, ImportReport& report);
