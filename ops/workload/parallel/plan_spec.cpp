@@ -40,11 +40,6 @@ void check_recomputation(const TransformerPlanSpec& plan) {
                      "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
                      "'pipeline' must be at least 2 and 'recompute' selective or full"};
   }
-  if (plan.recompute_early_stop && plan.recompute != Recompute::Full) {
-    throw FieldError{"recompute_early_stop",
-                     "'recompute_early_stop' leaves the end of a layer out of what is computed again: it needs "
-                     "'recompute: full'"};
-  }
 }
 
 void check_rank_order(const std::string& rank_order) {
