@@ -179,9 +179,10 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("SET", options->sets,
                       "names of lockstep list validation, or files (default: dlrm_single_gpu)");
   command->add_flag("--all", options->all, "every set whose measurements are at hand")->excludes("SET");
-  command->add_option("--data", options->data,
-                      "folder of the measured tables (default: ../shared/data beside the checkout); those that are "
-                      "shipped are beside their set");
+  command->add_option(
+      "--data", options->data,
+      "folder of the measured tables (default: ../shared/data beside the checkout); those that are "
+      "shipped are beside their set");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
   command->add_option("--plot", options->plot, "folder for a residual plot (SVG) of each set");

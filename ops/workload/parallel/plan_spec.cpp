@@ -18,7 +18,8 @@ void check_sharding(const TransformerPlanSpec& plan) {
                      "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
   }
   if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
-    throw FieldError{"shard_copies", "'shard_copies' are those of PyTorch's FSDP: it needs 'sharding: zero3'"};
+    throw FieldError{"shard_copies",
+                     "'shard_copies' are those of PyTorch's FSDP: it needs 'sharding: zero3'"};
   }
   if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
     throw FieldError{

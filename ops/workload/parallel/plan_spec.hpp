@@ -65,8 +65,8 @@ enum class ShardCopies : std::uint8_t {
   None,   ///< parameters and gradients lie where collectives read and write them (Megatron-LM)
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
           ///< parameter, and divided before they are reduced
-  Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather, gradients
-          ///< into that of the reduce-scatter
+  Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather,
+          ///< gradients into that of the reduce-scatter
 };
 constexpr auto names_of(ShardCopies) {
   return std::to_array<EnumName<ShardCopies>>(

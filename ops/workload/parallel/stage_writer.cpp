@@ -273,7 +273,8 @@ void StageWriter::layer_forward(std::int64_t layer) {
 /// What full recomputation computes again: backward reads neither the layer's result nor that of its last
 /// product, which an early stop leaves out.
 void StageWriter::layer_again(std::int64_t layer) {
-  if (!plan_.spec.recompute_early_stop || has_experts(layer)) {  // the router's gradient reads experts' results
+  if (!plan_.spec.recompute_early_stop ||
+      has_experts(layer)) {  // the router's gradient reads experts' results
     layer_forward(layer);
     return;
   }

@@ -109,9 +109,9 @@ TEST(KernelModel, flash_attention_2_on_h100_is_as_fast_as_published) {
 }
 
 // 27 heads of 512 rows are 108 tiles, one for each SM of an A100: rates alone decide. FlashAttention-2 is 1.4
-// times as fast as the first version forward, 2 times backward. Forward a tile multiplies half of 65,536 keys, half
-// a block and 80 columns more, 0.92 x 0.73 of 312 TFLOPS, less for heads of 64 with twice the exponentials:
-// 4 x 27 x 512 x 32912 x 64 FLOP in 634.8 us.
+// times as fast as the first version forward, 2 times backward. Forward a tile multiplies half of 65,536
+// keys, half a block and 80 columns more, 0.92 x 0.73 of 312 TFLOPS, less for heads of 64 with twice the
+// exponentials: 4 x 27 x 512 x 32912 x 64 FLOP in 634.8 us.
 TEST(KernelModel, flash_attention_1_is_slower_backward_above_all) {
   const GpuSpec gpu = gpu_named("a100_80gb");
   const auto time = [&](FlashVersion version, Direction direction) {
