@@ -53,7 +53,7 @@ class GradientReduction {
   const ParallelPlan& plan_;
   Bytes bucket_;
   HostOptimizer& host_;
-  Bucket dense_{}, expert_{0, true};
+  Bucket dense_{}, expert_{.expert = true};
   bool first_ = true, reduces_ = true;
   std::vector<EventId> ends_;
 };
