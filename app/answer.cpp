@@ -141,11 +141,15 @@ std::string gpu_names(const Setting& setting) {
 
 }  // namespace
 
+constexpr double kRounding = 1e-12;  // of a step: what sums of times may be wrong by
+
 std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResult& result) {
   const double scale =
       1 / (static_cast<double>(result.metered.size()) * static_cast<double>(setting.job.steps));
   Activity sum;
+  double done = 0;
   for (const MeteredRank& rank : result.metered) {
+    done += (total_seconds(result) - result.ranks[rank.rank].end) * scale;
     sum.compute += rank.activity.compute * scale;
     sum.copy += rank.activity.copy * scale;
     for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
@@ -160,10 +164,10 @@ std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResul
     shares.push_back({"waiting in " + name, sum.exposed_waiting[kind]});
   }
   shares.push_back({"copies", sum.copy});
-  shares.push_back(
-      {"host-bound idle",
-       std::max(0.0, total_seconds(result) / static_cast<double>(setting.job.steps) - sum.busy())});
-  std::erase_if(shares, [](const TimeShare& share) { return share.seconds <= 0; });
+  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  shares.push_back({"done before others", done});
+  shares.push_back({"host-bound idle", whole - done - sum.busy()});
+  std::erase_if(shares, [&](const TimeShare& share) { return share.seconds <= kRounding * whole; });
   return shares;
 }
 
@@ -189,6 +193,10 @@ std::string verdict(const std::string& what, double percent) {
   if (what == "host-bound idle") {
     return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
                        percent);
+  }
+  if (what == "done before others") {
+    return fmt::format(
+        "imbalance: ranks have done their work and wait for the last ones for {:.0f} % of the step", percent);
   }
   if (what.starts_with("waiting")) {
     return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent, what);

@@ -10,8 +10,9 @@ namespace lockstep {
 
 /// A part of the mean step of the metered ranks.
 struct TimeShare {
-  std::string
-      what;  ///< `compute`, `exposed all_reduce`, `waiting in all_to_all`, `copies`, `host-bound idle`
+  /// `compute`, `exposed all_reduce`, `waiting in all_to_all`, `copies`, `done before others` (a rank's last
+  /// work has ended, another's has not), `host-bound idle` (the rest)
+  std::string what;
   double seconds = 0;
 };
 

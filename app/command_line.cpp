@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/overrides.hpp"
 #include "base/suggest.hpp"
 
 namespace lockstep {
@@ -40,7 +41,7 @@ const CLI::App* command_given(const CLI::App& app) {
   return given.empty() ? nullptr : given.front();
 }
 
-/// ` - did you mean '--x'?` for the first word that the command does not know.
+/// ` - did you mean '--x'?` for the first word that the command does not know, or what --set wants.
 std::string option_meant(const CLI::App& command) {
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options()) {
@@ -49,6 +50,10 @@ std::string option_meant(const CLI::App& command) {
     }
   }
   for (const std::string& word : command.remaining()) {
+    if (const std::string set = set_meant(word);
+        !set.empty() && command.get_option_no_throw("--set") != nullptr) {
+      return set;
+    }
     const std::string meant = closest_word(word.substr(0, word.find('=')), known);
     if (!meant.empty()) {
       return " - did you mean '" + meant + "'?";

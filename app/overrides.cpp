@@ -47,6 +47,11 @@ std::vector<Override> overrides_of(const std::vector<std::string>& assignments) 
   return overrides;
 }
 
+std::string set_meant(const std::string& word) {
+  const bool is_assignment = !word.empty() && word.front() != '-' && word.find('=') != std::string::npos;
+  return is_assignment ? fmt::format(" - each KEY=VALUE needs a --set of its own: --set {}", word) : "";
+}
+
 std::vector<std::string> values_of(const Override& given) {
   std::vector<std::string> values{""};
   Nesting nesting;

@@ -17,6 +17,10 @@ struct Override {
 /// @throws std::invalid_argument for an assignment without key or `=`
 [[nodiscard]] std::vector<Override> overrides_of(const std::vector<std::string>& assignments);
 
+/// ` - each KEY=VALUE needs a --set of its own: --set a=1` for a word of the command line that looks like one
+/// which stands by itself; else nothing.
+[[nodiscard]] std::string set_meant(const std::string& word);
+
 /// `1,2,4` as its three values, split at the commas outside of brackets, braces and quotes: `[1, 2]` is one.
 /// @throws std::invalid_argument for a value that is empty or left open
 [[nodiscard]] std::vector<std::string> values_of(const Override& given);

@@ -126,6 +126,10 @@ SimulationResult result_of(Executor& executor) {
       of_rank.streams.push_back(stream.totals());
       result.launches += stream.launches();
       result.fingerprint = (result.fingerprint ^ stream.fingerprint()) * 0x100000001b3ULL;
+      of_rank.end = std::max(of_rank.end, stream.clock());
+    }
+    for (const HostThread& thread : rank.threads()) {
+      of_rank.end = std::max(of_rank.end, thread.clock());
     }
     of_rank.host_blocked = rank.threads().front().blocked();
   }

@@ -63,6 +63,7 @@ struct SimulationOptions {
 struct RankResult {
   std::vector<StreamTotals> streams;
   double host_blocked = 0;  ///< main thread, s
+  double end = 0;           ///< of its last work, s: other ranks may go on
 };
 
 struct MeteredRank {

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
+#include "app/overrides.hpp"
 #include "app/replay_report.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/effective.hpp"
@@ -98,9 +100,21 @@ Conversion write_traces(const ReplayRun& run, const std::string& folder, const s
   return convert(run.replay(), execution_traces, {folder, machine});
 }
 
+/// Any number of traces may stand on the command line, so that a KEY=VALUE without its --set is taken for
+/// one.
+/// @throws std::invalid_argument
+void expect_no_assignments(const std::vector<std::string>& traces) {
+  for (const std::string& trace : traces) {
+    if (const std::string set = set_meant(trace); !set.empty() && !std::filesystem::exists(trace)) {
+      throw std::invalid_argument{fmt::format("{}: no such file{}", trace, set)};
+    }
+  }
+}
+
 }  // namespace
 
 int replay_command(const ReplayOptions& options) {
+  expect_no_assignments(options.traces);
   const auto standard = ConfigPath::standard();
   const ConfigPath configs =
       options.edits.empty() ? standard : standard.beside(std::filesystem::path{options.edits}.parent_path());

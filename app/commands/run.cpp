@@ -147,12 +147,20 @@ void print(const RunOptions& options, const std::string& metrics, const std::str
   }
 }
 
+/// `436 million`, `1.04 billion`.
+std::string count_text(std::uint64_t count) {
+  constexpr double kBillion = 1e9;
+  const auto number = static_cast<double>(count);
+  return number < 0.9995 * kBillion ? fmt::format("{:.3g} million", 1e3 * number / kBillion)
+                                    : fmt::format("{:.3g} billion", number / kBillion);
+}
+
 void say_where_results_are(const Setting& setting, const SimulationResult& result,
                            const std::filesystem::path& folder,
                            const std::optional<ChromeTraceWriter>& timeline) {
   const bool folded = result.simulated_ranks < setting.job.ranks.size();
-  fmt::print(stderr, "\nsimulated {:.3g} million operations{} in {:.3f} s\nresults in {}\n",
-             1e-6 * static_cast<double>(result.operations),
+  fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\nresults in {}\n",
+             count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
                                   setting.job.ranks.size(), result.simulated_ranks)
                     : "",

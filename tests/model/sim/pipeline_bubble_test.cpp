@@ -58,8 +58,7 @@ Script stage_of(const Pipeline& pipeline, int stage) {
   return script;
 }
 
-/// Ticks from the first kernel to the last.
-double duration(const Pipeline& pipeline) {
+SimulationResult simulated(const Pipeline& pipeline) {
   const Fabric fabric = tick_machine(pipeline.stages);
   const CollectivePlanner planner{fabric, rings()};
   std::vector<Script> scripts;
@@ -73,7 +72,12 @@ double duration(const Pipeline& pipeline) {
   const auto input = input_of(job, fabric, planner);
   SimulationOptions options;
   options.engine = EngineMode::Bare;
-  return simulate(input, options, nullptr).makespan().in_base_units() / kTick;
+  return simulate(input, options, nullptr);
+}
+
+/// Ticks from the first kernel to the last.
+double duration(const Pipeline& pipeline) {
+  return simulated(pipeline).makespan().in_base_units() / kTick;
 }
 
 constexpr double kSlack = 1;  // ticks for all messages on the longest path
@@ -100,6 +104,17 @@ TEST(Bubble, OfZeroBubbleH1) {
   const double inputs = kBackward - kWeight;
   EXPECT_NEAR(duration({PipelineSchedule::ZeroBubble, 4, 12, 1}),
               12 * (kForward + kBackward) + 3 * (kForward + inputs - kWeight), kSlack);
+}
+
+/// The last backward pass goes from the last stage to the first: each is done one tb before the one in front.
+TEST(Bubble, LaterStagesAreDoneEarlier) {
+  constexpr int kStages = 4;
+  const SimulationResult result = simulated({PipelineSchedule::OneFOneB, kStages, 8, 1});
+  for (int stage = 0; stage < kStages; ++stage) {
+    const double early =
+        result.makespan().in_base_units() - result.ranks[static_cast<std::size_t>(stage)].end;
+    EXPECT_NEAR(early / kTick, stage * kBackward, kSlack);
+  }
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ TEST(Overrides, SplitAtTheFirstEqualsSign) {
   EXPECT_THROW((void)overrides_of({"steps"}), std::invalid_argument);
 }
 
+TEST(Overrides, OneThatStandsByItselfIsToldOfSet) {
+  EXPECT_EQ(set_meant("steps=5"), " - each KEY=VALUE needs a --set of its own: --set steps=5");
+  EXPECT_EQ(set_meant("--steps=5"), "");
+  EXPECT_EQ(set_meant("steps"), "");
+}
+
 TEST(Overrides, CommasOutsideOfBracketsAndQuotesSeparateValues) {
   EXPECT_THAT(values_of({"a", "1,2, 4"}), ElementsAre("1", "2", " 4"));
   EXPECT_THAT(values_of({"a", "[1, 2],{x: 1, y: 2}"}), ElementsAre("[1, 2]", "{x: 1, y: 2}"));

@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "app/answer.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Shares by name of a run of two ranks, 1 s long in two steps, whose GPUs compute @p compute s in all and
+/// whose last work ends at @p ends.
+std::map<std::string, double> shares_of(std::array<double, 2> compute, std::array<double, 2> ends) {
+  const Setting setting =
+      build(YamlDocument::from_text("name: x\ncluster: single_v100_16gb x 1\nsteps: 2\n"
+                                    "workload: {model: dlrm_default, global_batch: 2048}\n",
+                                    "scenario.yaml"),
+            ConfigPath::standard());
+  SimulationResult result;
+  result.step_ends = {0.5, 1};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    result.ranks.emplace_back().end = ends.at(rank);
+    result.metered.emplace_back().rank = rank;
+    result.metered.back().activity.compute = compute.at(rank);
+  }
+  std::map<std::string, double> shares;
+  for (const TimeShare& share : time_shares(setting, result)) {
+    shares[share.what] = share.seconds;
+  }
+  return shares;
+}
+
+TEST(TimeShares, ARankThatIsDoneIsNotHostBound) {
+  const auto shares = shares_of({0.8, 0.4}, {1, 0.6});
+  EXPECT_EQ(shares.size(), 3U);
+  EXPECT_DOUBLE_EQ(shares.at("compute"), 0.3);             // (0.8 + 0.4) / 2 ranks / 2 steps
+  EXPECT_DOUBLE_EQ(shares.at("done before others"), 0.1);  // (0 + 0.4) / 2 / 2
+  EXPECT_DOUBLE_EQ(shares.at("host-bound idle"), 0.1);     // (0.2 + 0.2) / 2 / 2
+}
+
+TEST(TimeShares, NoShareOfNothing) {
+  const auto shares = shares_of({1, 0.7}, {1, 0.7});
+  EXPECT_EQ(shares.count("host-bound idle"), 0U);
+  EXPECT_DOUBLE_EQ(shares.at("done before others"), 0.075);
+}
+
+}  // namespace
+}  // namespace lockstep
