@@ -47,11 +47,11 @@ neusight a100_40gb_pcie "NVIDIA A100-PCIE-40GB"
 neusight_test a100_80gb_pcie "NVIDIA A100 80GB PCIe"
 neusight_test h100_80gb "NVIDIA H100 80GB HBM3"
 vidur a100_80gb a100
-vidur h100_80gb h100
+vidur h100_80gb_boost h100
 
 fit p100_16gb_pcie "$neusight" neusight_train_p100_16gb_pcie neusight_test_p100_16gb_pcie
 fit v100_32gb_pcie "$neusight" neusight_train_v100_32gb_pcie neusight_test_v100_32gb_pcie
 fit a100_40gb_pcie "$neusight" neusight_train_a100_40gb_pcie neusight_test_a100_40gb_pcie neusight_test_a100_80gb_pcie \
   neusight_test_h100_80gb
 fit a100_80gb "$vidur" vidur_train_a100_80gb vidur_test_a100_80gb
-fit h100_80gb "$vidur" vidur_train_h100_80gb vidur_test_h100_80gb
+fit h100_80gb "$vidur" vidur_train_h100_80gb_boost vidur_test_h100_80gb_boost

@@ -64,11 +64,14 @@ void activation(const LayerScope& scope, std::int64_t width, Direction direction
 
 }  // namespace
 
-void feed_forward_forward(const LayerScope& scope, std::int64_t width) {
-  const FeedForward linear = linears(scope, width);
-  column_linear_forward(scope, linear.in);
+void feed_forward_again(const LayerScope& scope, std::int64_t width) {
+  column_linear_forward(scope, linears(scope, width).in);
   activation(scope, width, Direction::Forward);
-  row_linear_forward(scope, linear.out);
+}
+
+void feed_forward_forward(const LayerScope& scope, std::int64_t width) {
+  feed_forward_again(scope, width);
+  row_linear_forward(scope, linears(scope, width).out);
 }
 
 void feed_forward_backward(const LayerScope& scope, std::int64_t width, BackwardParts parts) {

@@ -30,6 +30,7 @@ void GradientReduction::accumulate(std::int64_t elements, bool expert) {
   host_.hold(static_cast<double>(elements) * size_of(type()));
   Bucket& bucket = expert ? expert_ : dense_;
   bucket.open += elements;
+  ++bucket.pieces;
   const bool by_size = plan_.spec.sharding != Sharding::Zero3 && plan_.spec.overlap_gradients;
   if (by_size && static_cast<double>(bucket.open) * size_of(type()) >= bucket_) {
     reduce(bucket);
@@ -48,7 +49,10 @@ void GradientReduction::reduce(Bucket& bucket) {
     return;
   }
   const auto elements = static_cast<double>(bucket.open);
-  bucket.open = 0;
+  if (replicas(bucket.expert) > 1) {
+    copy_shards(bucket.open, bucket.pieces);
+  }
+  bucket.open = bucket.pieces = 0;
   if (replicas(bucket.expert) > 1) {
     communicate(bucket, elements * size_of(type()));
   } else {
@@ -59,6 +63,30 @@ void GradientReduction::reduce(Bucket& bucket) {
     const int ranks =
         plan_.spec.sharding == Sharding::Zero3 && !bucket.expert ? plan_.shard : replicas(bucket.expert);
     host_.leave({elements * size_of(type()), elements / ranks, ends_.back()});
+  }
+}
+
+/// What PyTorch does with a layer's gradients before it reduces them, besides the change of type that
+/// accumulate() writes.
+///   fsdp   autograd puts them together into the flat parameter's (views of it are its parameters), which is
+///          divided by about the square root of the ranks (torch/distributed/fsdp/_runtime_utils.py,
+///          _div_if_needed; algorithms/_comm_hooks/default_hooks.py)
+///   fsdp2  torch._chunk_cat puts them together as it changes their type: without a change it is a copy
+///          (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py)
+void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
+  const DataType product = storage_type(step_.precision());
+  switch (plan_.spec.shard_copies) {
+    case ShardCopies::None:
+      return;
+    case ShardCopies::Fsdp:
+      step_.op("SplitWithSizesBackward0", {kernels::concat(elements, pieces, product)});
+      step_.op("aten::div_", {kernels::scale(elements, type())});
+      return;
+    case ShardCopies::Fsdp2:
+      if (type() == product) {
+        step_.op("aten::_chunk_cat", {kernels::concat(elements, pieces, product)});
+      }
+      return;
   }
 }
 

@@ -15,7 +15,8 @@ namespace lockstep {
 ///   none          all-reduce
 ///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
 ///                 every micro-batch reduces; the others do in the last one
-///   zero3         reduce-scatter by layer (layer_done), in every micro-batch
+///   zero3         reduce-scatter by layer (layer_done), in every micro-batch; before it the copies of
+///                 `shard_copies`
 /// With `offload` the rank's share of what was reduced goes on to the host.
 /// *Source*: Megatron-LM core/distributed (param_and_grad_buffer.py); Rajbhandari et al., arXiv 1910.02054,
 /// section 7; torch.distributed.fsdp.
@@ -39,10 +40,11 @@ class GradientReduction {
 
  private:
   struct Bucket {
-    std::int64_t open = 0;
+    std::int64_t open = 0, pieces = 0;
     bool expert = false;
   };
   void reduce(Bucket& bucket);
+  void copy_shards(std::int64_t elements, std::int64_t pieces);
   void communicate(const Bucket& bucket, Bytes size);
   [[nodiscard]] int replicas(bool expert) const { return expert ? plan_.expert_data : plan_.replicas(); }
   [[nodiscard]] DataType type() const;
@@ -51,7 +53,7 @@ class GradientReduction {
   const ParallelPlan& plan_;
   Bytes bucket_;
   HostOptimizer& host_;
-  Bucket dense_{}, expert_{0, true};
+  Bucket dense_{}, expert_{.expert = true};
   bool first_ = true, reduces_ = true;
   std::vector<EventId> ends_;
 };

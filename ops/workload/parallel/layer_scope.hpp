@@ -77,6 +77,8 @@ void attention_core_forward(const LayerScope& scope);
 
 /// Feed-forward of @p width a rank (its share already); gated with two products in.
 void feed_forward_forward(const LayerScope& scope, std::int64_t width);
+/// Likewise without the last product.
+void feed_forward_again(const LayerScope& scope, std::int64_t width);
 void feed_forward_backward(const LayerScope& scope, std::int64_t width, BackwardParts parts);
 
 /// The kernel between feed-forward products, of that many elements, and its operator.

@@ -63,11 +63,22 @@ void ParameterGather::use(std::size_t unit) {
     gather(order_[next_]);
   }
   scope_.step.wait_for(ready_.at(unit));
+  copy_out(unit);
+}
+
+/// fully_shard gathers a layer's parameters side by side and then copies each to where it belongs
+/// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, split_with_sizes_copy).
+void ParameterGather::copy_out(std::size_t unit) {
+  if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp2 && copied_.insert(unit).second) {
+    scope_.step.op("fsdp::split_with_sizes_copy",
+                   {kernels::elementwise("split_with_sizes_copy", elements_[unit], scope_.storage(), {})});
+  }
 }
 
 void ParameterGather::done(std::size_t unit, bool drops) {
   if (is_needed() && drops) {
     ready_.erase(unit);
+    copied_.erase(unit);
     scope_.memory.release(MemoryUse::Parameters, scope_.bytes(elements_[unit]));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "ops/workload/parallel/layer_scope.hpp"
@@ -31,6 +32,7 @@ class ParameterGather {
  private:
   [[nodiscard]] bool is_needed() const;
   void gather(std::size_t unit);
+  void copy_out(std::size_t unit);
   [[nodiscard]] EventId gather_shares(Bytes size);
   [[nodiscard]] bool is_offloaded() const;
 
@@ -40,6 +42,7 @@ class ParameterGather {
   std::size_t next_ = 0;  // in order_, to be gathered
   std::size_t used_ = 0;
   std::map<std::size_t, EventId> ready_;
+  std::set<std::size_t> copied_;  ///< out of the buffer of the gather, fsdp2
 };
 
 }  // namespace lockstep

@@ -17,6 +17,10 @@ void check_sharding(const TransformerPlanSpec& plan) {
     throw FieldError{"sharding",
                      "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
   }
+  if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
+    throw FieldError{"shard_copies",
+                     "'shard_copies' are those of PyTorch's FSDP: it needs 'sharding: zero3'"};
+  }
   if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
     throw FieldError{
         "offload",
@@ -43,6 +47,14 @@ void check_stage_layers(const TransformerPlanSpec& plan) {
   }
   if (std::ranges::any_of(plan.stage_layers, [](std::int64_t layers) { return layers < 0; })) {
     throw FieldError{"stage_layers", "a stage of 'stage_layers' has at least 0 layers"};
+  }
+}
+
+void check_recomputation(const TransformerPlanSpec& plan) {
+  if (!plan.recompute_last_stage && (plan.recompute == Recompute::None || plan.pipeline == 1)) {
+    throw FieldError{"recompute_last_stage",
+                     "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
+                     "'pipeline' must be at least 2 and 'recompute' selective or full"};
   }
 }
 
@@ -85,11 +97,6 @@ void TransformerPlanSpec::check() const {
     throw FieldError{"chunks", chunks > 1 ? "several chunks a stage need 'schedule: interleaved'"
                                           : "an interleaved schedule needs at least 2 chunks a stage"};
   }
-  if (!recompute_last_stage && (recompute == Recompute::None || pipeline == 1)) {
-    throw FieldError{"recompute_last_stage",
-                     "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "
-                     "'pipeline' must be at least 2 and 'recompute' selective or full"};
-  }
   if (sequence_parallel && tensor == 1) {
     throw FieldError{"sequence_parallel",
                      "'sequence_parallel' shares tokens among tensor-parallel ranks: "
@@ -102,6 +109,7 @@ void TransformerPlanSpec::check() const {
   }
   check_sharding(*this);
   check_stage_layers(*this);
+  check_recomputation(*this);
   check_rank_order(rank_order);
 }
 

@@ -61,6 +61,19 @@ constexpr auto names_of(Recompute) {
       {{Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}});
 }
 
+/// Whose zero3: what is copied besides what ZeRO sends.
+enum class ShardCopies : std::uint8_t {
+  None,   ///< parameters and gradients lie where collectives read and write them (Megatron-LM)
+  Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
+          ///< parameter, and divided before they are reduced
+  Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather,
+          ///< gradients into that of the reduce-scatter
+};
+constexpr auto names_of(ShardCopies) {
+  return std::to_array<EnumName<ShardCopies>>(
+      {{ShardCopies::None, "none"}, {ShardCopies::Fsdp, "fsdp"}, {ShardCopies::Fsdp2, "fsdp2"}});
+}
+
 /// How attention works when a sequence is cut.
 enum class ContextAttention : std::uint8_t {
   Ring,  ///< keys and values travel round the group while attention goes on (Liu et al., arXiv 2310.01889)
@@ -84,9 +97,10 @@ struct TransformerPlanSpec {
   std::optional<int> shard_group;
   bool reshard_after_forward = true;
   int prefetch = 1;
+  ShardCopies shard_copies = ShardCopies::None;
   Offload offload = Offload::None;
   Recompute recompute = Recompute::None;
-  bool recompute_last_stage = true;
+  bool recompute_last_stage = true, recompute_early_stop = false;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
   std::string rank_order = "tp-cp-dp-pp";
@@ -116,6 +130,9 @@ struct TransformerPlanSpec {
     key.optional("reshard_after_forward", plan.reshard_after_forward, true,
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
+    key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
+                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
+                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
     key.optional(
         "offload", plan.offload, Offload::None,
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
@@ -124,6 +141,9 @@ struct TransformerPlanSpec {
     key.optional("recompute_last_stage", plan.recompute_last_stage, true,
                  "recompute: the layers before the head too, whose backward follows their forward, as "
                  "Megatron-LM and DeepSpeed do; false keeps their activations");
+    key.optional("recompute_early_stop", plan.recompute_early_stop, false,
+                 "recompute full: the last product of a layer, whose result no backward reads, is not "
+                 "computed again, as PyTorch's checkpoint without re-entrance does since 2.1");
     key.optional("overlap_gradients", plan.overlap_gradients, true,
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,

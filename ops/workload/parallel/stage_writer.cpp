@@ -273,12 +273,25 @@ void StageWriter::layer_forward(std::int64_t layer) {
   residual_forward(scope_);
 }
 
+/// What full recomputation computes again: backward reads neither the layer's result nor that of its last
+/// product, which an early stop leaves out.
+void StageWriter::layer_again(std::int64_t layer) {
+  if (!plan_.spec.recompute_early_stop ||
+      has_experts(layer)) {  // the router's gradient reads experts' results
+    layer_forward(layer);
+    return;
+  }
+  attention_forward(scope_);
+  norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
+  feed_forward_again(scope_, scope_.sizes.feed_forward);
+}
+
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const bool again = parts.inputs && parts.recompute == Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
   if (again) {
     const ModuleRange range{step_, kRecomputeRange};
-    layer_forward(layer);
+    layer_again(layer);
   }
   memory_.allocate(MemoryUse::Workspace, extra);
   residual_backward(scope_, parts);

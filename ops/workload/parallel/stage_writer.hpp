@@ -58,6 +58,7 @@ class StageWriter {
   void cast_fp8_weights(std::int64_t layer, bool first);
   void update_fp8_scales(int chunk, std::int64_t tensors_of_product);
   void layer_forward(std::int64_t layer);
+  void layer_again(std::int64_t layer);
   void layer_backward(std::int64_t layer, BackwardParts parts);
   void embedding_forward();
   void embedding_backward();

@@ -37,6 +37,47 @@ TEST(Activations, AreThoseOfKorthikantisTable) {
   EXPECT_DOUBLE_EQ(activations_of_layer({.recompute = Recompute::Full}, 1), sbh * 2);
 }
 
+/// Bytes that kernels of a name move, by the first rank, per element of @p elements.
+double moved(const Job& job, std::string_view name, double elements) {
+  double bytes = 0;
+  const Program& program = *job.programs.front();
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op != Opcode::Launch || instruction.per_rank) continue;
+      const KernelCall& call = program.kernels[instruction.operand];
+      if (call.name.find(name) == std::string::npos) continue;
+      if (const auto* pointwise = std::get_if<Pointwise>(&call.work)) {
+        bytes += static_cast<double>(pointwise->elements) * (pointwise->reads + pointwise->writes) *
+                 size_of(call.type).in_base_units();
+      } else if (const auto* copy = std::get_if<Concat>(&call.work)) {
+        bytes += 2 * static_cast<double>(copy->elements) * size_of(call.type).in_base_units();
+      }
+    }
+  }
+  return bytes / elements;
+}
+
+/// Per parameter, reduced in FP32. FSDP: 2 + 2 bytes to put 16-bit gradients together, 4 + 4 to divide them.
+/// fully_shard: 2 + 2 after each of two gathers (the embedding's is one), gradients change their type anyway.
+TEST(FullSharding, CopiesAsPyTorchDoes) {
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3};
+  const TransformerSpec model = gpt3();
+  const Batch run{.ranks = 4, .batch = 4};
+  const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288;
+  const Job plain = job_of(model, plan, run);
+  const double attention = moved(plain, "CatArrayBatchedCopy", layers + table);  // its own gradients
+  const double scaled = moved(plain, "<scale>", layers + table);
+  plan.shard_copies = ShardCopies::Fsdp;
+  const Job fsdp = job_of(model, plan, run);
+  EXPECT_NEAR(moved(fsdp, "CatArrayBatchedCopy", layers + table) - attention, 4, 0.04);
+  EXPECT_NEAR(moved(fsdp, "<scale>", layers + table) - scaled, 8, 0.08);
+  EXPECT_EQ(moved(fsdp, "split_with_sizes_copy", 1), 0);
+  plan.shard_copies = ShardCopies::Fsdp2;
+  const Job fsdp2 = job_of(model, plan, run);
+  EXPECT_NEAR(moved(fsdp2, "split_with_sizes_copy", 2 * layers + table), 4, 0.01);
+  EXPECT_EQ(moved(fsdp2, "CatArrayBatchedCopy", layers + table), attention);
+}
+
 /// Rajbhandari et al., arXiv 1910.02054, figure 1: 2 + 2 + 12 bytes a parameter with gradients in 16 bits, of
 /// which each stage divides one part more by the number of ranks.
 TEST(States, AreThoseOfZero) {
@@ -112,6 +153,19 @@ TEST(Arithmetic, IsTheSameInEveryPlan) {
   const double again = 24 * b * s * l * h * h * (1 + s / (6 * h));
   EXPECT_NEAR(flops(job_of(model, {.tensor = 4, .recompute = Recompute::Full}, run)) / (expected + again), 1,
               1e-12);
+}
+
+/// An early stop leaves out the product from 4h to h: a third of the 24 b s h^2 that a layer multiplies
+/// outside of attention's core. Activations are kept as without it.
+TEST(Recomputation, MayStopBeforeTheLastProduct) {
+  TransformerPlanSpec plan{.tensor = 4, .recompute = Recompute::Full};
+  const Batch run{.ranks = 4, .batch = 4, .micro_batches = 4};
+  const Job whole = job_of(gpt3(), plan, run);
+  plan.recompute_early_stop = true;
+  const Job stopped = job_of(gpt3(), plan, run);
+  const double last = 8 * 4 * 2048.0 * 4 * 12288 * 12288;  // 4 samples, 4 layers
+  EXPECT_NEAR((flops(whole) - flops(stopped)) / last, 1, 1e-12);
+  EXPECT_EQ(whole.memory.front().total(), stopped.memory.front().total());
 }
 
 /// Four stages of one layer each: all compute their forward pass again, or three of them (the quarter of

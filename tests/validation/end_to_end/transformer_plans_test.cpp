@@ -79,5 +79,15 @@ TEST_F(TransformerPlans, OfMptWithFsdpArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 1);
 }
 
+/// Tables that are shipped beside their set need no data folder.
+TEST(ShippedTables, ArePredictedWithoutMeasurementsElsewhere) {
+  const Validation validation =
+      validate_set("mpt_fsdp_h100", ConfigPath::standard(), {.data = "nowhere", .every = 6, .jobs = 2});
+  fmt::print("{}", validation_text(validation));
+  EXPECT_EQ(validation.points.size(), 17U);  // 102 rows
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.5);
+}
+
 }  // namespace
 }  // namespace lockstep

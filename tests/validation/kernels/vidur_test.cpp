@@ -49,7 +49,7 @@ TEST(Vidur, products_on_a100) {
   validate("a100", "a100_80gb", 0.12);
 }
 TEST(Vidur, products_on_h100) {
-  validate("h100", "h100_80gb", 0.15);
+  validate("h100", "h100_80gb_boost", 0.15);
 }
 
 }  // namespace
