@@ -11,7 +11,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Routes over leaves and spines make every rank another: nothing folds.
-IN_FULL = ["--set", "cluster=dgx_h100_2048_rail", "gpu=h100_80gb", "parallelism.ranks=3072"]
+IN_FULL = ["--set=cluster=dgx_h100_2048_rail", "--set=gpu=h100_80gb", "--set=parallelism.ranks=3072"]
 
 
 def measure(program, scenario, options):
