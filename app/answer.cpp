@@ -139,9 +139,9 @@ std::string gpu_names(const Setting& setting) {
   return names;
 }
 
-}  // namespace
-
 constexpr double kRounding = 1e-12;  // of a step: what sums of times may be wrong by
+
+}  // namespace
 
 std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResult& result) {
   const double scale =

@@ -60,6 +60,19 @@ TEST(Convolution, filters_of_one_pixel_have_their_own_rate) {
   EXPECT_NEAR(milliseconds(of, gpu), 2 * 8 * 2.0 * 128 * 128 * 256 / sm * 1e3, 1e-9);
 }
 
+/// 32 x 32 pixels, 64 to 128 channels, padded.
+Convolution three_by_three(std::int64_t images) {
+  return {.batch = images,
+          .in_channels = 64,
+          .out_channels = 128,
+          .height = 32,
+          .width = 32,
+          .filter_height = 3,
+          .filter_width = 3,
+          .padding_height = 1,
+          .padding_width = 1};
+}
+
 // With `winograd` 1 the fused kernel of 3 x 3 filters takes 16 products for 4 outputs of 9: 4/9 of the time.
 // 80 images of 32 x 32 are 80 * 4 * 2 regions of 4 x 8 tiles, 4 groups of 32 channels: 2560 blocks, 32 on an
 // SM.
@@ -67,15 +80,7 @@ TEST(Convolution, winograd_saves_five_ninths) {
   GpuSpec gpu = plain_gpu();
   gpu.efficiency.value.convolution.winograd = 1;
   gpu.efficiency.value.convolution.transforms = 0.01;  // so that the other one is slow
-  Convolution of{.batch = 80,
-                 .in_channels = 64,
-                 .out_channels = 128,
-                 .height = 32,
-                 .width = 32,
-                 .filter_height = 3,
-                 .filter_width = 3,
-                 .padding_height = 1,
-                 .padding_width = 1};
+  Convolution of = three_by_three(80);
   const double sm = gpu.peak.fp32.in_base_units() / 80;
   const double direct = 8 * 2.0 * 128 * 128 * 576 / sm * 1e3;
   EXPECT_NEAR(milliseconds(of, gpu), direct * 4 / 9, 1e-9);
@@ -90,18 +95,7 @@ TEST(Convolution, unfused_winograd_computes_whole_groups_of_images) {
   gpu.efficiency.value.convolution.implicit.tiles[0].efficiency = 0.01;
   gpu.efficiency.value.convolution.transforms = 1e9;  // and what is moved takes no time
   gpu.efficiency.value.fp32_batched.tiles = {{.rows = 16, .columns = 128, .warps = 8, .efficiency = 1}};
-  const auto of = [&](std::int64_t images) {
-    return milliseconds({.batch = images,
-                         .in_channels = 64,
-                         .out_channels = 128,
-                         .height = 32,
-                         .width = 32,
-                         .filter_height = 3,
-                         .filter_width = 3,
-                         .padding_height = 1,
-                         .padding_width = 1},
-                        gpu);
-  };
+  const auto of = [&](std::int64_t images) { return milliseconds(three_by_three(images), gpu); };
   EXPECT_NEAR(of(65), of(80), 1e-9);
   EXPECT_NEAR(of(96) / of(80), 1.2, 0.01);
   EXPECT_NEAR(of(81), of(96), 1e-9);
