@@ -83,8 +83,30 @@ void expect_rank(int rank, std::size_t ranks) {
   }
 }
 
-/// Ranks that the scenario names exist.
-void check_ranks(const YamlDocument& document, const VariationSpec& vary, std::size_t ranks) {
+/// `vary.host`, with what the host's profile says where it is to be as measured.
+JitterSpec host_jitter(const JitterSpec& asked, const HostOverheads& host) {
+  if (asked.distribution != Distribution::Measured) {
+    return asked;
+  }
+  if (!(host.spread > 0)) {
+    throw std::invalid_argument{fmt::format(
+        "the host '{}' has no 'spread': 'lockstep calibrate host' reads one off traces; or say it here, "
+        "e.g. lognormal 0.3",
+        host.name)};
+  }
+  return {Distribution::Lognormal, host.spread};
+}
+
+/// Ranks that the scenario names exist, and spreads that it takes from elsewhere.
+void check_variation(const YamlDocument& document, const VariationSpec& vary, std::size_t ranks,
+                     const HostOverheads& host) {
+  at_key(document, "vary.host", [&] { return host_jitter(vary.host, host); });
+  at_key(document, "vary.kernels", [&] {
+    if (vary.kernels.distribution == Distribution::Measured) {
+      throw std::invalid_argument{"no spread of kernels is measured: say one, e.g. lognormal 0.05"};
+    }
+    return 0;
+  });
   at_key(document, "vary.slow_ranks", [&] {
     std::ranges::for_each(vary.slow_ranks, [&](const SlowRank& slow) { expect_rank(slow.rank, ranks); });
     return 0;
@@ -204,7 +226,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   Job job = scenario.trace ? job_of_trace(document, scenario, fabric, odd)
                            : make_job(document, scenario, fabric, host.at_speed(), gpus);
   check(job);
-  check_ranks(document, scenario.vary, job.ranks.size());
+  check_variation(document, scenario.vary, job.ranks.size(), host);
   at_key(document, "workload.precision", [&] {
     check_kernels(job, gpus);
     return 0;
@@ -246,8 +268,9 @@ CollectiveOptions collective_options(const Setting& setting) {
 
 namespace {
 
-Variation variation_of(const VariationSpec& vary) {
-  return {Jitter{vary.kernels}, Jitter{vary.host}, Random{vary.seed, "variation"}};
+Variation variation_of(const Setting& setting) {
+  const VariationSpec& vary = setting.scenario.vary;
+  return {Jitter{vary.kernels}, Jitter{host_jitter(vary.host, setting.host)}, Random{vary.seed, "variation"}};
 }
 
 }  // namespace
@@ -289,7 +312,7 @@ SimulationInput simulation_input(const Setting& setting, const CollectivePlanner
   input.fabric = &setting.fabric;
   input.gpu_models = setting.gpu_models;
   input.gpu_model_of_rank = setting.gpu_model_of_rank;
-  input.variation = variation_of(setting.scenario.vary);
+  input.variation = variation_of(setting);
   input.noise = noise_of(setting.scenario.vary.noise, setting.scenario.vary.seed);
   input.plan_collective = [&planner, &setting](const CollectiveRequest& request,
                                                std::span<const VertexId> members) {

@@ -77,7 +77,8 @@ struct VariationSpec {
   static void describe(Visitor& key, VariationSpec& vary) {
     key.optional("seed", vary.seed, 1, "of all random draws");
     key.optional("kernels", vary.kernels, JitterSpec{}, "of kernel durations, e.g. lognormal 0.05");
-    key.optional("host", vary.host, JitterSpec{}, "of host times, e.g. lognormal 0.3");
+    key.optional("host", vary.host, JitterSpec{},
+                 "of host times, e.g. lognormal 0.3; measured: as the spread of the host's profile says");
     key.optional("slow_ranks", vary.slow_ranks, {}, "stragglers");
     key.optional("links", vary.links, {}, "degraded links");
     key.optional("failed", vary.failed, {},

@@ -67,6 +67,7 @@ double quantile(Distribution distribution, double p) {
       return -portable_log(1 - p);
     case Distribution::Uniform:
     case Distribution::None:
+    case Distribution::Measured:
       break;
   }
   return p;
@@ -82,6 +83,7 @@ double largest_variation(Distribution distribution) {
     case Distribution::Exponential:
       return 1;
     case Distribution::None:
+    case Distribution::Measured:
       break;
   }
   return 0;
@@ -106,7 +108,7 @@ JitterSpec JitterSpec::parse(const std::string& text) {
   }
   if (blank != std::string::npos) {
     lockstep::parse(text.substr(text.find_first_not_of(' ', blank)), spec.variation);
-  } else if (spec.distribution != Distribution::None) {
+  } else if (spec.distribution != Distribution::None && spec.distribution != Distribution::Measured) {
     throw std::invalid_argument{"expected a distribution and its variation, e.g. " + name + " 0.05"};
   }
   spec.check();
@@ -124,6 +126,9 @@ void JitterSpec::check() const {
 
 Jitter::Jitter(const JitterSpec& spec) {
   spec.check();
+  if (spec.distribution == Distribution::Measured) {
+    throw std::invalid_argument{"a measured variation has no value of its own"};
+  }
   if (spec.variation > 0) {
     quantiles_ = std::make_shared<const Quantiles>(table(spec));
   }

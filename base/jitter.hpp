@@ -17,6 +17,7 @@ enum class Distribution : std::uint8_t {
   Normal,       ///< v at most 0.25, so that no factor is negative
   Lognormal,    ///< skewed to the right, as run times are; v at most 1
   Exponential,  ///< 1 - v, and an exponential tail of mean v; v at most 1
+  Measured,     ///< lognormal with a measured v, which whoever knows it puts in its place
 };
 
 constexpr auto names_of(Distribution /*unused*/) {
@@ -24,10 +25,11 @@ constexpr auto names_of(Distribution /*unused*/) {
                                                 {Distribution::Uniform, "uniform"},
                                                 {Distribution::Normal, "normal"},
                                                 {Distribution::Lognormal, "lognormal"},
-                                                {Distribution::Exponential, "exponential"}});
+                                                {Distribution::Exponential, "exponential"},
+                                                {Distribution::Measured, "measured"}});
 }
 
-/// Written `none`, `lognormal 0.05` or as a mapping.
+/// Written `none`, `measured`, `lognormal 0.05` or as a mapping.
 struct JitterSpec {
   Distribution distribution = Distribution::None;
   double variation = 0;
@@ -56,7 +58,7 @@ class Jitter {
   /// Always 1.
   Jitter() = default;
 
-  /// @throws std::invalid_argument as JitterSpec::check()
+  /// @throws std::invalid_argument as JitterSpec::check(), and for Measured
   explicit Jitter(const JitterSpec& spec);
 
   [[nodiscard]] double factor(std::uint32_t uniform) const { return view().factor(uniform); }

@@ -8,6 +8,7 @@ void OperatorOverhead::check() const {
   if (after_last_launch < none) throw FieldError("after_last_launch", "must not be negative");
   if (between_launches < none) throw FieldError("between_launches", "must not be negative");
   if (without_launch < none) throw FieldError("without_launch", "must not be negative");
+  if (!(spread >= 0)) throw FieldError("spread", "must not be negative: 0.2 is a fifth of the mean");
 }
 
 void HostOverheads::check() const {
@@ -15,6 +16,7 @@ void HostOverheads::check() const {
   if (synchronize_return < Seconds{0}) throw FieldError("synchronize_return", "must not be negative");
   if (backward_start < Seconds{0}) throw FieldError("backward_start", "must not be negative");
   if (backward_return < Seconds{0}) throw FieldError("backward_return", "must not be negative");
+  if (!(spread >= 0 && spread <= 1)) throw FieldError("spread", "is a part of the mean, 0 to 1");
   if (!(speed > 0)) throw FieldError("speed", "must be greater than 0: 1 is the measured CPU");
   if (!runtime_calls.contains(RuntimeCall::LaunchKernel)) {
     throw FieldError("runtime_calls", "launch_kernel is missing: calls not listed cost as much as it");

@@ -42,6 +42,7 @@ struct OperatorOverhead {
   Seconds after_last_launch;    ///< T3
   Seconds between_launches;     ///< T5
   Seconds without_launch;       ///< whole duration of the operator when it launches nothing
+  double spread = 0;            ///< standard deviation of its calls' host time over the mean; 0: not known
 
   template <class Visitor>
   static void describe(Visitor& key, OperatorOverhead& of) {
@@ -50,6 +51,8 @@ struct OperatorOverhead {
     key.required("after_last_launch", of.after_last_launch, "T3: from its last launch call to its end");
     key.required("between_launches", of.between_launches, "T5: between two launch calls");
     key.required("without_launch", of.without_launch, "T5: its whole duration where it launches nothing");
+    key.optional("spread", of.spread, 0,
+                 "standard deviation of what a call costs, over the mean, e.g. 0.2; 0: not known");
   }
   /// @throws FieldError for a negative duration
   void check() const;
@@ -68,7 +71,10 @@ struct HostOverheads {
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
   Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
   Seconds backward_return;     ///< from there back to the caller, beyond T1
-  double speed = 1;            ///< of the CPU that is meant, over that of the measured one
+  /// Of the time of all operators, as the one factor's variation that makes a step vary as theirs do:
+  /// sqrt(sum n (spread t)^2 / sum n t^2) over n calls of t each; 0: not known.
+  double spread = 0;
+  double speed = 1;  ///< of the CPU that is meant, over that of the measured one
   ProvenanceTable provenance;
 
   /// The same of a CPU `speed` times as fast: every time divided by it, and speed 1. *Assumes* that Python,
@@ -96,6 +102,9 @@ struct HostOverheads {
                  "the call from Python, and a thread that wakes up");
     key.required("backward_return", host.backward_return,
                  "from the last operator of autograd's thread to the caller's next one, beyond T1");
+    key.optional("spread", host.spread, 0,
+                 "standard deviation of an operator's host time over its mean, all together: what 'vary: { "
+                 "host: measured }' draws; 0: not known");
     key.optional("speed", host.speed, 1,
                  "of one core of the CPU that is meant, over that of the measured one: divides all times");
     key.required("fallback", host.fallback, "operators that are not listed");

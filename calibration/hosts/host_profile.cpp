@@ -40,7 +40,7 @@ double median(const std::vector<Seconds>& samples) {
   return quantile(sorted_micros(samples), 0.5);
 }
 
-double mean_without_outliers(const std::vector<Seconds>& samples) {
+std::vector<double> without_outliers(const std::vector<Seconds>& samples) {
   constexpr std::size_t kFewest = 4;
   constexpr double kReach = 1.5;
   std::vector<double> kept = sorted_micros(samples);
@@ -49,7 +49,15 @@ double mean_without_outliers(const std::vector<Seconds>& samples) {
     const double reach = kReach * (high - low);
     std::erase_if(kept, [&](double value) { return value < low - reach || value > high + reach; });
   }
-  return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+  return kept;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double mean_without_outliers(const std::vector<Seconds>& samples) {
+  return mean_of(without_outliers(samples));
 }
 
 /// A part of operators by its key.
@@ -62,6 +70,30 @@ constexpr std::array kParts{Part{"before_first_launch", &OperatorSamples::before
                             Part{"after_last_launch", &OperatorSamples::after_last_launch},
                             Part{"between_launches", &OperatorSamples::between_launches},
                             Part{"without_launch", &OperatorSamples::without_launch}};
+
+/// What the calls of an operator cost, us and us^2: its parts are taken to vary on their own.
+struct CallCost {
+  double mean = 0, variance = 0;
+  [[nodiscard]] double spread() const { return mean > 0 ? std::sqrt(variance) / mean : 0; }
+};
+
+CallCost cost_of(const OperatorSamples& of) {
+  CallCost cost;
+  for (const Part& part : kParts) {
+    const std::vector<double> kept = without_outliers(of.*part.samples);
+    if (kept.size() < 2) {
+      continue;
+    }
+    const double mean = mean_of(kept);
+    double squares = 0;
+    for (const double value : kept) {
+      squares += (value - mean) * (value - mean);
+    }
+    cost.mean += mean;
+    cost.variance += squares / static_cast<double>(kept.size() - 1);
+  }
+  return cost;
+}
 
 /// Parts of others, once seen alone.
 bool is_no_operator(const std::string& name) {
@@ -87,6 +119,7 @@ class ProfileText {
     const double before = kMicro * options_.event_cost.in_base_units() + between;
     gap("backward_start", samples_.backward_start, before, options_.start.backward_start);
     gap("backward_return", samples_.backward_return, before, options_.start.backward_return);
+    spread();
     operators();
     return text_ + "provenance:\n  speed: measured, 1 is this very CPU\n" + provenance_;
   }
@@ -143,6 +176,22 @@ class ProfileText {
     }
   }
 
+  void spread() {
+    double squares = 0, variances = 0;
+    for (const auto& [name, of] : samples_.operators) {
+      if (!is_no_operator(name)) {
+        const CallCost cost = cost_of(of);
+        const auto calls = static_cast<double>(of.most());
+        squares += calls * cost.mean * cost.mean;
+        variances += calls * cost.variance;
+      }
+    }
+    if (variances > 0) {
+      text_ += fmt::format("spread: {:.2f}\n", std::min(1.0, std::sqrt(variances / squares)));
+      measured("spread");
+    }
+  }
+
   void operators() {
     std::array<double, kParts.size()> usual{};
     for (std::size_t i = 0; i < kParts.size(); ++i) {
@@ -157,8 +206,9 @@ class ProfileText {
                     parts_of({}, usual));
     for (const auto& [name, of] : samples_.operators) {
       if (!is_no_operator(name)) {
-        text_ += fmt::format("  {}: {{{}}}  # {} samples\n", quoted_if_needed(name), parts_of(of, usual),
-                             of.most());
+        const double spread = cost_of(of).spread();
+        text_ += fmt::format("  {}: {{{}{}}}  # {} samples\n", quoted_if_needed(name), parts_of(of, usual),
+                             spread > 0 ? fmt::format(", spread: {:.2f}", spread) : "", of.most());
       }
     }
     measured("operators");

@@ -39,7 +39,9 @@ TEST(ShippedHost, FollowsFromItsTraces) {
                             &OperatorOverhead::between_launches, &OperatorOverhead::without_launch}) {
       EXPECT_NEAR((other.*part).in_base_units(), (operator_.*part).in_base_units(), rounding) << name;
     }
+    EXPECT_NEAR(other.spread, operator_.spread, 0.006) << name;
   }
+  EXPECT_NEAR(made.spread, shipped.spread, 0.006);
   EXPECT_NEAR(made.backward_start.in_base_units(), shipped.backward_start.in_base_units(), rounding);
 }
 

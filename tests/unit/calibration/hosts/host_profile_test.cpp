@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -122,6 +123,20 @@ HostProfileOptions options() {
   made.start.backward_start = 123_us;
   made.start.runtime_calls = {{RuntimeCall::LaunchKernel, 5_us}, {RuntimeCall::EventRecord, 0.7_us}};
   return made;
+}
+
+TEST(HostProfile, SpreadIsThatOfTheCallsOfAnOperator) {
+  HostSamples samples = linear_and_view();
+  samples.operators["aten::even"].before_first_launch = {100_us, 100_us, 100_us};
+  OperatorSamples& uneven = samples.operators["aten::uneven"];
+  uneven.before_first_launch = {10_us, 20_us, 30_us};  // 20 +- 10
+  uneven.after_last_launch = {40_us, 40_us, 40_us};
+  const HostProfile made = host_profile(samples, options());
+  EXPECT_NEAR(made.overheads.of("aten::uneven").spread, 10.0 / 60, 0.005);
+  EXPECT_EQ(made.overheads.of("aten::even").spread, 0);
+  EXPECT_EQ(made.overheads.of("aten::linear").spread, 0);  // seen once
+  // Of all: three calls of 60 +- 10 and three of 100 (those seen once count for nothing).
+  EXPECT_NEAR(made.overheads.spread, std::sqrt(100.0 / (60 * 60 + 100 * 100)), 0.005);
 }
 
 TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
