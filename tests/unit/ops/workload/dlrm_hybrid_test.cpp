@@ -183,7 +183,7 @@ TEST(DlrmHybrid, MemoryIsThatOfWhatARankHolds) {
   for (std::size_t rank = 1; rank < 8; ++rank) {
     others += parameters(rank);
   }
-  EXPECT_DOUBLE_EQ(others, 4 * (7 * kTop + 18'600 * 16));
+  EXPECT_DOUBLE_EQ(others, 4 * (7 * kTop + 17'600 * 16));
 }
 
 TEST(DlrmHybrid, FourRanksShareTheFirstOnes) {
