@@ -24,6 +24,9 @@ void GemmProfile::check() const {
   if (fixed_depth < 0) throw FieldError("fixed_depth", "at least 0");
   if (half_warps < 0) throw FieldError("half_warps", "at least 0");
   if (largest_split < 1) throw FieldError("largest_split", "at least 1 (no split)");
+  if (most_tiles_to_split && !(*most_tiles_to_split > 0)) {
+    throw FieldError("most_tiles_to_split", "above 0 (largest_split: 1 never splits)");
+  }
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,11 @@ struct GemmProfile {
   double half_warps = 1;    ///< resident warps at which an SM reaches half its rate
   double memory = 0.8;      ///< of the DRAM bandwidth that operands and result stream at
   double exposed = 0;       ///< part of the operands' reading, wave by wave, that arithmetic does not hide
-  double unaligned = 1;     ///< of the rate when rows of an operand are no multiple of 16 bytes
+  double unaligned = 1;     ///< of the rate when rows of a matrix are no multiple of 16 bytes
   LongRows long_rows;
-  Seconds fixed{3e-6};    ///< launch to first tile and last tile to end
-  int largest_split = 1;  ///< parts into which k may be split
+  Seconds fixed{3e-6};                        ///< launch to first tile and last tile to end
+  int largest_split = 1;                      ///< parts into which k may be split
+  std::optional<double> most_tiles_to_split;  ///< per SM: with more, k stays whole; none: any number
 
   template <class Visitor>
   static void describe(Visitor& key, GemmProfile& gemm) {
@@ -69,6 +71,8 @@ struct GemmProfile {
     key.optional("long_rows", gemm.long_rows, LongRows{}, "what rows beyond a page's size cost");
     key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
     key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");
+    key.optional("most_tiles_to_split", gemm.most_tiles_to_split, std::nullopt,
+                 "tiles per SM up to which the library splits k, e.g. 0.65; ~: any number");
   }
   /// @throws FieldError for a profile without tiles or a fraction outside ]0, 1]
   void check() const;

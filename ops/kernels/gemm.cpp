@@ -41,12 +41,14 @@ Shape shape_of(const Gemm& gemm) {
 }
 
 /// Of the rate of short and aligned rows.
-double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile) {
+double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile, bool on_tensor_cores) {
   const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
   const Bytes row_of_a = gemm.transpose_a ? size_of(type) * static_cast<double>(gemm.m) : along_k;
   const Bytes row_of_b = gemm.transpose_b ? along_k : size_of(type) * static_cast<double>(gemm.n);
+  const Bytes row_of_c = size_of_result(type) * static_cast<double>(gemm.n);
   const auto aligned = [](Bytes row) { return std::fmod(row / kAlignment, 1) == 0; };
-  const double rate = aligned(row_of_a) && aligned(row_of_b) ? 1 : profile.unaligned;
+  const bool all = aligned(row_of_a) && aligned(row_of_b) && (!on_tensor_cores || aligned(row_of_c));
+  const double rate = all ? 1 : profile.unaligned;
   const LongRows& rows = profile.long_rows;
   if (rows.slowdown == 0 || gemm.transpose_a || !gemm.transpose_b) return rate;
   const double is_long = std::clamp((along_k - rows.from) / (rows.to - rows.from), 0.0, 1.0);
@@ -86,12 +88,19 @@ double reread(const Shape& of, const Tiling& by, double sms) {
   return of.batch * by.down * by.across / wave * distinct * of.k;
 }
 
+/// The library splits k where tiles alone leave SMs idle.
+bool may_split(const Shape& of, const Tiling& by, const GemmProfile& profile, const GpuSpec& gpu) {
+  return !profile.most_tiles_to_split ||
+         of.batch * by.down * by.across <= *profile.most_tiles_to_split * gpu.sm_count;
+}
+
 }  // namespace
 
 Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type,
                         std::optional<Bytes> moved) {
   const Shape of = shape_of(gemm);
-  const FlopsPerSecond rate = peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile);
+  const FlopsPerSecond rate =
+      peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
   const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
                                     size_of_result(type) * (of.batch * of.m * of.n));
@@ -102,6 +111,7 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
     const Seconds memory = (once + parts) / dram;
     for (const GemmTile& tile : profile.tiles) {
       const Tiling by{of, tile, split};
+      if (split > 1 && !may_split(of, by, profile, gpu)) continue;
       Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate);
       if (profile.exposed > 0) {
         compute += size_of(type) * reread(of, by, gpu.sm_count) / dram * profile.exposed;

@@ -18,14 +18,16 @@ namespace lockstep {
 ///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)         on the fullest SM
 ///   full    = w / (w + half_warps) * (16 + half_warps) / 16,  w = min(blocks * warps, 16)
 ///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
-///   rate    = peak / SMs * efficiency * full / long [* unaligned: rows are no multiple of 16 bytes]
+///   rate    = peak / SMs * efficiency * full / long [* unaligned: rows of A, B or, on tensor cores, C are no
+///             multiple of 16 bytes]
 ///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ (split + 1) C when k is split]) / (DRAM bandwidth * memory)
 ///   t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
 ///
-/// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first.
+/// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first. k is split
+/// with at most `most_tiles_to_split` tiles for each SM.
 /// `long_rows` is charged where the rows of both operands run along k (a linear layer's forward pass),
 /// because it was measured there only; `row` are its bytes.
 ///
@@ -33,7 +35,9 @@ namespace lockstep {
 /// that FP8 reaches the same parts of its peak as 16 bits do (Derived) and leaves results of 16 bits; that
 /// rows of any orientation are alike for alignment (measured along k).
 /// *Valid for* m, n, k >= 1. Checked for m, n, k of 16 to 40,000 and from 4 us on (docs/models.md).
-/// *Source*: tiles and waves as in NVIDIA's "Matrix Multiplication Background" guide; constants fitted by
+/// *Source*: tiles and waves as in NVIDIA's "Matrix Multiplication Background" guide; alignment of all three
+/// matrices: cuBLAS documentation, "Tensor Core Usage" (a result with odd rows alone runs an align1 kernel on
+/// A100: github.com/pegainfer-project/pegainfer/pull/1046); constants fitted by
 /// tools/derive/gemm_profiles.py to the measured products that configs/kernel_efficiency/ names.
 class GemmModel final : public KernelModel {
  public:

@@ -2,7 +2,8 @@
 """Fits the matrix-product part of configs/kernel_efficiency/*.yaml to measured products.
 
 The equation is that of ops/kernels/gemm.hpp; the loss is the mean |ln(predicted / measured)| over a random
-half of the rows (the other half is only reported). Prints one YAML block per GPU and kind of product.
+half of the rows, at most 500 (the others are only reported). Up to how many tiles per SM k is split is no
+part of the fit: NeuSight's grids tell it. Prints one YAML block per GPU and kind of product.
 
 Usage: tools/derive/gemm_profiles.py --data ../shared/data     (needs numpy and scipy)
 """
@@ -10,7 +11,8 @@ import argparse
 import csv
 import glob
 import gzip
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,12 @@ SGEMM = [(128, 128, 8), (64, 128, 4), (64, 64, 2), (32, 128, 4), (128, 32, 4), (
 # Small tiles rarely win among NeuSight's large products, so the fit is drawn (weakly) towards their rates relative
 # to the largest tile in DLRM's small V100 products (iteration_kernel_traces_v100, gemm_samples_v100).
 SMALL_TILES = dict(zip(SGEMM, [1, 0.98, 0.96, 0.89, 0.70, 0.71, 0.59]))
+# Those of A100's kernels, with the warps of their blocks (four and more tiles of 32 are "sliced": warps share k).
+AMPERE = dict(zip([(128, 128, 8), (64, 128, 4), (64, 64, 2), (32, 128, 8), (128, 32, 8), (32, 64, 8), (32, 32, 4)],
+                  SMALL_TILES.values()))
+# H100's (sm80_xmma_gemm_*_tilesize*_warpsize* and CUTLASS's 256x128), drawn weakly towards the same order.
+HOPPER = {(128, 128, 4): 1, (64, 256, 4): 1, (64, 64, 4): 0.9, (64, 128, 4): 0.9, (128, 64, 4): 0.9, (256, 128, 8): 1,
+          (32, 128, 4): 0.8, (32, 64, 2): 0.7}
 # All that cuBLAS 12 runs on P100, drawn towards the part of the peak they reach at half a dozen waves and more.
 PASCAL = {(128, 32, 4): 1, (64, 64, 2): 0.8, (32, 128, 4): 0.7}
 TURING = {tile: SMALL_TILES[tile] for tile in SGEMM[:5]}  # all that cuBLAS 12 runs on T4, but for a few rows
@@ -44,17 +52,35 @@ MANY_ROWS = 8192   # rows of A from which long rows cost all that they can
 FULL_WARPS = 16    # warps an SM needs at most to reach its full rate
 
 
-def neusight(folder: Path, operator: str, device: str):
-    """[batch, rows, columns, depth, seconds]; NeuSight's N is the depth, its K the columns."""
+def neusight_table(folder: Path, operator: str, device: str):
     files = glob.glob(f"{folder}/train/collect/{operator}/p2.1.0/{device}.csv.gz") or [f"{folder}/test/{operator}.csv.gz"]
-    rows = []
     for file in files:
         with gzip.open(file, "rt") as text:
-            for row in csv.DictReader(text):
-                if row["Device"] != device or float(row["Latency"]) * 1e-3 < SHORTEST:
-                    continue
-                batch, m, depth, columns = (int(float(row[key])) for key in "BMNK")
-                rows.append((batch, m, columns, depth, float(row["Latency"]) * 1e-3))
+            yield from (row for row in csv.DictReader(text) if row["Device"] == device)
+
+
+def most_tiles_to_split(folder: Path, device: str):
+    """(tiles per SM that best tell whole products from split ones, share that they tell wrongly), by the grids."""
+    seen = []
+    for row in neusight_table(folder, "linear", device):
+        tile = re.search(r"(\d+)x(\d+)", row["Kernel Name"])  # columns x rows, as cuBLAS calls them
+        if tile:
+            m, n = int(float(row["M"])), int(float(row["K"]))
+            tiles = -(-n // int(tile[1])) * -(-m // int(tile[2]))
+            blocks = int(row["Grid x"]) * int(row["Grid y"]) * int(row["Grid z"])
+            seen.append((tiles / GPUS[device][0], blocks / tiles > 1.9))
+    tiles, split = np.array(sorted(seen)).T
+    wrong = np.cumsum(split == 0) + np.sum(split) - np.cumsum(split)
+    return tiles[wrong.argmin()], wrong.min() / len(tiles)
+
+
+def neusight(folder: Path, operator: str, device: str):
+    """[batch, rows, columns, depth, seconds]; NeuSight's N is the depth, its K the columns."""
+    rows = []
+    for row in neusight_table(folder, operator, device):
+        if float(row["Latency"]) * 1e-3 >= SHORTEST:
+            batch, m, depth, columns = (int(float(row[key])) for key in "BMNK")
+            rows.append((batch, m, columns, depth, float(row["Latency"]) * 1e-3))
     rows = np.array(rows, float)
     sizes = rows[:, 1:4]
     return rows[(sizes.min(1) >= 16) & (sizes.max(1) <= 40000)]
@@ -124,7 +150,8 @@ def predict(rows, efficiency, constants, of):
                 compute += constants["exposed"] * of.element * reread(rows, tile, split, sms) / dram
             moved = of.element * batch * (m * k + k * n + m * n * (1 if split == 1 else split + 2))
             time = np.maximum(compute, moved / dram) + constants["fixed"] * (1 if split == 1 else 1.5)
-            best = np.minimum(best, time if split == 1 else np.where(k / split >= 32, time, np.inf))
+            may_split = (k / split >= 32) & (count <= of.most_tiles_to_split * sms)
+            best = np.minimum(best, np.where((split == 1) | may_split, time, np.inf))
     return best
 
 
@@ -148,9 +175,11 @@ class Fit:
     splits: list
     floor: tuple
     free: tuple
+    given: dict = field(default_factory=dict)
+    most_tiles_to_split: float = np.inf
 
     def constants(self, values):
-        return {**NEUTRAL, **dict(zip(self.free, values))}
+        return {**NEUTRAL, **self.given, **dict(zip(self.free, values))}
 
 
 def fit(of):
@@ -192,7 +221,8 @@ def report(of):
     print("".join(f"  {key}: {constants[key]:.{digits}f}\n" for key, digits in
                   (("fixed_depth", 1), ("half_warps", 2), ("memory", 2), ("exposed", 2), ("unaligned", 3)))
           + f"  long_rows: {{slowdown: {constants['slowdown']:.2f}, from: {constants['from']:.0f} KiB, "
-          f"to: {constants['to']:.0f} KiB}}\n  # fixed: {constants['fixed'] * 1e6:.1f} us\n", flush=True)
+          f"to: {constants['to']:.0f} KiB}}\n  # fixed: {constants['fixed'] * 1e6:.1f} us", flush=True)
+    print(f"  most_tiles_to_split: {of.most_tiles_to_split:.2f}\n", flush=True)
 
 
 def main():
@@ -208,8 +238,11 @@ def main():
     # of 8.1 TFLOPS and 320 GB/s, wait for memory; its long rows are no slower than its power limit explains.
     pascal = ("exposed", "unaligned", "slowdown", "from", "to")
     single = [(v100, "linear", SGEMM, SPLITS, ()), (p100, "linear", PASCAL, SPLITS, pascal),
-              (a100, "linear", SGEMM, SPLITS, ()), (h100, "linear", SGEMM, SPLITS, ()),
+              (a100, "linear", AMPERE, SPLITS, ()), (h100, "linear", HOPPER, SPLITS, ()),
               (t4, "linear", TURING, SPLITS, pascal[:2]), (p4, "linear", PASCAL, SPLITS, pascal)]
+    # V100 splits with any number of tiles. P100's bound is 7, where splits have gained nothing: without it.
+    bounded = (a100, h100)
+    given = {a100: {"memory": 0.88}}  # of element-wise kernels: none of A100's rows is bound by memory
     batched = [(v100, "bmm", [(64, 64, 2)], [1], ()), (p100, "bmm", [(64, 128, 4)], [1], ()),
                (a100, "bmm", [(128, 128, 8)], [1], ()),
                (h100, "bmm", [(128, 128, 8), (64, 64, 4), (32, 128, 4), (32, 32, 4)], [1], ()),
@@ -217,9 +250,16 @@ def main():
     for device, operator, tiles, splits, more in single + batched:
         title = f"{device} {operator}, FP32"
         if only(title):
-            rows = neusight(data / "neusight" / "dataset", operator, device)
-            report(Fit(title, rows, GPUS[device], GPUS[device][1], 4, operator == "linear", tiles, splits, (5e-6, 60e-6),
-                       basic + more))
+            folder = data / "neusight" / "dataset"
+            known = given.get(device, {}) if operator == "linear" else {}
+            of = Fit(title, neusight(folder, operator, device), GPUS[device], GPUS[device][1], 4, operator == "linear",
+                     tiles, splits, (5e-6, 60e-6), tuple(key for key in basic + more if key not in known), known)
+            if operator == "linear":
+                tiles_per_sm, wrong = most_tiles_to_split(folder, device)
+                print(f"# grids: k is split below {tiles_per_sm:.2f} tiles per SM, but for {100 * wrong:.1f} % of the products")
+                if device in bounded:
+                    of.most_tiles_to_split = tiles_per_sm
+            report(of)
     for name in ("a100", "h100"):
         title = f"{name}, FP16"
         if only(title):

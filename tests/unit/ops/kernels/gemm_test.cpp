@@ -68,6 +68,29 @@ TEST_F(Product, reads_what_each_wave_needs) {
   EXPECT_NEAR(us({.m = 4096, .n = 1280, .k = 4096}), 4 * tile + 0.5 * 2 * wave, 1e-6);
 }
 
+// On tensor cores rows of the result count, too: 1278 halves are no multiple of 16 bytes, though rows of both
+// operands run along k. On FP32 cores they do not.
+TEST_F(Product, into_unaligned_rows_is_slower_on_tensor_cores) {
+  profile.unaligned = 0.5;
+  const auto time = [&](std::int64_t columns, DataType type) {
+    return time_of_product({.m = 2048, .n = columns, .k = 4096, .transpose_b = true}, profile, gpu, type);
+  };
+  EXPECT_NEAR(time(1278, DataType::FP16) / time(1280, DataType::FP16), 2, 1e-9);
+  EXPECT_NEAR(time(1278, DataType::FP32) / time(1280, DataType::FP32), 1, 1e-9);
+}
+
+// One tile and k of 4096: two parts on two SMs take half the time, and are not taken where a tile is too
+// many.
+TEST_F(Product, is_split_where_tiles_leave_sms_idle) {
+  profile.largest_split = 2;
+  const double whole = 2.0 * 128 * 128 * 4096 / flops_per_us;
+  EXPECT_NEAR(us({.m = 128, .n = 128, .k = 4096}), whole / 2, 1e-6);
+  profile.most_tiles_to_split = 0.5;  // 40 of 80
+  EXPECT_NEAR(us({.m = 128, .n = 40 * 128, .k = 4096}), whole / 2, 1e-6);
+  profile.most_tiles_to_split = 0.49;
+  EXPECT_NEAR(us({.m = 128, .n = 40 * 128, .k = 4096}), whole, 1e-6);
+}
+
 TEST_F(Product, of_nothing_is_refused) {
   EXPECT_THROW((void)us({.m = 0, .n = 1, .k = 1}), std::invalid_argument);
 }
@@ -81,6 +104,7 @@ TEST(GemmProfile, fractions_and_ranges_are_checked) {
   };
   refused([](GemmProfile& of) { of.exposed = 1.5; });
   refused([](GemmProfile& of) { of.unaligned = 0; });
+  refused([](GemmProfile& of) { of.most_tiles_to_split = 0; });
   EXPECT_THROW((LongRows{.slowdown = 1, .from = 2_KiB, .to = 1_KiB}).check(), FieldError);
   EXPECT_THROW((LongRows{.slowdown = -1, .from = 1_KiB, .to = 2_KiB}).check(), FieldError);
 }
