@@ -68,7 +68,7 @@ struct HashWork {
     return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction, w.version}.value();
   }
   std::size_t operator()(const EmbeddingBags& w) const {
-    Mixer mixer{w.batch, w.direction, w.optimizer};
+    Mixer mixer{w.batch, w.direction, w.optimizer, w.pooled ? 1 + static_cast<int>(*w.pooled) : 0};
     add_tables(w.tables, mixer);
     return mixer.value();
   }

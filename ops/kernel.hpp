@@ -4,6 +4,7 @@
 /// A kernel call: what a GPU is asked to do, without saying how long it takes.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -152,6 +153,7 @@ struct EmbeddingBags {
   std::vector<EmbeddingTable> tables;
   Direction direction = Direction::Forward;
   Optimizer optimizer = Optimizer::Sgd;
+  std::optional<DataType> pooled{};  ///< of the pooled rows that forward writes; left out: that of the tables
   bool operator==(const EmbeddingBags&) const = default;
 };
 

@@ -11,7 +11,8 @@ void GpuSpec::check() {
   using Positive = std::pair<const char*, double>;
   for (const auto& [key, value] :
        {Positive{"sm_count", sm_count}, Positive{"cores_per_sm", cores_per_sm},
-        Positive{"peak", peak.fp32.in_base_units()}, Positive{"memory", memory.in_base_units()},
+        Positive{"threads_per_sm", threads_per_sm}, Positive{"peak", peak.fp32.in_base_units()},
+        Positive{"memory", memory.in_base_units()},
         Positive{"memory_bandwidth", memory_bandwidth.in_base_units()},
         Positive{"l2", l2_size.in_base_units()}, Positive{"l2_bandwidth", l2_bandwidth.in_base_units()},
         Positive{"l2_partitions", l2_partitions}, Positive{"copy_engines", copy_engines},

@@ -64,6 +64,7 @@ struct GpuSpec {
   std::string clocks;  ///< at which SM and memory clock the figures hold, in words
   int sm_count = 0;
   int cores_per_sm = 64;
+  int threads_per_sm = 2048;  ///< resident at most
   PeakThroughput peak;
   Bytes memory;
   BytesPerSecond memory_bandwidth;  ///< data sheet, at the memory clock in `clocks`
@@ -90,6 +91,8 @@ struct GpuSpec {
     key.required("clocks", gpu.clocks, "clock setting the figures hold for");
     key.required("sm_count", gpu.sm_count, "streaming multiprocessors");
     key.optional("cores_per_sm", gpu.cores_per_sm, 64, "FP32 lanes (CUDA cores) of an SM, e.g. 128");
+    key.optional("threads_per_sm", gpu.threads_per_sm, 2048,
+                 "threads that can be resident on an SM, e.g. 1024 on Turing, 1536 on Ada");
     key.required("peak", gpu.peak, "dense peaks by data type");
     key.required("memory", gpu.memory, "device memory, e.g. 80 GB");
     key.required("memory_bandwidth", gpu.memory_bandwidth, "data-sheet DRAM bandwidth, e.g. 2039 GB/s");

@@ -119,7 +119,8 @@ EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const Gpu
   for (const EmbeddingTable& table : work.tables) {
     const double row = row_bytes(table, element);
     const BatchRows rows = batch_rows(table, bags * table.pooling_factor);
-    load.dram += bags * (row + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
+    const double pooled = row_bytes(table, size_of(work.pooled.value_or(type)) / Bytes{1});
+    load.dram += bags * (pooled + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
     load.widest = std::max(load.widest, table.dimension);
     if (work.direction == Direction::Backward) {
       add_backward(table, rows, row, work.optimizer, load);

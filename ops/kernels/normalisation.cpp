@@ -11,8 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLongestRow = 65536;
-constexpr std::int64_t kRowOfAWarp = 1024;  // elements: softmax_warp_forward holds it in registers
-constexpr double kThreadsOfAnSm = 2048;
+constexpr std::int64_t kRowOfAWarp = 1024;    // elements: softmax_warp_forward holds it in registers
 constexpr double kThreadsOfALayerNorm = 128;  // vectorized_layer_norm_kernel: four warps
 constexpr double kOperationsOfLayerNorm =
     80;                       // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
@@ -39,7 +38,10 @@ struct Rows {
   Bytes size;      ///< of a row
   double threads;  ///< of a block
 
-  [[nodiscard]] double resident() const { return std::floor(kThreadsOfAnSm / threads); }
+  /// Blocks on an SM at a time.
+  [[nodiscard]] double resident(const GpuSpec& gpu) const {
+    return std::max(1.0, std::floor(gpu.threads_per_sm / threads));
+  }
 };
 
 /// Part of @p touched bytes that are no longer in @p cache when they are read again.
@@ -48,13 +50,13 @@ double missing(Bytes touched, Bytes cache) {
 }
 
 double missing_level1(const Rows& rows, const Passes& passes, const GpuSpec& gpu) {
-  const double blocks = std::min(std::ceil(rows.count / gpu.sm_count), rows.resident());
+  const double blocks = std::min(std::ceil(rows.count / gpu.sm_count), rows.resident(gpu));
   return missing(rows.size * (blocks * passes.touched()), gpu.l1_size);
 }
 
 /// Each part of the level-2 cache keeps a copy of what its SMs read from memory at another part.
 double missing_level2(const Rows& rows, const Passes& passes, const GpuSpec& gpu) {
-  const double blocks = std::min(rows.count, gpu.sm_count * rows.resident());
+  const double blocks = std::min(rows.count, gpu.sm_count * rows.resident(gpu));
   const double copies = 2 - 1.0 / gpu.l2_partitions;
   return missing(rows.size * (blocks * passes.touched()), gpu.l2_size / copies);
 }
@@ -115,7 +117,7 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
   const double level2 = missing_level2(rows, passes, gpu);
   passes.reads += passes.again * level1 * level2;
   const Seconds move = over_rows(matrix, passes, gpu.efficiency->softmax, gpu);
-  const double waves = std::max(1.0, rows.count / (gpu.sm_count * rows.resident()));
+  const double waves = std::max(1.0, rows.count / (gpu.sm_count * rows.resident(gpu)));
   const Seconds wait = (kSumOfABlock * passes.sums +
                         kTailRead * (passes.count * tail_reads(softmax.columns, threads, vector))) *
                        waves;

@@ -15,7 +15,7 @@ namespace lockstep {
 ///               parameter gradient 2 reads
 ///   batch norm  forward 2 reads, 1 write; backward 4 reads, 1 write; a block for each channel, so that
 ///               the bandwidth is min(1, channels / SMs) of what it could be
-///   resident  = 2048 / threads of a block, on an SM   layer norm 128, softmax about columns / 8, at most 512
+///   resident  = threads_per_sm / threads of a block   layer norm 128, softmax about columns / 8, at most 512
 ///   touched   = (reads + again + writes) / passes     of a row by a block between two reads of the same
 ///               bytes
 ///   missing(cache, blocks) = 1 - clamp(1.5 - touched * blocks * row / cache, 0, 1)

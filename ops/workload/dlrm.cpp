@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -11,19 +12,28 @@
 namespace lockstep {
 namespace {
 
+/// The first rank that holds tables: the bottom MLP's has none where there are more than four.
+/// *Source*: NVIDIA/DeepLearningExamples, dlrm/utils/distributed.py (get_device_mapping).
+std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks) {
+  constexpr std::size_t kFew = 4;
+  return spec.bottom_mlp_placement == BottomMlpPlacement::FirstRank && ranks > kFew ? 1 : 0;
+}
+
 void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   if (setup.global_batch < ranks || setup.global_batch % ranks != 0) {
     throw std::invalid_argument{
         fmt::format("global_batch {} cannot be divided evenly among {} GPUs", setup.global_batch, ranks)};
   }
-  if (!setup.parallelism.embedding.plan && static_cast<std::int64_t>(spec.all_tables().size()) < ranks) {
+  const std::size_t first = first_table_rank(spec, setup.gpus.size());
+  if (!setup.parallelism.embedding.plan &&
+      static_cast<std::int64_t>(spec.all_tables().size() + first) < ranks) {
     throw std::invalid_argument{
         fmt::format("{} embedding tables cannot be placed table-wise on {} GPUs: each needs one",
                     spec.all_tables().size(), ranks)};
   }
-  if (is_mixed(setup.precision)) {
-    throw std::invalid_argument{"a DLRM is trained in fp32 or tf32"};
+  if (setup.precision == Precision::FP8) {
+    throw std::invalid_argument{"a DLRM is trained in fp32, tf32, fp16 or bf16"};
   }
 }
 
@@ -61,31 +71,46 @@ EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan
   if (plan.plan) {
     return **plan.plan;
   }
-  const TablePlacement placement = place_tables(spec.all_tables(), capacity_for_tables(plan, gpu_memory),
-                                                plan.planner, bytes_per_element(spec.optimizer));
+  const std::size_t first = first_table_rank(spec, gpu_memory.size());
+  const TablePlacement placement =
+      place_tables(spec.all_tables(), capacity_for_tables(plan, gpu_memory.subspan(first)), plan.planner,
+                   bytes_per_element(spec.optimizer));
   EmbeddingPlan chosen;
-  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
-    if (placement[rank].empty()) {
+  for (std::size_t place = 0; place < placement.size(); ++place) {
+    const std::size_t rank = first + place;
+    if (placement[place].empty()) {
       throw std::invalid_argument{fmt::format("the embedding planner leaves GPU {} without a table", rank)};
     }
     TableShardingSpec& entry = chosen.tables.emplace_back();
-    entry.tables.assign(placement[rank].begin(), placement[rank].end());
+    entry.tables.assign(placement[place].begin(), placement[place].end());
     entry.ranks = {static_cast<std::int64_t>(rank)};
   }
   return chosen;
 }
 
-Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
-  check_setup(spec, setup);
-  const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
-  check_kernels(spec, plan);
-  const Bytes element = bytes_per_element(spec.optimizer);
-  std::vector<ShardGroup> tables =
-      shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
-                   RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
-                   {.sharded = element, .replicated = element + size_of(DataType::FP32)});
+namespace {
+
+/// What rank 0 sends beside its rows travels in the all-to-all of whole tables.
+void check_first_rank(const DlrmSpec& spec, const TrainingSetup& setup,
+                      const std::vector<ShardGroup>& tables) {
+  if (spec.bottom_mlp_placement != BottomMlpPlacement::FirstRank) {
+    return;
+  }
+  if (tables.size() != 1 || tables.front().sharding != TableSharding::TableWise) {
+    throw std::invalid_argument{"bottom_mlp_placement: first_rank needs every table whole on one rank"};
+  }
+  if (setup.parallelism.embedding.input_distribution) {
+    throw std::invalid_argument{
+        "bottom_mlp_placement: first_rank has its inputs where they are needed: leave out "
+        "input_distribution"};
+  }
+}
+
+/// One program, and the ranks that run it.
+Job part_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector<ShardGroup>& tables,
+             DlrmPart part) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
-  DlrmStep writer{step, spec, setup, std::move(tables)};
+  DlrmStep writer{step, spec, setup, tables, part};
   writer.write();
   const DlrmMemoryShape shape = writer.memory_shape();
   std::vector<MemoryBreakdown> memory, host_memory;
@@ -100,6 +125,44 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
     job.ranks[rank].memory = rank;
   }
   return job;
+}
+
+/// @p others, but for the first rank.
+Job with_first_rank(Job others, const Job& first) {
+  RankAssignment& rank = others.ranks.front();
+  const std::vector<std::uint32_t> groups = rank.groups;
+  const std::vector<std::string> names = others.programs.front()->groups;
+  rank = first.ranks.front();
+  rank.program = 1;
+  others.programs.push_back(first.programs.front());
+  for (std::size_t group = 0; group < rank.groups.size(); ++group) {
+    const std::string& name = others.programs.back()->groups[group];
+    const auto place = std::find(names.begin(), names.end(), name) - names.begin();
+    rank.groups[group] = groups.at(static_cast<std::size_t>(place));
+  }
+  others.memory.front() = first.memory.front();
+  others.host_memory.front() = first.host_memory.front();
+  return others;
+}
+
+}  // namespace
+
+Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
+  check_setup(spec, setup);
+  const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
+  check_kernels(spec, plan);
+  const Bytes element = bytes_per_element(spec.optimizer);
+  const std::vector<ShardGroup> tables =
+      shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
+                   RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
+                   {.sharded = element, .replicated = element + size_of(DataType::FP32)});
+  check_first_rank(spec, setup, tables);
+  if (setup.gpus.size() == 1 || spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank) {
+    return part_job(spec, setup, tables, {});
+  }
+  const bool has_tables = !tables.front().shards.front().empty();
+  return with_first_rank(part_job(spec, setup, tables, {.bottom = false}),
+                         part_job(spec, setup, tables, {.bottom = true, .tables = has_tables}));
 }
 
 }  // namespace lockstep

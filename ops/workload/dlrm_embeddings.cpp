@@ -8,35 +8,44 @@ namespace lockstep {
 namespace {
 
 EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::int64_t global_batch,
-                          std::size_t ranks) {
+                          std::size_t ranks, DataType features) {
   const bool dense = group.sharding == TableSharding::DataParallel;
   return {.batch = dense ? global_batch / static_cast<std::int64_t>(ranks) : global_batch,
           .tables = group.shards,
           .kernels = spec.embedding_kernels,
           .optimizer = spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
-          .dense = dense};
+          .dense = dense,
+          .features = features};
+}
+
+SentBeside beside_of(const DlrmSpec& spec, DlrmPart part) {
+  if (spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank) {
+    return {};
+  }
+  return {.width = spec.bottom_mlp.back(), .joined = part.bottom && part.tables};
 }
 
 }  // namespace
 
 DlrmEmbeddings::DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-                               std::vector<ShardGroup> groups)
+                               std::vector<ShardGroup> groups, DataType features, DlrmPart part)
     : step_{step},
       ranks_{step.ranks(), setup.gpu_nodes},
+      part_{part},
       groups_{std::move(groups)},
       buckets_{step, setup.parallelism.buckets(), 1} {
   for (const ShardGroup& group : groups_) {
-    bags_.push_back(bags_of(group, spec, setup.global_batch, step.ranks()));
+    bags_.push_back(bags_of(group, spec, setup.global_batch, step.ranks(), features));
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     exchanges_.emplace_back(step_, groups_[group], bags_[group], ranks_,
-                            setup.parallelism.embedding.communication_type);
+                            setup.parallelism.embedding.communication_type, beside_of(spec, part));
   }
 }
 
 void DlrmEmbeddings::forward(const std::function<void(std::size_t group)>& before_group) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    {
+    if (part_.tables) {
       const ModuleRange module{step_, "embedding_lookup"};
       before_group(group);
       embedding_bag_forward(step_, bags_[group]);
@@ -69,7 +78,9 @@ void DlrmEmbeddings::backward_of(std::size_t group) {
   if (step_.ranks() > 1) {
     exchanges_[group].finish_backward();
   }
-  embedding_bag_backward(step_, bags_[group]);
+  if (part_.tables) {
+    embedding_bag_backward(step_, bags_[group]);
+  }
   if (bags_[group].dense) {
     GradientSink{step_, &buckets_, step_.framework().zero_gradients}.accumulate(bags_[group].weights(0));
   }
@@ -78,6 +89,24 @@ void DlrmEmbeddings::backward_of(std::size_t group) {
 void DlrmEmbeddings::finish_backward() {
   if (!dense_parameters().empty()) {
     buckets_.finish();
+  }
+}
+
+void DlrmEmbeddings::unscale() {
+  if (!part_.tables) {
+    return;
+  }
+  for (const EmbeddingBagShape& bags : bags_) {
+    embedding_bag_unscale(step_, bags);
+  }
+}
+
+void DlrmEmbeddings::update() {
+  if (!part_.tables) {
+    return;
+  }
+  for (const EmbeddingBagShape& bags : bags_) {
+    embedding_bag_update(step_, bags);
   }
 }
 

@@ -14,13 +14,20 @@
 
 namespace lockstep {
 
+/// What the ranks of one program do of a step (BottomMlpPlacement).
+struct DlrmPart {
+  bool bottom = true;
+  bool tables = true;
+};
+
 /// The embedding tables of a DLRM, group by group of equal sharding: looked up and exchanged as
 /// torchrec/distributed/embeddingbag.py does.
 class DlrmEmbeddings {
  public:
   /// @param groups none empty, at least one
+  /// @param features type of the features that the model goes on with
   DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-                 std::vector<ShardGroup> groups);
+                 std::vector<ShardGroup> groups, DataType features, DlrmPart part);
   DlrmEmbeddings(const DlrmEmbeddings&) = delete;
   DlrmEmbeddings& operator=(const DlrmEmbeddings&) = delete;
 
@@ -32,7 +39,10 @@ class DlrmEmbeddings {
   /// Updates the tables, in reverse; gradients of data-parallel ones go to their own DistributedDataParallel.
   void backward();
   void finish_backward();
+  void unscale();  ///< gradients that the optimizer is about to add
+  void update();   ///< adds them
 
+  [[nodiscard]] bool looks_up() const { return part_.tables; }
   [[nodiscard]] std::int64_t pieces() const;  ///< tensors that receive() leaves
   [[nodiscard]] std::int64_t lookups(std::size_t rank) const;
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;
@@ -46,6 +56,7 @@ class DlrmEmbeddings {
 
   StepWriter& step_;
   RankNodes ranks_;
+  DlrmPart part_;
   std::vector<ShardGroup> groups_;
   std::vector<EmbeddingBagShape> bags_;       // by group
   std::vector<EmbeddingExchange> exchanges_;  // by group

@@ -32,12 +32,13 @@ std::int64_t lookups_of(const std::vector<EmbeddingTable>& tables, std::int64_t 
 }  // namespace
 
 DlrmInputs::DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-                       const DlrmEmbeddings& embeddings)
+                       const DlrmEmbeddings& embeddings, std::int64_t dense_samples)
     : step_{step},
       spec_{spec},
       setup_{setup},
       embeddings_{embeddings},
-      local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())} {
+      local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())},
+      dense_samples_{dense_samples} {
   if (setup.parallelism.embedding.input_distribution && step.ranks() > 1) {
     distribution_.emplace(step, embeddings.inputs(), local_batch_, data_type(spec.index_type), prefetches());
   }
@@ -55,11 +56,15 @@ void DlrmInputs::copy_batch(const Copy& copy) const {
     const auto bags = local_batch_ * static_cast<std::int64_t>(tables.size());
     copy([&](std::size_t) { return bytes_of(lookups_of(tables, local_batch_), index); });
     copy([&](std::size_t) { return bytes_of(bags, DataType::INT32); });
-  } else {
+  } else if (embeddings_.looks_up()) {
     copy([&](std::size_t rank) { return bytes_of(embeddings_.lookups(rank), index); });
-    copy([&](std::size_t rank) { return bytes_of(embeddings_.offsets(rank), index); });
+    if (spec_.embedding_kernels != EmbeddingKernels::Joint) {  // which has one look-up a bag
+      copy([&](std::size_t rank) { return bytes_of(embeddings_.offsets(rank), index); });
+    }
   }
-  copy([&](std::size_t) { return bytes_of(local_batch_ * spec_.bottom_mlp.front(), DataType::FP32); });
+  if (dense_samples_ > 0) {
+    copy([&](std::size_t) { return bytes_of(dense_samples_ * spec_.bottom_mlp.front(), DataType::FP32); });
+  }
 }
 
 void DlrmInputs::blocking_copies() {

@@ -20,8 +20,9 @@ namespace lockstep {
 /// events: in the first step they hold nothing up, as if the pipeline had been filled beforehand.
 class DlrmInputs {
  public:
+  /// @param dense_samples whose dense features the ranks of this program take; 0: none
   DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-             const DlrmEmbeddings& embeddings);
+             const DlrmEmbeddings& embeddings, std::int64_t dense_samples);
 
   void begin_step();
   void before_lookup();
@@ -53,6 +54,7 @@ class DlrmInputs {
   const TrainingSetup& setup_;
   const DlrmEmbeddings& embeddings_;
   std::int64_t local_batch_;
+  std::int64_t dense_samples_;
   std::optional<InputDistribution> distribution_;
 };
 

@@ -19,13 +19,17 @@ constexpr double kSortedLookup = 40;
 constexpr Bytes kCachedRow{4};
 constexpr Bytes kCachePlace{16};
 
+std::int64_t elements_of(const MlpShape& mlp) {
+  const std::vector<std::int64_t> parameters = parameters_of(mlp);
+  return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+}
+
 class Counting {
  public:
   Counting(const DlrmMemoryShape& shape, std::size_t rank) : shape_{shape}, rank_{rank} {
-    for (const MlpShape* mlp : {&shape.bottom, &shape.top}) {
-      const std::vector<std::int64_t> parameters = parameters_of(*mlp);
-      mlp_elements_ += std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-    }
+    const std::int64_t top = elements_of(shape.top);
+    mlp_elements_ = top + (shape.has_dense ? elements_of(shape.bottom) : 0);
+    shared_elements_ = shape.hybrid ? top : mlp_elements_;
     for (const EmbeddingBagShape& bags : shape.bags) {
       replicated_elements_ += bags.dense ? bags.weights(rank) : 0;
       table_elements_ += bags.weights_on_gpu(rank);
@@ -55,7 +59,7 @@ class Counting {
       memory_.allocate(Use::Optimizer, floats(elements + host_rows_));
     }
     if (shape_.ranks > 1) {
-      memory_.allocate(Use::Communication, floats(mlp_elements_ + replicated_elements_));  // buckets
+      memory_.allocate(Use::Communication, floats(shared_elements_ + replicated_elements_));  // buckets
     }
     if (keeps_gradients()) {
       memory_.allocate(Use::Gradients, floats(mlp_elements_ + replicated_elements_));
@@ -76,8 +80,11 @@ class Counting {
       indices += bags.lookups(rank_) + bags.offsets(rank_);
     }
     const Bytes batch = static_cast<double>(indices) * shape_.index +
-                        floats(rows() * (shape_.bottom.widths.front() + 1));  // and labels
+                        floats(shape_.bottom.rows * shape_.bottom.widths.front() + rows());  // and labels
     memory_.allocate(Use::Activations, shape_.batches * batch);
+    if (size_of(shape_.activations) < size_of(DataType::FP32)) {
+      memory_.allocate(Use::Workspace, values(mlp_elements_));  // weights in 16 bits
+    }
   }
 
   void forward() {
@@ -87,7 +94,9 @@ class Counting {
     if (shape_.ranks > 1) {
       memory_.allocate(Use::Communication, received());
     }
-    mlp_forward(shape_.bottom);
+    if (shape_.has_dense) {
+      mlp_forward(shape_.bottom);
+    }
     for (const EmbeddingBagShape& bags : shape_.bags) {  // sent: what was received is in its place
       if (shape_.ranks > 1 && !bags.dense) {
         memory_.release(pooled_use(bags), pooled(bags));
@@ -102,20 +111,21 @@ class Counting {
     return shape_.ranks > 1 && !bags.dense ? Use::Communication : Use::Activations;
   }
   [[nodiscard]] Bytes pooled(const EmbeddingBagShape& bags) const {
-    return floats(bags.batch * bags.width(rank_));
+    return features(bags.batch * bags.width(rank_));
   }
   /// Rows of sharded tables for the rank's samples.
   [[nodiscard]] Bytes received() const {
-    std::int64_t width = shape_.interaction.input_width - shape_.interaction.dense_width;
+    std::int64_t width =
+        shape_.interaction.input_width - (shape_.hybrid ? 0 : shape_.interaction.dense_width);
     for (const EmbeddingBagShape& bags : shape_.bags) {
       width -= bags.dense ? bags.width(rank_) : 0;
     }
-    return floats(rows() * width);
+    return features(rows() * width);
   }
 
   void mlp_forward(const MlpShape& mlp) {
     for (std::size_t layer = 1; layer < mlp.widths.size(); ++layer) {
-      const Bytes output = floats(mlp.rows * mlp.widths[layer]);
+      const Bytes output = values(mlp.rows * mlp.widths[layer]);
       memory_.allocate(Use::Workspace, output);  // of the product
       memory_.allocate(Use::Activations, output);
       memory_.release(Use::Workspace, output);
@@ -124,16 +134,15 @@ class Counting {
 
   void interaction_forward() {
     const InteractionShape& shape = shape_.interaction;
-    memory_.allocate(Use::Activations, floats(rows() * shape.input_width));  // concatenated
+    memory_.allocate(Use::Activations, features(rows() * shape.input_width));  // concatenated
     release_features();
     if (shape.kind == Interaction::Concatenate) {
       return;
     }
-    memory_.allocate(Use::Workspace, squares(1));
-    memory_.allocate(Use::Workspace, floats(rows() * shape.pairs()));
+    const Bytes products = is_fused() ? Bytes{0} : squares(1) + values(rows() * shape.pairs());
+    memory_.allocate(Use::Workspace, products);
     memory_.allocate(Use::Activations, interacted());
-    memory_.release(Use::Workspace, floats(rows() * shape.pairs()));
-    memory_.release(Use::Workspace, squares(1));
+    memory_.release(Use::Workspace, products);
   }
 
   /// The pooled rows, which nobody needs once they are concatenated.
@@ -149,18 +158,24 @@ class Counting {
   }
 
   void backward() {
-    gradient_ = floats(rows() * shape_.top.widths.back());
+    gradient_ = values(rows() * shape_.top.widths.back());
     memory_.allocate(Use::Workspace, gradient_);
     mlp_backward(shape_.top, true);
     interaction_backward();
-    const Bytes dense = floats(rows() * shape_.interaction.dense_width);
+    const Bytes dense = shape_.hybrid ? Bytes{0} : features(rows() * shape_.interaction.dense_width);
     const Bytes sparse = gradient_ - dense;  // of the pooled rows
     if (shape_.ranks > 1) {
       send_gradients();
     }
     gradient_ = dense;
+    if (shape_.hybrid && shape_.has_dense) {  // all samples' came back
+      gradient_ = features(shape_.bottom.rows * shape_.interaction.dense_width);
+      memory_.allocate(Use::Workspace, gradient_);
+    }
     const auto bottom = [&] {
-      mlp_backward(shape_.bottom, false);
+      if (shape_.has_dense) {
+        mlp_backward(shape_.bottom, false);
+      }
       memory_.release(Use::Workspace, gradient_);
     };
     if (shape_.ranks > 1) {
@@ -186,13 +201,13 @@ class Counting {
   /// From the gradient of the last output to that of the input, which replaces it in gradient_.
   void mlp_backward(const MlpShape& mlp, bool input_gradient) {
     for (std::size_t layer = mlp.widths.size() - 1; layer > 0; --layer) {
-      const Bytes output = floats(mlp.rows * mlp.widths[layer]);
+      const Bytes output = values(mlp.rows * mlp.widths[layer]);
       memory_.allocate(Use::Workspace, output);  // before the activation function
       memory_.release(Use::Workspace, gradient_);
       memory_.release(Use::Activations, output);
       gradient_ = output;
       const bool onward = layer > 1 || input_gradient;
-      const Bytes input = floats(onward ? mlp.rows * mlp.widths[layer - 1] : 0);
+      const Bytes input = values(onward ? mlp.rows * mlp.widths[layer - 1] : 0);
       memory_.allocate(Use::Workspace, input);
       accumulate(mlp.widths[layer]);
       accumulate(mlp.widths[layer] * mlp.widths[layer - 1]);
@@ -203,16 +218,21 @@ class Counting {
 
   void interaction_backward() {
     const InteractionShape& shape = shape_.interaction;
-    const Bytes features = floats(rows() * shape.input_width);
-    if (shape.kind == Interaction::Dot) {
+    const Bytes all = features(rows() * shape.input_width);
+    if (is_fused()) {
+      memory_.release(Use::Activations, interacted());
+      memory_.allocate(Use::Workspace, all);
+      memory_.release(Use::Workspace, gradient_);
+      gradient_ = all;
+    } else if (shape.kind == Interaction::Dot) {
       memory_.release(Use::Activations, interacted());
       memory_.allocate(Use::Workspace, squares(2));  // of the chosen products and of all
       memory_.release(Use::Workspace, squares(1));
-      memory_.allocate(Use::Workspace, 3 * features);  // of both factors, and their sum
-      memory_.release(Use::Workspace, squares(1) + 2 * features + gradient_);
-      gradient_ = features;
+      memory_.allocate(Use::Workspace, 3 * all);  // of both factors, and their sum
+      memory_.release(Use::Workspace, squares(1) + 2 * all + gradient_);
+      gradient_ = all;
     }
-    memory_.release(Use::Activations, features);
+    memory_.release(Use::Activations, all);
   }
 
   /// What leaves, and what comes for the rank's tables.
@@ -230,6 +250,11 @@ class Counting {
       const Bytes sorted{bags.kernels == EmbeddingKernels::Fbgemm
                              ? kSortedLookup * static_cast<double>(bags.lookups(rank_))
                              : 0};
+      if (bags.kernels == EmbeddingKernels::Joint) {  // values of the gradient, and the product with the rate
+        const Bytes values = 2 * floats(bags.batch * bags.width(rank_));
+        memory_.allocate(Use::Gradients, values);
+        joint_values_ += values;
+      }
       memory_.allocate(Use::Workspace, sorted);
       if (bags.dense) {
         accumulate(bags.weights(rank_));
@@ -242,27 +267,40 @@ class Counting {
 
   /// Adagrad in lists of tensors: the roots of all sums at once (torch/optim/adagrad.py, foreach).
   void update() {
+    memory_.release(Use::Gradients, joint_values_);
     if (shape_.optimizer == DlrmOptimizer::Adagrad) {
       memory_.allocate(Use::Workspace, floats(mlp_elements_ + replicated_elements_));
     }
   }
 
   [[nodiscard]] std::int64_t rows() const { return shape_.interaction.rows; }
+  [[nodiscard]] bool is_fused() const {
+    return shape_.interaction.kernels == InteractionKernels::Fused &&
+           shape_.interaction.kind == Interaction::Dot;
+  }
+  [[nodiscard]] Bytes values(std::int64_t elements) const {  // of the MLPs and of products
+    return static_cast<double>(elements) * size_of(shape_.activations);
+  }
+  [[nodiscard]] Bytes features(std::int64_t elements) const {
+    return static_cast<double>(elements) * size_of(shape_.features);
+  }
   [[nodiscard]] Bytes squares(int count) const {
-    return count * floats(rows() * shape_.interaction.features * shape_.interaction.features);
+    return count * values(rows() * shape_.interaction.features * shape_.interaction.features);
   }
   [[nodiscard]] Bytes interacted() const {
-    return floats(rows() * (shape_.interaction.dense_width + shape_.interaction.pairs()));
+    return values(rows() * (shape_.interaction.dense_width + shape_.interaction.pairs()));
   }
 
   const DlrmMemoryShape& shape_;
   std::size_t rank_;
-  std::int64_t mlp_elements_ = 0;
+  std::int64_t mlp_elements_ = 0;     // of this rank
+  std::int64_t shared_elements_ = 0;  // of them: of all ranks
   std::int64_t replicated_elements_ = 0;
   std::int64_t table_elements_ = 0;
   std::int64_t host_rows_ = 0;
   Bytes caches_{0};  // of tables in host memory, with what finds their rows
-  Bytes gradient_;   // of what was last gone back through
+  Bytes joint_values_{0};
+  Bytes gradient_;  // of what was last gone back through
   MemoryLedger memory_;
 };
 

@@ -17,6 +17,10 @@ struct DlrmMemoryShape {
   MlpShape bottom, top;
   InteractionShape interaction;
   std::span<const EmbeddingBagShape> bags;  ///< by group of equal sharding
+  DataType features = DataType::FP32;       ///< that the interaction takes
+  DataType activations = DataType::FP32;    ///< of the MLPs
+  bool has_dense = true;                    ///< the bottom MLP is computed here
+  bool hybrid = false;                      ///< its output comes with the exchanged rows
   DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
   FrameworkSpec framework;
   std::size_t ranks = 1;
@@ -38,7 +42,10 @@ struct DlrmMemoryShape {
 ///                interaction, gradients on their way back, sorted look-ups of the tables' backward
 ///   communication  pooled rows and gradients that are exchanged, buckets of DistributedDataParallel
 ///
-/// *Assumes*: FP32 storage, pooled rows exchanged uncompressed, tensors freed when their last reader has been
+/// With 16 bits, weights and their gradients, tables and what they look up stay FP32; 16-bit copies of the
+/// MLPs' weights live as long as the step (autocast's cache).
+///
+/// *Assumes*: pooled rows exchanged uncompressed, tensors freed when their last reader has been
 /// launched. A rank's own samples before the input distribution are not counted.
 /// *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml (addmm, relu, sigmoid, bmm,
 /// index); FBGEMM embedding_backward_split_host_template.cpp (sorted look-ups); reducer.cpp (buckets).

@@ -9,6 +9,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::int64_t kPadding = 8;  // of the fused interaction's result: elements of 16 bits in 16 bytes
+
 void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
   if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
     throw FieldError{key, fmt::format("'{}' needs at least {} widths, all of them positive", key, least)};
@@ -37,6 +39,21 @@ void check_indices(const EmbeddingTable& table) {
   }
 }
 
+void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables) {
+  if (spec.embedding_kernels != EmbeddingKernels::Joint) {
+    return;
+  }
+  if (std::any_of(tables.begin(), tables.end(),
+                  [](const auto& table) { return table.pooling_factor != 1; })) {
+    throw FieldError{"embedding_kernels",
+                     "joint tables have one look-up a sample: 'pooling_factor: 1'; bags of several need "
+                     "fbgemm or batched"};
+  }
+  if (spec.optimizer != DlrmOptimizer::Sgd) {
+    throw FieldError{"embedding_kernels", "the sparse gradient of joint tables is added by 'optimizer: sgd'"};
+  }
+}
+
 }  // namespace
 
 void DlrmSpec::check() const {
@@ -58,6 +75,10 @@ void DlrmSpec::check() const {
                                 "not {}; 'interaction: cat' takes any",
                                 bottom_mlp.back(), table.dimension)};
     }
+  }
+  check_joint(*this, all);
+  if (interaction_kernels == InteractionKernels::Fused && interaction != Interaction::Dot) {
+    throw FieldError{"interaction_kernels", "'fused' is a kernel of 'interaction: dot'"};
   }
 }
 
@@ -84,7 +105,9 @@ std::int64_t DlrmSpec::interaction_width() const {
   std::int64_t width = bottom_mlp.back();
   if (interaction == Interaction::Dot) {
     const auto features = static_cast<std::int64_t>(all.size()) + 1;
-    return width + features * (features - 1) / 2;
+    width += features * (features - 1) / 2;
+    return interaction_kernels == InteractionKernels::Fused ? (width + kPadding - 1) / kPadding * kPadding
+                                                            : width;
   }
   for (const EmbeddingTable& table : all) {
     width += table.dimension;

@@ -25,10 +25,30 @@ constexpr auto names_of(DlrmLoss) {
 enum class EmbeddingKernels : std::uint8_t {
   Batched,  ///< one kernel each way: the table-batched operator of 2020-2021, atomics in backward
   Fbgemm,   ///< FBGEMM: backward sorts the indices first
+  Joint,    ///< one look-up a table and sample: one gather; a sparse gradient, added by torch.optim.SGD
 };
 constexpr auto names_of(EmbeddingKernels) {
-  return std::to_array<EnumName<EmbeddingKernels>>(
-      {{EmbeddingKernels::Batched, "batched"}, {EmbeddingKernels::Fbgemm, "fbgemm"}});
+  return std::to_array<EnumName<EmbeddingKernels>>({{EmbeddingKernels::Batched, "batched"},
+                                                    {EmbeddingKernels::Fbgemm, "fbgemm"},
+                                                    {EmbeddingKernels::Joint, "joint"}});
+}
+
+enum class InteractionKernels : std::uint8_t {
+  Pytorch,  ///< products, a triangle of them by index, concatenation
+  Fused,    ///< one kernel each way; the result is padded to a multiple of 8
+};
+constexpr auto names_of(InteractionKernels) {
+  return std::to_array<EnumName<InteractionKernels>>(
+      {{InteractionKernels::Pytorch, "pytorch"}, {InteractionKernels::Fused, "fused"}});
+}
+
+enum class BottomMlpPlacement : std::uint8_t {
+  EveryRank,  ///< data-parallel, as the top MLP
+  FirstRank,  ///< one rank computes it for the global batch and sends it with the looked-up rows
+};
+constexpr auto names_of(BottomMlpPlacement) {
+  return std::to_array<EnumName<BottomMlpPlacement>>(
+      {{BottomMlpPlacement::EveryRank, "every_rank"}, {BottomMlpPlacement::FirstRank, "first_rank"}});
 }
 
 enum class DlrmOptimizer : std::uint8_t { Sgd, Adagrad };
@@ -71,13 +91,16 @@ struct TableGroupSpec {
 };
 
 /// A DLRM (Naumov et al., arXiv 1906.00091) and the training loop around it (facebookresearch/dlrm,
-/// dlrm_s_pytorch.py).
+/// dlrm_s_pytorch.py). What is joint, fused and on the first rank: github.com/NVIDIA/DeepLearningExamples,
+/// PyTorch/Recommendation/DLRM (dlrm/nn/embeddings.py, interactions.py, dlrm/utils/distributed.py).
 struct DlrmSpec {
   std::vector<std::int64_t> bottom_mlp;
   std::vector<std::int64_t> top_mlp;
   std::vector<TableGroupSpec> tables;
   std::optional<std::int64_t> max_rows;
+  BottomMlpPlacement bottom_mlp_placement = BottomMlpPlacement::EveryRank;
   Interaction interaction = Interaction::Dot;
+  InteractionKernels interaction_kernels = InteractionKernels::Pytorch;
   bool interaction_indices_on_host = true;
   DlrmLoss loss = DlrmLoss::BinaryCrossEntropy;
   DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
@@ -93,7 +116,12 @@ struct DlrmSpec {
     key.required("top_mlp", dlrm.top_mlp, "widths after the interaction, e.g. [1024, 512, 1]");
     key.required("tables", dlrm.tables, "groups of embedding tables");
     key.optional("max_rows", dlrm.max_rows, std::nullopt, "tables are hashed to at most so many rows");
+    key.optional("bottom_mlp_placement", dlrm.bottom_mlp_placement, BottomMlpPlacement::EveryRank,
+                 "first_rank: one of several ranks computes the bottom MLP for the global batch and sends "
+                 "its output with the looked-up rows; tables are on the others where there are more than 4");
     key.optional("interaction", dlrm.interaction, Interaction::Dot, "of dense and sparse features");
+    key.optional("interaction_kernels", dlrm.interaction_kernels, InteractionKernels::Pytorch,
+                 "fused: the dot interaction is one kernel each way, its result padded to a multiple of 8");
     key.optional(
         "interaction_indices_on_host", dlrm.interaction_indices_on_host, true,
         "indices of the triangle are CPU tensors: copied with a synchronisation in every step, forward and "
@@ -101,7 +129,8 @@ struct DlrmSpec {
     key.optional("loss", dlrm.loss, DlrmLoss::BinaryCrossEntropy, "loss function");
     key.optional("optimizer", dlrm.optimizer, DlrmOptimizer::Sgd, "of dense parameters and tables");
     key.optional("embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
-                 "implementation of the table-batched embedding");
+                 "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
+                 "whose sparse gradient torch.optim.SGD adds");
     key.optional("index_type", dlrm.index_type, IndexType::Int64, "type of indices and offsets");
     key.optional("loss_readback", dlrm.loss_readback, true,
                  "the loop reads the loss before backward (blocks)");

@@ -6,6 +6,7 @@
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/regression_loss.hpp"
+#include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
@@ -18,33 +19,56 @@ Bytes bytes_of(std::int64_t elements, DataType type) {
 }  // namespace
 
 DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-                   std::vector<ShardGroup> tables)
+                   std::vector<ShardGroup> tables, DlrmPart part)
     : step_{step},
       spec_{spec},
       setup_{setup},
+      part_{part},
       local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())},
-      embeddings_{step, spec, setup, std::move(tables)},
-      inputs_{step, spec, setup, embeddings_},
-      bottom_{.rows = local_batch_, .widths = spec.bottom_mlp, .last = Activation::Relu},
-      top_{.rows = local_batch_, .widths = {spec.interaction_width()}, .last = Activation::Sigmoid} {
+      embeddings_{step, spec, setup, std::move(tables), feature_type(), part},
+      inputs_{step, spec, setup, embeddings_,
+              part.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0},
+      bottom_{.rows = part.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0,
+              .widths = spec.bottom_mlp,
+              .last = Activation::Relu},
+      top_{.rows = local_batch_,
+           .widths = {spec.interaction_width()},
+           .last = Activation::Sigmoid,
+           .cast_input = spec.interaction == Interaction::Concatenate && feature_type() == DataType::FP32},
+      interaction_{interaction_shape()} {
   top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
-  const std::vector<EmbeddingTable> all = spec.all_tables();
+  shared_parameters_ = parameters_of(top_);
+  const std::vector<std::int64_t> bottom = part.bottom ? parameters_of(bottom_) : std::vector<std::int64_t>{};
+  parameters_ = bottom;
+  parameters_.insert(parameters_.end(), shared_parameters_.begin(), shared_parameters_.end());
+  if (!is_hybrid()) {
+    shared_parameters_ = parameters_;
+  }
+  const std::vector<std::int64_t> tables_too = embeddings_.dense_parameters();
+  parameters_.insert(parameters_.end(), tables_too.begin(), tables_too.end());
+}
+
+DataType DlrmStep::feature_type() const {
+  const bool narrow = spec_.embedding_kernels == EmbeddingKernels::Joint ||
+                      spec_.interaction_kernels == InteractionKernels::Fused;
+  return narrow ? storage_type(setup_.precision) : DataType::FP32;
+}
+
+InteractionShape DlrmStep::interaction_shape() const {
+  const std::vector<EmbeddingTable> all = spec_.all_tables();
   const std::int64_t sparse_width =
       std::accumulate(all.begin(), all.end(), std::int64_t{0},
                       [](std::int64_t sum, const EmbeddingTable& table) { return sum + table.dimension; });
-  interaction_ = {.rows = local_batch_,
-                  .features = static_cast<std::int64_t>(all.size()) + 1,
-                  .dense_width = spec.bottom_mlp.back(),
-                  .input_width = spec.bottom_mlp.back() + sparse_width,
-                  .pieces = 1 + embeddings_.pieces(),
-                  .kind = spec.interaction,
-                  .indices_on_host = spec.interaction_indices_on_host};
-  mlp_parameters_ = parameters_of(bottom_);
-  const std::vector<std::int64_t> top = parameters_of(top_);
-  mlp_parameters_.insert(mlp_parameters_.end(), top.begin(), top.end());
-  parameters_ = mlp_parameters_;
-  const std::vector<std::int64_t> tables_too = embeddings_.dense_parameters();
-  parameters_.insert(parameters_.end(), tables_too.begin(), tables_too.end());
+  return {.rows = local_batch_,
+          .features = static_cast<std::int64_t>(all.size()) + 1,
+          .dense_width = spec_.bottom_mlp.back(),
+          .input_width = spec_.bottom_mlp.back() + sparse_width,
+          .pieces = (is_hybrid() ? 0 : 1) + embeddings_.pieces(),
+          .kind = spec_.interaction,
+          .kernels = spec_.interaction_kernels,
+          .indices_on_host = spec_.interaction_indices_on_host,
+          .type = feature_type(),
+          .dense_is_part = is_hybrid()};
 }
 
 Optimizer DlrmStep::optimizer() const {
@@ -69,22 +93,30 @@ void DlrmStep::write() {
   }
 }
 
+void DlrmStep::forward_bottom() {
+  const ModuleRange module{step_, "bottom_mlp"};
+  mlp_forward(step_, bottom_);
+}
+
+void DlrmStep::forward_tables() {
+  inputs_.before_lookup();
+  embeddings_.forward([&](std::size_t group) { inputs_.before_lookup_of(group); });
+}
+
 void DlrmStep::forward() {
-  const auto bottom = [&] {
-    const ModuleRange module{step_, "bottom_mlp"};
-    mlp_forward(step_, bottom_);
-  };
-  const auto embedding = [&] {
-    inputs_.before_lookup();
-    embeddings_.forward([&](std::size_t group) { inputs_.before_lookup_of(group); });
-  };
-  if (is_distributed()) {
-    embedding();
-    bottom();
+  if (is_hybrid()) {  // sent together
+    if (part_.bottom) {
+      forward_bottom();
+    }
+    forward_tables();
+    embeddings_.receive();
+  } else if (is_distributed()) {
+    forward_tables();
+    forward_bottom();
     embeddings_.receive();
   } else {
-    bottom();
-    embedding();
+    forward_bottom();
+    forward_tables();
   }
   {
     const ModuleRange module{step_, "interaction"};
@@ -99,7 +131,13 @@ void DlrmStep::loss() {
   if (!inputs_.has_labels()) {
     step_.blocking_copy("aten::to", kernels::copy_to_device(bytes_of(local_batch_, DataType::FP32), true));
   }
+  if (is_mixed(setup_.precision)) {
+    step_.op("aten::to", {kernels::cast(local_batch_, product_type(setup_.precision), DataType::FP32)});
+  }
   regression_loss_forward(step_, spec_.loss, local_batch_);
+  if (scales_loss()) {
+    scale_loss_forward(step_);
+  }
   if (spec_.loss_readback) {
     step_.blocking_copy("aten::to", kernels::copy_to_host(size_of(DataType::FP32), false));
   }
@@ -109,37 +147,67 @@ void DlrmStep::backward() {
   const ModuleRange phase{step_, "backward"};
   zero_gradients(step_, optimizer(), parameters_);
   step_.op("aten::ones_like", {kernels::fill(1, DataType::FP32)});
-  GradientBuckets buckets{step_, setup_.parallelism.buckets(), mlp_parameters_.size()};
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), shared_parameters_.size()};
   GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
   step_.on_autograd_thread([&] {
     const ModuleRange range{step_, "backward"};
+    if (scales_loss()) {
+      scale_loss_backward(step_);
+    }
     regression_loss_backward(step_, spec_.loss, local_batch_);
+    if (is_mixed(setup_.precision)) {
+      step_.op("ToCopyBackward0",
+               {kernels::cast(local_batch_, DataType::FP32, product_type(setup_.precision))});
+    }
     mlp_backward(step_, top_, gradients, true);
     interaction_backward(step_, interaction_);
-    if (is_distributed()) {  // the nodes created last run first: the exchange was awaited after the bottom
-                             // MLP
+    if (is_hybrid()) {
       embeddings_.send_gradients();
-      mlp_backward(step_, bottom_, gradients, false);
+      embeddings_.backward();
+      GradientSink own{step_, nullptr, step_.framework().zero_gradients};
+      backward_bottom(own);
+    } else if (is_distributed()) {  // the nodes created last run first: the exchange was awaited after the
+                                    // bottom MLP
+      embeddings_.send_gradients();
+      backward_bottom(gradients);
       embeddings_.backward();
     } else {
       embeddings_.backward();
-      mlp_backward(step_, bottom_, gradients, false);
+      backward_bottom(gradients);
     }
     buckets.finish();
     embeddings_.finish_backward();
   });
 }
 
+void DlrmStep::backward_bottom(GradientSink& gradients) {
+  if (part_.bottom) {
+    mlp_backward(step_, bottom_, gradients, false);
+  }
+}
+
 void DlrmStep::update() {
   const ModuleRange phase{step_, "optimizer"};
+  if (scales_loss()) {
+    unscale_gradients(step_, parameters_);
+    embeddings_.unscale();
+  }
   optimizer_step(step_, optimizer(), parameters_);
+  embeddings_.update();
+  if (scales_loss()) {
+    update_scale(step_);
+  }
 }
 
 DlrmMemoryShape DlrmStep::memory_shape() const {
   return {.bottom = bottom_,
           .top = top_,
           .interaction = interaction_,
-          .bags = embeddings_.bags(),
+          .bags = part_.tables ? embeddings_.bags() : std::span<const EmbeddingBagShape>{},
+          .features = feature_type(),
+          .activations = storage_type(setup_.precision),
+          .has_dense = part_.bottom,
+          .hybrid = is_hybrid(),
           .optimizer = spec_.optimizer,
           .framework = step_.framework(),
           .ranks = step_.ranks(),

@@ -6,6 +6,7 @@
 #include "ops/workload/dlrm_embeddings.hpp"
 #include "ops/workload/dlrm_inputs.hpp"
 #include "ops/workload/dlrm_memory.hpp"
+#include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/interaction.hpp"
 #include "ops/workload/layers/mlp.hpp"
 #include "ops/workload/step_writer.hpp"
@@ -13,10 +14,14 @@
 namespace lockstep {
 
 /// The phases of one DLRM training step, in the order of the training loop.
+///
+/// With fp16 and bf16 it is under torch.autocast: MLPs compute in 16 bits from FP32 weights; the tables and
+/// what they look up stay FP32, but for fused interactions and joint tables, which take features in 16 bits;
+/// fp16 scales the loss.
 class DlrmStep {
  public:
-  DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
-           std::vector<ShardGroup> tables);
+  DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup, std::vector<ShardGroup> tables,
+           DlrmPart part);
 
   void write();
 
@@ -25,23 +30,34 @@ class DlrmStep {
 
  private:
   void forward();
+  void forward_bottom();
+  void forward_tables();
   void loss();
   void backward();
+  void backward_bottom(GradientSink& gradients);
   void update();
 
   [[nodiscard]] bool is_distributed() const { return step_.ranks() > 1; }
+  /// The bottom MLP is on the first of several ranks.
+  [[nodiscard]] bool is_hybrid() const {
+    return is_distributed() && spec_.bottom_mlp_placement == BottomMlpPlacement::FirstRank;
+  }
+  [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
+  [[nodiscard]] DataType feature_type() const;
+  [[nodiscard]] InteractionShape interaction_shape() const;
   [[nodiscard]] Optimizer optimizer() const;
 
   StepWriter& step_;
   const DlrmSpec& spec_;
   const TrainingSetup& setup_;
+  DlrmPart part_;
   std::int64_t local_batch_;
   DlrmEmbeddings embeddings_;
   DlrmInputs inputs_;
   MlpShape bottom_, top_;
   InteractionShape interaction_;
-  std::vector<std::int64_t> mlp_parameters_;
-  std::vector<std::int64_t> parameters_;  ///< of the dense optimizer: data-parallel tables too
+  std::vector<std::int64_t> shared_parameters_;  ///< of the MLPs that are data-parallel
+  std::vector<std::int64_t> parameters_;         ///< of the dense optimizer: data-parallel tables too
 };
 
 }  // namespace lockstep

@@ -18,6 +18,7 @@ double cost_of(const EmbeddingTable& table, EmbeddingPlanner planner) {
     case EmbeddingPlanner::RoundRobin:
       return 0;
     case EmbeddingPlanner::SizeGreedy:
+    case EmbeddingPlanner::SizeBuckets:
       return rows * dimension;
     case EmbeddingPlanner::DimGreedy:
       return dimension;
@@ -32,6 +33,7 @@ double cost_of(const EmbeddingTable& table, EmbeddingPlanner planner) {
 struct Load {
   double cost = 0;
   Bytes used;
+  std::size_t tables = 0;
 };
 
 [[noreturn]] void reject(std::size_t table, const EmbeddingTable& shape, Bytes size,
@@ -52,10 +54,10 @@ struct Load {
 }
 
 std::optional<std::size_t> least_loaded(const std::vector<Load>& loads, std::span<const Bytes> capacity,
-                                        Bytes size) {
+                                        Bytes size, std::size_t most_tables) {
   std::optional<std::size_t> best;
   for (std::size_t gpu = 0; gpu < loads.size(); ++gpu) {
-    if (loads[gpu].used + size > capacity[gpu]) {
+    if (loads[gpu].used + size > capacity[gpu] || loads[gpu].tables >= most_tables) {
       continue;
     }
     const auto key = [&](std::size_t g) { return std::pair{loads[g].cost, loads[g].used}; };
@@ -75,6 +77,9 @@ TablePlacement place_tables(std::span<const EmbeddingTable> tables, std::span<co
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return cost_of(tables[a], planner) > cost_of(tables[b], planner);
   });
+  const std::size_t most_tables = planner == EmbeddingPlanner::SizeBuckets
+                                      ? (tables.size() + capacity.size() - 1) / capacity.size()
+                                      : tables.size();
   std::vector<Load> loads(capacity.size());
   TablePlacement placement(capacity.size());
   for (const std::size_t table : order) {
@@ -88,13 +93,14 @@ TablePlacement place_tables(std::span<const EmbeddingTable> tables, std::span<co
         gpu.reset();
       }
     } else {
-      gpu = least_loaded(loads, capacity, size);
+      gpu = least_loaded(loads, capacity, size, most_tables);
     }
     if (!gpu) {
       reject(table, shape, size, capacity, loads, planner);
     }
     loads[*gpu].cost += cost_of(shape, planner);
     loads[*gpu].used += size;
+    ++loads[*gpu].tables;
     placement[*gpu].push_back(table);
   }
   for (auto& mine : placement) {

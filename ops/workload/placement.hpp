@@ -14,13 +14,15 @@ namespace lockstep {
 
 /// How whole tables are given to GPUs. The greedy ones sort tables by a cost, largest first, and give each to
 /// the GPU with the least cost so far among those with memory for it (ties: least memory used, then lowest
-/// number), as AutoShard, DreamShard and NeuroShard define their baselines.
+/// number), as AutoShard, DreamShard and NeuroShard define their baselines; size_buckets as
+/// NVIDIA/DeepLearningExamples does for its DLRM (dlrm/utils/distributed.py, distribute_to_buckets).
 enum class EmbeddingPlanner : std::uint8_t {
   RoundRobin,        ///< table i to GPU i modulo n
   SizeGreedy,        ///< cost: rows x dimension
   DimGreedy,         ///< cost: dimension
   LookupGreedy,      ///< cost: dimension x pooling factor
   SizeLookupGreedy,  ///< cost: dimension x pooling factor x log10(rows)
+  SizeBuckets,       ///< cost: rows x dimension; at most ceil(tables / GPUs) tables on a GPU
 };
 
 constexpr auto names_of(EmbeddingPlanner) {
@@ -29,7 +31,8 @@ constexpr auto names_of(EmbeddingPlanner) {
        {EmbeddingPlanner::SizeGreedy, "size_greedy"},
        {EmbeddingPlanner::DimGreedy, "dim_greedy"},
        {EmbeddingPlanner::LookupGreedy, "lookup_greedy"},
-       {EmbeddingPlanner::SizeLookupGreedy, "size_lookup_greedy"}});
+       {EmbeddingPlanner::SizeLookupGreedy, "size_lookup_greedy"},
+       {EmbeddingPlanner::SizeBuckets, "size_buckets"}});
 }
 
 /// By GPU: the numbers of its tables, ascending.

@@ -88,7 +88,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
     throw std::invalid_argument{
         fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
                     name_of(workload.mixed_precision),
-                    model.dlrm  ? "a DLRM trains in fp32 or tf32"
+                    model.dlrm  ? "a DLRM's 16 bits are autocast's"
                     : model.cnn ? "a convolutional network trains in fp32 or tf32"
                                 : "others' parameters are in 16 bits and have FP32 master weights anyway")};
   }

@@ -22,6 +22,8 @@ GPUS = {
     "Tesla P100-PCIE-16GB": (56, 9.34e12, 0, 732e9),
     "NVIDIA A100-PCIE-40GB": (108, 19.49e12, 312e12, 1555e9),
     "NVIDIA H100 80GB HBM3": (132, 66.9e12, 989e12, 3352e9),
+    "Tesla T4": (40, 8.141e12, 65.1e12, 320e9),
+    "Tesla P4": (20, 5.443e12, 0, 192.2e9),
     "a100": (108, 19.49e12, 312e12, 2039e9),
     "h100": (132, 66.9e12, 989e12, 3352e9),
 }
@@ -32,6 +34,7 @@ SGEMM = [(128, 128, 8), (64, 128, 4), (64, 64, 2), (32, 128, 4), (128, 32, 4), (
 SMALL_TILES = dict(zip(SGEMM, [1, 0.98, 0.96, 0.89, 0.70, 0.71, 0.59]))
 # All that cuBLAS 12 runs on P100, drawn towards the part of the peak they reach at half a dozen waves and more.
 PASCAL = {(128, 32, 4): 1, (64, 64, 2): 0.8, (32, 128, 4): 0.7}
+TURING = {tile: SMALL_TILES[tile] for tile in SGEMM[:5]}  # all that cuBLAS 12 runs on T4, but for a few rows
 TENSOR = [(128, 256, 8), (256, 128, 8), (128, 128, 4), (64, 256, 4), (64, 64, 4)]
 TENSOR_SHAPES = dict(zip(TENSOR, [1, 1, 0.98, 0.85, 0.7]))  # likewise, from A100's products
 SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128]
@@ -200,14 +203,17 @@ def main():
     data = arguments.data / "kernels"
     only = lambda title: not arguments.only or arguments.only in title
     basic = ("fixed_depth", "half_warps", "memory", "fixed")
-    v100, p100, a100, h100 = list(GPUS)[:4]
-    # Only P100's products need more: on the others the same terms gain less than half a per cent.
+    v100, p100, a100, h100, t4, p4 = list(GPUS)[:6]
+    # Only products of P100, P4 and T4 need more: on the others the same terms gain less than half a per cent. T4's,
+    # of 8.1 TFLOPS and 320 GB/s, wait for memory; its long rows are no slower than its power limit explains.
     pascal = ("exposed", "unaligned", "slowdown", "from", "to")
     single = [(v100, "linear", SGEMM, SPLITS, ()), (p100, "linear", PASCAL, SPLITS, pascal),
-              (a100, "linear", SGEMM, SPLITS, ()), (h100, "linear", SGEMM, SPLITS, ())]
+              (a100, "linear", SGEMM, SPLITS, ()), (h100, "linear", SGEMM, SPLITS, ()),
+              (t4, "linear", TURING, SPLITS, pascal[:2]), (p4, "linear", PASCAL, SPLITS, pascal)]
     batched = [(v100, "bmm", [(64, 64, 2)], [1], ()), (p100, "bmm", [(64, 128, 4)], [1], ()),
                (a100, "bmm", [(128, 128, 8)], [1], ()),
-               (h100, "bmm", [(128, 128, 8), (64, 64, 4), (32, 128, 4), (32, 32, 4)], [1], ())]
+               (h100, "bmm", [(128, 128, 8), (64, 64, 4), (32, 128, 4), (32, 32, 4)], [1], ()),
+               (t4, "bmm", [(64, 128, 4), (64, 64, 2), (32, 128, 4)], [1], ()), (p4, "bmm", [(64, 128, 4)], [1], ())]
     for device, operator, tiles, splits, more in single + batched:
         title = f"{device} {operator}, FP32"
         if only(title):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "ops/workload/layers/kernels.hpp"
@@ -12,6 +14,12 @@ namespace lockstep {
 namespace {
 
 constexpr LookupPass kFill{"vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1};
+constexpr LookupPass kAddOffsets{"elementwise_kernel<add>", DataType::INT64, 1, 1};
+
+/// The look-up's kernel writes the features' type itself.
+bool writes_features(const EmbeddingBagShape& bags) {
+  return bags.kernels == EmbeddingKernels::Joint && bags.tables.size() == 1;
+}
 
 KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Direction direction,
                        const char* name) {
@@ -19,7 +27,10 @@ KernelCall bags_kernel(const EmbeddingBagShape& bags, std::size_t rank, Directio
           EmbeddingBags{.batch = bags.batch,
                         .tables = bags.tables[rank],
                         .direction = direction,
-                        .optimizer = bags.dense ? Optimizer::Sgd : bags.optimizer}};
+                        .optimizer = bags.dense ? Optimizer::Sgd : bags.optimizer,
+                        .pooled = direction == Direction::Forward && writes_features(bags)
+                                      ? std::optional{bags.features}
+                                      : std::nullopt}};
 }
 
 bool is_in_cache(const EmbeddingTable& table) {
@@ -33,6 +44,35 @@ void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const LookupP
         pass.kernel, pass.type,
         Pointwise{.elements = bags.lookups(rank), .reads = pass.reads, .writes = pass.writes, .flops = 1}};
   });
+}
+
+/// A pass over the pooled rows of the rank, in elements of @p type.
+void over_rows(StepWriter& step, const EmbeddingBagShape& bags, const char* name, DataType type, double reads,
+               double writes) {
+  step.launch_by_rank([&](std::size_t rank) {
+    return KernelCall{
+        name, type,
+        Pointwise{.elements = bags.batch * bags.width(rank), .reads = reads, .writes = writes, .flops = 1}};
+  });
+}
+
+/// Between the rows' FP32 and the features' type.
+void cast_rows(StepWriter& step, const EmbeddingBagShape& bags, const char* op) {
+  if (bags.features == DataType::FP32 || writes_features(bags)) {
+    return;
+  }
+  const double narrow = size_of(bags.features) / size_of(DataType::FP32);
+  const bool forward = std::string_view{op} == "aten::to";
+  step.program().begin(op);
+  over_rows(step, bags, "unrolled_elementwise_kernel<cast>", DataType::FP32, forward ? 1 : narrow,
+            forward ? narrow : 1);
+  step.program().end();
+}
+
+void joint_backward(StepWriter& step, const EmbeddingBagShape& bags) {
+  over_lookups(step, bags, kAddOffsets);
+  const double read = writes_features(bags) ? size_of(bags.features) / size_of(DataType::FP32) : 1;
+  over_rows(step, bags, "gradient_copy_kernel", DataType::FP32, read, 1);
 }
 
 /// Sorts the look-ups by row. One tile: one kernel; else a histogram and one kernel for each 8 bits of the
@@ -166,32 +206,62 @@ bool EmbeddingBagShape::is_cached() const {
 
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
   const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
+  const bool joint = bags.kernels == EmbeddingKernels::Joint;
   step.program().begin("LookupFunction");
+  if (joint && !writes_features(bags)) {
+    over_lookups(step, bags, kAddOffsets);
+  }
   if (fbgemm) {
     over_lookups(step, bags, lookup_pass::kCheckIndices);
   }
   if (bags.is_cached()) {
     populate_cache(step, bags);
   }
-  const char* const name = !fbgemm      ? "batched_embedding_forward_kernel"
+  const char* const name = joint        ? "joint_embedding_gather_kernel"
+                           : !fbgemm    ? "batched_embedding_forward_kernel"
                            : bags.dense ? "dense_embedding_codegen_forward_unweighted_kernel"
                                         : "split_embedding_codegen_forward_unweighted_kernel";
   step.launch_by_rank([&](std::size_t rank) { return bags_kernel(bags, rank, Direction::Forward, name); });
   step.program().end();
+  cast_rows(step, bags, "aten::to");
 }
 
 void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags) {
+  cast_rows(step, bags, "ToCopyBackward0");
   step.program().begin("LookupFunctionBackward");
   if (bags.dense) {
     step.launch_by_rank([&](std::size_t rank) { return kernels::fill(bags.weights(rank), DataType::FP32); });
   }
   if (bags.kernels == EmbeddingKernels::Fbgemm) {
     fbgemm_backward(step, bags);
+  } else if (bags.kernels == EmbeddingKernels::Joint) {
+    joint_backward(step, bags);
   } else {
     step.launch_by_rank([&](std::size_t rank) {
       return bags_kernel(bags, rank, Direction::Backward, "batched_embedding_backward_sgd_kernel");
     });
   }
+  step.program().end();
+}
+
+void embedding_bag_update(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.kernels != EmbeddingKernels::Joint) {
+    return;
+  }
+  step.program().begin("Optimizer.step#SGD.step");
+  over_lookups(step, bags, kAddOffsets);  // flatten_indices
+  over_rows(step, bags, "vectorized_elementwise_kernel<mul>", DataType::FP32, 1, 1);
+  step.launch_by_rank(
+      [&](std::size_t rank) { return bags_kernel(bags, rank, Direction::Backward, "index_add_kernel"); });
+  step.program().end();
+}
+
+void embedding_bag_unscale(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.kernels != EmbeddingKernels::Joint) {
+    return;
+  }
+  step.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
+  over_rows(step, bags, "multi_tensor_apply_kernel<non_finite_check_and_unscale>", DataType::FP32, 1, 1);
   step.program().end();
 }
 

@@ -15,6 +15,7 @@ struct EmbeddingBagShape {
   EmbeddingKernels kernels = EmbeddingKernels::Fbgemm;
   Optimizer optimizer = Optimizer::Sgd;
   bool dense = false;  ///< backward leaves the gradient of whole tables instead of updating them
+  DataType features = DataType::FP32;  ///< what the model goes on with: pooled rows are cast to it
 
   [[nodiscard]] std::int64_t width(std::size_t rank) const;    ///< elements of all its tables' rows together
   [[nodiscard]] std::int64_t lookups(std::size_t rank) const;  ///< in one batch
@@ -34,11 +35,24 @@ struct EmbeddingBagShape {
 /// LookupFunction: one kernel for all tables of the rank (FBGEMM checks the indices first). With cached
 /// tables the rows are fetched before: look-ups sorted for their different rows, those that the cache lacks
 /// found, sorted by set and fetched, places looked up (FBGEMM split_embeddings_cache, lru_cache_populate).
+///
+/// Joint: the indices get their tables' offsets and one kernel gathers the rows; on one rank it writes them
+/// in 16 bits itself (gather_gpu_fused.cu of NVIDIA/DeepLearningExamples), on several they are cast before
+/// they travel.
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags);
 
 /// LookupFunctionBackward with the optimizer fused. FBGEMM sorts the look-ups by row, run-length encodes them
 /// and updates each distinct row once: the kernels of ../shared/data/traces/dlrm_8xv100. Dense: the same
-/// after zeros for the gradient, into which each distinct row's is written.
+/// after zeros for the gradient, into which each distinct row's is written. Joint: the values of a sparse
+/// gradient, which embedding_bag_update() adds.
 void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags);
+
+/// torch.optim.SGD on the sparse gradient of joint tables, which nobody has coalesced: its values times the
+/// learning rate, then index_add_ (aten/src/ATen/native/sparse/cuda/SparseCUDATensorMath.cu). Other tables
+/// are up to date behind backward.
+void embedding_bag_update(StepWriter& step, const EmbeddingBagShape& bags);
+
+/// torch.cuda.amp.GradScaler.unscale_() of that gradient's values.
+void embedding_bag_unscale(StepWriter& step, const EmbeddingBagShape& bags);
 
 }  // namespace lockstep

@@ -13,8 +13,9 @@ constexpr const char* kCross = "cross";  // ranks at the same place of their nod
 }  // namespace
 
 EmbeddingExchange::EmbeddingExchange(StepWriter& step, const ShardGroup& group, const EmbeddingBagShape& bags,
-                                     const RankNodes& ranks, const CommunicationTypes& types)
-    : step_{step}, group_{group}, bags_{bags}, ranks_{ranks}, types_{types} {
+                                     const RankNodes& ranks, const CommunicationTypes& types,
+                                     SentBeside beside)
+    : step_{step}, group_{group}, bags_{bags}, ranks_{ranks}, types_{types}, beside_{beside} {
   if (group.sharding == TableSharding::TableRowWise) {
     step_.partition(kNode, ranks.nodes());
     step_.partition(kCross, ranks.across_nodes());
@@ -37,12 +38,25 @@ std::int64_t EmbeddingExchange::local_batch() const {
   return is_exchanged() ? bags_.batch / static_cast<std::int64_t>(ranks_.ranks()) : bags_.batch;
 }
 
+std::int64_t EmbeddingExchange::width(std::size_t rank) const {
+  return bags_.width(rank) + (rank == 0 ? beside_.width : 0);
+}
+
 std::int64_t EmbeddingExchange::pooled(std::size_t rank) const {
-  return bags_.batch * bags_.width(rank);
+  return bags_.batch * width(rank);
 }
 
 std::int64_t EmbeddingExchange::within_node(std::size_t rank) const {
   return pooled(rank) / static_cast<std::int64_t>(ranks_.nodes().front().size());
+}
+
+DataType EmbeddingExchange::travelling(CommunicationType type) const {
+  return bags_.features == DataType::FP32 ? wire_type(type) : bags_.features;
+}
+
+Bytes EmbeddingExchange::travelling(std::int64_t elements, CommunicationType type) const {
+  const auto count = static_cast<double>(elements);
+  return bags_.features == DataType::FP32 ? encoded_size(count, type) : count * size_of(bags_.features);
 }
 
 Channel EmbeddingExchange::reduction_channel() const {
@@ -71,7 +85,7 @@ std::vector<std::size_t> EmbeddingExchange::partners() const {
 CollectiveCall EmbeddingExchange::all_to_all(std::size_t rank, GroupId group, bool backward) const {
   const CommunicationType type = backward ? types_.backward : types_.forward;
   CollectiveCall call{.kind = CollectiveKind::AllToAll,
-                      .type = wire_type(type),
+                      .type = travelling(type),
                       .group = group,
                       .size = {},
                       .send_bytes = {}};
@@ -79,11 +93,10 @@ CollectiveCall EmbeddingExchange::all_to_all(std::size_t rank, GroupId group, bo
   bool even = true;
   for (const std::size_t peer : members) {
     // Forward every peer gets its samples of my tables; backward the gradients of its tables for my samples.
-    const std::int64_t width = bags_.width(backward ? peer : rank);
-    const Bytes bytes = encoded_size(static_cast<double>(local_batch() * width), type);
+    const Bytes bytes = travelling(local_batch() * width(backward ? peer : rank), type);
     call.send_bytes.push_back(bytes.in_base_units());
     call.size += bytes;
-    even = even && bags_.width(peer) == bags_.width(members.front());
+    even = even && width(peer) == width(members.front());
   }
   if (even) {
     call.send_bytes.clear();
@@ -94,9 +107,9 @@ CollectiveCall EmbeddingExchange::all_to_all(std::size_t rank, GroupId group, bo
 CollectiveCall EmbeddingExchange::summed(std::size_t rank, GroupId group, bool backward) const {
   const CommunicationType type = backward ? types_.backward : reducible(types_.forward);
   return {.kind = backward ? CollectiveKind::AllGather : CollectiveKind::ReduceScatter,
-          .type = wire_type(type),
+          .type = travelling(type),
           .group = group,
-          .size = encoded_size(static_cast<double>(pooled(rank)), type),
+          .size = travelling(pooled(rank), type),
           .send_bytes = {}};
 }
 
@@ -136,7 +149,11 @@ void EmbeddingExchange::start_forward() {
   }
   step_.program().begin("All2All_Req");
   const auto sent = [&](std::size_t rank) { return is_all_to_all() ? pooled(rank) : within_node(rank); };
-  step_.launch_by_rank([&](std::size_t rank) { return kernels::concat(sent(rank), 1, DataType::FP32); });
+  if (!takes_slices() || beside_.joined) {
+    const int pieces = beside_.joined ? 2 : 1;
+    step_.launch_by_rank(
+        [&](std::size_t rank) { return kernels::concat(sent(rank), pieces, bags_.features); });
+  }
   encode(step_, types_.forward, sent);
   pending_ = step_.communicate(
       [&](std::size_t rank, GroupId group) { return all_to_all(rank, group, false); }, exchange_channel());
@@ -155,16 +172,18 @@ void EmbeddingExchange::finish_forward() {
   step_.program().end();
   if (group_.sharding == TableSharding::ColumnWise) {  // pieces of a table come together
     step_.op("fbgemm::permute_pooled_embs",
-             {{"permute_pooled_embs_kernel", DataType::FP32, Pointwise{.elements = wanted()}}});
+             {{"permute_pooled_embs_kernel", bags_.features, Pointwise{.elements = wanted()}}});
   }
 }
 
 void EmbeddingExchange::contiguous_gradients() {
   const std::vector<std::size_t> from = partners();
   for (const std::size_t peer : from) {
-    step_.launch(kernels::strided_copy(local_batch() * bags_.width(peer), DataType::FP32));
+    step_.launch(kernels::strided_copy(local_batch() * width(peer), bags_.features));
   }
-  step_.launch(kernels::concat(wanted(), static_cast<std::int64_t>(from.size()), DataType::FP32));
+  if (!takes_slices()) {
+    step_.launch(kernels::concat(wanted(), static_cast<std::int64_t>(from.size()), bags_.features));
+  }
 }
 
 void EmbeddingExchange::start_backward() {
@@ -173,7 +192,7 @@ void EmbeddingExchange::start_backward() {
   }
   if (group_.sharding == TableSharding::ColumnWise) {
     step_.op("fbgemm::permute_pooled_embs",
-             {{"permute_pooled_embs_kernel", DataType::FP32, Pointwise{.elements = wanted()}}});
+             {{"permute_pooled_embs_kernel", bags_.features, Pointwise{.elements = wanted()}}});
   }
   if (!is_all_to_all() && !crosses_nodes()) {
     pending_ = all_gather();
@@ -191,7 +210,7 @@ void EmbeddingExchange::finish_all_gather(EventId end) {
   step_.program().begin("ReduceScatterBase_ReqBackward");
   step_.wait_for(end);
   decode(step_, types_.backward, [&](std::size_t rank) { return pooled(rank); });
-  step_.launch_by_rank([&](std::size_t rank) { return kernels::scale(pooled(rank), DataType::FP32); });
+  step_.launch_by_rank([&](std::size_t rank) { return kernels::scale(pooled(rank), bags_.features); });
   step_.program().end();
 }
 
@@ -206,8 +225,10 @@ void EmbeddingExchange::finish_backward() {
   step_.program().begin("All2All_ReqBackward");
   step_.wait_for(pending_);
   decode(step_, types_.backward, received);
-  step_.launch_by_rank(
-      [&](std::size_t rank) { return kernels::strided_copy(received(rank), DataType::FP32); });
+  if (!takes_slices()) {
+    step_.launch_by_rank(
+        [&](std::size_t rank) { return kernels::strided_copy(received(rank), bags_.features); });
+  }
   step_.program().end();
   if (crosses_nodes()) {
     finish_all_gather(all_gather());

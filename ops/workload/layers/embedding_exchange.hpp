@@ -10,6 +10,12 @@
 
 namespace lockstep {
 
+/// What the first rank sends with its rows: so many elements a sample.
+struct SentBeside {
+  std::int64_t width = 0;
+  bool joined = false;  ///< this program joins them to rows of its own
+};
+
 /// What brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
 /// W ranks, B samples, b = B / W of them on a rank, G ranks a node, D elements of all tables of the group for
 /// a sample, d of those on a rank or node:
@@ -23,13 +29,14 @@ namespace lockstep {
 ///   data-parallel          nothing                                              nothing; gradients
 ///   all-reduced
 ///
-/// Elements are FP32, or encoded (CommunicationTypes).
+/// Elements are FP32, or encoded (CommunicationTypes), or of the features' 16 bits (EmbeddingBagShape).
+/// What the first rank sends beside its rows (the bottom MLP's output) counts as rows of one table more.
 /// *Source*: torchrec/distributed/comm_ops.py, {tw,cw,rw,twrw}_sharding.py; for table-wise the operators of
 /// facebookresearch/dlrm's extend_distributed.py.
 class EmbeddingExchange {
  public:
   EmbeddingExchange(StepWriter& step, const ShardGroup& group, const EmbeddingBagShape& bags,
-                    const RankNodes& ranks, const CommunicationTypes& types);
+                    const RankNodes& ranks, const CommunicationTypes& types, SentBeside beside = {});
 
   void start_forward();    ///< the rows leave
   void finish_forward();   ///< the compute stream has them
@@ -42,11 +49,18 @@ class EmbeddingExchange {
  private:
   [[nodiscard]] bool is_exchanged() const { return group_.sharding != TableSharding::DataParallel; }
   [[nodiscard]] bool is_all_to_all() const;
+  /// Joint tables: torch.distributed.all_to_all sends and fills slices of samples where they are.
+  [[nodiscard]] bool takes_slices() const { return bags_.kernels == EmbeddingKernels::Joint; }
+  [[nodiscard]] DataType travelling(CommunicationType type) const;
+  [[nodiscard]] Bytes travelling(std::int64_t elements, CommunicationType type) const;
   [[nodiscard]] bool crosses_nodes() const;
   [[nodiscard]] std::int64_t local_batch() const;
-  [[nodiscard]] std::int64_t pooled(std::size_t rank) const;  ///< elements a rank looks up: B d
-  [[nodiscard]] std::int64_t wanted() const { return local_batch() * group_.width; }  ///< of a rank's samples
-  [[nodiscard]] std::int64_t within_node(std::size_t rank) const;                     ///< B d / G
+  [[nodiscard]] std::int64_t width(std::size_t rank) const;   ///< d, and what the first sends beside
+  [[nodiscard]] std::int64_t pooled(std::size_t rank) const;  ///< elements a rank sends: B d
+  [[nodiscard]] std::int64_t wanted() const {                 ///< of a rank's samples
+    return local_batch() * (group_.width + beside_.width);
+  }
+  [[nodiscard]] std::int64_t within_node(std::size_t rank) const;  ///< B d / G
 
   /// A rank for each member of the all-to-all that holds the same tables: ranks of a node do.
   [[nodiscard]] std::vector<std::size_t> partners() const;
@@ -64,6 +78,7 @@ class EmbeddingExchange {
   const EmbeddingBagShape& bags_;
   const RankNodes& ranks_;
   CommunicationTypes types_;
+  SentBeside beside_;
   EventId pending_ = 0;
 };
 

@@ -15,11 +15,19 @@ struct InteractionShape {
   std::int64_t input_width = 0;  ///< of all features together
   std::int64_t pieces = 2;       ///< tensors that are concatenated
   Interaction kind = Interaction::Dot;
+  InteractionKernels kernels = InteractionKernels::Pytorch;
   bool indices_on_host = true;
+  DataType type = DataType::FP32;  ///< of the features
+  bool dense_is_part = false;  ///< the dense features are a slice of all of them, not a tensor beside them
 
   [[nodiscard]] std::int64_t pairs() const { return features * (features - 1) / 2; }
 };
 
+/// From the pieces to the top MLP's input. With torch.autocast FP32 features are cast before the product, and
+/// its result stays in 16 bits. Fused: all features read once, d + pairs elements written; the products on
+/// CUDA cores' rate (they take less than the memory).
+/// *Source*: facebookresearch/dlrm, dlrm_s_pytorch.py (interact_features); NVIDIA/DeepLearningExamples,
+/// dlrm/cuda_ext/dot_based_interact.py.
 void interaction_forward(StepWriter& step, const InteractionShape& shape);
 
 /// From the gradient of the top MLP's input to those of the dense and sparse features.

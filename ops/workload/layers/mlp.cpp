@@ -39,7 +39,7 @@ void activation_backward(StepWriter& step, Activation activation, std::int64_t e
 
 void mlp_forward(StepWriter& step, const MlpShape& mlp) {
   for (std::size_t layer = 0; layer + 1 < mlp.widths.size(); ++layer) {
-    linear_forward(step, layer_of(mlp, layer), layer == 0);
+    linear_forward(step, layer_of(mlp, layer), layer == 0 && mlp.cast_input);
     activation_forward(step, activation_of(mlp, layer), mlp.rows * mlp.widths[layer + 1],
                        storage_type(step.precision()));
   }
@@ -49,7 +49,8 @@ void mlp_backward(StepWriter& step, const MlpShape& mlp, GradientSink& gradients
   for (std::size_t layer = mlp.widths.size() - 1; layer-- > 0;) {
     activation_backward(step, activation_of(mlp, layer), mlp.rows * mlp.widths[layer + 1],
                         storage_type(step.precision()));
-    linear_backward(step, layer_of(mlp, layer), gradients, layer > 0 || input_gradient, layer == 0);
+    linear_backward(step, layer_of(mlp, layer), gradients, layer > 0 || input_gradient,
+                    layer == 0 && mlp.cast_input);
   }
 }
 

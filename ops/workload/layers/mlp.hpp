@@ -15,6 +15,7 @@ struct MlpShape {
   std::int64_t rows = 0;
   std::vector<std::int64_t> widths;
   Activation last = Activation::Relu;
+  bool cast_input = true;  ///< with torch.autocast: the input is FP32
 };
 
 void mlp_forward(StepWriter& step, const MlpShape& mlp);

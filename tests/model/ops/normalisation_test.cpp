@@ -86,6 +86,14 @@ TEST(Softmax, reads_again_from_the_level_2_cache_and_waits_for_it) {
   EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(300 + 0.15 * matrix, 2.5 * matrix), 1e-6);
 }
 
+// With half as many threads on an SM half as many blocks wait at a time: twice as long.
+TEST(Softmax, waits_longer_where_fewer_threads_are_resident) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.threads_per_sm = 1024;
+  EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(600, 4 * 524.288), 1e-6);
+}
+
 // Layer norm has 16 blocks of 128 threads on an SM, which touch 3/2 rows between its two reads of one: 30
 // MiB, half of 60. In two parts of 1.5 copies every fourth second read is missing.
 TEST(LayerNorm, reads_again_from_the_level_2_cache) {
@@ -97,6 +105,18 @@ TEST(LayerNorm, reads_again_from_the_level_2_cache) {
   EXPECT_NEAR(us(norm, gpu), 2 * 524.288, 1e-6);
   gpu.l2_partitions = 2;
   EXPECT_NEAR(us(norm, gpu), 2.25 * 524.288, 1e-6);
+}
+
+// With 1,024 threads on an SM it has 8 blocks, which touch 15 MiB: all of it is held.
+TEST(LayerNorm, touches_less_where_fewer_threads_are_resident) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.peak.fp32 = FlopsPerSecond{1e30};
+  gpu.l2_size = Bytes{1280 * 1.5 * 16384};
+  gpu.threads_per_sm = 1024;
+  EXPECT_NEAR(us(LayerNorm{kRows, 4096}, gpu), 2 * 524.288, 1e-6);
+  gpu.threads_per_sm = 2048;
+  EXPECT_NEAR(us(LayerNorm{kRows, 4096}, gpu), 2.5 * 524.288, 1e-6);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST(Dlrm, WhatDoesNotFitIsRefused) {
               HasSubstr("1001 cannot be divided evenly among 8 GPUs"));
   EXPECT_THAT(refusal(32, 2048, 80_GB, Precision::FP32), HasSubstr("26 embedding tables cannot be placed"));
   EXPECT_THAT(refusal(1, 2048, 16_GB, Precision::FP32), HasSubstr("fits on no GPU"));
-  EXPECT_THAT(refusal(2, 2048, 80_GB, Precision::FP16), HasSubstr("fp32 or tf32"));
+  EXPECT_THAT(refusal(2, 2048, 80_GB, Precision::FP8), HasSubstr("fp32, tf32, fp16 or bf16"));
 }
 
 TEST(Dlrm, BackwardRunsOnTheAutogradThread) {

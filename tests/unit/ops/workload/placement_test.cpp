@@ -40,6 +40,16 @@ TEST(Placement, GreedyBalancesItsOwnCost) {
               ElementsAre(ElementsAre(0), ElementsAre(1, 2, 3)));
 }
 
+TEST(Placement, SizeBucketsHoldEquallyManyTables) {
+  // Size alone would put 1, 2 and 3 beside each other; a bucket has two places.
+  const std::vector<EmbeddingTable> tables{table(1000, 4, 1), table(10, 4, 1), table(10, 4, 1),
+                                           table(10, 4, 1)};
+  EXPECT_THAT(place_tables(tables, kTwoLarge, EmbeddingPlanner::SizeGreedy, 4_B),
+              ElementsAre(ElementsAre(0), ElementsAre(1, 2, 3)));
+  EXPECT_THAT(place_tables(tables, kTwoLarge, EmbeddingPlanner::SizeBuckets, 4_B),
+              ElementsAre(ElementsAre(0, 3), ElementsAre(1, 2)));
+}
+
 TEST(Placement, AFullGpuIsPassedOver) {
   // By look-ups table 1 would go to GPU 1 (cost 0), but only GPU 0 has 4000 B left.
   const std::vector<EmbeddingTable> tables{table(10, 10, 100), table(100, 10, 1)};
