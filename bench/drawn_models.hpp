@@ -23,6 +23,7 @@ struct DrawnModels {
   bool heavy = false;      ///< tables of more than 20 look-ups a sample (Lin et al.)
   bool selection = false;  ///< dimensions and numbers of tables as Lin et al. draw them
   std::int64_t batch = 65536;
+  bool indices_ahead = false;  ///< they come while the step before is computed (TrainPipelineSparseDist)
 };
 
 /// A DLRM with tables of the set, each of a width of its own; empty tables are left out.
@@ -53,8 +54,9 @@ inline std::string scenario(const sharding::TableSet& set, const DrawnModels& dr
       "drawn\n    dlrm:\n      "
       "bottom_mlp: [13, 512, "
       "256, 64]\n      top_mlp: [512, 256, 1]\n      interaction: cat\n      tables: [{}]\nparallelism: "
-      "{{ranks: {}}}\n",
-      drawing.cluster, drawing.batch, fmt::join(tables, ", "), drawing.gpus);
+      "{{ranks: {}, embedding: {{pipeline: {}}}}}\n",
+      drawing.cluster, drawing.batch, fmt::join(tables, ", "), drawing.gpus,
+      drawing.indices_ahead ? "sparse_dist" : "none");
 }
 
 }  // namespace lockstep

@@ -1,8 +1,8 @@
 // Searches on drawn DLRMs, all plans simulated: the mean step of every method, Lockstep's among them, and how
 // often the fastest of seven given plans is told on a machine whose kernels differ from the models.
 //
-//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]    e.g. "dgx1v x 1" 4 40 128
-//   10
+//   search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any|ahead]
+//     e.g. "dgx1v x 1" 4 40 128 10; heavy, any: the seven plans alone; ahead: indices come before the step
 
 #include <fmt/core.h>
 
@@ -17,27 +17,11 @@
 
 #include "app/search/refinement.hpp"
 #include "bench/drawn_models.hpp"
+#include "bench/other_machine.hpp"
 
 namespace {
 
 using namespace lockstep;
-
-/// The machine as it is and the models are not: slower random rows, faster updates, longer waits, 10 % more
-/// host time, jitter.
-Seconds measured(const ShardingProblem& problem, const EmbeddingPlan& plan) {
-  Setting setting = problem.under(plan);
-  for (GpuSpec& gpu : setting.gpu_models) {
-    KernelEfficiency& reached = gpu.efficiency.value;
-    reached.random_rows *= 0.85;
-    reached.scattered_update *= 1.15;
-    reached.memory *= 0.95;
-    reached.row_latency = 1.3 * reached.row_latency;
-    gpu.learned.reset();
-  }
-  setting.host_scale = 1.1;
-  setting.scenario.vary.kernels = JitterSpec::parse("lognormal 0.02");
-  return predict(setting, nullptr, EngineMode::Bare).mean_step();
-}
 
 /// How far lockstep's steps are from those of the best placements of whole tables under the fast models.
 struct Gap {
@@ -59,6 +43,8 @@ struct Gap {
 
 /// What is left to gain by whole and column-wise tables, under the fast models.
 struct Bound {
+  [[nodiscard]] Seconds left() const { return tasks > 0 ? (found - least) / tasks : Seconds{0}; }
+
   int tasks = 0;
   Seconds found, least;
 
@@ -98,16 +84,49 @@ struct Selection {
   }
 };
 
+/// A plan's step as three predictors have it, and as measured on the other machine; all over 30 steps, which
+/// is what run_random_experiments.sh of Lin et al. (owensgroup/ml_perf_model) takes. Seconds.
+struct GivenPlan {
+  std::array<double, 4> predicted{INFINITY, INFINITY, INFINITY, INFINITY};  ///< by kPredictors
+  double measured = INFINITY;
+};
+constexpr std::array kPredictors{"by prediction", "by prediction, embedding kernels measured",
+                                 "told all but jitter and waits", "told all but the jitter"};
+
+GivenPlan given_plan(const ShardingProblem& problem, const EmbeddingPlan& plan,
+                     const std::array<double, 3>& fitted) {
+  const auto kernels = [&](KernelEfficiency& reached) {
+    reached.random_rows *= fitted[0];
+    reached.scattered_update *= fitted[1];
+    reached.row_latency = fitted[2] * reached.row_latency;
+  };
+  const auto seconds = [&](const OtherMachine& machine) {
+    return step_on(machine, problem, plan) / Seconds{1};
+  };
+  const auto all_but_waits = [](KernelEfficiency& reached) {
+    const Seconds waits = reached.row_latency;
+    differ(reached);
+    reached.row_latency = waits;
+  };
+  return {{seconds({.kernels = [](KernelEfficiency&) {}}), seconds({.kernels = kernels}),
+           seconds({.kernels = all_but_waits, .host_scale = 1.1}),
+           seconds({.kernels = differ, .host_scale = 1.1})},
+          seconds({.kernels = differ, .host_scale = 1.1, .jitter = true})};
+}
+
 constexpr std::array kSeven{"round_robin",       "chunks",        "random",
                             "size_greedy",       "lookup_greedy", "norm_lookup_greedy",
                             "size_lookup_greedy"};
 
 class Comparison {
  public:
+  /// @param fitted what measured kernels say of the machine's embedding constants, by calibrated()
+  explicit Comparison(const std::array<double, 3>& fitted) : fitted_{fitted} {}
+
   /// @param selects the seven plans alone, without searches
   void add(const ShardingProblem& problem, bool selects) {
     std::map<std::string, double> steps;
-    std::vector<std::array<double, 2>> seven;  // predicted, measured
+    std::vector<GivenPlan> seven;
     std::vector<Candidate> candidates;
     for (const sharding::Method& method : sharding::methods()) {
       const bool is_given = std::ranges::find(kSeven, method.name) != kSeven.end();
@@ -120,21 +139,20 @@ class Comparison {
       if (step) {
         steps[std::string{method.name}] = *step / Seconds{1e-3};
       }
-      if (step && is_given) {
-        seven.push_back({*step / Seconds{1}, measured(problem, candidate->plan) / Seconds{1}});
-      } else if (is_given) {
-        seven.push_back({INFINITY, INFINITY});
+      if (selects && is_given) {
+        seven.push_back(step ? given_plan(problem, candidate->plan, fitted_) : GivenPlan{});
       }
       if (step && method.name != "random" && method.name != "exact") {
         candidate->step = step;
         candidates.push_back(*std::move(candidate));
       }
     }
-    if (!selects) {
+    if (selects) {
+      select(seven);
+    } else {
       add_ours(problem, std::move(candidates), steps);
     }
     steps_.push_back(steps);
-    select(seven);
   }
 
   void print() const {
@@ -181,10 +199,13 @@ class Comparison {
     }
     exact.print();
     bound_.print();
-    fmt::print("  the fastest of seven, {} tasks: by prediction {}\n", predicted_.tasks, predicted_.text());
-    const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
-    fmt::print("                        always {}: {}\n",
-               kSeven[static_cast<std::size_t>(best - constant_.begin())], best->text());
+    if (ours > 0) {
+      const double least = ours / valid - bound_.left() / Seconds{1e-3};
+      fmt::print(
+          "  a plan at that bound, the rest of its step as lockstep's: {:.3f} ms, best rules {:+.1f} %\n",
+          least, 100 * (best_rule / valid / least - 1));
+    }
+    print_selection();
   }
 
  private:
@@ -234,24 +255,41 @@ class Comparison {
     return name.empty() ? "tables one by one" : name.substr(name.find(' ') + 1);
   }
 
-  void select(const std::vector<std::array<double, 2>>& seven) {
-    double best = INFINITY;
-    std::size_t chosen = 0;
-    for (std::size_t i = 0; i < seven.size(); ++i) {
-      best = std::min(best, seven[i][1]);
-      chosen = seven[i][0] < seven[chosen][0] ? i : chosen;
-    }
+  void select(const std::vector<GivenPlan>& seven) {
+    const double best = std::ranges::min_element(seven, {}, &GivenPlan::measured)->measured;
     if (std::isinf(best)) {
       return;
     }
-    predicted_.add(seven[chosen][1], best);
+    for (std::size_t predictor = 0; predictor < predicted_.size(); ++predictor) {
+      const auto chosen = std::ranges::min_element(
+          seven, {}, [&](const GivenPlan& plan) { return plan.predicted[predictor]; });
+      predicted_[predictor].add(chosen->measured, best);
+    }
     for (std::size_t i = 0; i < seven.size(); ++i) {
-      constant_[i].add(std::min(seven[i][1], 10 * best), best);
+      constant_[i].add(std::min(seven[i].measured, 10 * best), best);
     }
   }
 
+  void print_selection() const {
+    if (predicted_.front().tasks == 0) {
+      return;
+    }
+    fmt::print(
+        "  the fastest of seven, {} tasks; measured kernels: random rows x {:.2f}, updates x {:.2f}, waits x "
+        "{:.2f}\n",
+        predicted_.front().tasks, fitted_[0], fitted_[1], fitted_[2]);
+    for (std::size_t predictor = 0; predictor < predicted_.size(); ++predictor) {
+      fmt::print("    {:<42} {}\n", kPredictors[predictor], predicted_[predictor].text());
+    }
+    const auto best = std::ranges::max_element(constant_, {}, &Selection::exact);
+    fmt::print("    {:<42} {}\n",
+               fmt::format("always {}", kSeven[static_cast<std::size_t>(best - constant_.begin())]),
+               best->text());
+  }
+
   std::vector<std::map<std::string, double>> steps_;
-  Selection predicted_;
+  std::array<double, 3> fitted_;
+  std::array<Selection, kPredictors.size()> predicted_{};
   std::array<Selection, kSeven.size()> constant_{};
   double seconds_ = 0, slowest_ = 0;
   Bound bound_;
@@ -262,7 +300,7 @@ class Comparison {
 
 int main(int count, char** arguments) {
   if (count < 7) {
-    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any]\n");
+    fmt::print(stderr, "search_comparison TABLES.json CLUSTER GPUS TABLES WIDEST TASKS [heavy|any|ahead]\n");
     return 2;
   }
   try {
@@ -271,14 +309,20 @@ int main(int count, char** arguments) {
     drawing.cluster = arguments[2];
     drawing.gpus = std::atoi(arguments[3]);
     const std::string selection = count > 7 ? arguments[7] : "";
-    drawing.selection = !selection.empty();
+    drawing.indices_ahead = selection == "ahead";
+    drawing.selection = !selection.empty() && !drawing.indices_ahead;
     drawing.heavy = selection == "heavy";
     drawing.tables = std::strtoul(arguments[4], nullptr, 10);
     drawing.widest = std::strtol(arguments[5], nullptr, 10);
     drawing.tasks = std::strtoul(arguments[6], nullptr, 10);
     drawing.batch = drawing.selection ? 4096 : 65536;
-    Comparison comparison;
     const ConfigPath configs = ConfigPath::standard();
+    std::array<double, 3> fitted{1, 1, 1};
+    if (drawing.selection) {
+      const ShardingProblem first{YamlDocument::from_text(scenario(set, drawing, 0), "drawn"), configs};
+      fitted = calibrated(first.setting().gpu_models.front(), calls_to_measure(set, drawing.batch, 60));
+    }
+    Comparison comparison{fitted};
     for (std::uint64_t task = 0; task < drawing.tasks; ++task) {
       const ShardingProblem problem{YamlDocument::from_text(scenario(set, drawing, task), "drawn"), configs};
       comparison.add(problem, drawing.selection);

@@ -10,14 +10,11 @@
 namespace lockstep::sharding {
 namespace {
 
-// Places in Load::sums, seconds: of forward, then of backward. Waits are those of all bags one after the
-// other; of blocks, divided among SMs.
+// Places in Load::sums beside those of the header, seconds: of forward, then of backward.
 constexpr std::size_t kDram = 0;
 constexpr std::size_t kLevel2 = 1;
-constexpr std::size_t kWaits = 2;
 constexpr std::size_t kHost = 3;
 constexpr std::size_t kBlockWaits = 4;
-constexpr std::size_t kBackward = 5;
 constexpr std::size_t kPasses = 10;
 constexpr std::size_t kInputs = 11;
 
@@ -107,25 +104,6 @@ Estimate ModelCosts::estimate(std::span<const Seconds> compute, std::span<const 
     estimate.total = std::max(estimate.total, time + exchange);
   }
   return estimate;
-}
-
-Seconds ModelCosts::at_least(const Task& task) const {
-  Load all;
-  double width = 0, indices = 0;
-  for (std::size_t table = 0; table < task.tables.size(); ++table) {
-    const std::int64_t columns = task.tables[table].shape.dimension;
-    all.add(load_of(task.tables[table], columns));
-    width += static_cast<double>(columns);
-    indices += task.indices_of(table);
-  }
-  for (double& sum : all.sums) {
-    sum /= static_cast<double>(task.devices());
-  }
-  all.largest = 0;  // a longest bag may hide behind the rest
-  all.widest = 0;   // and narrow pieces leave room for more bags
-  const Seconds exchanges = setup_.exposed * (forward_.at_least(width) + backward_.at_least(width));
-  const Seconds inputs = setup_.inputs != nullptr ? setup_.inputs->at_least(indices) : Seconds{0};
-  return exchanges + std::max(compute(all), inputs + 2 * setup_.gpu.kernel_minimum);
 }
 
 }  // namespace lockstep::sharding

@@ -50,10 +50,17 @@ class ModelCosts final : public CostModel {
   [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
                                   std::span<const double> indices) const override;
 
-  /// No plan for @p task takes less: perfectly even look-ups, exchanges at their best.
+  /// No plan for @p task takes less, whole or cut by columns: devices equally busy, exchanges at their best;
+  /// but no piece may take longer by itself, and a table that has to be cut for that is looked up by each of
+  /// its pieces. Memory is not asked for.
   [[nodiscard]] Seconds at_least(const Task& task) const;
 
  private:
+  // Places in Load::sums, seconds: waits of all bags one after the other; where those of backward begin.
+  static constexpr std::size_t kWaits = 2;
+  static constexpr std::size_t kBackward = 5;
+
+  [[nodiscard]] Load cut_evenly(const Table& table, std::int64_t columns) const;
   void add(const EmbeddingTable& piece, Direction direction, Load& load) const;
 
   Setup setup_;

@@ -79,12 +79,32 @@ TEST_F(KernelCosts, AreThoseOfTheKernelModels) {
 
 TEST_F(KernelCosts, BoundIsBelowEveryPlan) {
   const ModelCosts costs = this->costs(4096);
-  Task tables = lockstep::testing::random_task(1, 20, 3, 1e9);
-  Judge judge{tables, costs};
-  EXPECT_GT(costs.at_least(tables), Seconds{0});
-  for (const char* name : {"size_greedy", "neuroshard", "lockstep"}) {
-    EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total);
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Task tables = lockstep::testing::random_task(seed, 2 * seed, 3, 1e9);
+    Judge judge{tables, costs};
+    EXPECT_GT(costs.at_least(tables), Seconds{0});
+    for (const char* name : {"size_greedy", "neuroshard", "lockstep"}) {
+      EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total)
+          << seed;
+    }
   }
+}
+
+TEST_F(KernelCosts, BoundIsNoLessThanATableThatCannotBeCut) {
+  const ModelCosts costs = this->costs(4096);
+  const Table narrow = lockstep::testing::table(1'000'000, 4, 1000);
+  const Task tables =
+      lockstep::testing::task({narrow, lockstep::testing::table(1000, 16, 2)}, 8);  // a GPU each, six idle
+  const Seconds alone = costs.compute(costs.load_of(narrow, 4));
+  EXPECT_NEAR(costs.at_least(tables) / alone, 1, 1e-6);
+}
+
+TEST_F(KernelCosts, BoundCountsTheLookupsOfEachPiece) {
+  const ModelCosts costs = this->costs(4096);
+  const Table wide = lockstep::testing::table(1'000'000, 64, 200);
+  const Seconds whole = costs.compute(costs.load_of(wide, 64)), half = costs.compute(costs.load_of(wide, 32));
+  ASSERT_GT(half, 0.55 * whole);  // indices are sorted for each half
+  EXPECT_NEAR(costs.at_least(lockstep::testing::task({wide}, 2)) / half, 1, 1e-6);
 }
 
 }  // namespace
