@@ -11,7 +11,7 @@
 
 #include "app/search/sharding_problem.hpp"
 #include "base/random.hpp"
-#include "calibration/least_squares.hpp"
+#include "calibration/kernels/constant_fit.hpp"
 #include "ops/kernel_model.hpp"
 #include "search/sharding/table_file.hpp"
 
@@ -72,34 +72,26 @@ inline std::vector<KernelCall> calls_to_measure(const sharding::TableSet& set, s
   return calls;
 }
 
-/// The models' constants of embedding kernels, fitted to @p calls timed on the other machine with 2 % of
-/// jitter: random rows, scattered updates, waits. Memory and host stay as they were.
+/// By what the models' constants of embedding kernels change, fitted to @p calls timed on the other machine
+/// with 2 % of jitter: random rows, scattered updates, waits. Memory and host stay as they were.
 inline std::array<double, 3> calibrated(const GpuSpec& known, const std::vector<KernelCall>& calls) {
+  constexpr double kHeldOut = 0.2;
   GpuSpec other = known;
   other.learned.reset();
-  GpuSpec guess = other;
   differ(other.efficiency.value);
   const Random noise{1, "measured kernels"};
-  std::vector<double> measured;
+  KernelMeasurements rows;
   for (const KernelCall& call : calls) {
-    measured.push_back(std::log(model_for(call).predict(call, other).duration / Seconds{1}) +
-                       0.02 * std::sqrt(12) * (noise.uniform(measured.size()) - 0.5));
+    const double jitter = 0.02 * std::sqrt(12) * (noise.uniform(rows.size()) - 0.5);
+    rows.push_back({known.name, call, std::exp(jitter) * model_for(call).predict(call, other).duration});
   }
-  const KernelEfficiency start = guess.efficiency.value;
-  const auto residuals = [&](std::span<const double> logs) {
-    KernelEfficiency& reached = guess.efficiency.value;
-    reached.random_rows = start.random_rows * std::exp(logs[0]);
-    reached.scattered_update = start.scattered_update * std::exp(logs[1]);
-    reached.row_latency = std::exp(logs[2]) * start.row_latency;
-    std::vector<double> differences;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Seconds time = model_for(calls[i]).predict(calls[i], guess).duration;
-      differences.push_back((std::log(time / Seconds{1}) - measured[i]) / 0.02);
-    }
-    return differences;
-  };
-  const std::vector<double> found = least_squares(residuals, {0, 0, 0});
-  return {std::exp(found[0]), std::exp(found[1]), std::exp(found[2])};
+  const KernelEfficiency found =
+      fit_constants(
+          rows, [&](const std::string&) -> const GpuSpec& { return known; }, kHeldOut)
+          .efficiency;
+  const KernelEfficiency& before = known.efficiency.value;
+  return {found.random_rows / before.random_rows, found.scattered_update / before.scattered_update,
+          found.row_latency / before.row_latency};
 }
 
 }  // namespace lockstep

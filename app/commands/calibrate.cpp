@@ -154,7 +154,8 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       "mine.yaml\n"
       "  lockstep calibrate fit mine.csv --cluster 'dgx_h100 x 2' --start dgx_h100 --hold-out-gpus 4 -o "
       "mine.yaml\n"
-      "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml");
+      "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml\n"
+      "  lockstep calibrate fit kernels.csv --constants -o my_efficiency.yaml");
   add_inputs(*command, *options, options->files,
              "tables of calibrate import (.csv), or outputs of nccl-tests");
   command->add_option("--cluster", options->cluster,

@@ -9,9 +9,12 @@
 #include <stdexcept>
 
 #include "base/config_path.hpp"
+#include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
+#include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/kernels/constant_fit.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 
 namespace lockstep {
@@ -87,12 +90,45 @@ void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options) {
       .add_option("--test", options.tests,
                   "of kernels: tables that are only predicted, e.g. of larger shapes or of another GPU")
       ->check(CLI::ExistingFile);
+  command.add_flag(
+      "--constants", options.constants,
+      "of kernels: the few constants of one GPU's models (kernel_efficiency) in place of networks: tens "
+      "of rows are enough");
   command.add_option("--seed", options.seed, "of kernels: of the networks' first weights and order")
       ->capture_default_str();
 }
 
+namespace {
+
+int fit_constants_command(const std::vector<std::filesystem::path>& files, const std::string& name,
+                          const std::string& output) {
+  GpuModels gpus;
+  constexpr double kHeldOut = 0.2;
+  const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
+  fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
+  const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
+  const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",
+                                         names_of_files(files), 100 * kHeldOut);
+  const std::string base = gpus(fit.gpu).efficiency.name;
+  if (base.empty()) {
+    throw std::invalid_argument{fmt::format(
+        "the GPU '{}' says its efficiency in place: give it a set of its own to start from", fit.gpu)};
+  }
+  const auto document =
+      YamlDocument::from_file(ConfigPath::standard().find(KernelEfficiency::kConfigKind, base));
+  write_whole_file(output, effective_text<KernelEfficiency>(with_constants(fit, document, its_name, source)));
+  fmt::print("\nwritten: {}, {} with these constants; a GPU takes it with   efficiency: {}\n", output, base,
+             output);
+  return 0;
+}
+
+}  // namespace
+
 int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                         const std::string& output, const FitKernelsOptions& options) {
+  if (options.constants) {
+    return fit_constants_command(files, name, output);
+  }
   std::vector<KernelTest> tests;
   for (const auto& file : options.tests) tests.push_back({file.stem().string(), read_kernel_csv({file})});
   KernelFitOptions how;

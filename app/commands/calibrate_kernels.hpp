@@ -25,12 +25,14 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
 struct FitKernelsOptions {
   std::vector<std::filesystem::path> tests;
   std::uint64_t seed = 1;
+  bool constants = false;  ///< the models' own, in place of networks
 };
 void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options);
 
-/// Networks for configs/learned_kernels from measured kernels; says on stdout how good they are. Returns the
-/// exit code.
-/// @throws InputError, std::invalid_argument where no network is better than its formula
+/// Networks for configs/learned_kernels from measured kernels, or a set of constants for
+/// configs/kernel_efficiency; says on stdout how good they are. Returns the exit code.
+/// @throws InputError, std::invalid_argument where no network is better than its formula, or no constant than
+///   what it was
 int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                         const std::string& output, const FitKernelsOptions& options);
 

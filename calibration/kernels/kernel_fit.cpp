@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "base/random.hpp"
 #include "calibration/error_summary.hpp"
 #include "ops/kernels/kernel_features.hpp"
 #include "ops/kernels/learned.hpp"
@@ -47,13 +46,6 @@ RowsByKind by_kind(const KernelMeasurements& measurements, const GpuByName& gpu,
   return kinds;
 }
 
-/// In [0, 1), the same for all rows of a shape; m does not count in products.
-double place_of(const KernelWork& work) {
-  KernelWork key = work;
-  if (auto* product = std::get_if<Gemm>(&key); product != nullptr && product->batch == 1) product->m = 1;
-  return Random{0, shape_text(key)}.uniform(0);
-}
-
 struct Split {
   std::vector<Row> fitted, validation, held_out;
 };
@@ -61,7 +53,7 @@ struct Split {
 Split split(const std::vector<Row>& rows, const KernelFitOptions& options) {
   Split parts;
   for (const Row& row : rows) {
-    const double place = place_of(row.measured->call.work);
+    const double place = place_of_shape(row.measured->call.work);
     (place < options.held_out                        ? parts.held_out
      : place < options.held_out + options.validation ? parts.validation
                                                      : parts.fitted)

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/random.hpp"
 #include "base/suggest.hpp"
 #include "calibration/csv_table.hpp"
 
@@ -249,6 +250,12 @@ KernelCall call_in(const CsvTable& table, std::size_t row) {
 }
 
 }  // namespace
+
+double place_of_shape(const KernelWork& work) {
+  KernelWork key = work;
+  if (auto* product = std::get_if<Gemm>(&key); product != nullptr && product->batch == 1) product->m = 1;
+  return Random{0, shape_text(key)}.uniform(0);
+}
 
 KernelCall kernel_call(const std::string& family, const std::string& type,
                        const std::map<std::string, std::string>& words) {

@@ -36,6 +36,10 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 /// @throws std::logic_error for other work
 [[nodiscard]] std::string shape_text(const KernelWork& work);
 
+/// In [0, 1), the same for all rows of a shape, whatever else is measured: for splits. m does not count in
+/// single products, so that all rows with one weight matrix stay together.
+[[nodiscard]] double place_of_shape(const KernelWork& work);
+
 /// The call of a family and type (fp32, tf32, fp16, bf16, fp8) that the words of a shape describe.
 /// @throws std::invalid_argument for a family, type or word that is none
 [[nodiscard]] KernelCall kernel_call(const std::string& family, const std::string& type,

@@ -1,0 +1,227 @@
+#include "calibration/kernels/constant_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+
+#include "calibration/least_squares.hpp"
+#include "ops/kernel_model.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kExpectedError = 0.05;
+constexpr std::size_t kFewestRows = 4;
+constexpr double kMicro = 1e6;
+
+enum class Unit : std::uint8_t { Fraction, Factor, Time };
+
+/// A constant under a factor exp(x) on what it was.
+struct Constant {
+  const char* key;
+  double (*read)(const KernelEfficiency&);
+  void (*scale)(KernelEfficiency&, double factor);
+  Unit unit = Unit::Fraction;
+};
+
+void scale_tiles(GemmProfile& profile, double factor) {
+  for (GemmTile& tile : profile.tiles) {
+    tile.efficiency = std::min(1.0, tile.efficiency * factor);
+  }
+}
+
+template <double KernelEfficiency::*member>
+constexpr Constant fraction(const char* key) {
+  return {key, [](const KernelEfficiency& of) { return of.*member; },
+          [](KernelEfficiency& of, double factor) { of.*member = std::min(1.0, of.*member * factor); }};
+}
+
+template <GemmProfile KernelEfficiency::*member>
+constexpr Constant tiles(const char* key) {
+  return {key, [](const KernelEfficiency& /*of*/) { return 1.0; },
+          [](KernelEfficiency& of, double factor) { scale_tiles(of.*member, factor); }, Unit::Factor};
+}
+
+constexpr Constant kMemory = fraction<&KernelEfficiency::memory>("memory");
+constexpr Constant kSoftmax = fraction<&KernelEfficiency::softmax>("softmax");
+constexpr Constant kLayerNorm = fraction<&KernelEfficiency::layer_norm>("layer_norm");
+constexpr Constant kRandomRows = fraction<&KernelEfficiency::random_rows>("random_rows");
+constexpr Constant kUpdate = fraction<&KernelEfficiency::scattered_update>("scattered_update");
+constexpr Constant kRowLatency = {
+    "row_latency", [](const KernelEfficiency& of) { return of.row_latency / Seconds{1}; },
+    [](KernelEfficiency& of, double factor) { of.row_latency = factor * of.row_latency; }, Unit::Time};
+constexpr Constant kSingle = tiles<&KernelEfficiency::fp32>("fp32.tiles");
+constexpr Constant kBatched = tiles<&KernelEfficiency::fp32_batched>("fp32_batched.tiles");
+constexpr Constant kTensor = tiles<&KernelEfficiency::tensor>("tensor.tiles");
+
+/// What a row's time depends on, among the constants that its own family tells.
+std::vector<const Constant*> constants_of(const KernelCall& call) {
+  if (std::holds_alternative<Pointwise>(call.work)) return {&kMemory};
+  if (std::holds_alternative<Softmax>(call.work)) return {&kSoftmax};
+  if (std::holds_alternative<LayerNorm>(call.work)) return {&kLayerNorm};
+  if (const auto* bags = std::get_if<EmbeddingBags>(&call.work)) {
+    return {bags->direction == Direction::Forward ? &kRandomRows : &kUpdate, &kRowLatency};
+  }
+  if (const auto* product = std::get_if<Gemm>(&call.work)) {
+    if (call.type != DataType::FP32) return {&kTensor};
+    return {product->batch > 1 ? &kBatched : &kSingle};
+  }
+  return {};
+}
+
+double log_error(const KernelMeasurement& row, const GpuSpec& gpu) {
+  return std::log(model_for(row.call).predict(row.call, gpu).duration / row.time);
+}
+
+std::vector<double> errors_of(const KernelMeasurements& rows, const GpuSpec& gpu) {
+  std::vector<double> errors;
+  for (const KernelMeasurement& row : rows) errors.push_back(std::expm1(log_error(row, gpu)));
+  return errors;
+}
+
+/// Rows by what is done with them; those of a family in families.
+class Fitting {
+ public:
+  Fitting(const KernelMeasurements& measurements, GpuSpec gpu, double held_out) : gpu_{std::move(gpu)} {
+    gpu_.learned.reset();
+    for (const KernelMeasurement& row : measurements) {
+      const std::vector<const Constant*> its = constants_of(row.call);
+      if (its.empty()) {
+        ++unused_;
+        continue;
+      }
+      const bool is_held_out = place_of_shape(row.call.work) < held_out;
+      (is_held_out ? held_out_ : fitted_)[family_of(row.call)].push_back(row);
+      if (!is_held_out) {
+        all_fitted_.push_back(row);
+        for (const Constant* constant : its) add(constant);
+      }
+    }
+    check();
+    std::erase_if(constants_, [&](const Constant* constant) { return !matters(*constant); });
+  }
+
+  ConstantFit run() {
+    ConstantFit fit;
+    fit.unused = unused_;
+    const std::vector<double> found = least_squares(
+        [&](std::span<const double> logs) {
+          const GpuSpec guess = scaled(logs);
+          std::vector<double> residuals;
+          for (const KernelMeasurement& row : all_fitted_) {
+            residuals.push_back(softened(log_error(row, guess) / kExpectedError));
+          }
+          return residuals;
+        },
+        std::vector<double>(constants_.size(), 0));
+    const GpuSpec after = scaled(found);
+    fit.efficiency = after.efficiency.value;
+    for (std::size_t i = 0; i < constants_.size(); ++i) {
+      const Constant& constant = *constants_[i];
+      const double unit = constant.unit == Unit::Time ? kMicro : 1;
+      fit.constants.push_back(
+          {constant.key, unit * constant.read(gpu_.efficiency.value),
+           constant.unit == Unit::Factor ? std::exp(found[i]) : unit * constant.read(fit.efficiency),
+           constant.unit == Unit::Time ? "us" : ""});
+    }
+    judge(after, fit);
+    return fit;
+  }
+
+ private:
+  static std::string family_of(const KernelCall& call) {
+    std::string name;
+    for (const Constant* constant : constants_of(call)) {
+      name += (name.empty() ? "" : ", ") + std::string{constant->key};
+    }
+    return name;
+  }
+
+  void add(const Constant* constant) {
+    if (std::ranges::find(constants_, constant) == constants_.end()) constants_.push_back(constant);
+  }
+
+  void check() const {
+    if (fitted_.empty()) {
+      throw std::invalid_argument{
+          "no row tells a constant: they are of pointwise, softmax, layer_norm, embeddings and gemm"};
+    }
+    for (const auto& [family, rows] : fitted_) {
+      if (rows.size() < kFewestRows) {
+        throw std::invalid_argument{
+            fmt::format("{} rows to fit {} to are too few: at least {} beside those held out", rows.size(),
+                        family, kFewestRows)};
+      }
+    }
+  }
+
+  [[nodiscard]] GpuSpec scaled(std::span<const double> logs) const {
+    GpuSpec guess = gpu_;
+    for (std::size_t i = 0; i < constants_.size(); ++i) {
+      constants_[i]->scale(guess.efficiency.value, std::exp(logs[i]));
+    }
+    return guess;
+  }
+
+  /// Whether a tenth less of it moves any fitted row by a thousandth.
+  [[nodiscard]] bool matters(const Constant& constant) const {
+    GpuSpec moved = gpu_;
+    constant.scale(moved.efficiency.value, 0.9);
+    return std::ranges::any_of(all_fitted_, [&](const KernelMeasurement& row) {
+      return std::abs(log_error(row, moved) - log_error(row, gpu_)) > 1e-3;
+    });
+  }
+
+  void judge(const GpuSpec& after, ConstantFit& fit) {
+    double sum_before = 0, sum_after = 0;
+    std::size_t count = 0;
+    for (const auto& [family, rows] : fitted_) {
+      ConstantErrors errors{.family = family,
+                            .fitted_before = errors_of(rows, gpu_),
+                            .fitted_after = errors_of(rows, after),
+                            .held_out_before = errors_of(held_out_[family], gpu_),
+                            .held_out_after = errors_of(held_out_[family], after)};
+      for (const double error : errors.held_out_before) sum_before += std::abs(error);
+      for (const double error : errors.held_out_after) sum_after += std::abs(error);
+      count += errors.held_out_after.size();
+      fit.families.push_back(std::move(errors));
+    }
+    if (count == 0) throw std::invalid_argument{"no row is held out: more different shapes are needed"};
+    fit.error = sum_after / static_cast<double>(count);
+    if (sum_after >= sum_before) {
+      throw std::invalid_argument{
+          fmt::format("nothing to write: the constants as they are have {:.1f} % on the rows held out, "
+                      "fitted ones {:.1f} %",
+                      100 * sum_before / static_cast<double>(count), 100 * fit.error)};
+    }
+  }
+
+  GpuSpec gpu_;
+  std::map<std::string, KernelMeasurements> fitted_, held_out_;  // by family
+  KernelMeasurements all_fitted_;
+  std::vector<const Constant*> constants_;
+  std::size_t unused_ = 0;
+};
+
+}  // namespace
+
+ConstantFit fit_constants(const KernelMeasurements& measurements, const GpuByName& gpu, double held_out) {
+  if (measurements.empty()) throw std::invalid_argument{"the tables hold no measurements"};
+  const std::string& name = measurements.front().gpu;
+  for (const KernelMeasurement& row : measurements) {
+    if (row.gpu != name) {
+      throw std::invalid_argument{
+          fmt::format("constants are those of one GPU: the tables have {} and {}", name, row.gpu)};
+    }
+  }
+  ConstantFit fit = Fitting{measurements, gpu(name), held_out}.run();
+  fit.gpu = name;
+  return fit;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/yaml_document.hpp"
+#include "calibration/kernels/kernel_fit.hpp"
+#include "calibration/kernels/kernel_measurements.hpp"
+
+namespace lockstep {
+
+/// A number of KernelEfficiency, or one factor on all tiles of a kind of product.
+struct FittedConstant {
+  std::string key;    ///< e.g. random_rows, fp32.tiles
+  double before = 0;  ///< factors: 1
+  double after = 0;
+  std::string unit;  ///< us for latencies; empty for fractions and factors
+};
+
+/// Signed relative errors (predicted / measured - 1) with the constants as they were and as they became.
+struct ConstantErrors {
+  std::string family;
+  std::vector<double> fitted_before, fitted_after, held_out_before, held_out_after;
+};
+
+struct ConstantFit {
+  std::string gpu;  ///< whose rows they are
+  std::vector<FittedConstant> constants;
+  std::vector<ConstantErrors> families;
+  std::size_t unused = 0;  ///< rows of families that none of the constants belongs to
+  double error = 0;        ///< mean of absolute errors of the rows held out, of all families
+  /// Likewise of the families that depend on a constant.
+  [[nodiscard]] double error_of(const std::string& key) const;
+  KernelEfficiency efficiency;
+};
+
+/// The few constants of the kernel models for one GPU, fitted to measurements there: where a network would
+/// want hundreds of rows, some tens are enough.
+///
+///   pointwise             memory                      softmax, layer_norm   softmax, layer_norm
+///   embedding_forward     random_rows, row_latency    gemm                  one factor on the tiles of fp32,
+///   embedding_backward    scattered_update, row_latency                     fp32_batched or tensor
+///
+/// Rows are split by shape before anything is fitted (place_of_shape). Least squares of ln(predicted /
+/// measured) in units of 5 %, softened; fractions stay within 1. A constant that no fitted row depends on
+/// stays as it is. GPUs' networks are left aside.
+/// @throws InputError as @p gpu, std::invalid_argument for rows of several GPUs, for less than 4 fitted rows
+/// of
+///   a family, where nothing gets better on the rows held out
+[[nodiscard]] ConstantFit fit_constants(const KernelMeasurements& measurements, const GpuByName& gpu,
+                                        double held_out);
+
+/// The table of constants and errors.
+[[nodiscard]] std::string constant_fit_text(const ConstantFit& fit);
+
+/// The set @p base with the constants in place, each with where it comes from.
+[[nodiscard]] YamlDocument with_constants(const ConstantFit& fit, YamlDocument base, const std::string& name,
+                                          const std::string& source);
+
+}  // namespace lockstep
