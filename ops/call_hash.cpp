@@ -91,7 +91,7 @@ struct HashWork {
   }
   std::size_t operator()(const Convolution& w) const {
     return Mixer{w.batch,        w.in_channels, w.out_channels,   w.height,        w.width, w.filter_height,
-                 w.filter_width, w.stride,      w.padding_height, w.padding_width, w.pass}
+                 w.filter_width, w.stride,      w.padding_height, w.padding_width, w.pass,  w.channels_first}
         .value();
   }
 };

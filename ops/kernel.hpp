@@ -97,6 +97,8 @@ struct Convolution {
   std::int64_t filter_height = 1, filter_width = 1, stride = 1;
   std::int64_t padding_height = 0, padding_width = 0;
   Pass pass = Pass::Forward;
+  bool channels_first =
+      false;  ///< tensors in NCHW, which kernels on tensor cores do not read: copied around them
   [[nodiscard]] std::int64_t out_height() const {
     return (height + 2 * padding_height - filter_height) / stride + 1;
   }

@@ -93,6 +93,16 @@ Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, c
   return best;
 }
 
+/// Two tensors of images copied into or from channels last (nchwToNhwcKernel, nhwcToNchwKernel).
+Seconds layout_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
+  if (!of.channels_first) {
+    return Seconds{0};
+  }
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const Bytes copied = 2 * size_of(type) * (inputs_of(of) + outputs_of(of));
+  return 2 * gpu.kernel_minimum + copied / (gpu.memory_bandwidth * (reached.memory * reached.transposition));
+}
+
 double tiles_along(std::int64_t pixels, double tile) {
   return std::ceil(static_cast<double>(pixels) / tile);
 }
@@ -144,7 +154,9 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   check(of);
   const ConvolutionProfile& profile = gpu.efficiency->convolution;
   if (uses_tensor_cores(gpu, call.type)) {
-    return answer(implicit_time(of, gpu.efficiency->tensor, 1, gpu, call.type), 0.2, false);
+    return answer(
+        implicit_time(of, gpu.efficiency->tensor, 1, gpu, call.type) + layout_time(of, gpu, call.type), 0.2,
+        false);
   }
   Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, call.type);
   if (of.filter_height == 3 && of.filter_width == 3 && of.stride == 1) {

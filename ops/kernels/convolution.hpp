@@ -23,7 +23,8 @@ namespace lockstep {
 ///                 / (DRAM bandwidth * transforms)
 ///
 /// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores: implicit alone, at the rate of matrix
-/// products (`tensor`), for tensors that are stored channels last; always Derived.
+/// products (`tensor`), for tensors that are stored channels last; always Derived. Tensors in NCHW
+/// (`channels_first`) are copied into that layout and back by two kernels more, as transpositions.
 ///
 /// *Assumes* that the library picks the best of the three, as its heuristics aim to; one group.
 /// *Valid for* sizes >= 1; checked in FP32 for filters of 1 x 1, 3 x 3, 7 x 7 and 1 to 64 images

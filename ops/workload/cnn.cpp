@@ -14,13 +14,12 @@
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/linear.hpp"
+#include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/optimizer_step.hpp"
 #include "ops/workload/step_writer.hpp"
 
 namespace lockstep {
 namespace {
-
-constexpr DataType kType = DataType::FP32;
 
 void check_setup(const TrainingSetup& setup) {
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
@@ -28,8 +27,8 @@ void check_setup(const TrainingSetup& setup) {
     throw std::invalid_argument{
         fmt::format("global_batch {} cannot be divided evenly among {} GPUs", setup.global_batch, ranks)};
   }
-  if (is_mixed(setup.precision)) {
-    throw std::invalid_argument{"a convolutional network is trained in fp32 or tf32"};
+  if (setup.precision == Precision::FP8) {
+    throw std::invalid_argument{"a convolutional network is trained in fp32, tf32, fp16 or bf16"};
   }
 }
 
@@ -40,6 +39,7 @@ class CnnStep {
       : step_{step},
         spec_{spec},
         setup_{setup},
+        type_{storage_type(setup.precision)},
         blocks_{std::move(blocks)},
         parameters_{cnn_parameters(spec)},
         features_{blocks_.back().output},
@@ -52,7 +52,7 @@ class CnnStep {
     }
     if (!spec_.input_on_device) {
       const auto images = static_cast<double>(blocks_.front().input.elements());
-      step_.blocking_copy("aten::to", kernels::copy_to_device(images * size_of(kType), true));
+      step_.blocking_copy("aten::to", kernels::copy_to_device(images * size_of(DataType::FP32), true));
     }
     if (!spec_.timed_by_phase) {
       zero();
@@ -62,17 +62,28 @@ class CnnStep {
     {
       const ModuleRange phase{step_, "loss"};
       cross_entropy_forward(step_, loss_);
+      if (scales_loss()) {
+        scale_loss_forward(step_);
+      }
     }
     backward();
     end_of_phase();
     {
       const ModuleRange phase{step_, "optimizer"};
+      if (scales_loss()) {
+        unscale_gradients(step_, parameters_);
+      }
       optimizer_step(step_, Optimizer::Sgd, parameters_);
+      if (scales_loss()) {
+        update_scale(step_);
+      }
     }
     end_of_phase();
   }
 
  private:
+  [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
+
   void end_of_phase() {
     if (spec_.timed_by_phase) {
       step_.program().wait_device();
@@ -86,14 +97,17 @@ class CnnStep {
 
   void forward() {
     const ModuleRange phase{step_, "forward"};
+    if (step_.types().casts()) {
+      step_.op("aten::to", {kernels::cast(blocks_.front().input.elements(), DataType::FP32, type_)});
+    }
     for (const ShapedBlock& block : blocks_) block_forward(block);
     step_.op(
         "aten::adaptive_avg_pool2d",
         {kernels::reduce(
-            "mean", {.rows = features_.batch * features_.channels, .columns = features_.pixels()}, kType)});
+            "mean", {.rows = features_.batch * features_.channels, .columns = features_.pixels()}, type_)});
     step_.op("aten::flatten");
     if (spec_.dropout > 0) {
-      dropout_forward(step_, features_.batch * features_.channels, kType);
+      dropout_forward(step_, features_.batch * features_.channels, type_);
     }
     linear_forward(step_, head_);
   }
@@ -106,26 +120,29 @@ class CnnStep {
     const auto branches = static_cast<std::int64_t>(block.branches.size());
     const std::int64_t elements = block.output.elements();
     if (block.join == Join::Add) {
-      for (std::int64_t i = 1; i < branches; ++i) step_.op("aten::add_", {kernels::add(elements, kType)});
-      step_.op("aten::relu_", {kernels::elementwise("clamp_min", elements, kType, {})});
+      for (std::int64_t i = 1; i < branches; ++i) step_.op("aten::add_", {kernels::add(elements, type_)});
+      step_.op("aten::relu_", {kernels::elementwise("clamp_min", elements, type_, {})});
     } else if (branches > 1) {
-      step_.op("aten::cat", {kernels::concat(elements, branches, kType)});
+      step_.op("aten::cat", {kernels::concat(elements, branches, type_)});
     }
   }
 
   void backward() {
     const ModuleRange phase{step_, "backward"};
-    step_.op("aten::ones_like", {kernels::fill(1, kType)});
+    step_.op("aten::ones_like", {kernels::fill(1, DataType::FP32)});
     GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
     GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
     step_.on_autograd_thread([&] {
       const ModuleRange range{step_, "backward"};
+      if (scales_loss()) {
+        scale_loss_backward(step_);
+      }
       cross_entropy_backward(step_, loss_);
       linear_backward(step_, head_, gradients, true);
       if (spec_.dropout > 0) {
-        dropout_backward(step_, features_.batch * features_.channels, kType);
+        dropout_backward(step_, features_.batch * features_.channels, type_);
       }
-      step_.op("MeanBackward1", {kernels::elementwise("div", features_.elements(), kType, {})});
+      step_.op("MeanBackward1", {kernels::elementwise("div", features_.elements(), type_, {})});
       for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
         block_backward(*block, gradients, std::next(block) != blocks_.rend());
       }
@@ -147,7 +164,7 @@ class CnnStep {
         cnn_layer_backward(step_, (*branch)[layer], gradients, layer > 0 || input_gradient);
       }
       if (!first && input_gradient) {  // gradients of the block's input from several branches
-        step_.op("aten::add", {kernels::add(block.input.elements(), kType)});
+        step_.op("aten::add", {kernels::add(block.input.elements(), type_)});
       }
       first = false;
     }
@@ -156,6 +173,7 @@ class CnnStep {
   StepWriter& step_;
   const CnnSpec& spec_;
   const TrainingSetup& setup_;
+  DataType type_;  // of activations
   std::vector<ShapedBlock> blocks_;
   std::vector<std::int64_t> parameters_;
   ImageShape features_;
@@ -172,7 +190,7 @@ Job cnn_job(const CnnSpec& spec, const TrainingSetup& setup) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
   CnnStep{step, spec, setup, blocks}.write();
   Job job = std::move(step).finish(setup.gpus);
-  job.memory = {cnn_memory(spec, blocks, setup.gpus.size())};
+  job.memory = {cnn_memory(spec, blocks, setup.gpus.size(), storage_type(setup.precision))};
   for (auto& rank : job.ranks) rank.memory = 0;
   return job;
 }

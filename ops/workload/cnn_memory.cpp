@@ -10,44 +10,47 @@ constexpr double kFloat = 4;
 constexpr double kIndex = 8;
 constexpr double kGradientsAtATime = 3;
 
-/// Bytes that a layer keeps for backward.
-double kept(const ShapedLayer& layer) {
+/// Bytes that a layer keeps for backward. @param element bytes of an activation
+double kept(const ShapedLayer& layer, double element) {
   const auto elements = static_cast<double>(layer.output.elements());
   switch (layer.layer.kind) {
     case CnnLayer::Kind::Convolution:
-      return (layer.layer.filters.size() > 1 ? 3 : 2) * kFloat * elements;
+      return (layer.layer.filters.size() > 1 ? 3 : 2) * element * elements;
     case CnnLayer::Kind::MaxPool:
-      return (kFloat + kIndex) * elements;
+      return (element + kIndex) * elements;
     case CnnLayer::Kind::AveragePool:
-      return kFloat * elements;
+      return element * elements;
   }
   return 0;
 }
 
 }  // namespace
 
-MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks, std::size_t ranks) {
+MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks, std::size_t ranks,
+                           DataType activations_in) {
+  const double element = size_of(activations_in) / Bytes{1};
   const std::vector<std::int64_t> sizes = cnn_parameters(spec);
   const double parameters =
       kFloat * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
   double activations = kFloat * static_cast<double>(blocks.front().input.elements());
-  double largest = activations;
+  double largest = activations / kFloat * element;
   for (const ShapedBlock& block : blocks) {
     for (const std::vector<ShapedLayer>& branch : block.branches) {
       for (const ShapedLayer& layer : branch) {
-        activations += kept(layer);
-        largest = std::max(largest, kFloat * static_cast<double>(layer.output.elements()));
+        activations += kept(layer, element);
+        largest = std::max(largest, element * static_cast<double>(layer.output.elements()));
       }
     }
     if (block.branches.size() > 1) {
-      activations += kFloat * static_cast<double>(block.output.elements());
+      activations += element * static_cast<double>(block.output.elements());
     }
   }
   MemoryBreakdown memory;
   memory[MemoryUse::Parameters] = parameters;
   memory[MemoryUse::Gradients] = parameters;
   memory[MemoryUse::Activations] = activations;
-  memory[MemoryUse::Workspace] = kGradientsAtATime * largest;
+  memory[MemoryUse::Workspace] =
+      kGradientsAtATime * largest + (element < kFloat ? parameters / kFloat * element : 0);
   memory[MemoryUse::Communication] = ranks > 1 ? parameters : 0;
   return memory;
 }

@@ -18,12 +18,14 @@ namespace lockstep {
 ///   workspace               the largest tensor, three times: gradients of an output and an input, and what
 ///   cuDNN
 ///                           gathers
+///                           (with 16 bits also the weights' copies: autocast's cache)
 ///   communication           another copy of the gradients where there are several ranks: buckets
 ///
-/// *Assumes*: FP32 storage; ReLU in place; a bounded workspace of cuDNN (the largest of the transforms is not
-/// followed). *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml.
+/// *Assumes*: parameters and gradients in FP32; ReLU in place; a bounded workspace of cuDNN (the largest of
+/// the transforms is not followed). *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml.
 /// @param blocks for the rank's share of the batch
+/// @param activations type of layers' outputs
 [[nodiscard]] MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks,
-                                         std::size_t ranks);
+                                         std::size_t ranks, DataType activations);
 
 }  // namespace lockstep

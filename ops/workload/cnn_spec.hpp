@@ -63,6 +63,7 @@ struct CnnSpec {
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
   double dropout = 0;
+  bool channels_last = false;
   bool input_on_device = false;
   bool timed_by_phase = false;
   std::vector<CnnBlock> blocks;
@@ -73,6 +74,10 @@ struct CnnSpec {
     key.required("image_size", cnn.image_size, "pixels along each side of the input");
     key.optional("classes", cnn.classes, 1000, "outputs of the last layer");
     key.optional("dropout", cnn.dropout, 0, "probability before the last layer; 0: no such layer");
+    key.optional(
+        "channels_last", cnn.channels_last, false,
+        "activations in NHWC (torch.channels_last); else in NCHW, and convolutions on tensor cores copy them "
+        "into NHWC and back");
     key.optional(
         "input_on_device", cnn.input_on_device, false,
         "the same images each step, copied once: synthetic benchmarks; else each step copies its own");

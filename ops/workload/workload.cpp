@@ -89,7 +89,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
         fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
                     name_of(workload.mixed_precision),
                     model.dlrm  ? "a DLRM's 16 bits are autocast's"
-                    : model.cnn ? "a convolutional network trains in fp32 or tf32"
+                    : model.cnn ? "a convolutional network's 16 bits are autocast's"
                                 : "others' parameters are in 16 bits and have FP32 master weights anyway")};
   }
   if (!model.transformer && !(parallelism.transformer == TransformerPlanSpec{})) {

@@ -8,7 +8,11 @@ namespace {
 
 using Kind = CnnLayer::Kind;
 using Pass = Convolution::Pass;
-constexpr DataType kType = DataType::FP32;  // in memory; products may be TF32
+
+/// Of activations in memory: products may be TF32.
+DataType type_of(const StepWriter& step) {
+  return storage_type(step.precision());
+}
 
 KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t filter, Pass pass) {
   const char* name = pass == Pass::Forward        ? "conv2d_fprop"
@@ -17,9 +21,9 @@ KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t f
   return {name, product_type(step.precision()), layer.convolution(filter, pass)};
 }
 
-KernelCall batch_norm(const ImageShape& of, Direction direction) {
+KernelCall batch_norm(const StepWriter& step, const ImageShape& of, Direction direction) {
   return {
-      direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", kType,
+      direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", type_of(step),
       BatchNorm{.batch = of.batch, .channels = of.channels, .pixels = of.pixels(), .direction = direction}};
 }
 
@@ -41,12 +45,12 @@ kernels::MaxPool max_pool(const ShapedLayer& layer) {
 
 void pool_forward(StepWriter& step, const ShapedLayer& layer) {
   if (layer.layer.kind == Kind::MaxPool) {
-    step.op("aten::max_pool2d", {kernels::max_pool_forward(max_pool(layer), kType)});
+    step.op("aten::max_pool2d", {kernels::max_pool_forward(max_pool(layer), type_of(step))});
     return;
   }
   const auto& filter = layer.layer.filters.front();
   step.op("aten::avg_pool2d",
-          {kernels::elementwise("avg_pool2d", layer.output.elements(), kType,
+          {kernels::elementwise("avg_pool2d", layer.output.elements(), type_of(step),
                                 {.reads = inputs_by_output(layer),
                                  .flops = static_cast<double>(filter.height * filter.width)})});
 }
@@ -55,12 +59,12 @@ void pool_forward(StepWriter& step, const ShapedLayer& layer) {
 /// filter is high.
 void pool_backward(StepWriter& step, const ShapedLayer& layer) {
   if (layer.layer.kind == Kind::MaxPool) {
-    step.op("MaxPool2DWithIndicesBackward0", {kernels::max_pool_backward(max_pool(layer), kType)});
+    step.op("MaxPool2DWithIndicesBackward0", {kernels::max_pool_backward(max_pool(layer), type_of(step))});
     return;
   }
   const auto& filter = layer.layer.filters.front();
   step.op("AvgPool2DBackward0",
-          {kernels::elementwise("avg_pool2d_backward", layer.output.elements(), kType,
+          {kernels::elementwise("avg_pool2d_backward", layer.output.elements(), type_of(step),
                                 {.reads = static_cast<double>(filter.height),
                                  .writes = inputs_by_output(layer),
                                  .flops = static_cast<double>(2 * filter.height * filter.width)})});
@@ -69,7 +73,8 @@ void pool_backward(StepWriter& step, const ShapedLayer& layer) {
 }  // namespace
 
 void relu_backward(StepWriter& step, std::int64_t elements) {
-  step.op("ReluBackward0", {kernels::elementwise("threshold_backward", elements, kType, {.reads = 2})});
+  step.op("ReluBackward0",
+          {kernels::elementwise("threshold_backward", elements, type_of(step), {.reads = 2})});
 }
 
 void cnn_layer_forward(StepWriter& step, const ShapedLayer& layer) {
@@ -79,16 +84,22 @@ void cnn_layer_forward(StepWriter& step, const ShapedLayer& layer) {
   }
   const ImageShape part = layer.output_of_filter();
   for (std::size_t filter = 0; filter < layer.layer.filters.size(); ++filter) {
-    step.op("aten::conv2d", {convolution(step, layer, filter, Pass::Forward)});
+    step.program().begin("aten::conv2d");
+    if (step.types().casts()) {
+      step.launch(kernels::cast(layer.weights(filter), DataType::FP32, type_of(step)));
+    }
+    step.launch(convolution(step, layer, filter, Pass::Forward));
+    step.program().end();
     step.op("aten::add_", {kernels::add(1, DataType::INT64)});  // num_batches_tracked
-    step.op("aten::batch_norm", {batch_norm(part, Direction::Forward)});
+    step.op("aten::batch_norm", {batch_norm(step, part, Direction::Forward)});
     if (layer.layer.activation) {
-      step.op("aten::relu_", {kernels::elementwise("clamp_min", part.elements(), kType, {})});
+      step.op("aten::relu_", {kernels::elementwise("clamp_min", part.elements(), type_of(step), {})});
     }
   }
   if (layer.layer.filters.size() > 1) {
-    step.op("aten::cat", {kernels::concat(layer.output.elements(),
-                                          static_cast<std::int64_t>(layer.layer.filters.size()), kType)});
+    step.op("aten::cat",
+            {kernels::concat(layer.output.elements(), static_cast<std::int64_t>(layer.layer.filters.size()),
+                             type_of(step))});
   }
 }
 
@@ -107,7 +118,7 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     if (layer.layer.activation) {
       relu_backward(step, part.elements());
     }
-    step.op("CudnnBatchNormBackward0", {batch_norm(part, Direction::Backward)});
+    step.op("CudnnBatchNormBackward0", {batch_norm(step, part, Direction::Backward)});
     gradients.accumulate(layer.layer.channels);
     gradients.accumulate(layer.layer.channels);
     step.program().begin("ConvolutionBackward0");
@@ -116,9 +127,13 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     }
     step.launch(convolution(step, layer, filter, Pass::WeightGradient));
     step.program().end();
+    if (step.types().casts()) {
+      step.op("ToCopyBackward0", {kernels::cast(layer.weights(filter), type_of(step), DataType::FP32)});
+    }
     gradients.accumulate(layer.weights(filter));
     if (filter + 1 < filters && input_gradient) {
-      step.op("aten::add", {kernels::add(layer.input.elements(), kType)});  // gradients of the same input
+      step.op("aten::add",
+              {kernels::add(layer.input.elements(), type_of(step))});  // gradients of the same input
     }
   }
 }

@@ -31,6 +31,19 @@ double milliseconds(const Convolution& of, const GpuSpec& gpu, DataType type = D
   return ConvolutionModel{}.predict({"conv", type, of}, gpu).duration / Seconds{1e-3};
 }
 
+// 64 x 64 channels of 32 x 32 pixels, 16 images in FP16: 2 MiB in, 2 MiB out, each read and written.
+TEST(Convolution, tensor_cores_want_channels_last) {
+  const GpuSpec gpu = plain_gpu();
+  Convolution of{.batch = 16, .in_channels = 64, .out_channels = 64, .height = 32, .width = 32};
+  const double last = milliseconds(of, gpu, DataType::FP16), cores = milliseconds(of, gpu);
+  of.channels_first = true;
+  EXPECT_EQ(milliseconds(of, gpu), cores);
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const double rate = gpu.memory_bandwidth.in_base_units() * reached.memory * reached.transposition;
+  EXPECT_NEAR(milliseconds(of, gpu, DataType::FP16) - last,
+              2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 2097152.0) / rate * 1e3, 1e-9);
+}
+
 // 80 images of 32 x 32 pixels are 81,920 rows: 640 tiles of 128, 8 on each of 80 SMs; 5 x 5 x 64 deep, 128
 // columns: 8 * 2 * 128 * 128 * 1600 FLOP at the peak of one SM.
 TEST(Convolution, a_forward_pass_is_a_product_of_gathered_pixels) {

@@ -117,5 +117,46 @@ TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
   EXPECT_EQ(complaint("{branches: [[conv 3 3x3], []], join: add}"), "");
 }
 
+Job resnet_job(Precision precision, bool channels_last = false) {
+  CnnSpec spec = network("resnet50");
+  spec.channels_last = channels_last;
+  static const std::vector<VertexId> gpus{0, 1};
+  TrainingSetup setup;
+  setup.global_batch = 64;
+  setup.precision = precision;
+  setup.host = plain_host();
+  setup.gpus = gpus;
+  return cnn_job(spec, setup);
+}
+
+std::vector<std::string> kernels_of_first(const Job& job, const std::string& name) {
+  for (const ListedOperator& op : operators_of(job)) {
+    if (op.name == name) return op.kernels;
+  }
+  return {};
+}
+
+TEST(Cnn, autocast_casts_filters_and_halves_activations) {
+  const Job wide = resnet_job(Precision::TF32), narrow = resnet_job(Precision::BF16);
+  check(narrow);
+  EXPECT_THAT(kernels_of_first(wide, "aten::conv2d"), testing::ElementsAre("conv2d_fprop"));
+  EXPECT_THAT(kernels_of_first(narrow, "aten::conv2d"), testing::SizeIs(2));
+  EXPECT_LT(narrow.memory[0][MemoryUse::Activations], 0.55 * wide.memory[0][MemoryUse::Activations]);
+  EXPECT_EQ(narrow.memory[0][MemoryUse::Parameters], wide.memory[0][MemoryUse::Parameters]);
+  EXPECT_EQ(kernels_of_first(narrow, "aten::_amp_update_scale_").size(), 0U);
+  EXPECT_EQ(kernels_of_first(resnet_job(Precision::FP16), "aten::_amp_update_scale_").size(), 1U);
+}
+
+TEST(Cnn, layout_is_that_of_its_convolutions) {
+  for (const bool channels_last : {false, true}) {
+    const Job job = resnet_job(Precision::TF32, channels_last);
+    for (const KernelCall& call : job.programs.front()->kernels) {
+      if (const auto* convolution = std::get_if<Convolution>(&call.work)) {
+        EXPECT_NE(convolution->channels_first, channels_last);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
