@@ -1,6 +1,7 @@
 #include "ops/workload/bert_adam.hpp"
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/loss_scaling.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,16 +29,13 @@ void write(StepWriter& step, std::span<const AdamOperator> operations, std::int6
 }
 
 /// torch.nn.utils.clip_grad_norm_ of one parameter: its norm, put into a list of one and its norm taken
-/// again, limit / (norm + 1e-6), and `if clip_coef < 1:`, for which the host waits.
+/// again, limit / (norm + 1e-6), and what is made of it.
 void clip(StepWriter& step, std::int64_t elements) {
   const DataType type = step.types().optimizer();
   step.op("aten::norm", {kernels::reduce("norm", {.rows = 1, .columns = elements}, type)});
   step.op("aten::stack", {kernels::concat(1, 1, type)});
   step.op("aten::norm", {kernels::reduce("norm", {.rows = 1, .columns = 1}, type)});
-  for (const char* const scalar : {"aten::add", "aten::reciprocal", "aten::mul", "aten::lt"}) {
-    step.op(scalar, {kernels::scale(1, type)});
-  }
-  step.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::BOOL), false));
+  clip_by_norm(step, [&] { step.op("aten::mul_", {kernels::scale(elements, type)}); });
 }
 
 }  // namespace

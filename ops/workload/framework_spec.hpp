@@ -25,6 +25,7 @@ struct FrameworkSpec {
   bool zero_gradients = false;
   bool gradient_as_bucket_view = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
+  bool clip_reads_norm = false;
   bool apex = false;
 
   template <class Visitor>
@@ -40,6 +41,9 @@ struct FrameworkSpec {
                  "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
     key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
                  "how torch.optim launches a step");
+    key.optional("clip_reads_norm", framework.clip_reads_norm, false,
+                 "torch.nn.utils.clip_grad_norm_ lets the host read whether gradients are to be clipped, and "
+                 "does not clip them (before PyTorch 1.10)");
     key.optional(
         "apex", framework.apex, false,
         "NVIDIA Apex in place of PyTorch's own DistributedDataParallel (flat buckets of 'bucket', averaged "

@@ -47,6 +47,19 @@ void update_scale(StepWriter& step) {
           {{"amp_update_scale_cuda_kernel", kType, Pointwise{.elements = 1, .reads = 3, .writes = 2}}});
 }
 
+void clip_by_norm(StepWriter& step, const std::function<void()>& multiply) {
+  const bool host_decides = step.framework().clip_reads_norm;
+  for (const char* const scalar :
+       {"aten::add", "aten::reciprocal", "aten::mul", host_decides ? "aten::lt" : "aten::clamp"}) {
+    step.op(scalar, {kernels::scale(1, kType)});
+  }
+  if (host_decides) {
+    step.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::BOOL), false));
+  } else {
+    multiply();
+  }
+}
+
 void clip_gradients(StepWriter& step, std::span<const std::int64_t> parameters) {
   const auto count = static_cast<std::int64_t>(parameters.size());
   step.program().begin("aten::_foreach_norm");
@@ -55,13 +68,11 @@ void clip_gradients(StepWriter& step, std::span<const std::int64_t> parameters) 
   step.program().end();
   step.op("aten::stack", {kernels::concat(count, count, kType)});
   step.op("aten::linalg_vector_norm", {kernels::reduce("norm", {.rows = 1, .columns = count}, kType)});
-  step.op("aten::add", {kernels::scale(1, kType)});
-  step.op("aten::reciprocal", {kernels::scale(1, kType)});
-  step.op("aten::mul", {kernels::scale(1, kType)});
-  step.op("aten::clamp", {kernels::scale(1, kType)});
-  step.program().begin("aten::_foreach_mul_");
-  for_all(step, "multi_tensor_apply_kernel<mul>", parameters, 1);
-  step.program().end();
+  clip_by_norm(step, [&] {
+    step.program().begin("aten::_foreach_mul_");
+    for_all(step, "multi_tensor_apply_kernel<mul>", parameters, 1);
+    step.program().end();
+  });
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "ops/workload/step_writer.hpp"
@@ -15,8 +16,14 @@ void scale_loss_backward(StepWriter& step);
 void unscale_gradients(StepWriter& step, std::span<const std::int64_t> parameters);
 void update_scale(StepWriter& step);
 
-/// torch.nn.utils.clip_grad_norm_: norms of all gradients, their norm, and a multiplication that keeps the
-/// host from waiting. *Source*: torch/nn/utils/clip_grad.py (PyTorch 2).
+/// What clip_grad_norm_ makes of a norm: limit / (norm + 1e-6), and gradients multiplied by that or 1, which
+/// keeps the host from waiting; with `clip_reads_norm` the host reads whether it is below 1, and here it never
+/// is. @param multiply writes the multiplication. *Source*: torch/nn/utils/clip_grad.py, before and after
+/// pytorch/pytorch pull request 61042 (2021: PyTorch 1.10).
+void clip_by_norm(StepWriter& step, const std::function<void()>& multiply);
+
+/// torch.nn.utils.clip_grad_norm_: norms of all gradients, their norm, and clip_by_norm.
+/// *Source*: torch/nn/utils/clip_grad.py (PyTorch 2).
 void clip_gradients(StepWriter& step, std::span<const std::int64_t> parameters);
 
 }  // namespace lockstep
