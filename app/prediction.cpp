@@ -291,6 +291,22 @@ SimulationOptions simulation_options(const Setting& setting) {
   return options;
 }
 
+SimulationOptions step_end_options(const Setting& setting) {
+  SimulationOptions options = simulation_options(setting);
+  options.engine = EngineMode::Bare;
+  options.metered_ranks = 0;
+  options.critical_path_limit = 0;
+  return options;
+}
+
+std::vector<KnownKernels> nothing_known(const std::vector<GpuSpec>& models) {
+  std::vector<KnownKernels> known;
+  for (const GpuSpec& model : models) {
+    known.emplace_back(model);
+  }
+  return known;
+}
+
 YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
   const auto trace = read_document<ScenarioSpec>(document, configs).trace;
   const auto in_full = [&](const std::string& key, const std::string& name) {

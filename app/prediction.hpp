@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "ops/collectives/collective_planner.hpp"
+#include "sim/known_kernels.hpp"
 #include "sim/simulation.hpp"
 #include "traces/import_report.hpp"
 
@@ -48,6 +49,10 @@ struct Setting {
 /// The setting as a simulation takes it; what it points to is the setting's and the planner's.
 [[nodiscard]] SimulationInput simulation_input(const Setting& setting, const CollectivePlanner& planner);
 [[nodiscard]] SimulationOptions simulation_options(const Setting& setting);
+/// For many simulations of which only the steps' ends are wanted: neither critical path nor activity.
+[[nodiscard]] SimulationOptions step_end_options(const Setting& setting);
+/// By GPU model, for SimulationInput::known_kernels.
+[[nodiscard]] std::vector<KnownKernels> nothing_known(const std::vector<GpuSpec>& models);
 
 /// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process
 /// @throws StallError

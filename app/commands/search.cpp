@@ -16,6 +16,7 @@
 #include "app/outcome.hpp"
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
+#include "app/search/left_out_plans.hpp"
 #include "app/search/refinement.hpp"
 #include "app/search/search_report.hpp"
 #include "base/file.hpp"
@@ -240,7 +241,7 @@ int search_command(const SearchCommandOptions& options) {
   const SearchResult result = std::move(searching).result();
   const Candidate* const best = result.best_of(options.method);
   if (best == nullptr) {
-    const std::string why = problem.why_nothing_fits();
+    const std::string why = why_nothing_fits(problem);
     throw InputError{{path.string()}, fmt::format("{} finds no plan that fits: {}", options.method, why)};
   }
   fs::create_directories(folder);

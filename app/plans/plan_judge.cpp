@@ -84,6 +84,25 @@ constexpr std::array kSaid{"ranks",
                            "offload",
                            "stage_layers"};
 
+/// The steps of one simulation of a probe.
+Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
+              std::span<const Bytes> memory) {
+  ParallelismSpec parallelism = setting.scenario.parallelism;
+  parallelism.transformer = probe.plan;
+  parallelism.ranks = probe.gpus;
+  WorkloadSpec workload = *setting.scenario.workload;
+  ModelSpec model = *workload.model;
+  model.transformer->layers = size.layers;
+  workload.model.value = model;
+  workload.micro_batch = probe.micro_batch;
+  workload.gradient_accumulation = 1;
+  const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
+  workload.global_batch = probe.micro_batch * data * size.micro_batches;
+  Job job = make_job(workload, parallelism, setting.fabric, setting.host.at_speed(), memory);
+  job.steps = kProbeSteps;
+  return job;
+}
+
 }  // namespace
 
 std::string printed(const PlanJudgement& judgement) {
@@ -178,6 +197,7 @@ std::string PlanJudge::effective(const PlanCandidate& candidate) const {
 
 void PlanJudge::prepare(const PlanCandidate& any) {
   setting_ = build(document_of(any), configs_);
+  setting_->job = {};  // of no use to others, and every probe's process has a copy
 }
 
 std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& probe) const {
@@ -186,25 +206,17 @@ std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& p
   if (setting.scenario.network == ScenarioNetwork::Flows) {
     setting.scenario.network = ScenarioNetwork::Shared;  // flows are SimGrid's, and a process has one
   }
-  ParallelismSpec parallelism = setting.scenario.parallelism;
-  parallelism.transformer = probe.plan;
-  parallelism.ranks = probe.gpus;
-  std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
+  const std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
+  setting.gpu_model_of_rank.resize(static_cast<std::size_t>(probe.gpus));
+  // What the four simulations have in common is worked out once: routed traffic of collectives, kernels.
+  const CollectivePlanner planner{setting.fabric, collective_options(setting)};
+  std::vector<KnownKernels> known = nothing_known(setting.gpu_models);
   std::array<ProbeAnswer, kProbeSizes.size()> answers{};
   for (std::size_t i = 0; i < kProbeSizes.size(); ++i) {
-    WorkloadSpec workload = *setting.scenario.workload;
-    ModelSpec model = *workload.model;
-    model.transformer->layers = kProbeSizes[i].layers;
-    workload.model.value = model;
-    workload.micro_batch = probe.micro_batch;
-    workload.gradient_accumulation = 1;
-    const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
-    workload.global_batch = probe.micro_batch * data * kProbeSizes[i].micro_batches;
-    setting.job = make_job(workload, parallelism, setting.fabric, setting.host.at_speed(), memory);
-    setting.job.steps = kProbeSteps;
-    setting.gpu_model_of_rank = setting_->gpu_model_of_rank;
-    setting.gpu_model_of_rank.resize(setting.job.ranks.size());
-    answers[i].step = predict(setting, nullptr, EngineMode::Bare).mean_step().in_base_units();
+    setting.job = probe_job(setting, probe, kProbeSizes[i], memory);
+    SimulationInput input = simulation_input(setting, planner);
+    input.known_kernels = &known;
+    answers[i].step = simulate(input, step_end_options(setting), nullptr).mean_step().in_base_units();
     answers[i].memory = setting.job.memory.front();
   }
   return answers;

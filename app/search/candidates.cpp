@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "app/search/left_out_plans.hpp"
 #include "search/sharding/local_search.hpp"
 
 namespace lockstep {
@@ -80,8 +81,10 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem,
       if (options.stopped() && !candidates.empty()) {
         return;
       }
-      if (division.placed.empty() && !how.may_cut) {
-        continue;  // nothing is placed: it is the same plan
+      const bool is_the_same =
+          division.placed.empty() ? !how.may_cut : how.may_cut && !problem.task().may_cut;
+      if (is_the_same) {
+        continue;
       }
       if (auto candidate = ours(problem, division, exposed, how)) {
         candidates.push_back(*std::move(candidate));
@@ -94,9 +97,7 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem,
   for (const Division& division : divisions(problem)) {
     add(division, 1);
   }
-  const bool fused =
-      problem.setting().scenario.workload->model->dlrm->embedding_kernels == EmbeddingKernels::Fbgemm;
-  if (candidates.empty() && fused) {
+  if (candidates.empty() && why_not_in_host_memory(problem).empty()) {
     if (const auto division = enough_in_host_memory(problem, options)) {
       add(*division, 1);
     }

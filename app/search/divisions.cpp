@@ -101,21 +101,26 @@ void add_by_rows_of_nodes(const ShardingProblem& problem, std::vector<Division>&
 /// Memory for tables that a spread entry takes on @p device.
 Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std::uint32_t device) {
   const Task& task = problem.task();
+  const double kept = entry.kernel == TableKernel::UvmCaching ? TableShardingSpec::kCacheLoadFactor : 1.0;
+  std::size_t parts = task.devices();
+  if (entry.node) {
+    const std::vector<std::uint32_t> ranks = problem.ranks_of_node()[static_cast<std::size_t>(*entry.node)];
+    parts = ranks.size();
+    if (std::ranges::find(ranks, device) == ranks.end()) {
+      return Bytes{0};
+    }
+  }
   Bytes size;
   for (const std::int64_t number : entry.tables) {
     const auto table = static_cast<std::size_t>(number);
-    size += task.size_of(table, task.tables[table].shape.dimension);
+    const EmbeddingTable& shape = task.tables[table].shape;
+    const auto rows = static_cast<std::size_t>(shape.rows);
+    const Bytes row = static_cast<double>(shape.dimension) * task.element;
+    size += entry.sharding == TableSharding::DataParallel
+                ? 2.0 * static_cast<double>(rows) * row  // its gradient too
+                : kept * static_cast<double>((rows + parts - 1) / parts) * row;
   }
-  if (entry.sharding == TableSharding::DataParallel) {
-    return 2.0 * size;  // its gradient too
-  }
-  const double kept = entry.kernel == TableKernel::UvmCaching ? TableShardingSpec::kCacheLoadFactor : 1.0;
-  if (!entry.node) {
-    return kept / static_cast<double>(task.devices()) * size;
-  }
-  const std::vector<std::uint32_t> ranks = problem.ranks_of_node()[static_cast<std::size_t>(*entry.node)];
-  const bool holds_some = std::ranges::find(ranks, device) != ranks.end();
-  return holds_some ? kept / static_cast<double>(ranks.size()) * size : Bytes{0};
+  return size;
 }
 
 }  // namespace
@@ -126,6 +131,9 @@ Division everything(const Task& task) {
 
 std::vector<Division> divisions(const ShardingProblem& problem) {
   std::vector<Division> divisions;
+  if (!problem.task().may_cut) {
+    return divisions;
+  }
   add_by_rows(problem.task(), divisions);
   add_copied(problem.task(), divisions);
   add_by_rows_of_nodes(problem, divisions);

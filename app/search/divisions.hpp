@@ -24,7 +24,8 @@ struct Division {
 
 /// The largest tables cut by the rows of all GPUs, 1, 2 and 4 of them; those with the fewest rows for each
 /// look-up on every GPU, in eight numbers of them; on several nodes the 2, 4 and eighth of the tables that
-/// cost most cut by the rows of a node, so that nodes are equally busy with them.
+/// cost most cut by the rows of a node, so that nodes are equally busy with them. None where every table has
+/// to be whole.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
 /// The @p count largest tables in host memory, with a cache.

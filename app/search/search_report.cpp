@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/search/left_out_plans.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -38,7 +39,7 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
   return best;
 }
 
-std::string method_lines(const SearchResult& result, const Candidate& best) {
+std::string method_lines(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
   std::size_t hidden = 0;
   for (const Candidate& candidate : result.candidates) {
@@ -54,6 +55,9 @@ std::string method_lines(const SearchResult& result, const Candidate& best) {
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
+  }
+  for (const std::string& plans : left_out_plans(problem)) {
+    text += fmt::format("  not tried: {}\n", plans);
   }
   for (const std::string& name : result.left_out) {
     text += fmt::format("  {:<52}no time was left\n", name);
@@ -96,9 +100,8 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
   const sharding::ModelCosts costs = problem.costs(1);
   const Seconds bound = costs.at_least(problem.task());
   return fmt::format(
-      "bound        inputs, look-ups and exchanges of whole and column-wise tables take at least {} of the "
-      "{} step\n",
-      bound, *best.step);
+      "bound        inputs, look-ups and exchanges of whole{} tables take at least {} of the {} step\n",
+      problem.task().may_cut ? " and column-wise" : "", bound, *best.step);
 }
 
 }  // namespace
@@ -126,7 +129,7 @@ std::string search_text(const ShardingProblem& problem, const SearchResult& resu
     text += fmt::format("best rule    {}  {}: {:+.1f} %\n", rule->name, *rule->step,
                         100 * (*rule->step / *best.step - 1));
   }
-  text += bound_line(problem, best) + method_lines(result, best);
+  text += bound_line(problem, best) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
   return text + reasons(problem, best, rule);
 }

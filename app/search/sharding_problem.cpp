@@ -9,6 +9,7 @@
 
 #include "app/memory_report.hpp"
 #include "base/yaml_reader.hpp"
+#include "ops/workload/dlrm.hpp"
 #include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
@@ -16,11 +17,15 @@ namespace {
 
 constexpr double kFloat = 4;  // bytes
 
-/// A plan that always can be built: every table cut by rows, memory or not.
-YamlDocument with_rows_cut(YamlDocument document, const DlrmSpec& dlrm) {
+/// A plan that always can be built: every table cut by rows, or all on one rank, memory or not.
+YamlDocument with_some_plan(YamlDocument document, const DlrmSpec& dlrm) {
   EmbeddingPlan plan;
   TableShardingSpec& all = plan.tables.emplace_back();
-  all.sharding = TableSharding::RowWise;
+  if (takes_cut_tables(dlrm)) {
+    all.sharding = TableSharding::RowWise;
+  } else {
+    all.ranks = {0};
+  }
   all.tables.resize(dlrm.all_tables().size());
   std::iota(all.tables.begin(), all.tables.end(), std::int64_t{0});
   document.set("parallelism.embedding.plan", sharding::in_one_line(plan));
@@ -62,6 +67,7 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
   const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
   sharding::Task task;
   task.batch = setting.scenario.workload->global_batch;
+  task.may_cut = takes_cut_tables(dlrm);
   task.element = Bytes{dlrm.optimizer == DlrmOptimizer::Adagrad ? 2 * kFloat : kFloat};
   for (const EmbeddingTable& table : dlrm.all_tables()) {
     task.tables.push_back({table, {}});
@@ -70,6 +76,8 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
     task.capacity.push_back(plan.respect_memory ? plan.memory_share * setting.gpu_models[model].memory
                                                 : Bytes{std::numeric_limits<double>::max()});
   }
+  const std::size_t first = first_table_rank(dlrm, task.capacity.size());
+  std::fill_n(task.capacity.begin(), first, Bytes{0});
   return task;
 }
 
@@ -79,7 +87,7 @@ ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& config
     : document_{std::move(document)} {
   const auto scenario = read_document<ScenarioSpec>(document_, configs);
   const DlrmSpec& dlrm = dlrm_of(scenario, document_);
-  setting_ = std::make_unique<Setting>(build(with_rows_cut(document_, dlrm), configs));
+  setting_ = std::make_unique<Setting>(build(with_some_plan(document_, dlrm), configs));
   setting_->scenario.parallelism.embedding = scenario.parallelism.embedding;
   task_ = task_of(*setting_, scenario.parallelism.embedding);
   planner_ = std::make_unique<CollectivePlanner>(setting_->fabric, collective_options(*setting_));
@@ -172,46 +180,6 @@ std::optional<Seconds> ShardingProblem::step_time(const EmbeddingPlan& plan) con
   } catch (const OutOfMemoryError&) {
     return std::nullopt;
   }
-}
-
-std::string ShardingProblem::why_nothing_fits() const {
-  Bytes all;
-  Bytes room;
-  for (const Bytes capacity : task_.capacity) {
-    room += capacity;
-  }
-  const Bytes largest_room = *std::ranges::max_element(task_.capacity);
-  std::string widest;
-  for (std::size_t table = 0; table < task_.tables.size(); ++table) {
-    const EmbeddingTable& shape = task_.tables[table].shape;
-    const Bytes size = task_.size_of(table, shape.dimension);
-    all += size;
-    std::int64_t columns = shape.dimension;
-    while (sharding::can_halve(columns)) {
-      columns /= 2;
-    }
-    if (widest.empty() && task_.size_of(table, columns) > largest_room) {
-      widest = fmt::format(
-          "table {} ({} rows of {} elements, {}) fits on no GPU, not even cut to {} columns ({}): a GPU has "
-          "{} for "
-          "tables; cut it by rows (sharding: row_wise), or keep it in host memory (kernel: "
-          "fused_uvm_caching)",
-          table, shape.rows, shape.dimension, size, columns, task_.size_of(table, columns), largest_room);
-    }
-  }
-  if (!widest.empty()) {
-    return widest;
-  }
-  const auto gpus = static_cast<std::int64_t>(all / room * static_cast<double>(task_.devices())) + 1;
-  return all > room
-             ? fmt::format(
-                   "the tables take {}, the {} GPUs have {} for them: {} such GPUs, or tables in host "
-                   "memory (kernel: fused_uvm_caching), would do",
-                   all, task_.devices(), room, gpus)
-             : fmt::format(
-                   "the tables take {} of {} that the {} GPUs have for them, but in pieces too large to "
-                   "go in; a larger 'memory_share' or another GPU would do",
-                   all, room, task_.devices());
 }
 
 }  // namespace lockstep

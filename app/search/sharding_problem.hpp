@@ -45,12 +45,9 @@ class ShardingProblem {
   /// The scenario under @p plan, built.
   [[nodiscard]] Setting under(const EmbeddingPlan& plan) const;
 
-  /// Why no plan fits, and what would make one fit; "" where the tables' memory is not the reason.
-  [[nodiscard]] std::string why_nothing_fits() const;
-
  private:
   YamlDocument document_;
-  std::unique_ptr<Setting> setting_;  // with all tables cut by rows: it always can be built
+  std::unique_ptr<Setting> setting_;  // under a plan with which it always can be built
   sharding::Task task_;
   std::unique_ptr<CollectivePlanner> planner_;
   std::unique_ptr<const Exchanges> exchanges_;

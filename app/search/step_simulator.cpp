@@ -3,32 +3,13 @@
 #include "app/memory_report.hpp"
 
 namespace lockstep {
-namespace {
-
-std::vector<KnownKernels> nothing_known(const std::vector<GpuSpec>& models) {
-  std::vector<KnownKernels> known;
-  for (const GpuSpec& model : models) {
-    known.emplace_back(model);
-  }
-  return known;
-}
-
-SimulationOptions only_step_ends(SimulationOptions options) {
-  options.engine = EngineMode::Bare;
-  options.metered_ranks = 0;
-  options.critical_path_limit = 0;
-  return options;
-}
-
-}  // namespace
-
 StepSimulator::StepSimulator(const ShardingProblem& problem)
     : problem_{problem},
       setting_{problem.setting()},
       planner_{setting_.fabric, collective_options(setting_)},
       known_{nothing_known(setting_.gpu_models)},
       input_{simulation_input(setting_, planner_)},
-      options_{only_step_ends(simulation_options(setting_))} {
+      options_{step_end_options(setting_)} {
   input_.known_kernels = &known_;
 }
 

@@ -4,20 +4,24 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "ops/workload/dlrm_step.hpp"
 #include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
-namespace {
 
-/// The first rank that holds tables: the bottom MLP's has none where there are more than four.
-/// *Source*: NVIDIA/DeepLearningExamples, dlrm/utils/distributed.py (get_device_mapping).
 std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks) {
   constexpr std::size_t kFew = 4;
   return spec.bottom_mlp_placement == BottomMlpPlacement::FirstRank && ranks > kFew ? 1 : 0;
 }
+
+bool takes_cut_tables(const DlrmSpec& spec) {
+  return spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank;
+}
+
+namespace {
 
 void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
@@ -90,10 +94,9 @@ EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan
 
 namespace {
 
-/// What rank 0 sends beside its rows travels in the all-to-all of whole tables.
 void check_first_rank(const DlrmSpec& spec, const TrainingSetup& setup,
                       const std::vector<ShardGroup>& tables) {
-  if (spec.bottom_mlp_placement != BottomMlpPlacement::FirstRank) {
+  if (takes_cut_tables(spec)) {
     return;
   }
   if (tables.size() != 1 || tables.front().sharding != TableSharding::TableWise) {
@@ -108,7 +111,7 @@ void check_first_rank(const DlrmSpec& spec, const TrainingSetup& setup,
 
 /// One program, and the ranks that run it.
 Job part_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector<ShardGroup>& tables,
-             DlrmPart part) {
+             const DlrmPart& part) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
   DlrmStep writer{step, spec, setup, tables, part};
   writer.write();
@@ -127,22 +130,37 @@ Job part_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector
   return job;
 }
 
-/// @p others, but for the first rank.
-Job with_first_rank(Job others, const Job& first) {
-  RankAssignment& rank = others.ranks.front();
-  const std::vector<std::uint32_t> groups = rank.groups;
-  const std::vector<std::string> names = others.programs.front()->groups;
-  rank = first.ranks.front();
-  rank.program = 1;
-  others.programs.push_back(first.programs.front());
-  for (std::size_t group = 0; group < rank.groups.size(); ++group) {
-    const std::string& name = others.programs.back()->groups[group];
-    const auto place = std::find(names.begin(), names.end(), name) - names.begin();
-    rank.groups[group] = groups.at(static_cast<std::size_t>(place));
+/// By rank.
+std::vector<DlrmPart> parts_of(const DlrmSpec& spec, const std::vector<ShardGroup>& tables,
+                               std::size_t ranks) {
+  std::vector<DlrmPart> parts;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    DlrmPart& part = parts.emplace_back();
+    part.bottom = rank == 0 || spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank;
+    for (const ShardGroup& group : tables) {
+      part.tables.push_back(!group.shards[rank].empty());
+    }
   }
-  others.memory.front() = first.memory.front();
-  others.host_memory.front() = first.host_memory.front();
-  return others;
+  return parts;
+}
+
+/// Gives @p ranks of @p all the program that they have in @p others.
+void take_over(Job& all, const Job& others, const std::vector<std::size_t>& ranks) {
+  const std::vector<std::string> names = all.programs.front()->groups;
+  all.programs.push_back(others.programs.front());
+  for (const std::size_t rank : ranks) {
+    const std::vector<std::uint32_t> groups = all.ranks[rank].groups;
+    RankAssignment& assignment = all.ranks[rank];
+    assignment = others.ranks[rank];
+    assignment.program = static_cast<std::uint32_t>(all.programs.size() - 1);
+    for (std::size_t group = 0; group < assignment.groups.size(); ++group) {
+      const std::string& name = all.programs.back()->groups[group];
+      const auto place = std::find(names.begin(), names.end(), name) - names.begin();
+      assignment.groups[group] = groups.at(static_cast<std::size_t>(place));
+    }
+    all.memory[rank] = others.memory[rank];
+    all.host_memory[rank] = others.host_memory[rank];
+  }
 }
 
 }  // namespace
@@ -157,12 +175,18 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
                    RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
                    {.sharded = element, .replicated = element + size_of(DataType::FP32)});
   check_first_rank(spec, setup, tables);
-  if (setup.gpus.size() == 1 || spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank) {
-    return part_job(spec, setup, tables, {});
+  const std::vector<DlrmPart> parts = parts_of(spec, tables, setup.gpus.size());
+  std::map<DlrmPart, std::vector<std::size_t>> others;
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    if (parts[rank] != parts.back()) {
+      others[parts[rank]].push_back(rank);
+    }
   }
-  const bool has_tables = !tables.front().shards.front().empty();
-  return with_first_rank(part_job(spec, setup, tables, {.bottom = false}),
-                         part_job(spec, setup, tables, {.bottom = true, .tables = has_tables}));
+  Job job = part_job(spec, setup, tables, parts.back());
+  for (const auto& [part, ranks] : others) {
+    take_over(job, part_job(spec, setup, tables, part), ranks);
+  }
+  return job;
 }
 
 }  // namespace lockstep

@@ -15,6 +15,14 @@ namespace lockstep {
 [[nodiscard]] EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan,
                                            std::span<const Bytes> gpu_memory);
 
+/// The first rank that takes tables by the model's own rules: the bottom MLP's has none where there are more
+/// than four. *Source*: NVIDIA/DeepLearningExamples, dlrm/utils/distributed.py (get_device_mapping).
+[[nodiscard]] std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks);
+
+/// Whether tables may be cut or copied. What the first rank sends with its rows (bottom_mlp_placement)
+/// travels in the all-to-all of whole tables.
+[[nodiscard]] bool takes_cut_tables(const DlrmSpec& spec);
+
 /// One training step as dlrm_s_pytorch.py executes it: inputs to the device; embeddings of the global batch
 /// for local tables, exchanged when there are several ranks (EmbeddingExchange); MLPs and interaction on the
 /// rank's share of the batch; loss and its read-back; backward on the autograd thread with gradient buckets;

@@ -1,5 +1,6 @@
 #include "ops/workload/dlrm_embeddings.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ops/workload/gradient_sink.hpp"
@@ -18,11 +19,11 @@ EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::in
           .features = features};
 }
 
-SentBeside beside_of(const DlrmSpec& spec, DlrmPart part) {
+SentBeside beside_of(const DlrmSpec& spec, const DlrmPart& part) {
   if (spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank) {
     return {};
   }
-  return {.width = spec.bottom_mlp.back(), .joined = part.bottom && part.tables};
+  return {.width = spec.bottom_mlp.back(), .here = part.bottom};
 }
 
 }  // namespace
@@ -31,21 +32,22 @@ DlrmEmbeddings::DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const Tra
                                std::vector<ShardGroup> groups, DataType features, DlrmPart part)
     : step_{step},
       ranks_{step.ranks(), setup.gpu_nodes},
-      part_{part},
+      part_{std::move(part)},
       groups_{std::move(groups)},
       buckets_{step, setup.parallelism.buckets(), 1} {
   for (const ShardGroup& group : groups_) {
     bags_.push_back(bags_of(group, spec, setup.global_batch, step.ranks(), features));
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    exchanges_.emplace_back(step_, groups_[group], bags_[group], ranks_,
-                            setup.parallelism.embedding.communication_type, beside_of(spec, part));
+    exchanges_.emplace_back(
+        step_, ExchangedTables{groups_[group], bags_[group], holds(group), beside_of(spec, part_)}, ranks_,
+        setup.parallelism.embedding.communication_type);
   }
 }
 
 void DlrmEmbeddings::forward(const std::function<void(std::size_t group)>& before_group) {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    if (part_.tables) {
+    if (holds(group)) {
       const ModuleRange module{step_, "embedding_lookup"};
       before_group(group);
       embedding_bag_forward(step_, bags_[group]);
@@ -78,7 +80,7 @@ void DlrmEmbeddings::backward_of(std::size_t group) {
   if (step_.ranks() > 1) {
     exchanges_[group].finish_backward();
   }
-  if (part_.tables) {
+  if (holds(group)) {
     embedding_bag_backward(step_, bags_[group]);
   }
   if (bags_[group].dense) {
@@ -93,21 +95,23 @@ void DlrmEmbeddings::finish_backward() {
 }
 
 void DlrmEmbeddings::unscale() {
-  if (!part_.tables) {
-    return;
-  }
-  for (const EmbeddingBagShape& bags : bags_) {
-    embedding_bag_unscale(step_, bags);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    if (holds(group)) {
+      embedding_bag_unscale(step_, bags_[group]);
+    }
   }
 }
 
 void DlrmEmbeddings::update() {
-  if (!part_.tables) {
-    return;
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    if (holds(group)) {
+      embedding_bag_update(step_, bags_[group]);
+    }
   }
-  for (const EmbeddingBagShape& bags : bags_) {
-    embedding_bag_update(step_, bags);
-  }
+}
+
+bool DlrmEmbeddings::looks_up() const {
+  return std::ranges::find(part_.tables, true) != part_.tables.end();
 }
 
 std::int64_t DlrmEmbeddings::pieces() const {
@@ -128,8 +132,8 @@ std::int64_t DlrmEmbeddings::lookups(std::size_t rank) const {
 
 std::int64_t DlrmEmbeddings::offsets(std::size_t rank) const {
   std::int64_t offsets = 0;
-  for (const EmbeddingBagShape& bags : bags_) {
-    offsets += bags.offsets(rank);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    offsets += holds(group) ? bags_[group].offsets(rank) : 0;
   }
   return offsets;
 }
@@ -142,7 +146,7 @@ std::vector<InputGroup> DlrmEmbeddings::inputs() const {
     const std::size_t holders = everywhere                                ? ranks_.ranks()
                                 : sharding == TableSharding::TableRowWise ? ranks_.nodes().front().size()
                                                                           : 1;
-    inputs.push_back({sharding, bags_[group], static_cast<std::int64_t>(holders)});
+    inputs.push_back({sharding, bags_[group], static_cast<std::int64_t>(holders), holds(group)});
   }
   return inputs;
 }

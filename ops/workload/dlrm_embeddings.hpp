@@ -14,17 +14,24 @@
 
 namespace lockstep {
 
-/// What the ranks of one program do of a step (BottomMlpPlacement).
+/// What the ranks of one program do of a step.
 struct DlrmPart {
-  bool bottom = true;
-  bool tables = true;
+  bool bottom = true;        ///< they compute the bottom MLP (BottomMlpPlacement)
+  std::vector<bool> tables;  ///< by group: they hold some of it
+
+  auto operator<=>(const DlrmPart&) const = default;
 };
 
 /// The embedding tables of a DLRM, group by group of equal sharding: looked up and exchanged as
-/// torchrec/distributed/embeddingbag.py does.
+/// torchrec/distributed/embeddingbag.py does. Ranks that hold no table of a group launch nothing for it:
+/// their look-up has no operator and leaves an empty tensor. *Source*:
+/// torchrec/distributed/embedding_lookup.py (embeddings_cat_empty_rank_handle); of joint tables
+/// dlrm/nn/parts.py of NVIDIA/DeepLearningExamples (num_categorical_features > 0). The loop of
+/// facebookresearch/dlrm refuses to run with fewer tables than ranks.
 class DlrmEmbeddings {
  public:
   /// @param groups none empty, at least one
+  /// @param part as many tables as groups
   /// @param features type of the features that the model goes on with
   DlrmEmbeddings(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
                  std::vector<ShardGroup> groups, DataType features, DlrmPart part);
@@ -42,7 +49,8 @@ class DlrmEmbeddings {
   void unscale();  ///< gradients that the optimizer is about to add
   void update();   ///< adds them
 
-  [[nodiscard]] bool looks_up() const { return part_.tables; }
+  [[nodiscard]] bool looks_up() const;  ///< in some group
+  [[nodiscard]] bool holds(std::size_t group) const { return part_.tables[group]; }
   [[nodiscard]] std::int64_t pieces() const;  ///< tensors that receive() leaves
   [[nodiscard]] std::int64_t lookups(std::size_t rank) const;
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;

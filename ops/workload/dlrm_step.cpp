@@ -16,12 +16,12 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
     : step_{step},
       spec_{spec},
       setup_{setup},
-      part_{part},
+      part_{std::move(part)},
       local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())},
-      embeddings_{step, spec, setup, std::move(tables), feature_type(), part},
+      embeddings_{step, spec, setup, std::move(tables), feature_type(), part_},
       inputs_{step, spec, setup, embeddings_,
-              part.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0},
-      bottom_{.rows = part.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0,
+              part_.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0},
+      bottom_{.rows = part_.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0,
               .widths = spec.bottom_mlp,
               .last = Activation::Relu},
       top_{.rows = local_batch_,
@@ -31,7 +31,8 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
       interaction_{interaction_shape()} {
   top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
   shared_parameters_ = parameters_of(top_);
-  const std::vector<std::int64_t> bottom = part.bottom ? parameters_of(bottom_) : std::vector<std::int64_t>{};
+  const std::vector<std::int64_t> bottom =
+      part_.bottom ? parameters_of(bottom_) : std::vector<std::int64_t>{};
   parameters_ = bottom;
   parameters_.insert(parameters_.end(), shared_parameters_.begin(), shared_parameters_.end());
   if (!is_hybrid()) {
@@ -191,7 +192,7 @@ DlrmMemoryShape DlrmStep::memory_shape() const {
   return {.bottom = bottom_,
           .top = top_,
           .interaction = interaction_,
-          .bags = part_.tables ? embeddings_.bags() : std::span<const EmbeddingBagShape>{},
+          .bags = embeddings_.looks_up() ? embeddings_.bags() : std::span<const EmbeddingBagShape>{},
           .features = feature_type(),
           .activations = storage_type(setup_.precision),
           .has_dense = part_.bottom,

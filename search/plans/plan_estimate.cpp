@@ -1,9 +1,9 @@
 #include "search/plans/plan_estimate.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/workload/parallel/parallel_plan.hpp"
+#include "search/plans/pipeline_time.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,31 +18,27 @@ std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64
   return of_stage;
 }
 
-/// Of the time that a stage would wait with 1F1B, the share that it waits.
-double bubble_share(const TransformerPlanSpec& plan) {
-  if (plan.schedule == PipelineSchedule::Interleaved) {
-    return 1.0 / plan.chunks;
-  }
-  if (plan.schedule != PipelineSchedule::ZeroBubble) {
-    return 1;
-  }
-  const double again = plan.recompute == Recompute::Full ? 1 : 0;
-  return (1 + again) / (3 + again);  // tf = tw = 1, tb = 1 + again
-}
-
-bool waits_for_sends(PipelineSchedule schedule) {
-  return schedule == PipelineSchedule::OneFOneB || schedule == PipelineSchedule::GPipe;
-}
-
-double messages(const PlanCandidate& candidate, const EstimateInput& input) {
+/// What the parts of the pipeline take. A layer's forward, gradients of inputs and of weights take equally
+/// long, and so does its forward again.
+PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& costs,
+                             const EstimateInput& input) {
   const TransformerPlanSpec& plan = candidate.plan;
-  if (plan.pipeline == 1) {
-    return 0;
+  const double again = plan.recompute == Recompute::Full ? 1 : 0;
+  PipelineCosts parts;
+  const auto add = [&](double work, double shares) {
+    parts.forward.push_back(work / shares);
+    parts.backward.push_back(work - work / shares);
+    parts.weights.push_back(work / shares);
+  };
+  for (const LayerRange& layers : split_layers(input.layers, plan.pipeline * plan.chunks)) {
+    add(static_cast<double>(layers.count) * costs.layer_pass.in_base_units(), 3 + again);
   }
-  const double one = (input.message / input.link.bandwidth + input.link.latency).in_base_units();
-  const double there_and_back = 2 * one;
-  const double filling = there_and_back * (plan.pipeline - 1) * plan.chunks;
-  return filling + (waits_for_sends(plan.schedule) ? there_and_back * candidate.micro_batches : 0);
+  const double third = costs.pass.in_base_units() / 3;  // of the head, which is not recomputed
+  parts.forward.back() += third;
+  parts.backward.back() += 2 * third;
+  parts.weights.back() += third;
+  parts.message = (input.message / input.link.bandwidth + input.link.latency).in_base_units();
+  return parts;
 }
 
 double states(const MemoryBreakdown& memory) {
@@ -94,17 +90,10 @@ double in_flight(const PlanCandidate& candidate, int stage) {
 
 PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  std::vector<double> work;
-  for (const double of_stage : layers) {
-    work.push_back(of_stage * costs.layer_pass.in_base_units());
-  }
-  work.back() += costs.pass.in_base_units();
-  const double longest = *std::ranges::max_element(work);
-  const double filling = std::accumulate(work.begin(), work.end(), 0.0) - longest;
   const double most_layers = *std::ranges::max_element(layers);
-  const double step = candidate.micro_batches * longest + bubble_share(candidate.plan) * filling +
-                      messages(candidate, input) + most_layers * costs.layer.in_base_units() +
-                      costs.step.in_base_units();
+  const double step =
+      pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)) +
+      most_layers * costs.layer.in_base_units() + costs.step.in_base_units();
   return {Seconds{step}, memory_of(candidate, costs, input, layers)};
 }
 

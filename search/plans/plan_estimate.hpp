@@ -31,16 +31,16 @@ struct PlanEstimate {
 
 /// The step time and memory of a candidate from the costs of its stage.
 ///
-///   step   = n max(w) + f (sum(w) - max(w)) + messages + L layer + step
-///   w_s    = L_s layer_pass, of the last stage + pass
-///   f      = 1 (1F1B, GPipe: Narayanan et al., arXiv 1806.03377), 1 / chunks (interleaved: arXiv 2104.04473,
-///            section 2.2.2), (tf + tb - tw) / (tf + tb + tw) (ZB-H1: Qi et al., arXiv 2401.10241, table 1)
+///   step   = pipeline_time + L layer + step, L of the fullest stage
+///
+/// where a part's layers take layer_pass each, split as stages split them, and the last part the pass
+/// besides;
 ///   memory = that of the fullest stage with its layers and micro-batches in flight; embedding and head at
 ///   the ends
 ///
-/// *Assumes* stages alike but for their layers, forward : input gradients : weight gradients = 1 : 1 : 1 and
-/// one more forward with full recomputation (the same paper), sends that the compute stream waits for with
-/// 1F1B and GPipe. *Valid for* ranking: who is simulated next. The answer is the simulation's.
+/// *Assumes* forward : input gradients : weight gradients = 1 : 1 : 1 and one more forward with full
+/// recomputation (Qi et al., arXiv 2401.10241, table 1); messages that meet nobody else's. *Valid for*
+/// ranking: who is simulated next. The answer is the simulation's.
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
                                     const EstimateInput& input);
 

@@ -12,16 +12,19 @@ StageProbe probe_of(const PlanCandidate& candidate) {
   StageProbe probe{candidate.plan, candidate.gpus / candidate.plan.pipeline, candidate.micro_batch};
   probe.plan.pipeline = 1;
   probe.plan.chunks = 1;
-  probe.plan.schedule = PipelineSchedule::OneFOneB;
+  // Weight gradients that are put off hide no messages of tensor parallelism.
+  const bool hides_less =
+      candidate.plan.schedule == PipelineSchedule::ZeroBubble && candidate.plan.tensor > 1;
+  probe.plan.schedule = hides_less ? PipelineSchedule::ZeroBubble : PipelineSchedule::OneFOneB;
   probe.plan.recompute_last_stage = true;
   return probe;
 }
 
 std::string key_of(const StageProbe& probe) {
   const TransformerPlanSpec& plan = probe.plan;
-  return fmt::format("{} gpus tp {} cp {} ep {} sp {} mb {} {} {}", probe.gpus, plan.tensor, plan.context,
-                     plan.expert, plan.sequence_parallel, probe.micro_batch, name_of(plan.sharding),
-                     name_of(plan.recompute));
+  return fmt::format("{} {} gpus tp {} cp {} ep {} sp {} mb {} {} {}", name_of(plan.schedule), probe.gpus,
+                     plan.tensor, plan.context, plan.expert, plan.sequence_parallel, probe.micro_batch,
+                     name_of(plan.sharding), name_of(plan.recompute));
 }
 
 StageProbe relaxed(StageProbe probe) {
@@ -30,6 +33,7 @@ StageProbe relaxed(StageProbe probe) {
     probe.plan.shard_group.reset();
   }
   probe.plan.recompute = Recompute::None;
+  probe.plan.schedule = PipelineSchedule::OneFOneB;
   return probe;
 }
 

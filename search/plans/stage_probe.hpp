@@ -3,7 +3,8 @@
 /// @file
 /// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
 /// stage: 2 and 4 layers, 1 and 2 micro-batches, on the GPUs of a stage. Candidates that differ in schedule
-/// and stages alone share them.
+/// and stages alone share them, but for ZB-H1 with tensor parallelism: its weight gradients come too late to
+/// hide messages behind them.
 
 #include <array>
 #include <cstdint>
@@ -28,8 +29,8 @@ struct StageProbe {
 /// Equal for equal probes of one problem.
 [[nodiscard]] std::string key_of(const StageProbe& probe);
 
-/// The same without sharding and recomputation, which only ever add work: a candidate is hardly faster than
-/// with its relaxed probe.
+/// The same without sharding, recomputation and weight gradients put off, which only ever add work: a
+/// candidate is hardly faster than with its relaxed probe.
 [[nodiscard]] StageProbe relaxed(StageProbe probe);
 
 /// The simulations of a probe.

@@ -81,7 +81,7 @@ bool DeviceState::swap(std::uint32_t a, std::size_t position_a, std::uint32_t b,
 
 bool DeviceState::split(std::uint32_t from, std::size_t position, std::uint32_t to) {
   Piece piece = pieces_[from][position];
-  if (from == to || !can_halve(piece.columns) || !has_room(to, 0.5 * size_of(piece))) {
+  if (from == to || !judge_->task().can_halve(piece.columns) || !has_room(to, 0.5 * size_of(piece))) {
     return false;
   }
   piece = take(from, position);

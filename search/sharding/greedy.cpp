@@ -10,7 +10,17 @@
 namespace lockstep::sharding {
 namespace {
 
-std::optional<Plan> if_valid(Plan plan, const Task& task) {
+/// Each table whole to the device that @p choose picks by its number, of those that take tables.
+template <class Choose>
+std::optional<Plan> by_number(const Task& task, Choose choose) {
+  const std::vector<std::uint32_t> places = task.places();
+  if (places.empty()) {
+    return std::nullopt;
+  }
+  Plan plan{whole_tables(task)};
+  for (Piece& piece : plan.pieces) {
+    piece.device = places[choose(piece.table, places.size())];
+  }
   return is_valid(plan, task) ? std::optional{std::move(plan)} : std::nullopt;
 }
 
@@ -82,29 +92,19 @@ double rows(const EmbeddingTable& table) {
 
 std::optional<Plan> random_plan(Judge& judge, const SearchOptions& options) {
   const Random random{options.seed, "random sharding"};
-  Plan plan{whole_tables(judge.task())};
-  for (Piece& piece : plan.pieces) {
-    const double draw = random.uniform(piece.table) * static_cast<double>(judge.task().devices());
-    piece.device = static_cast<std::uint32_t>(draw);
-  }
-  return if_valid(std::move(plan), judge.task());
+  return by_number(judge.task(), [&](std::uint32_t table, std::size_t places) {
+    return static_cast<std::size_t>(random.uniform(table) * static_cast<double>(places));
+  });
 }
 
 std::optional<Plan> round_robin(Judge& judge, const SearchOptions& /*options*/) {
-  Plan plan{whole_tables(judge.task())};
-  for (Piece& piece : plan.pieces) {
-    piece.device = piece.table % static_cast<std::uint32_t>(judge.task().devices());
-  }
-  return if_valid(std::move(plan), judge.task());
+  return by_number(judge.task(), [](std::uint32_t table, std::size_t places) { return table % places; });
 }
 
 std::optional<Plan> chunks(Judge& judge, const SearchOptions& /*options*/) {
-  Plan plan{whole_tables(judge.task())};
-  for (Piece& piece : plan.pieces) {
-    piece.device =
-        static_cast<std::uint32_t>(piece.table * judge.task().devices() / judge.task().tables.size());
-  }
-  return if_valid(std::move(plan), judge.task());
+  const std::size_t tables = judge.task().tables.size();
+  return by_number(judge.task(),
+                   [&](std::uint32_t table, std::size_t places) { return table * places / tables; });
 }
 
 std::optional<Plan> size_greedy(Judge& judge, const SearchOptions& /*options*/) {

@@ -87,7 +87,7 @@ std::optional<Plan> cut_until_it_fits(const Task& task) {
       return plan;
     }
     const auto next =
-        std::ranges::find_if(pieces, [](const Piece& piece) { return can_halve(piece.columns); });
+        std::ranges::find_if(pieces, [&](const Piece& piece) { return task.can_halve(piece.columns); });
     if (next == pieces.end()) {
       return std::nullopt;
     }

@@ -83,6 +83,9 @@ Load ModelCosts::load_of(const Table& table, std::int64_t columns) const {
 }
 
 Seconds ModelCosts::compute(const Load& load) const {
+  if (load.pieces == 0) {  // a rank without tables launches nothing
+    return Seconds{0};
+  }
   const double groups = bags_at_a_time(static_cast<std::int64_t>(load.widest), setup_.gpu);
   const auto kernel = [&](std::size_t first) {
     const double* const sums = load.sums.data() + first;

@@ -53,13 +53,14 @@ Load ModelCosts::cut_evenly(const Table& table, std::int64_t columns) const {
 
 Seconds ModelCosts::at_least(const Task& task) const {
   std::vector<std::vector<EqualPieces>> tables;
+  const auto places = static_cast<double>(task.places().size());
   double width = 0, indices = 0;
   for (std::size_t number = 0; number < task.tables.size(); ++number) {
     const Table& table = task.tables[number];
     auto& widths = tables.emplace_back();
     for (std::int64_t columns = table.shape.dimension;; columns /= 2) {
       widths.push_back({cut_evenly(table, columns), compute(load_of(table, columns))});
-      if (!can_halve(columns)) break;
+      if (!task.can_halve(columns)) break;
     }
     width += static_cast<double>(table.shape.dimension);
     indices += task.indices_of(number);
@@ -73,7 +74,7 @@ Seconds ModelCosts::at_least(const Task& task) const {
     std::optional<Load> load = least_load(tables, time);
     if (!load) return false;
     for (double& sum : load->sums) {
-      sum /= static_cast<double>(task.devices());
+      sum /= places;
     }
     return std::max(compute(*load), copied) <= time;
   };

@@ -43,7 +43,7 @@ class Beam {
     std::vector<State> level;
     for (const State& state : states) {
       for (const std::size_t piece : candidates(state.pieces)) {
-        if (can_halve(state.pieces[piece].columns)) {
+        if (judge_.task().can_halve(state.pieces[piece].columns)) {
           level.push_back(state_of(halved(state.pieces, piece)));
         }
       }

@@ -89,7 +89,7 @@ double mean_width(const Judge& judge, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) {
     width += static_cast<double>(piece.columns);
   }
-  return width / static_cast<double>(judge.task().devices());
+  return width / static_cast<double>(judge.task().places().size());
 }
 
 }  // namespace

@@ -23,14 +23,24 @@ std::vector<torchrec::TableConfig> configs_of(const Task& task) {
 
 std::optional<Plan> torchrec_plan(Judge& judge, const SearchOptions& /*options*/) {
   const Task& task = judge.task();
-  torchrec::Topology topology;
-  topology.ranks = static_cast<std::int64_t>(task.devices());
+  const std::vector<std::uint32_t> places = task.places();
+  if (places.empty()) {
+    return std::nullopt;
+  }
+  torchrec::Topology topology;  // of the devices that take tables
+  topology.ranks = static_cast<std::int64_t>(places.size());
   topology.batch_per_rank = task.batch / topology.ranks;
   torchrec::Constraints constraints;
-  constraints.shardings = {torchrec::Sharding::TableWise, torchrec::Sharding::ColumnWise};
+  constraints.shardings = {torchrec::Sharding::TableWise};
+  if (task.may_cut) {
+    constraints.shardings.push_back(torchrec::Sharding::ColumnWise);
+  }
   constraints.kernels = {torchrec::Kernel::Fused};
   constraints.optimizer = torchrec::Optimizer::Sgd;  // its state is in the task's element
-  const Bytes capacity = *std::ranges::min_element(task.capacity);
+  Bytes capacity = task.capacity[places.front()];
+  for (const std::uint32_t place : places) {
+    capacity = std::min(capacity, task.capacity[place]);
+  }
   const auto partition = torchrec::plan(configs_of(task), constraints, {capacity, Bytes{0}}, topology);
   if (!partition) {
     return std::nullopt;
@@ -39,7 +49,7 @@ std::optional<Plan> torchrec_plan(Judge& judge, const SearchOptions& /*options*/
   for (const torchrec::ShardingOption& option : partition->options) {
     for (const torchrec::Shard& shard : option.shards) {
       plan.pieces.push_back({static_cast<std::uint32_t>(option.table), shard.size.columns,
-                             static_cast<std::uint32_t>(shard.rank)});
+                             places[static_cast<std::size_t>(shard.rank)]});
     }
   }
   return plan;

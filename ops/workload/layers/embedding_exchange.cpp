@@ -12,11 +12,16 @@ constexpr const char* kCross = "cross";  // ranks at the same place of their nod
 
 }  // namespace
 
-EmbeddingExchange::EmbeddingExchange(StepWriter& step, const ShardGroup& group, const EmbeddingBagShape& bags,
-                                     const RankNodes& ranks, const CommunicationTypes& types,
-                                     SentBeside beside)
-    : step_{step}, group_{group}, bags_{bags}, ranks_{ranks}, types_{types}, beside_{beside} {
-  if (group.sharding == TableSharding::TableRowWise) {
+EmbeddingExchange::EmbeddingExchange(StepWriter& step, const ExchangedTables& tables, const RankNodes& ranks,
+                                     const CommunicationTypes& types)
+    : step_{step},
+      group_{tables.group},
+      bags_{tables.bags},
+      ranks_{ranks},
+      types_{types},
+      here_{tables.here},
+      beside_{tables.beside} {
+  if (group_.sharding == TableSharding::TableRowWise) {
     step_.partition(kNode, ranks.nodes());
     step_.partition(kCross, ranks.across_nodes());
   }
@@ -31,7 +36,14 @@ bool EmbeddingExchange::crosses_nodes() const {
 }
 
 std::int64_t EmbeddingExchange::pieces() const {
-  return is_all_to_all() ? static_cast<std::int64_t>(ranks_.ranks()) : 1;
+  if (!is_all_to_all()) {
+    return 1;
+  }
+  std::int64_t pieces = 0;
+  for (std::size_t rank = 0; rank < ranks_.ranks(); ++rank) {
+    pieces += width(rank) > 0 ? 1 : 0;
+  }
+  return pieces;
 }
 
 std::int64_t EmbeddingExchange::local_batch() const {
@@ -115,7 +127,9 @@ CollectiveCall EmbeddingExchange::summed(std::size_t rank, GroupId group, bool b
 
 EventId EmbeddingExchange::reduce_scatter() {
   step_.program().begin("ReduceScatterBase_Req");
-  encode(step_, reducible(types_.forward), [&](std::size_t rank) { return pooled(rank); });
+  if (here_) {
+    encode(step_, reducible(types_.forward), [&](std::size_t rank) { return pooled(rank); });
+  }
   const EventId end = step_.communicate(
       [&](std::size_t rank, GroupId group) { return summed(rank, group, false); }, reduction_channel());
   step_.program().end();
@@ -124,9 +138,11 @@ EventId EmbeddingExchange::reduce_scatter() {
 
 EventId EmbeddingExchange::all_gather() {
   step_.program().begin("ReduceScatterBase_WaitBackward");
-  encode(step_, types_.backward, [&](std::size_t rank) {
-    return group_.sharding == TableSharding::RowWise ? wanted() : within_node(rank);
-  });
+  if (here_) {
+    encode(step_, types_.backward, [&](std::size_t rank) {
+      return group_.sharding == TableSharding::RowWise ? wanted() : within_node(rank);
+    });
+  }
   const EventId end = step_.communicate(
       [&](std::size_t rank, GroupId group) { return summed(rank, group, true); }, reduction_channel());
   step_.program().end();
@@ -144,17 +160,21 @@ void EmbeddingExchange::start_forward() {
     }
     step_.program().begin("ReduceScatterBase_Wait");
     step_.wait_for(pending_);
-    decode(step_, reducible(types_.forward), [&](std::size_t rank) { return within_node(rank); });
+    if (here_) {
+      decode(step_, reducible(types_.forward), [&](std::size_t rank) { return within_node(rank); });
+    }
     step_.program().end();
   }
   step_.program().begin("All2All_Req");
   const auto sent = [&](std::size_t rank) { return is_all_to_all() ? pooled(rank) : within_node(rank); };
-  if (!takes_slices() || beside_.joined) {
-    const int pieces = beside_.joined ? 2 : 1;
+  const int parts = (here_ ? 1 : 0) + (beside_.here ? 1 : 0);
+  if (parts > (takes_slices() ? 1 : 0)) {
     step_.launch_by_rank(
-        [&](std::size_t rank) { return kernels::concat(sent(rank), pieces, bags_.features); });
+        [&](std::size_t rank) { return kernels::concat(sent(rank), parts, bags_.features); });
   }
-  encode(step_, types_.forward, sent);
+  if (sends_rows()) {
+    encode(step_, types_.forward, sent);
+  }
   pending_ = step_.communicate(
       [&](std::size_t rank, GroupId group) { return all_to_all(rank, group, false); }, exchange_channel());
   step_.program().end();
@@ -178,11 +198,15 @@ void EmbeddingExchange::finish_forward() {
 
 void EmbeddingExchange::contiguous_gradients() {
   const std::vector<std::size_t> from = partners();
+  std::int64_t copied = 0;
   for (const std::size_t peer : from) {
-    step_.launch(kernels::strided_copy(local_batch() * width(peer), bags_.features));
+    if (width(peer) > 0) {
+      step_.launch(kernels::strided_copy(local_batch() * width(peer), bags_.features));
+      ++copied;
+    }
   }
   if (!takes_slices()) {
-    step_.launch(kernels::concat(wanted(), static_cast<std::int64_t>(from.size()), bags_.features));
+    step_.launch(kernels::concat(wanted(), copied, bags_.features));
   }
 }
 
@@ -209,8 +233,10 @@ void EmbeddingExchange::start_backward() {
 void EmbeddingExchange::finish_all_gather(EventId end) {
   step_.program().begin("ReduceScatterBase_ReqBackward");
   step_.wait_for(end);
-  decode(step_, types_.backward, [&](std::size_t rank) { return pooled(rank); });
-  step_.launch_by_rank([&](std::size_t rank) { return kernels::scale(pooled(rank), bags_.features); });
+  if (here_) {
+    decode(step_, types_.backward, [&](std::size_t rank) { return pooled(rank); });
+    step_.launch_by_rank([&](std::size_t rank) { return kernels::scale(pooled(rank), bags_.features); });
+  }
   step_.program().end();
 }
 
@@ -224,10 +250,12 @@ void EmbeddingExchange::finish_backward() {
   const auto received = [&](std::size_t rank) { return is_all_to_all() ? pooled(rank) : within_node(rank); };
   step_.program().begin("All2All_ReqBackward");
   step_.wait_for(pending_);
-  decode(step_, types_.backward, received);
-  if (!takes_slices()) {
-    step_.launch_by_rank(
-        [&](std::size_t rank) { return kernels::strided_copy(received(rank), bags_.features); });
+  if (sends_rows()) {
+    decode(step_, types_.backward, received);
+    if (!takes_slices()) {
+      step_.launch_by_rank(
+          [&](std::size_t rank) { return kernels::strided_copy(received(rank), bags_.features); });
+    }
   }
   step_.program().end();
   if (crosses_nodes()) {

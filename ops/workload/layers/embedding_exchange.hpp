@@ -13,7 +13,15 @@ namespace lockstep {
 /// What the first rank sends with its rows: so many elements a sample.
 struct SentBeside {
   std::int64_t width = 0;
-  bool joined = false;  ///< this program joins them to rows of its own
+  bool here = false;  ///< this program is the first rank's
+};
+
+/// What is exchanged, and the part that the ranks of this program have in it.
+struct ExchangedTables {
+  const ShardGroup& group;
+  const EmbeddingBagShape& bags;
+  bool here = true;  ///< they hold some of the group's tables
+  SentBeside beside = {};
 };
 
 /// What brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
@@ -31,12 +39,14 @@ struct SentBeside {
 ///
 /// Elements are FP32, or encoded (CommunicationTypes), or of the features' 16 bits (EmbeddingBagShape).
 /// What the first rank sends beside its rows (the bottom MLP's output) counts as rows of one table more.
+/// Tensors without elements are neither put together nor copied nor encoded: no kernel is launched for them
+/// (TensorIterator and torch.cat of PyTorch return at once).
 /// *Source*: torchrec/distributed/comm_ops.py, {tw,cw,rw,twrw}_sharding.py; for table-wise the operators of
 /// facebookresearch/dlrm's extend_distributed.py.
 class EmbeddingExchange {
  public:
-  EmbeddingExchange(StepWriter& step, const ShardGroup& group, const EmbeddingBagShape& bags,
-                    const RankNodes& ranks, const CommunicationTypes& types, SentBeside beside = {});
+  EmbeddingExchange(StepWriter& step, const ExchangedTables& tables, const RankNodes& ranks,
+                    const CommunicationTypes& types);
 
   void start_forward();    ///< the rows leave
   void finish_forward();   ///< the compute stream has them
@@ -47,6 +57,7 @@ class EmbeddingExchange {
   [[nodiscard]] std::int64_t pieces() const;
 
  private:
+  [[nodiscard]] bool sends_rows() const { return here_ || beside_.here; }  ///< this program's ranks do
   [[nodiscard]] bool is_exchanged() const { return group_.sharding != TableSharding::DataParallel; }
   [[nodiscard]] bool is_all_to_all() const;
   /// Joint tables: torch.distributed.all_to_all sends and fills slices of samples where they are.
@@ -78,6 +89,7 @@ class EmbeddingExchange {
   const EmbeddingBagShape& bags_;
   const RankNodes& ranks_;
   CommunicationTypes types_;
+  bool here_;
   SentBeside beside_;
   EventId pending_ = 0;
 };

@@ -158,10 +158,12 @@ CollectiveCall InputDistribution::to_owners(std::size_t group, DataType type, bo
 }
 
 void InputDistribution::send_tensors(std::size_t group) {
-  step_.blocking_copy("aten::to", [&](std::size_t rank) {  // the order in which what comes is put together
-    const auto parts = tables_of(groups_[group], rank) * static_cast<std::int64_t>(step_.ranks());
-    return kernels::copy_to_device(static_cast<double>(parts) * size_of(DataType::INT32), false);
-  });
+  if (groups_[group].here) {
+    step_.blocking_copy("aten::to", [&](std::size_t rank) {  // the order in which what comes is put together
+      const auto parts = tables_of(groups_[group], rank) * static_cast<std::int64_t>(step_.ranks());
+      return kernels::copy_to_device(static_cast<double>(parts) * size_of(DataType::INT32), false);
+    });
+  }
   for (const bool lengths : {true, false}) {
     step_.program().begin("c10d::alltoall_base_");
     step_.communicate(to_owners(group, lengths ? kLength : index_, lengths),
@@ -187,6 +189,9 @@ void InputDistribution::receive_group(std::size_t group) {
   const auto lengths = [&](std::size_t rank) { return of.bags.batch * tables_of(of, rank); };
   step_.wait_for(step_.end_of(name("lengths", group)));
   step_.wait_for(step_.end_of(name("values", group)));
+  if (!of.here) {
+    return;
+  }
   permute(
       step_, lengths, [&](std::size_t rank) { return of.bags.lookups(rank); }, index_);
   step_.program().begin("aten::sum");  // of lengths, by table

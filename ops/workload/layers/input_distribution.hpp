@@ -16,6 +16,7 @@ struct InputGroup {
   TableSharding sharding = TableSharding::TableWise;
   EmbeddingBagShape bags;
   std::int64_t holders = 1;  ///< ranks that hold each feature's table: parts of its rows, or copies
+  bool here = true;          ///< the ranks of this program hold some
 };
 
 /// TorchRec's input distribution: every rank has the indices of its own samples for all tables, and sends
@@ -29,6 +30,9 @@ struct InputGroup {
 ///              of the receiver) and of values (the receiver's look-ups of b samples)
 ///   receive()  the current stream waits; features put together by table; the host waits for their lengths
 ///   offsets()  what the look-up of each group takes
+///
+/// Ranks without a table of a group tell and hear sizes and take part in its all-to-alls, nothing more
+/// (_get_recat is None, and KeyedJaggedTensor.dist_init has nothing to permute).
 ///
 /// Data-parallel groups need only offsets(). *Assumes* that ranks look up equally much, and uniform rows.
 /// Checked: the kernels of ../shared/data/traces/dlrm_8xv100 and torchrec_pipeline_4xv100.

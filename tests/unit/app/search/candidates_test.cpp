@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/search/device_loads.hpp"
+#include "app/search/left_out_plans.hpp"
 #include "app/search/search_report.hpp"
 
 namespace lockstep {
@@ -104,9 +105,71 @@ TEST(OurCandidates, SpreadWhatFitsNowhere) {
   EXPECT_EQ(best_with("0.0005").kernel, TableKernel::UvmCaching);
 }
 
+/// Fourteen tables of one look-up, on GPUs of which the first has the bottom MLP.
+YamlDocument first_rank_model(int ranks, const std::string& embedding) {
+  return YamlDocument::from_text(
+      "name: first rank\n"
+      "cluster: dgx1v x 1\n"
+      "workload:\n"
+      "  global_batch: 4096\n"
+      "  model:\n"
+      "    name: small\n"
+      "    source: by hand\n"
+      "    dlrm:\n"
+      "      bottom_mlp: [13, 64]\n"
+      "      top_mlp: [64, 1]\n"
+      "      bottom_mlp_placement: first_rank\n"
+      "      tables: [{ rows: [100000, 5000, 300, 20, 7000, 80000, 600], count: 2, dimension: 64 }]\n"
+      "parallelism: { ranks: " +
+          std::to_string(ranks) + ", embedding: " + embedding + " }\n",
+      "first_rank.yaml");
+}
+
+/// Every plan of every method is one that the scenario runs with; with eight GPUs none has a table on the
+/// first.
+TEST(OurCandidates, KeepToWhatTheFirstRankAdmits) {
+  for (const int ranks : {1, 4, 8}) {
+    const ShardingProblem problem{first_rank_model(ranks, "{}"), ConfigPath::standard()};
+    std::vector<Candidate> found = our_candidates(problem, little());
+    EXPECT_FALSE(found.empty());
+    for (const sharding::Method& method : sharding::methods()) {
+      if (auto candidate = candidate_by(method, problem, little())) {
+        found.push_back(*std::move(candidate));
+      } else {
+        EXPECT_EQ(method.name, "exact") << ranks;  // which may have too many plans to look at
+      }
+    }
+    for (const Candidate& candidate : found) {
+      EXPECT_TRUE(problem.step_time(candidate.plan)) << candidate.name;
+      for (const TableShardingSpec& entry : candidate.plan.tables) {
+        EXPECT_EQ(entry.sharding, TableSharding::TableWise) << candidate.name;
+        EXPECT_TRUE(ranks <= 4 || entry.ranks.front() > 0) << candidate.name;
+      }
+    }
+    EXPECT_EQ(left_out_plans(problem).size(), ranks > 4 ? 2U : 1U);
+  }
+}
+
+TEST(OurCandidates, AreOfAllKindsWhereNothingForbidsThem) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  EXPECT_TRUE(left_out_plans(problem).empty());
+  EXPECT_EQ(why_not_in_host_memory(problem), "");
+}
+
+/// The room on the first of eight GPUs does not count, and what is refused is not advised.
+TEST(ShardingProblem, SaysWhatDoesNotFitOnTheOtherRanks) {
+  const ShardingProblem problem{first_rank_model(8, "{ memory_share: 0.0000001 }"), ConfigPath::standard()};
+  EXPECT_TRUE(our_candidates(problem, little()).empty());
+  EXPECT_EQ(
+      why_nothing_fits(problem),
+      "table 0 (100000 rows of 64 elements, 25.6 MB) fits on no GPU: a GPU has 3.436 kB for tables; "
+      "bottom_mlp_placement: first_rank needs it whole; it cannot be in host memory: there the search cuts "
+      "tables by rows");
+}
+
 TEST(ShardingProblem, SaysWhatDoesNotFit) {
   const ShardingProblem problem{small_model("{ memory_share: 0.0000001 }"), ConfigPath::standard()};
-  EXPECT_THAT(problem.why_nothing_fits(),
+  EXPECT_THAT(why_nothing_fits(problem),
               HasSubstr("table 0 (100000 rows of 100 elements, 40 MB) fits on no GPU"));
 }
 

@@ -73,21 +73,18 @@ TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
   EXPECT_DOUBLE_EQ(step(PipelineSchedule::ZeroBubble, 1), busy + 4 + once);
 }
 
-/// A message of 10 B at 5 B/s and 1 s of latency takes 3 s: there and back 6, once over p - 1 = 1 boundary to
-/// fill and, where the compute stream waits for sends, with each of 6 micro-batches.
+/// A message of 10 B at 5 B/s and 1 s of latency takes 3 s. The last of two stages waits 3 s for each of 6
+/// micro-batches, meanwhile what it sends arrives; the first waits once more for the last gradient.
 TEST(PlanEstimate, CountsMessages) {
+  const PlanCandidate candidate = plan(PipelineSchedule::OneFOneB, 2, 6);
   const StageCosts costs = stage_costs(answers());
-  EstimateInput input = layers(8);
-  const auto with_messages = [&](PipelineSchedule schedule, int chunks) {
-    const PlanCandidate candidate = plan(schedule, 2, 6, chunks);
-    EstimateInput slow = input;
-    slow.message = Bytes{10};
-    slow.link = {BytesPerSecond{5}, Seconds{1}};
-    return estimate(candidate, costs, slow).step.in_base_units() -
-           estimate(candidate, costs, input).step.in_base_units();
-  };
-  EXPECT_DOUBLE_EQ(with_messages(PipelineSchedule::OneFOneB, 1), 6 + 6 * 6);
-  EXPECT_DOUBLE_EQ(with_messages(PipelineSchedule::Interleaved, 2), 12);
+  const EstimateInput input = layers(8);
+  EstimateInput slow = input;
+  slow.message = Bytes{10};
+  slow.link = {BytesPerSecond{5}, Seconds{1}};
+  EXPECT_DOUBLE_EQ(
+      (estimate(candidate, costs, slow).step - estimate(candidate, costs, input).step).in_base_units(),
+      6 * 3 + 3);
 }
 
 /// Micro-batches whose activations a stage of 4 keeps, of 16: Megatron-LM's warm-up with 2 chunks is
@@ -116,9 +113,20 @@ TEST(StageProbe, IsSharedByPlansThatDifferInSchedule) {
   const PlanCandidate one = plan(PipelineSchedule::OneFOneB, 2, 6);
   PlanCandidate other = plan(PipelineSchedule::Interleaved, 2, 6, 2);
   EXPECT_EQ(probe_of(one), probe_of(other));
+  const PlanCandidate zero_bubble = plan(PipelineSchedule::ZeroBubble, 2, 6);
+  EXPECT_EQ(key_of(probe_of(one)), key_of(probe_of(zero_bubble)));
   other.plan.recompute = Recompute::Full;
   EXPECT_NE(key_of(probe_of(one)), key_of(probe_of(other)));
   EXPECT_EQ(key_of(relaxed(probe_of(other))), key_of(probe_of(one)));
+}
+
+/// Gradients of weights hide the messages of tensor parallelism, unless they are put off.
+TEST(StageProbe, IsAnotherWhereWeightGradientsHideNothing) {
+  PlanCandidate one = plan(PipelineSchedule::OneFOneB, 2, 6),
+                apart = plan(PipelineSchedule::ZeroBubble, 2, 6);
+  one.plan.tensor = apart.plan.tensor = 2;
+  EXPECT_EQ(probe_of(apart).plan.schedule, PipelineSchedule::ZeroBubble);
+  EXPECT_NE(key_of(probe_of(one)), key_of(probe_of(apart)));
 }
 
 TEST(ParetoFront, LeavesOutWhatIsBeaten) {

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/search/sharding_problem.hpp"
+
+namespace lockstep {
+
+/// Kinds of plans that the scenario does not run with, each with the reason, for the answer:
+/// `cut and copied tables: bottom_mlp_placement: first_rank needs ...`. Searches leave them out.
+[[nodiscard]] std::vector<std::string> left_out_plans(const ShardingProblem& problem);
+
+/// Why no table can be kept in host memory; "" where it can.
+[[nodiscard]] std::string why_not_in_host_memory(const ShardingProblem& problem);
+
+/// Why no plan fits, and what would make one fit; "" where the tables' memory is not the reason.
+[[nodiscard]] std::string why_nothing_fits(const ShardingProblem& problem);
+
+}  // namespace lockstep
