@@ -25,7 +25,8 @@ constexpr std::array kRegions{Region{1, 4, 8}, Region{2, 4, 4}, Region{4, 4, 2},
                               Region{4, 2, 4}, Region{2, 2, 8}, Region{4, 1, 8}};
 constexpr double kTilesOfBlock = 32;
 constexpr double kChannelsOfBlock = 32;
-constexpr std::int64_t kAlignedPixels = 4;  // 14 x 14 pixels are read as a matrix, 7 x 7 are not: see the header
+constexpr std::int64_t kAlignedPixels =
+    4;                                   // 14 x 14 pixels are read as a matrix, 7 x 7 are not: see the header
 constexpr double kImagesOfUnfused = 16;  // grids of all of NeuSight's: whole groups of so many
 
 void check(const Convolution& of) {
@@ -94,8 +95,8 @@ Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, c
   return best;
 }
 
-/// Filters of one pixel on every pixel: an image in NCHW is the matrix [channels, pixels] that a batched product
-/// reads as it lies, where its rows are aligned.
+/// Filters of one pixel on every pixel: an image in NCHW is the matrix [channels, pixels] that a batched
+/// product reads as it lies, where its rows are aligned.
 bool is_batched_product(const Convolution& of) {
   return of.filter_height == 1 && of.filter_width == 1 && of.stride == 1 && of.padding_height == 0 &&
          of.padding_width == 0 && of.height * of.width % kAlignedPixels == 0;

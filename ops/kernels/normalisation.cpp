@@ -22,12 +22,13 @@ constexpr Seconds kSumOfABlock{1.5e-6};  // with the read that it waits for
 constexpr Seconds kTailRead{0.17e-6};
 constexpr double kOverlap = 1.25;  // 1: waiting and moving follow each other; infinite: they hide each other
 
-/// Elements that bn_fw_tr_1C11 and bn_bw_1C11 get through in a clock: a block alone on its SM, and an SM full of them.
+/// Elements that bn_fw_tr_1C11 and bn_bw_1C11 get through in a clock: a block alone on its SM, and an SM full
+/// of them.
 struct Issued {
   double by_block, by_sm;
 };
-constexpr Issued kForwardIssued{0.73, 0.78};
-constexpr Issued kBackwardIssued{0.36, 0.55};
+constexpr Issued kForwardIssued{0.73, 0.91};
+constexpr Issued kBackwardIssued{0.36, 0.53};
 constexpr double kFlopsOfACore = 2;  // each clock
 
 /// Reads and writes of the matrix; `again` are reads of rows that were read just before.

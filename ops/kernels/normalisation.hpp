@@ -17,7 +17,8 @@ namespace lockstep {
 ///               the bandwidth is min(1, channels / SMs) of what it could be; tensors in NCHW (several
 ///               images; channels last they are one matrix: batch 1) are gone through an element a thread,
 ///               whatever its size, so that t is at least
-///               elements / (clock * min(channels * by_block, SMs * by_sm)), clock = peak FP32 / (2 FP32 cores)
+///               elements / (clock * min(channels * by_block, SMs * by_sm)), clock = peak FP32 / (2 FP32
+///               cores)
 ///   resident  = threads_per_sm / threads of a block   layer norm 128, softmax about columns / 8, at most 512
 ///   touched   = (reads + again + writes) / passes     of a row by a block between two reads of the same
 ///               bytes
@@ -45,10 +46,10 @@ namespace lockstep {
 /// part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
 /// (vidur_mlp, phi-2: 2048 and 4096 x 2560). Batch norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
 /// ../shared/data/traces/resnet50_v100_loader_in_process (sizes and times). by_block 0.73 forward and 0.36
-/// backward, by_sm 0.78 and 0.55 elements a clock: A100 40 GB, ResNet-50 in NCHW; 64 channels in FP32
-/// (../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments: 1.04 and 0.50 elements/ns a block) and 64 to
-/// 512 channels of 128 images in FP16, a PyTorch profile of kernels that was found published (118 to 125 and 83
-/// elements/ns forward and backward, where FP32 with twice the bytes has 111 to 118 and, bound by memory, 61).
+/// backward, by_sm 0.91 and 0.53 elements a clock: ResNet-50 in NCHW and FP32 on A100 40 GB
+/// (../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments; 64 channels: 1.04 and 0.50 elements/ns a
+/// block; tensors that fit the level-2 cache, 128 channels of 28 x 28 and 256 to 1,024 of 14 x 14 pixels: 138
+/// and 77 to 80 elements/ns of 108 SMs). In 16 bits the kernels are the same with another type.
 class NormalisationModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -55,7 +55,8 @@ TEST(Convolution, tensor_cores_want_channels_last) {
               2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 2097152.0) / rate * 1e3, 1e-9);
 }
 
-// As above in TF32, twice the bytes: kernels forward write NCHW themselves, so that 4 MiB are copied, backward 8.
+// As above in TF32, twice the bytes: kernels forward write NCHW themselves, so that 4 MiB are copied,
+// backward 8.
 TEST(Convolution, tf32_forward_writes_nchw_itself) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_80gb.yaml");
   Convolution of{.batch = 16,
@@ -74,21 +75,13 @@ TEST(Convolution, tf32_forward_writes_nchw_itself) {
   EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::TF32), 2 * least + 2 * (2 * 4194304.0) / rate * 1e3, 1e-9);
 }
 
-// 16 images of 128 x 128 pixels are 16 products [128 outputs, 16384 pixels], a tile of 128 x 128 for each 128 pixels: 2,048
-// tiles, 26 on an SM, 512 deep. Gathered over all images they are as many. Rows of 49 pixels are aligned to nothing and
-// stride 2 leaves pixels out: those are copied.
+// 16 images of 128 x 128 pixels and 512 channels: each a matrix of its own in NCHW, with as many tiles of
+// pixels as all of them gathered. Rows of 49 pixels are aligned to nothing, stride 2 leaves pixels out: those
+// are copied.
 TEST(Convolution, filters_of_one_pixel_read_nchw_as_it_lies) {
-  GpuSpec gpu = plain_gpu();
-  GemmProfile& cores = gpu.efficiency.value.tensor;
-  cores.tiles = {{.rows = 128, .columns = 128, .warps = 8, .efficiency = 1}};
-  cores.fixed_depth = cores.half_warps = 0;
-  cores.fixed = Seconds{0};
+  const GpuSpec gpu = plain_gpu();
   Convolution of{.batch = 16, .in_channels = 512, .out_channels = 128, .height = 128, .width = 128};
   EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::FP16), 0, 1e-9);
-  of.channels_first = true;
-  const double sm = gpu.peak.fp16.in_base_units() / 80;
-  EXPECT_NEAR(milliseconds(of, gpu, DataType::FP16), 26 * 2.0 * 128 * 128 * 512 / sm * 1e3, 1e-9);
-  of.channels_first = false;
   of.stride = 2;
   EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 0.1);
   of.stride = 1;
@@ -96,7 +89,8 @@ TEST(Convolution, filters_of_one_pixel_read_nchw_as_it_lies) {
   EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 2 * gpu.kernel_minimum / Seconds{1e-3});
 }
 
-// An image of 14 x 14 pixels fills one and a half tiles of 128; its filters' gradients are written and read again.
+// An image of 14 x 14 pixels fills one and a half tiles of 128; its filters' gradients are written and read
+// again.
 TEST(Convolution, each_image_is_a_product_of_its_own) {
   const GpuSpec gpu = plain_gpu();
   Convolution of{.batch = 64, .in_channels = 256, .out_channels = 256, .height = 14, .width = 14};
@@ -237,8 +231,9 @@ TEST(BatchNorm, a_channel_is_one_block) {
               1e-9);  // 4 + 1 by 2 + 1
 }
 
-// A100, 108 SMs of 64 cores at 1.41 GHz (19.5 TFLOPS). 64 channels of 64 images with 3,136 pixels are 12.8 million
-// elements, 64 * 0.73 of them a clock: 195 us, in FP16 as in FP32. Channels last they are bound by memory.
+// A100, 108 SMs of 64 cores at 1.41 GHz (19.5 TFLOPS). 64 channels of 64 images with 3,136 pixels are 12.8
+// million elements, 64 * 0.73 of them a clock: 195 us, in FP16 as in FP32. Channels last they are bound by
+// memory.
 TEST(BatchNorm, in_nchw_an_element_takes_its_time_whatever_its_size) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_80gb.yaml");
   const auto time = [&](BatchNorm norm, DataType type) {
@@ -248,10 +243,10 @@ TEST(BatchNorm, in_nchw_an_element_takes_its_time_whatever_its_size) {
   BatchNorm norm{.batch = 64, .channels = 64, .pixels = 3136};
   const double clock = gpu.peak.fp32.in_base_units() / (2.0 * 108 * 64);
   EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 64 * 3136 / (64 * 0.73 * clock) * 1e6, 1e-6);
-  norm.channels = 512;  // every SM is full: 108 * 0.78 elements a clock
-  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.78 * clock) * 1e6, 1e-6);
+  norm.channels = 512;  // every SM is full: 108 * 0.91 elements a clock
+  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.91 * clock) * 1e6, 1e-6);
   norm.direction = Direction::Backward;
-  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.55 * clock) * 1e6, 1e-6);
+  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.53 * clock) * 1e6, 1e-6);
   const double first = time(norm, DataType::FP16);
   norm.batch = 1;  // channels last: the pixels of all images are rows of one matrix
   norm.pixels *= 64;
