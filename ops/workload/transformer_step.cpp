@@ -38,7 +38,8 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert()},
       parameters_{spec.parameters()},
-      memory_{spec, block_.batch, step.types()} {}
+      memory_{spec, block_.batch, step.types()},
+      loader_{step, setup, block_.batch} {}
 
 /// Parameters, moments and master weights, DistributedDataParallel's buckets; gradients where they
 /// outlive a step.
@@ -74,11 +75,10 @@ std::int64_t TransformerStep::parameters_of_blocks() const {
 }
 
 void TransformerStep::write() {
-  if (setup_.data_loading > Seconds{0}) {
-    step_.program().host_work("data loading", setup_.data_loading);
-  }
+  loader_.begin_step(setup_.gradient_accumulation);
   allocate_states();
   if (!is_training()) {
+    loader_.next();
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
     forward();
@@ -99,6 +99,7 @@ void TransformerStep::write() {
 
 void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
   const bool is_last = index + 1 == setup_.gradient_accumulation;
+  loader_.next();
   {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
@@ -146,11 +147,8 @@ void TransformerStep::copy_inputs() {
   const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
   const int tensors = (is_bert() ? 3 : 1) + (is_training() ? 1 : 0);  // tokens; BERT: segments, mask; labels
   for (int tensor = 0; tensor < tensors; ++tensor) {
-    if (spec_.blocking_input_copies) {
-      step_.blocking_copy("aten::to", kernels::copy_to_device(tokens, true));
-    } else {
-      step_.op("aten::to", {kernels::copy_to_device(tokens, true)});
-    }
+    loader_.copy(tokens,
+                 spec_.blocking_input_copies ? BatchLoader::Copy::Blocking : BatchLoader::Copy::NonBlocking);
   }
 }
 

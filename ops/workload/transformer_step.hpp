@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/memory.hpp"
+#include "ops/workload/batch_loader.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
@@ -66,6 +67,7 @@ class TransformerStep {
   std::vector<std::int64_t> parameters_;
   TransformerMemory memory_;
   MemoryLedger ledger_;
+  BatchLoader loader_;
   bool first_backward_ = true;  ///< of the step: gradients come into being
 };
 
