@@ -25,6 +25,8 @@ constexpr std::array kRegions{Region{1, 4, 8}, Region{2, 4, 4}, Region{4, 4, 2},
                               Region{4, 2, 4}, Region{2, 2, 8}, Region{4, 1, 8}};
 constexpr double kTilesOfBlock = 32;
 constexpr double kChannelsOfBlock = 32;
+constexpr std::int64_t kAlignedPixels =
+    4;                                   // 14 x 14 pixels are read as a matrix, 7 x 7 are not: see the header
 constexpr double kImagesOfUnfused = 16;  // grids of all of NeuSight's: whole groups of so many
 
 void check(const Convolution& of) {
@@ -93,14 +95,35 @@ Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, c
   return best;
 }
 
-/// Two tensors of images copied into or from channels last (nchwToNhwcKernel, nhwcToNchwKernel).
+/// Filters of one pixel on every pixel: an image in NCHW is the matrix [channels, pixels] that a batched
+/// product reads as it lies, where its rows are aligned.
+bool is_batched_product(const Convolution& of) {
+  return of.filter_height == 1 && of.filter_width == 1 && of.stride == 1 && of.padding_height == 0 &&
+         of.padding_width == 0 && of.height * of.width % kAlignedPixels == 0;
+}
+
+/// Filters' gradients of the images are summed by a second kernel (reduce_wgrad_nchw_helper).
+Seconds batched_product_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
+  const std::int64_t pixels = of.height * of.width;
+  Gemm product{.batch = of.batch, .m = of.out_channels, .n = pixels, .k = of.in_channels};
+  Bytes moved = size_of(type) * (inputs_of(of) + outputs_of(of) + filters_of(of));
+  if (of.pass == Pass::DataGradient) std::swap(product.m, product.k);
+  if (of.pass == Pass::WeightGradient) {
+    std::swap(product.n, product.k);
+    moved += size_of(type) * (2.0 * static_cast<double>(of.batch) * filters_of(of));
+  }
+  return time_of_product(product, gpu.efficiency->tensor, gpu, type, moved);
+}
+
+/// Tensors of images copied into or from channels last (nchwToNhwcKernel, nhwcToNchwKernel).
 Seconds layout_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
   if (!of.channels_first) {
     return Seconds{0};
   }
-  const KernelEfficiency& reached = *gpu.efficiency;
-  const Bytes copied = 2 * size_of(type) * (inputs_of(of) + outputs_of(of));
-  return 2 * gpu.kernel_minimum + copied / (gpu.memory_bandwidth * (reached.memory * reached.transposition));
+  const bool writes_first = of.pass == Pass::Forward && type == DataType::TF32;  // ..._nhwckrsc_nchw
+  const Bytes copied = 2 * size_of(type) * (inputs_of(of) + (writes_first ? 0 : outputs_of(of)));
+  return (writes_first ? 1 : 2) * gpu.kernel_minimum +
+         copied / (gpu.memory_bandwidth * gpu.efficiency->memory);
 }
 
 double tiles_along(std::int64_t pixels, double tile) {
@@ -154,6 +177,9 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   check(of);
   const ConvolutionProfile& profile = gpu.efficiency->convolution;
   if (uses_tensor_cores(gpu, call.type)) {
+    if (of.channels_first && is_batched_product(of)) {
+      return answer(batched_product_time(of, gpu, call.type), 0.2, false);
+    }
     return answer(
         implicit_time(of, gpu.efficiency->tensor, 1, gpu, call.type) + layout_time(of, gpu, call.type), 0.2,
         false);

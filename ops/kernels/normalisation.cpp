@@ -22,6 +22,15 @@ constexpr Seconds kSumOfABlock{1.5e-6};  // with the read that it waits for
 constexpr Seconds kTailRead{0.17e-6};
 constexpr double kOverlap = 1.25;  // 1: waiting and moving follow each other; infinite: they hide each other
 
+/// Elements that bn_fw_tr_1C11 and bn_bw_1C11 get through in a clock: a block alone on its SM, and an SM full
+/// of them.
+struct Issued {
+  double by_block, by_sm;
+};
+constexpr Issued kForwardIssued{0.73, 0.91};
+constexpr Issued kBackwardIssued{0.36, 0.53};
+constexpr double kFlopsOfACore = 2;  // each clock
+
 /// Reads and writes of the matrix; `again` are reads of rows that were read just before.
 struct Passes {
   double reads, writes, again = 0;
@@ -139,7 +148,16 @@ Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu
   const Passes passes{norm.direction == Direction::Forward ? 2.0 : 4.0, 1};
   const double occupied = std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
   const auto elements = static_cast<double>(norm.batch * norm.pixels) * static_cast<double>(norm.channels);
-  return over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
+  const Seconds move = over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
+  if (norm.batch == 1) {
+    return move;
+  }
+  const Issued issued = norm.direction == Direction::Forward ? kForwardIssued : kBackwardIssued;
+  const double each_clock =
+      std::min(static_cast<double>(norm.channels) * issued.by_block, gpu.sm_count * issued.by_sm);
+  const double cores = static_cast<double>(gpu.sm_count) * gpu.cores_per_sm;
+  const Seconds issue = Flops{elements / each_clock * (kFlopsOfACore * cores)} / gpu.peak.fp32;
+  return std::max(move, issue);
 }
 
 }  // namespace

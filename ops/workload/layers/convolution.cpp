@@ -21,10 +21,15 @@ KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t f
   return {name, product_type(step.precision()), layer.convolution(filter, pass)};
 }
 
-KernelCall batch_norm(const StepWriter& step, const ImageShape& of, Direction direction) {
-  return {
-      direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", type_of(step),
-      BatchNorm{.batch = of.batch, .channels = of.channels, .pixels = of.pixels(), .direction = direction}};
+/// Channels last, the pixels of all images are rows of one matrix.
+KernelCall batch_norm(const StepWriter& step, const ImageShape& of, bool channels_first,
+                      Direction direction) {
+  const std::int64_t images = channels_first ? of.batch : 1;
+  return {direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", type_of(step),
+          BatchNorm{.batch = images,
+                    .channels = of.channels,
+                    .pixels = of.batch * of.pixels() / images,
+                    .direction = direction}};
 }
 
 /// Tensors of the output's size that the input is.
@@ -91,7 +96,7 @@ void cnn_layer_forward(StepWriter& step, const ShapedLayer& layer) {
     step.launch(convolution(step, layer, filter, Pass::Forward));
     step.program().end();
     step.op("aten::add_", {kernels::add(1, DataType::INT64)});  // num_batches_tracked
-    step.op("aten::batch_norm", {batch_norm(step, part, Direction::Forward)});
+    step.op("aten::batch_norm", {batch_norm(step, part, layer.channels_first, Direction::Forward)});
     if (layer.layer.activation) {
       step.op("aten::relu_", {kernels::elementwise("clamp_min", part.elements(), type_of(step), {})});
     }
@@ -118,7 +123,7 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     if (layer.layer.activation) {
       relu_backward(step, part.elements());
     }
-    step.op("CudnnBatchNormBackward0", {batch_norm(step, part, Direction::Backward)});
+    step.op("CudnnBatchNormBackward0", {batch_norm(step, part, layer.channels_first, Direction::Backward)});
     gradients.accumulate(layer.layer.channels);
     gradients.accumulate(layer.layer.channels);
     step.program().begin("ConvolutionBackward0");

@@ -31,17 +31,72 @@ double milliseconds(const Convolution& of, const GpuSpec& gpu, DataType type = D
   return ConvolutionModel{}.predict({"conv", type, of}, gpu).duration / Seconds{1e-3};
 }
 
+double extra_in_nchw(Convolution of, const GpuSpec& gpu, DataType type) {
+  const double last = milliseconds(of, gpu, type);
+  of.channels_first = true;
+  return milliseconds(of, gpu, type) - last;
+}
+
 // 64 x 64 channels of 32 x 32 pixels, 16 images in FP16: 2 MiB in, 2 MiB out, each read and written.
 TEST(Convolution, tensor_cores_want_channels_last) {
   const GpuSpec gpu = plain_gpu();
-  Convolution of{.batch = 16, .in_channels = 64, .out_channels = 64, .height = 32, .width = 32};
-  const double last = milliseconds(of, gpu, DataType::FP16), cores = milliseconds(of, gpu);
-  of.channels_first = true;
-  EXPECT_EQ(milliseconds(of, gpu), cores);
-  const KernelEfficiency& reached = *gpu.efficiency;
-  const double rate = gpu.memory_bandwidth.in_base_units() * reached.memory * reached.transposition;
-  EXPECT_NEAR(milliseconds(of, gpu, DataType::FP16) - last,
+  const Convolution of{.batch = 16,
+                       .in_channels = 64,
+                       .out_channels = 64,
+                       .height = 32,
+                       .width = 32,
+                       .filter_height = 3,
+                       .filter_width = 3,
+                       .padding_height = 1,
+                       .padding_width = 1};
+  EXPECT_EQ(extra_in_nchw(of, gpu, DataType::FP32), 0);  // CUDA cores read either
+  const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
+  EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::FP16),
               2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 2097152.0) / rate * 1e3, 1e-9);
+}
+
+// As above in TF32, twice the bytes: kernels forward write NCHW themselves, so that 4 MiB are copied,
+// backward 8.
+TEST(Convolution, tf32_forward_writes_nchw_itself) {
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_80gb.yaml");
+  Convolution of{.batch = 16,
+                 .in_channels = 64,
+                 .out_channels = 64,
+                 .height = 32,
+                 .width = 32,
+                 .filter_height = 3,
+                 .filter_width = 3,
+                 .padding_height = 1,
+                 .padding_width = 1};
+  const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
+  const double least = gpu.kernel_minimum / Seconds{1e-3};
+  EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::TF32), least + 2 * 4194304.0 / rate * 1e3, 1e-9);
+  of.pass = Pass::DataGradient;
+  EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::TF32), 2 * least + 2 * (2 * 4194304.0) / rate * 1e3, 1e-9);
+}
+
+// 16 images of 128 x 128 pixels and 512 channels: each a matrix of its own in NCHW, with as many tiles of
+// pixels as all of them gathered. Rows of 49 pixels are aligned to nothing, stride 2 leaves pixels out: those
+// are copied.
+TEST(Convolution, filters_of_one_pixel_read_nchw_as_it_lies) {
+  const GpuSpec gpu = plain_gpu();
+  Convolution of{.batch = 16, .in_channels = 512, .out_channels = 128, .height = 128, .width = 128};
+  EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::FP16), 0, 1e-9);
+  of.stride = 2;
+  EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 0.1);
+  of.stride = 1;
+  of.height = of.width = 7;
+  EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 2 * gpu.kernel_minimum / Seconds{1e-3});
+}
+
+// An image of 14 x 14 pixels fills one and a half tiles of 128; its filters' gradients are written and read
+// again.
+TEST(Convolution, each_image_is_a_product_of_its_own) {
+  const GpuSpec gpu = plain_gpu();
+  Convolution of{.batch = 64, .in_channels = 256, .out_channels = 256, .height = 14, .width = 14};
+  EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 0);
+  of.pass = Pass::WeightGradient;
+  EXPECT_GT(extra_in_nchw(of, gpu, DataType::FP16), 0);
 }
 
 // 80 images of 32 x 32 pixels are 81,920 rows: 640 tiles of 128, 8 on each of 80 SMs; 5 x 5 x 64 deep, 128
@@ -174,6 +229,28 @@ TEST(BatchNorm, a_channel_is_one_block) {
   EXPECT_NEAR(time(160, Direction::Forward) / time(80, Direction::Forward), 1, 1e-9);
   EXPECT_NEAR(time(160, Direction::Backward) / time(160, Direction::Forward), 5.0 / 3,
               1e-9);  // 4 + 1 by 2 + 1
+}
+
+// A100, 108 SMs of 64 cores at 1.41 GHz (19.5 TFLOPS). 64 channels of 64 images with 3,136 pixels are 12.8
+// million elements, 64 * 0.73 of them a clock: 195 us, in FP16 as in FP32. Channels last they are bound by
+// memory.
+TEST(BatchNorm, in_nchw_an_element_takes_its_time_whatever_its_size) {
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_80gb.yaml");
+  const auto time = [&](BatchNorm norm, DataType type) {
+    const KernelCall call{"bn", type, norm};
+    return (model_for(call).predict(call, gpu).duration - gpu.kernel_minimum) / Seconds{1e-6};
+  };
+  BatchNorm norm{.batch = 64, .channels = 64, .pixels = 3136};
+  const double clock = gpu.peak.fp32.in_base_units() / (2.0 * 108 * 64);
+  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 64 * 3136 / (64 * 0.73 * clock) * 1e6, 1e-6);
+  norm.channels = 512;  // every SM is full: 108 * 0.91 elements a clock
+  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.91 * clock) * 1e6, 1e-6);
+  norm.direction = Direction::Backward;
+  EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.53 * clock) * 1e6, 1e-6);
+  const double first = time(norm, DataType::FP16);
+  norm.batch = 1;  // channels last: the pixels of all images are rows of one matrix
+  norm.pixels *= 64;
+  EXPECT_LT(time(norm, DataType::FP16), 0.8 * first);
 }
 
 }  // namespace
