@@ -61,7 +61,8 @@ struct HashWork {
     return Mixer{w.batch, w.n, w.diagonal, w.direction}.value();
   }
   std::size_t operator()(const Softmax& w) const {
-    return Mixer{w.rows, w.columns, w.direction, w.logarithm, w.fused.reads, w.fused.writes, w.fused.again}.value();
+    return Mixer{w.rows, w.columns, w.direction, w.logarithm, w.fused.reads, w.fused.writes, w.fused.again}
+        .value();
   }
   std::size_t operator()(const LayerNorm& w) const {
     return Mixer{w.rows, w.columns, w.part, w.fused.reads, w.fused.writes, w.fused.again}.value();

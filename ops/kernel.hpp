@@ -67,8 +67,8 @@ struct TriangularIndex {
   bool operator==(const TriangularIndex&) const = default;
 };
 
-/// What a kernel over rows reads and writes when other operators are fused into it (torch.compile), in matrices
-/// of the call's type. None: the operator alone.
+/// What a kernel over rows reads and writes when other operators are fused into it (torch.compile), in
+/// matrices of the call's type. None: the operator alone.
 struct FusedPasses {
   double reads = 0, writes = 0;
   double again = 0;  ///< what its further passes read, where registers do not hold the row

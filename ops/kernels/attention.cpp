@@ -95,8 +95,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double tiles = heads * std::ceil((backward ? keys : queries) / kRowsPerTile);
   const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
-      peak_of_attention(call, work.version, gpu) * (rate_of(work.version, *gpu.efficiency, work.direction) * busy *
-                                 rate_of_head(size) * (work.causal ? kMasked : 1));
+      peak_of_attention(call, work.version, gpu) * (rate_of(work.version, *gpu.efficiency, work.direction) *
+                                                    busy * rate_of_head(size) * (work.causal ? kMasked : 1));
   const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) *
                     (columns_of_a_tile(backward ? queries : keys, work.causal) +
                      (backward ? kOnceBackward : kOnceForward))};

@@ -30,9 +30,10 @@ namespace lockstep {
 /// warps that then meet in shared memory (3.3), and adds up the queries' gradients with atomics. Both run a
 /// tile a thread block: the Triton kernels put 128 queries (backward: 128 keys) of a head on an SM, unlike
 /// the CUDA kernels of version 1, which put a whole head there.
-/// Memory-efficient attention (xFormers in CUTLASS) in FP32 takes three products of TF32 in place of one on GPUs
-/// of compute capability 8.0 and later (DefaultGemmType of PyTorch's mem_eff_attention/gemm_kernel_utils.h); the
-/// ratio to FlashAttention-2, which arXiv 2307.08691 has measured in 16 bits, is assumed to hold for FP32.
+/// Memory-efficient attention (xFormers in CUTLASS) in FP32 takes three products of TF32 in place of one on
+/// GPUs of compute capability 8.0 and later (DefaultGemmType of mem_eff_attention/gemm_kernel_utils.h in
+/// PyTorch); its ratio to FlashAttention-2, which arXiv 2307.08691 has measured in 16 bits, is assumed for
+/// FP32 too.
 /// *Assumes* that a partial wave of tiles leaves SMs idle; that version 1's ratios on A100 hold elsewhere.
 /// *Valid for* head sizes 32-256, version 1: 32-128.
 /// *Source*: Shah et al., arXiv 2407.08608; Dao, arXiv 2307.08691 (sections 3 and 4.1); version 1: Dao et

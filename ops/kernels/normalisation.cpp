@@ -96,7 +96,7 @@ Passes passes_of(const Softmax& softmax) {
   }
   if (in_registers(softmax)) return {forward ? 1.0 : 2.0, 1};
   if (forward) return {1, 1, 2, 3, 2};  // largest, sum, result
-  return {2, 1, 1, 2, 1};                                               // sum, result
+  return {2, 1, 1, 2, 1};               // sum, result
 }
 
 Passes passes_of(const LayerNorm& norm) {

@@ -19,8 +19,8 @@ class GradientSink {
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
 
-  /// A compiled graph is one node of autograd, which hands over all its gradients when it ends: from hold() on
-  /// they are kept back, and accumulated by release().
+  /// A compiled graph is one node of autograd, which hands over all its gradients when it ends: from hold()
+  /// on they are kept back, and accumulated by release().
   void hold() { holds_ = true; }
   void release();
 

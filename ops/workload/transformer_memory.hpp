@@ -26,9 +26,9 @@ namespace lockstep {
 ///   OPT           attention: what is compared with the least number, z S, in place of dropout's; ReLU
 ///   nothing
 ///
-/// Compiled (torch.compile, CompiledTransformer), what differs: gelu_new z F + w F (its input, tanh); with autocast
-/// the scores z S in place of softmax's w S, and BERT's one cast for three projections; attention that became
-/// scaled_dot_product_attention as flash; no copies for the loss.
+/// Compiled (torch.compile, CompiledTransformer), what differs: gelu_new z F + w F (its input, tanh); with
+/// autocast the scores z S in place of softmax's w S, and BERT's one cast for three projections; attention
+/// that became scaled_dot_product_attention as flash; no copies for the loss.
 ///
 /// BERT normalises last: its three projections cast the same input three times with autocast.
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.

@@ -71,7 +71,7 @@ class TransformerStep {
   TransformerMemory memory_;
   MemoryLedger ledger_;
   std::optional<CompiledTransformer> compiled_;  ///< none: eager
-  bool first_backward_ = true;  ///< of the step: gradients come into being
+  bool first_backward_ = true;                   ///< of the step: gradients come into being
 };
 
 }  // namespace lockstep

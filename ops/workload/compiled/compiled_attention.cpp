@@ -55,8 +55,8 @@ void CompiledTransformer::fused_attention_backward() {
   step_.launch({is_wide ? "fmha_cutlassB_f32" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", products_,
                 fused_attention(block_, products_, Direction::Backward)});
   if (!is_wide) {
-    step_.launch({"flash_bwd_convert_dq_kernel", products_,
-                  Pointwise{.elements = elements, .reads = 2, .writes = 1}});
+    step_.launch(
+        {"flash_bwd_convert_dq_kernel", products_, Pointwise{.elements = elements, .reads = 2, .writes = 1}});
   }
   if (!is_bert()) {
     step_.launch(triton::pointwise("cat", 3 * elements, products_, {.flops = 0}));
@@ -64,34 +64,35 @@ void CompiledTransformer::fused_attention_backward() {
 }
 
 void CompiledTransformer::unfused_forward() {
-  const std::int64_t s = block_.sequence, d = block_.hidden / block_.heads, many = block_.batch * block_.heads;
+  const std::int64_t s = block_.sequence, d = block_.hidden / block_.heads,
+                     many = block_.batch * block_.heads;
   const bool copies = block_.batch > 1;  // heads and samples are not adjacent
   copy_tokens("clone", copies ? 2 : 0);
   product_of_heads({.batch = many, .m = s, .n = s, .k = d, .transpose_b = true});
-  const double kept = is_training_ && !step_.types().casts() ? 1 : 0;  // softmax's result, else that of the product
+  const double kept =
+      is_training_ && !step_.types().casts() ? 1 : 0;  // softmax's result, else that of the product
   const double dropped = spec_.dropout && is_training_ ? 1 + mask_part(products_) : 0;
   const double writes = kept + dropped > 0 ? kept + dropped : 1;
   step_.launch(triton::over_rows(
-      "_softmax_div_where",
-      Softmax{.rows = scores() / s, .columns = s, .fused = {1, writes, 2}}, products_));
+      "_softmax_div_where", Softmax{.rows = scores() / s, .columns = s, .fused = {1, writes, 2}}, products_));
   copy_tokens("clone", copies ? 1 : 0);
   product_of_heads({.batch = many, .m = s, .n = d, .k = s});
   copy_tokens("clone", 1);
 }
 
 void CompiledTransformer::unfused_backward() {
-  const std::int64_t s = block_.sequence, d = block_.hidden / block_.heads, many = block_.batch * block_.heads;
+  const std::int64_t s = block_.sequence, d = block_.hidden / block_.heads,
+                     many = block_.batch * block_.heads;
   const bool copies = block_.batch > 1;
   copy_tokens("clone", copies ? 1 : 0);
   product_of_heads({.batch = many, .m = s, .n = d, .k = s, .transpose_a = true});  // values
   product_of_heads({.batch = many, .m = s, .n = s, .k = d, .transpose_b = true});  // probabilities
   const double reads = 2 + mask_part(products_);
-  step_.launch(triton::over_rows("_softmax_backward_data_div_where",
-                                 Softmax{.rows = scores() / s,
-                                         .columns = s,
-                                         .direction = Direction::Backward,
-                                         .fused = {reads, 1, reads}},
-                                 products_));
+  step_.launch(triton::over_rows(
+      "_softmax_backward_data_div_where",
+      Softmax{
+          .rows = scores() / s, .columns = s, .direction = Direction::Backward, .fused = {reads, 1, reads}},
+      products_));
   product_of_heads({.batch = many, .m = d, .n = s, .k = s, .transpose_a = true});  // keys, transposed
   product_of_heads({.batch = many, .m = s, .n = d, .k = s});                       // queries
   if (is_bert()) {

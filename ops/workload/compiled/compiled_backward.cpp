@@ -42,13 +42,13 @@ void CompiledTransformer::norm_backward(std::string_view what, double gradients_
   const double both = gradients_read + 1;  // and the normalised input
   const bool passes_on = drops || step_.types().casts();
   const double mask = drops ? mask_part(model_) : 0;
-  step_.launch(triton::over_rows(what,
-                                 LayerNorm{.rows = rows,
-                                           .columns = columns,
-                                           .part = LayerNorm::Part::InputGradient,
-                                           .fused = {both + other_reads + mask,
-                                                     1 + (passes_on ? part(products_) : 0), both}},
-                                 model_));
+  step_.launch(triton::over_rows(
+      what,
+      LayerNorm{.rows = rows,
+                .columns = columns,
+                .part = LayerNorm::Part::InputGradient,
+                .fused = {both + other_reads + mask, 1 + (passes_on ? part(products_) : 0), both}},
+      model_));
   step_.launch(triton::over_rows("native_layer_norm_backward",
                                  LayerNorm{.rows = rows,
                                            .columns = columns,
@@ -129,13 +129,14 @@ void CompiledTransformer::projections_backward(GradientSink& gradients) {
   }
 }
 
-/// GPT: each norm's kernel adds the gradient of the stream. BERT: the sum of what reads the norm's result comes first:
-/// three projections and the stream, or a product and the stream, or what the head leaves.
+/// GPT: each norm's kernel adds the gradient of the stream. BERT: the sum of what reads the norm's result
+/// comes first: three projections and the stream, or a product and the stream, or what the head leaves.
 void CompiledTransformer::block_backward(GradientSink& gradients) {
   const std::int64_t rows = block_.rows(), h = block_.hidden, f = block_.feed_forward;
   const char* const name = "add_native_dropout_backward_native_layer_norm_backward";
   if (is_bert()) {
-    norm_backward(name, follows_head_ ? part(products_) : 3 * part(products_) + 1, 0, spec_.dropout, gradients);
+    norm_backward(name, follows_head_ ? part(products_) : 3 * part(products_) + 1, 0, spec_.dropout,
+                  gradients);
     follows_head_ = false;
   }
   linear_backward(rows, f, h, gradients);
@@ -158,17 +159,20 @@ void CompiledTransformer::block_backward(GradientSink& gradients) {
 void CompiledTransformer::embeddings_backward(GradientSink& gradients) {
   const std::int64_t h = spec_.hidden, rows = block_.rows();
   if (is_bert()) {
-    norm_backward("native_dropout_backward_native_layer_norm_backward", 3 * part(products_) + 1 + mask_part(model_), 0,
-                  false, gradients);
+    norm_backward("native_dropout_backward_native_layer_norm_backward",
+                  3 * part(products_) + 1 + mask_part(model_), 0, false, gradients);
   }
   if (block_.batch > 1) {  // all samples share the position embeddings
-    step_.launch({"triton_red_fused_sum", model_,
-                  Pointwise{.elements = block_.elements(), .reads = 1, .writes = 1.0 / static_cast<double>(block_.batch)}});
+    step_.launch(
+        {"triton_red_fused_sum", model_,
+         Pointwise{
+             .elements = block_.elements(), .reads = 1, .writes = 1.0 / static_cast<double>(block_.batch)}});
   }
-  token_embedding_backward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = spec_.sequence}, gradients,
-                           false);
+  token_embedding_backward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = spec_.sequence},
+                           gradients, false);
   if (spec_.token_types > 0) {
-    token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = rows}, gradients, false);
+    token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = rows}, gradients,
+                             false);
   }
   token_embedding_backward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = rows}, gradients, false);
   if (!spec_.classes) {  // and the output's part of it

@@ -90,12 +90,12 @@ void CompiledTransformer::linear(std::int64_t rows, std::int64_t in, std::int64_
 /// @param reads, writes in tensors of the model's type; all are read again for the result.
 void CompiledTransformer::layer_norm(std::string_view what, double reads, double writes) {
   step_.launch(triton::over_rows(
-      what,
-      LayerNorm{.rows = block_.rows(), .columns = block_.hidden, .fused = {reads, writes, reads}}, model_));
+      what, LayerNorm{.rows = block_.rows(), .columns = block_.hidden, .fused = {reads, writes, reads}},
+      model_));
 }
 
-/// The result for the product and, for backward, the normalised input; the stream where it has come to depend on too
-/// many buffers: a layer's result is one, its bias or mask another.
+/// The result for the product and, for backward, the normalised input; the stream where it has come to depend
+/// on too many buffers: a layer's result is one, its bias or mask another.
 void CompiledTransformer::norm_forward() {
   const int of_result = is_training_ && !spec_.dropout ? 1 : 2;
   const double mask = mask_part(model_);
@@ -154,7 +154,8 @@ void CompiledTransformer::projections_forward() {
   }
 }
 
-/// Forward leaves the result and, of gelu_new in training, the tanh, in the type in which autocast computes it.
+/// Forward leaves the result and, of gelu_new in training, the tanh, in the type in which autocast computes
+/// it.
 void CompiledTransformer::gelu_forward() {
   const bool composed = block_.gelu == Gelu::Composed;
   const double tanh = composed && is_training_ ? size_of(model_) / size_of(products_) : 0;
@@ -203,9 +204,8 @@ void CompiledTransformer::head_forward() {
     step_.launch(triton::pointwise("_to_copy", h * spec_.vocabulary, DataType::FP32,
                                    {.writes = size_of(products_) / size_of(DataType::FP32)}));
   }
-  step_.launch(kernels::product(
-      {.batch = 1, .m = rows, .n = spec_.vocabulary, .k = h, .transpose_b = true},
-      product_type(step_.precision())));
+  step_.launch(kernels::product({.batch = 1, .m = rows, .n = spec_.vocabulary, .k = h, .transpose_b = true},
+                                product_type(step_.precision())));
 }
 
 /// Log-softmax in FP32 of the logits, read where they are, then the mean of what the labels pick.

@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Kernels that TorchInductor generates, named as it names them: triton_poi (element-wise), triton_per (a reduction
-/// whose row fits into a block), triton_red (one that goes through its row in a loop).
+/// Kernels that TorchInductor generates, named as it names them: triton_poi (element-wise), triton_per (a
+/// reduction whose row fits into a block), triton_red (one that goes through its row in a loop).
 
 #include <cstdint>
 #include <string_view>
@@ -23,8 +23,8 @@ namespace lockstep::triton {
 
 /// The sums of the columns of a matrix (a bias's gradient), in two kernels where there are too few columns to
 /// occupy a GPU: pieces of up to 128 rows, at most 64, then their sums.
-/// *Source*: what Inductor wrote for GPT-2 and BERT (github.com/thuml/learn_torch.compile): 4 pieces of 512 rows
-/// for 768 to 3,072 columns, one kernel for 30,522.
+/// *Source*: what Inductor wrote for GPT-2 and BERT (github.com/thuml/learn_torch.compile): 4 pieces of 512
+/// rows for 768 to 3,072 columns, one kernel for 30,522.
 void sum_columns(StepWriter& step, std::int64_t rows, std::int64_t columns, DataType type);
 
 /// The second of these kernels: sums of what so many rows left behind.

@@ -14,7 +14,8 @@
 namespace lockstep {
 namespace {
 
-/// Bytes that a kernel moves which is no product, attention, optimizer or copy from the host; again-reads left out.
+/// Bytes that a kernel moves which is no product, attention, optimizer or copy from the host; again-reads
+/// left out.
 struct BytesOf {
   DataType type;
   template <class Work>
@@ -58,7 +59,8 @@ struct Case {
 
 Sums sums_of(const Case& of, Compile compile) {
   TransformerSpec spec =
-      *read_file<ModelSpec>(std::string{LOCKSTEP_SOURCE_DIR} + "/configs/models/" + of.model + ".yaml").transformer;
+      *read_file<ModelSpec>(std::string{LOCKSTEP_SOURCE_DIR} + "/configs/models/" + of.model + ".yaml")
+           .transformer;
   spec.dropout = of.dropout;
   std::vector<VertexId> gpus{0};
   TrainingSetup setup;
@@ -79,7 +81,8 @@ Sums sums_of(const Case& of, Compile compile) {
         sums.bytes += std::visit(BytesOf{call.type}, call.work);
         ++sums.kernels;
         if (const auto* gemm = std::get_if<Gemm>(&call.work)) {
-          sums.flops += 2.0 * static_cast<double>(gemm->batch * gemm->m) * static_cast<double>(gemm->n * gemm->k);
+          sums.flops +=
+              2.0 * static_cast<double>(gemm->batch * gemm->m) * static_cast<double>(gemm->n * gemm->k);
         }
       }
     }
@@ -100,8 +103,9 @@ TEST(CompiledTransformer, NeverMovesMoreThanEager) {
             for (const int batch : {1, 4}) {
               const Case of{model, precision, mixed, phases, dropout, batch};
               const Sums eager = sums_of(of, Compile::None), compiled = sums_of(of, Compile::Inductor);
-              const std::string what = fmt::format("{} {} {} phases {} dropout {} batch {}", model, name_of(precision),
-                                                   name_of(mixed), name_of(phases), dropout, batch);
+              const std::string what =
+                  fmt::format("{} {} {} phases {} dropout {} batch {}", model, name_of(precision),
+                              name_of(mixed), name_of(phases), dropout, batch);
               EXPECT_LT(compiled.bytes, eager.bytes) << what;
               EXPECT_LT(compiled.kernels, eager.kernels) << what;
               EXPECT_LE(compiled.activations, eager.activations) << what;
@@ -119,7 +123,8 @@ TEST(CompiledTransformer, MultipliesAsMuch) {
   EXPECT_DOUBLE_EQ(sums_of(of, Compile::Inductor).flops, sums_of(of, Compile::None).flops);
 }
 
-/// With E = 1024 x 8 x 768 elements of the stream, F = 4 E between the products of feed-forward and 16 E of scores.
+/// With E = 1024 x 8 x 768 elements of the stream, F = 4 E between the products of feed-forward and 16 E of
+/// scores.
 TEST(CompiledTransformer, KeepsLessOfGeluNewAndOfAutocastsSoftmax) {
   const double e = 1024.0 * 8 * 768, layers = 12;
   const Case fp32{.model = "gpt2", .precision = Precision::FP32};

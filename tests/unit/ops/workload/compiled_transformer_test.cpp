@@ -1,5 +1,6 @@
 // Compiled GPT-2 and BERT against the kernels that TorchInductor wrote: github.com/thuml/learn_torch.compile,
-// huggingface/{DistillGPT2,BertForMaskedLM}_{inference,training}_cuda (PyTorch 2.2 in development, FP32, one sample).
+// huggingface/{DistillGPT2,BertForMaskedLM}_{inference,training}_cuda (PyTorch 2.2 in development, FP32, one
+// sample).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,8 +104,8 @@ TEST(CompiledTransformer, LaunchesWhatInductorWroteForGpt2) {
   EXPECT_THAT(kernels_in(job, "head"), ElementsAre("triton_per_fused_add_native_layer_norm", "sgemm"));
 }
 
-/// Of a layer: each product's gradients, and the sum of a bias's in two kernels; dropout and the norm's gradient are
-/// one kernel, that of its parameters another.
+/// Of a layer: each product's gradients, and the sum of a bias's in two kernels; dropout and the norm's
+/// gradient are one kernel, that of its parameters another.
 TEST(CompiledTransformer, LaunchesWhatInductorWroteForGpt2sBackward) {
   const Names linear{"sgemm", "sgemm", "triton_red_fused_sum", "triton_per_fused_sum"};
   const Names norm{"triton_per_fused_add_native_dropout_backward_native_layer_norm_backward",
@@ -132,7 +133,8 @@ TEST(CompiledTransformer, FindsBertsAttention) {
                           "triton_poi_fused_clone", "fmha_cutlassF_f32", "sgemm",
                           "triton_per_fused_add_native_layer_norm", "sgemm", "triton_poi_fused_gelu", "sgemm",
                           "triton_per_fused_add_native_layer_norm"));
-  const Names cast = kernels_in(job_of(bert(2), {.phases = Phases::Forward, .precision = Precision::BF16}), "layer 1");
+  const Names cast =
+      kernels_in(job_of(bert(2), {.phases = Phases::Forward, .precision = Precision::BF16}), "layer 1");
   EXPECT_THAT(cast, testing::Contains("triton_per_fused__softmax_div_where"));
   EXPECT_THAT(cast, testing::Not(testing::Contains(HasSubstr("fmha"))));
 }
@@ -150,8 +152,8 @@ std::vector<LayerNorm> norms_of(const Job& job) {
   return norms;
 }
 
-/// Tables, then tables and a result with its bias (five reads: written); stream and result; these and a second one
-/// (five: written); and so on.
+/// Tables, then tables and a result with its bias (five reads: written); stream and result; these and a
+/// second one (five: written); and so on.
 TEST(CompiledTransformer, WritesTheResidualStreamWhenItReadsMoreThanFourBuffers) {
   const auto norms = norms_of(job_of(distil_gpt2(), {.phases = Phases::Forward}));
   ASSERT_EQ(norms.size(), 13U);
@@ -163,7 +165,8 @@ TEST(CompiledTransformer, WritesTheResidualStreamWhenItReadsMoreThanFourBuffers)
   EXPECT_EQ(norms[4].fused, (FusedPasses{2, 1, 2}));
 }
 
-/// Training without dropout: a result is one buffer, its product has added the bias. 1, 2, 3, 4, 5 (written), 2...
+/// Training without dropout: a result is one buffer, its product has added the bias. 1, 2, 3, 4, 5
+/// (written), 2...
 TEST(CompiledTransformer, KeepsTheNormalisedInputForBackward) {
   TransformerSpec spec = distil_gpt2();
   spec.dropout = false;
@@ -188,7 +191,8 @@ TEST(CompiledTransformer, CostsTheHostAGraphAndItsLaunches) {
   }
   const std::size_t copies = 1;  // of the tokens, an operator of its own that costs nothing on this host
   const std::size_t parameters = distil_gpt2().parameters().size();
-  EXPECT_NEAR(leads * 1e6, 35.4 + 2.2 * static_cast<double>(parameters) + 4.8 * static_cast<double>(kernels - copies - 1),
+  EXPECT_NEAR(leads * 1e6,
+              35.4 + 2.2 * static_cast<double>(parameters) + 4.8 * static_cast<double>(kernels - copies - 1),
               0.01);
 }
 
@@ -230,7 +234,8 @@ TEST(CompiledTransformer, CutsGraphsWhereBucketsAreFull) {
 TEST(CompiledTransformer, LeavesTheRestOfTheStepAsItIs) {
   const auto of = [](Compile compile) {
     Names names = all_kernels(job_of(distil_gpt2(), {.phases = Phases::Step, .compile = compile}));
-    std::erase_if(names, [](const std::string& name) { return name.find("multi_tensor") == std::string::npos; });
+    std::erase_if(names,
+                  [](const std::string& name) { return name.find("multi_tensor") == std::string::npos; });
     return names;
   };
   EXPECT_FALSE(of(Compile::None).empty());
