@@ -9,6 +9,7 @@
 #include "app/memory_report.hpp"
 #include "app/trust.hpp"
 #include "ops/collectives/collective.hpp"
+#include "ops/workload/batch_loader.hpp"
 
 namespace lockstep {
 namespace {
@@ -207,6 +208,17 @@ std::string verdict(const std::string& what, double percent) {
   return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
 }
 
+/// Seconds of the critical path on which everything waits for a batch.
+double waits_for_batches(const SimulationResult& result) {
+  double seconds = 0;
+  for (const CriticalShare& share : result.critical_path) {
+    const bool is_loader = share.part == PathPart::HostWork &&
+                           (share.what.ends_with(kPrepareBatch) || share.what.ends_with(kDataLoading));
+    seconds += is_loader ? share.seconds : 0;
+  }
+  return seconds;
+}
+
 }  // namespace
 
 std::string bottleneck(const Setting& setting, const SimulationResult& result) {
@@ -214,6 +226,10 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   auto shares = time_shares(setting, result);
   std::ranges::stable_sort(shares, std::ranges::greater{}, &TimeShare::seconds);
   const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  if (const double loader = waits_for_batches(result); loader > whole / 2) {
+    return fmt::format("input-bound: the step waits for its batch, which takes {:.0f} % of the critical path",
+                       std::min(100.0, 100 * loader / whole));
+  }
   std::string sentence = verdict(shares.front().what, 100 * shares.front().seconds / whole);
   if (shares.size() > 1 && 100 * shares[1].seconds / whole >= kWorthNaming) {
     sentence += fmt::format("; next, {} with {:.0f} %", shares[1].what, 100 * shares[1].seconds / whole);

@@ -10,6 +10,7 @@
 #include "app/answer.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/kernel_model.hpp"
+#include "ops/workload/batch_loader.hpp"
 #include "sim/compiled_program.hpp"
 
 namespace lockstep {
@@ -28,7 +29,7 @@ PathPrediction as_given(double seconds) {
 PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
   const std::string prefix = "host: ";
   const std::string name = share.what.starts_with(prefix) ? share.what.substr(prefix.size()) : std::string{};
-  if (name == "data loading") {
+  if (name == kDataLoading || name == kPrepareBatch) {
     return as_given(share.seconds);
   }
   const bool is_listed = setting.host.operators.contains(name);

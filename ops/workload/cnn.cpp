@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ops/workload/batch_loader.hpp"
 #include "ops/workload/cnn_layers.hpp"
 #include "ops/workload/cnn_memory.hpp"
 #include "ops/workload/gradient_sink.hpp"
@@ -44,15 +45,15 @@ class CnnStep {
         parameters_{cnn_parameters(spec)},
         features_{blocks_.back().output},
         head_{.rows = features_.batch, .in = features_.channels, .out = spec.classes},
-        loss_{.batch = features_.batch, .sequence = 1, .classes = spec.classes, .shifted = false} {}
+        loss_{.batch = features_.batch, .sequence = 1, .classes = spec.classes, .shifted = false},
+        loader_{step, setup, features_.batch} {}
 
   void write() {
-    if (setup_.data_loading > Seconds{0}) {
-      step_.program().host_work("data loading", setup_.data_loading);
-    }
+    loader_.begin_step(1);
+    loader_.next();
     if (!spec_.input_on_device) {
       const auto images = static_cast<double>(blocks_.front().input.elements());
-      step_.blocking_copy("aten::to", kernels::copy_to_device(images * size_of(DataType::FP32), true));
+      loader_.copy(images * size_of(DataType::FP32), BatchLoader::Copy::Blocking);
     }
     if (!spec_.timed_by_phase) {
       zero();
@@ -179,6 +180,7 @@ class CnnStep {
   ImageShape features_;
   LinearShape head_;
   CrossEntropyShape loss_;
+  BatchLoader loader_;
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ DlrmInputs::DlrmInputs(StepWriter& step, const DlrmSpec& spec, const TrainingSet
       setup_{setup},
       embeddings_{embeddings},
       local_batch_{setup.global_batch / static_cast<std::int64_t>(step.ranks())},
-      dense_samples_{dense_samples} {
+      dense_samples_{dense_samples},
+      loader_{step, setup, local_batch_} {
   if (setup.parallelism.embedding.input_distribution && step.ranks() > 1) {
     distribution_.emplace(step, embeddings.inputs(), local_batch_, data_type(spec.index_type), prefetches());
   }
@@ -68,19 +69,20 @@ void DlrmInputs::copy_batch(const Copy& copy) const {
 }
 
 void DlrmInputs::blocking_copies() {
-  copy_batch([&](const auto& size) {
-    step_.blocking_copy("aten::to",
-                        [&](std::size_t rank) { return kernels::copy_to_device(size(rank), true); });
-  });
+  copy_batch([&](const auto& size) { loader_.copy(size, BatchLoader::Copy::Blocking); });
+}
+
+void DlrmInputs::copy_labels() {
+  if (!prefetches()) {
+    loader_.copy(bytes_of(local_batch_, DataType::FP32), BatchLoader::Copy::Blocking);
+  }
 }
 
 void DlrmInputs::copy_ahead() {
   const ModuleRange phase{step_, "copy_batch_to_gpu"};
   const StreamScope stream{step_, kCopies};
   const auto copy = [&](const std::function<Bytes(std::size_t rank)>& size) {
-    step_.program().begin("aten::to");  // non_blocking
-    step_.launch_by_rank([&](std::size_t rank) { return kernels::copy_to_device(size(rank), true); });
-    step_.program().end();
+    loader_.copy(size, BatchLoader::Copy::NonBlocking);
   };
   copy_batch(copy);
   copy([&](std::size_t) { return bytes_of(local_batch_, DataType::FP32); });  // labels
@@ -115,13 +117,19 @@ void DlrmInputs::prefetch() {
   if (distribution_) {
     start_distribution();
   }
+  loader_.next();
   copy_ahead();
+  if (spec_.synchronize_each_step) {
+    step_.program().wait_device();
+  }
 }
 
 void DlrmInputs::begin_step() {
+  loader_.begin_step(1);
   if (prefetches()) {
     prefetch();
   } else {
+    loader_.next();
     blocking_copies();
   }
 }

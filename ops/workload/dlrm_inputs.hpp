@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ops/workload/batch_loader.hpp"
 #include "ops/workload/dlrm_embeddings.hpp"
 #include "ops/workload/dlrm_spec.hpp"
 #include "ops/workload/layers/input_distribution.hpp"
@@ -17,7 +18,9 @@ namespace lockstep {
 /// TrainPipelineSparseDist) a step's program is that of the filled pipeline: while batch i is trained, batch
 /// i + 1 is distributed on the stream `data_dist` and batch i + 2 copied on `memcpy`; without input
 /// distribution batch i + 1 is copied. What a step takes from the step before, it waits for through carried
-/// events: in the first step they hold nothing up, as if the pipeline had been filled beforehand.
+/// events: in the first step they hold nothing up, as if the pipeline had been filled beforehand. A loop that
+/// synchronises in each step does so behind the fetch of a later batch, as NVIDIA's DLRM
+/// (DeepLearningExamples).
 class DlrmInputs {
  public:
   /// @param dense_samples whose dense features the ranks of this program take; 0: none
@@ -25,6 +28,7 @@ class DlrmInputs {
              const DlrmEmbeddings& embeddings, std::int64_t dense_samples);
 
   void begin_step();
+  void copy_labels();  ///< where they have not come with the batch
   void before_lookup();
   void before_lookup_of(std::size_t group);
   void before_backward();
@@ -33,15 +37,14 @@ class DlrmInputs {
   [[nodiscard]] int batches() const { return prefetches() ? (distribution_ ? 3 : 2) : 1; }
   [[nodiscard]] Bytes index_size() const;  ///< of an index or offset
 
-  /// The labels have been copied with the batch.
-  [[nodiscard]] bool has_labels() const { return prefetches(); }
+  /// Batches are fetched before the step that trains them.
+  [[nodiscard]] bool prefetches() const {
+    return setup_.parallelism.embedding.pipeline == InputPipeline::SparseDist;
+  }
 
  private:
   using Copy = std::function<void(const std::function<Bytes(std::size_t rank)>& size)>;
 
-  [[nodiscard]] bool prefetches() const {
-    return setup_.parallelism.embedding.pipeline == InputPipeline::SparseDist;
-  }
   void copy_batch(const Copy& copy) const;
   void blocking_copies();
   void prefetch();
@@ -55,6 +58,7 @@ class DlrmInputs {
   const DlrmEmbeddings& embeddings_;
   std::int64_t local_batch_;
   std::int64_t dense_samples_;
+  BatchLoader loader_;
   std::optional<InputDistribution> distribution_;
 };
 

@@ -134,8 +134,10 @@ struct DlrmSpec {
     key.optional("index_type", dlrm.index_type, IndexType::Int64, "type of indices and offsets");
     key.optional("loss_readback", dlrm.loss_readback, true,
                  "the loop reads the loss before backward (blocks)");
-    key.optional("synchronize_each_step", dlrm.synchronize_each_step, false,
-                 "the loop's timer synchronises the device at the end of each step");
+    key.optional(
+        "synchronize_each_step", dlrm.synchronize_each_step, false,
+        "the loop synchronises the device at the end of each step, with 'pipeline' when it has fetched a "
+        "later batch");
   }
 
   /// @throws FieldError for widths or tables that do not fit together

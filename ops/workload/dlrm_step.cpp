@@ -10,13 +10,6 @@
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
-namespace {
-
-Bytes bytes_of(std::int64_t elements, DataType type) {
-  return static_cast<double>(elements) * size_of(type);
-}
-
-}  // namespace
 
 DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& setup,
                    std::vector<ShardGroup> tables, DlrmPart part)
@@ -76,9 +69,6 @@ Optimizer DlrmStep::optimizer() const {
 }
 
 void DlrmStep::write() {
-  if (setup_.data_loading > Seconds{0}) {
-    step_.program().host_work("data loading", setup_.data_loading);
-  }
   {
     const ModuleRange phase{step_, "forward"};
     inputs_.begin_step();
@@ -88,7 +78,7 @@ void DlrmStep::write() {
   inputs_.before_backward();
   backward();
   update();
-  if (spec_.synchronize_each_step) {
+  if (spec_.synchronize_each_step && !inputs_.prefetches()) {
     step_.program().wait_device();
   }
 }
@@ -128,9 +118,7 @@ void DlrmStep::forward() {
 
 void DlrmStep::loss() {
   const ModuleRange phase{step_, "loss"};
-  if (!inputs_.has_labels()) {
-    step_.blocking_copy("aten::to", kernels::copy_to_device(bytes_of(local_batch_, DataType::FP32), true));
-  }
+  inputs_.copy_labels();
   if (is_mixed(setup_.precision)) {
     step_.op("aten::to", {kernels::cast(local_batch_, product_type(setup_.precision), DataType::FP32)});
   }

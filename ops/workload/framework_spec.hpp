@@ -21,15 +21,14 @@ constexpr auto names_of(OptimizerStyle) {
 
 /// How the model is run.
 enum class Compile : std::uint8_t {
-  None,        ///< eager: operator by operator
-  Inductor,    ///< torch.compile(model), mode "default": Triton kernels by TorchInductor, launched from Python
+  None,      ///< eager: operator by operator
+  Inductor,  ///< torch.compile(model), mode "default": Triton kernels by TorchInductor, launched from Python
   CudaGraphs,  ///< torch.compile(model, mode="reduce-overhead"): the same kernels in a CUDA graph each way
 };
 
 constexpr auto names_of(Compile) {
-  return std::to_array<EnumName<Compile>>({{Compile::None, "none"},
-                                           {Compile::Inductor, "inductor"},
-                                           {Compile::CudaGraphs, "cuda_graphs"}});
+  return std::to_array<EnumName<Compile>>(
+      {{Compile::None, "none"}, {Compile::Inductor, "inductor"}, {Compile::CudaGraphs, "cuda_graphs"}});
 }
 
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.

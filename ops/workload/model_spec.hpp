@@ -44,20 +44,23 @@ struct ModelSpec {
                        "'implementation: hugging_face'"};
     }
   }
+
  private:
   void check_compile() const {
     if (framework.compile == Compile::None) {
       return;
     }
     if (!transformer || transformer->implementation != Implementation::HuggingFace) {
-      throw FieldError{"framework.compile",
-                       "compiled are transformers with 'implementation: hugging_face' only: others are written as "
-                       "eager PyTorch runs them"};
+      throw FieldError{
+          "framework.compile",
+          "compiled are transformers with 'implementation: hugging_face' only: others are written as "
+          "eager PyTorch runs them"};
     }
     if (transformer->family == TransformerFamily::Opt) {
-      throw FieldError{"framework.compile",
-                       "compiled are 'family: gpt' and 'family: bert': OPT's layers are dropped at random in training, "
-                       "which breaks its graph at each of them"};
+      throw FieldError{
+          "framework.compile",
+          "compiled are 'family: gpt' and 'family: bert': OPT's layers are dropped at random in training, "
+          "which breaks its graph at each of them"};
     }
   }
 };

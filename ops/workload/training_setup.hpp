@@ -5,6 +5,7 @@
 
 #include "ops/host_overhead.hpp"
 #include "ops/workload/framework_spec.hpp"
+#include "ops/workload/loader_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
 #include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
@@ -20,7 +21,7 @@ struct TrainingSetup {
   FrameworkSpec framework;
   ParallelismSpec parallelism;
   HostOverheads host;
-  Seconds data_loading;           ///< host time at the start of each step
+  LoaderSpec loader;
   int gradient_accumulation = 1;  ///< micro-batches per step
   bool clip_gradients = false;
   Optimizer optimizer = Optimizer::AdamW;  ///< Hugging Face's transformers only

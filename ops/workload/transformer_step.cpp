@@ -38,7 +38,8 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert()},
       parameters_{spec.parameters()},
-      memory_{spec, block_.batch, step.types(), step.framework().compile != Compile::None} {
+      memory_{spec, block_.batch, step.types(), step.framework().compile != Compile::None},
+      loader_{step, setup, block_.batch} {
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());
     compiled_->cut(setup.parallelism.buckets());
@@ -79,11 +80,10 @@ std::int64_t TransformerStep::parameters_of_blocks() const {
 }
 
 void TransformerStep::write() {
-  if (setup_.data_loading > Seconds{0}) {
-    step_.program().host_work("data loading", setup_.data_loading);
-  }
+  loader_.begin_step(setup_.gradient_accumulation);
   allocate_states();
   if (!is_training()) {
+    loader_.next();
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
     forward();
@@ -104,6 +104,7 @@ void TransformerStep::write() {
 
 void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
   const bool is_last = index + 1 == setup_.gradient_accumulation;
+  loader_.next();
   {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
@@ -151,11 +152,8 @@ void TransformerStep::copy_inputs() {
   const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
   const int tensors = (is_bert() ? 3 : 1) + (is_training() ? 1 : 0);  // tokens; BERT: segments, mask; labels
   for (int tensor = 0; tensor < tensors; ++tensor) {
-    if (spec_.blocking_input_copies) {
-      step_.blocking_copy("aten::to", kernels::copy_to_device(tokens, true));
-    } else {
-      step_.op("aten::to", {kernels::copy_to_device(tokens, true)});
-    }
+    loader_.copy(tokens,
+                 spec_.blocking_input_copies ? BatchLoader::Copy::Blocking : BatchLoader::Copy::NonBlocking);
   }
 }
 

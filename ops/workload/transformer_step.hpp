@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/memory.hpp"
+#include "ops/workload/batch_loader.hpp"
 #include "ops/workload/compiled/compiled_transformer.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
@@ -70,6 +71,7 @@ class TransformerStep {
   std::vector<std::int64_t> parameters_;
   TransformerMemory memory_;
   MemoryLedger ledger_;
+  BatchLoader loader_;
   std::optional<CompiledTransformer> compiled_;  ///< none: eager
   bool first_backward_ = true;                   ///< of the step: gradients come into being
 };

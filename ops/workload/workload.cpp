@@ -74,7 +74,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .framework = model.framework,
                             .parallelism = parallelism,
                             .host = host,
-                            .data_loading = workload.data_loading,
+                            .loader = workload.loader,
                             .gradient_accumulation = micro_batches,
                             .clip_gradients = workload.clip_gradients,
                             .optimizer = workload.optimizer,

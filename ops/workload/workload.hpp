@@ -10,6 +10,7 @@
 #include "base/parameters.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/job.hpp"
+#include "ops/workload/loader_spec.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "ops/workload/optimizer_name.hpp"
 #include "ops/workload/parallelism_spec.hpp"
@@ -31,7 +32,7 @@ struct WorkloadSpec {
   Optimizer optimizer = Optimizer::AdamW;
   std::optional<std::int64_t> sequence;
   Phases phases = Phases::Step;
-  Seconds data_loading;
+  LoaderSpec loader;
 
   template <class Visitor>
   static void describe(Visitor& key, WorkloadSpec& workload) {
@@ -55,8 +56,8 @@ struct WorkloadSpec {
     key.optional("phases", workload.phases, Phases::Step,
                  "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
                  "than step: transformers with 'implementation: hugging_face' only");
-    key.optional("data_loading", workload.data_loading, Seconds{0},
-                 "host time at the start of each step, not hidden by loader processes");
+    key.optional("loader", workload.loader, LoaderSpec{},
+                 "how batches come to the training process (torch.utils.data.DataLoader)");
   }
 
   void check() const {

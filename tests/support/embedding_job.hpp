@@ -55,7 +55,6 @@ struct PlannedJob {
                            .framework = {},
                            .parallelism = parallelism,
                            .host = plain_host(),
-                           .data_loading = Seconds{0},
                            .gradient_accumulation = 1,
                            .clip_gradients = false,
                            .gpus = on,

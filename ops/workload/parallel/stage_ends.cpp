@@ -25,11 +25,20 @@ KernelCall over_logits(const char* name, std::int64_t rows, std::int64_t columns
 
 }  // namespace
 
+/// The first stage takes a micro-batch for its tokens, the last for the labels; one that is both, once.
+void StageWriter::fetch(int chunk) {
+  const bool for_tokens = plan_.is_first(stage_, chunk);
+  const bool for_labels = plan_.is_last(stage_, chunk) && !has_embedding();
+  if (for_tokens || for_labels) {
+    loader_.next();
+  }
+}
+
 void StageWriter::embedding_forward() {
   const ModuleRange module{step_, "embedding"};
   const LayerSizes& s = scope_.sizes;
   const Bytes tokens = static_cast<double>(s.batch * (s.queries + 1)) * size_of(DataType::INT64);
-  step_.op("aten::to", {kernels::copy_to_device(tokens, true)});
+  loader_.copy(tokens, BatchLoader::Copy::NonBlocking);
   step_.op("aten::embedding", {look_up("indexSelectLargeIndex", vocabulary_share(), s.tokens, s.hidden,
                                        scope_.storage(), Direction::Forward)});
   if (plan_.spec.tensor > 1) {  // tokens of other ranks' rows are set to zero

@@ -51,8 +51,8 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
 }
 
 void StageWriter::begin_step() {
-  if (setup_.data_loading > Seconds{0}) {
-    step_.program().host_work("data loading", setup_.data_loading);
+  if (has_embedding() || has_head()) {
+    loader_.begin_step(plan_.micro_batches);
   }
   const bool leave_gpu = host_optimizer_.is_used() && plan_.spec.sharding == Sharding::Zero2;
   if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu) {

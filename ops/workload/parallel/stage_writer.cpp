@@ -32,7 +32,8 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
                       {ranks.host_bandwidth, setup.clip_gradients || step.precision() == Precision::FP16}},
       gradients_{step, plan, setup.parallelism.bucket, host_optimizer_},
       scope_{step, model, plan, gradients_, memory_, layer_sizes(model, plan)},
-      gather_{scope_, units()} {
+      gather_{scope_, units()},
+      loader_{step, setup, scope_.sizes.batch} {
   for (int chunk = 0; chunk < plan.spec.chunks; ++chunk) {
     const LayerRange& range = plan.layers_of(stage_, chunk);
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
@@ -175,6 +176,7 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
 
 void StageWriter::forward(const StageAction& action) {
   const ModuleRange phase{step_, "forward"};
+  fetch(action.chunk);
   receive(action);
   plan_gathers(action.chunk, true);
   gather_.use(0);

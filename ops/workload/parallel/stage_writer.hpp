@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/workload/batch_loader.hpp"
 #include "ops/workload/parallel/layer_scope.hpp"
 #include "ops/workload/parallel/parameter_gather.hpp"
 #include "ops/workload/parallel/pipeline_schedule.hpp"
@@ -70,6 +71,7 @@ class StageWriter {
   void clip(std::int64_t elements);
   void receive(const StageAction& action);
   void send(const StageAction& action);
+  void fetch(int chunk);
   void transfer(const Transfer& transfer, std::vector<EventId>& ends);
   void wait_for_transfers();
   [[nodiscard]] bool waits_for_sends() const;
@@ -96,6 +98,7 @@ class StageWriter {
   std::vector<std::int64_t> dense_, expert_;  // elements of this rank's parameters
   std::int64_t fp8_copies_ = 0;               // elements of weights that have FP8 copies at a time
   ParameterGather gather_;
+  BatchLoader loader_;
   std::vector<EventId> sends_, receives_;
   std::vector<Passage> passages_;
 };

@@ -133,7 +133,6 @@ std::vector<ListedOperator> ours(const std::string& model_name, bool indices_on_
                                              .framework = model.framework,
                                              .parallelism = {},
                                              .host = plain_host(),
-                                             .data_loading = 0_s,
                                              .gradient_accumulation = 1,
                                              .clip_gradients = false,
                                              .gpus = gpus,

@@ -34,7 +34,6 @@ TrainingSetup setup_of(const ModelSpec& model, const Cluster& cluster, std::int6
           .framework = model.framework,
           .parallelism = {},
           .host = plain_host(),
-          .data_loading = 0_s,
           .gradient_accumulation = 1,
           .clip_gradients = false,
           .gpus = cluster.gpus,

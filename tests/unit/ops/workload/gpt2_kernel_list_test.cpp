@@ -146,7 +146,6 @@ std::vector<std::string> ours() {
                                                .framework = {},
                                                .parallelism = {},
                                                .host = plain_host(),
-                                               .data_loading = 0_s,
                                                .gradient_accumulation = 1,
                                                .clip_gradients = false,
                                                .gpus = gpus,

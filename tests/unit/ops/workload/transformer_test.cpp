@@ -51,7 +51,6 @@ Job job_of(TransformerSpec spec, const Run& run) {
                                 .framework = framework,
                                 .parallelism = {},
                                 .host = plain_host(),
-                                .data_loading = 0_s,
                                 .gradient_accumulation = run.micro_batches,
                                 .clip_gradients = run.clips,
                                 .optimizer = run.update,

@@ -107,6 +107,9 @@ TEST(Workload, MistakesAreNamedWhereTheyAre) {
   expect_refused("workload: { model: dlrm_ddp, global_batch: 4, clip_gradients: true }\n",
                  "neither accumulates nor clips");
   expect_refused("workload: { model: gpt2, global_batch: 4, precision: fp64 }\n", "fp32");
+  expect_refused("workload: { model: gpt2, global_batch: 4, loader: { workers: 4 } }\n",
+                 "workers need something to do: say 'time_per_sample'");
+  expect_refused("workload: { model: gpt2, global_batch: 4, loader: { cores: 0 } }\n", "at least 1 core");
   expect_refused(
       "workload: { model: gpt2, global_batch: 4 }\nparallelism: { embedding: { memory_share: 2 } }\n",
       "'memory_share' is a fraction above 0, at most 1");
