@@ -61,9 +61,12 @@ struct HashWork {
     return Mixer{w.batch, w.n, w.diagonal, w.direction}.value();
   }
   std::size_t operator()(const Softmax& w) const {
-    return Mixer{w.rows, w.columns, w.direction, w.logarithm}.value();
+    return Mixer{w.rows, w.columns, w.direction, w.logarithm, w.fused.reads, w.fused.writes, w.fused.again}
+        .value();
   }
-  std::size_t operator()(const LayerNorm& w) const { return Mixer{w.rows, w.columns, w.part}.value(); }
+  std::size_t operator()(const LayerNorm& w) const {
+    return Mixer{w.rows, w.columns, w.part, w.fused.reads, w.fused.writes, w.fused.again}.value();
+  }
   std::size_t operator()(const FlashAttention& w) const {
     return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction, w.version}.value();
   }

@@ -67,10 +67,20 @@ struct TriangularIndex {
   bool operator==(const TriangularIndex&) const = default;
 };
 
+/// What a kernel over rows reads and writes when other operators are fused into it (torch.compile), in
+/// matrices of the call's type. None: the operator alone.
+struct FusedPasses {
+  double reads = 0, writes = 0;
+  double again = 0;  ///< what its further passes read, where registers do not hold the row
+  [[nodiscard]] bool any() const { return reads > 0; }
+  bool operator==(const FusedPasses&) const = default;
+};
+
 struct Softmax {
   std::int64_t rows = 0, columns = 0;
   Direction direction = Direction::Forward;
   bool logarithm = false;
+  FusedPasses fused{};
   bool operator==(const Softmax&) const = default;
 };
 
@@ -79,6 +89,7 @@ struct LayerNorm {
   enum class Part : std::uint8_t { Forward, InputGradient, ParameterGradient };
   std::int64_t rows = 0, columns = 0;
   Part part = Part::Forward;
+  FusedPasses fused{};
   bool operator==(const LayerNorm&) const = default;
 };
 
@@ -112,6 +123,7 @@ struct Convolution {
 enum class FlashVersion : std::uint8_t {
   One,  ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
   Two,  ///< FlashAttention-2
+  MemoryEfficient,  ///< xFormers' in CUTLASS, PyTorch's choice for FP32 (aten::_efficient_attention_forward)
 };
 
 struct FlashAttention {

@@ -177,6 +177,10 @@ void ProgramBuilder::launch(StreamId stream, const KernelCall& kernel) {
   append_launch(Opcode::Launch, stream, intern(kernel), runtime_call_of(kernel), false);
 }
 
+void ProgramBuilder::launch_with_last(StreamId stream, const KernelCall& kernel) {
+  append(Opcode::Launch, intern(kernel), 0, 0, stream);
+}
+
 void ProgramBuilder::collective(StreamId stream, const CollectiveCall& call) {
   append_launch(Opcode::Collective, stream, intern(call), RuntimeCall::LaunchCollective, false);
 }

@@ -68,6 +68,8 @@ class ProgramBuilder {
   void repeat(std::size_t first, std::size_t last);
 
   void launch(StreamId stream, const KernelCall& kernel);
+  /// A kernel that the last launch brought along, in a CUDA graph: costs the host nothing.
+  void launch_with_last(StreamId stream, const KernelCall& kernel);
   void collective(StreamId stream, const CollectiveCall& call);
 
   /// A launch whose kernel differs by rank. Returns its slot: fill RankAssignment::kernel_slots[slot] with

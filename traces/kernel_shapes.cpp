@@ -16,6 +16,19 @@ std::string_view direction_name(Direction direction) {
   return direction == Direction::Forward ? "forward" : "backward";
 }
 
+/// Of FlashAttention; 0: another kernel.
+int version_number(FlashVersion version) {
+  switch (version) {
+    case FlashVersion::One:
+      return 1;
+    case FlashVersion::Two:
+      return 2;
+    case FlashVersion::MemoryEfficient:
+      break;
+  }
+  return 0;
+}
+
 std::uint64_t whole(double value) {
   return static_cast<std::uint64_t>(std::llround(value));
 }
@@ -68,7 +81,7 @@ std::string work_members(const KernelWork& work) {
           [](const FlashAttention& a) {
             return fmt::format(
                 R"("batch":{},"heads":{},"queries":{},"keys":{},"head size":{},"version":{},"direction":"{}",)",
-                a.batch, a.heads, a.queries, a.keys, a.head_size, a.version == FlashVersion::One ? 1 : 2,
+                a.batch, a.heads, a.queries, a.keys, a.head_size, version_number(a.version),
                 direction_name(a.direction));
           },
           [](const EmbeddingBags& b) {

@@ -33,6 +33,9 @@ struct RelativeRate {
 constexpr RelativeRate kVersionTwo{1, 0.88};
 /// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (same, section 4.1).
 constexpr RelativeRate kVersionOne{kVersionTwo.forward / 1.4, kVersionTwo.backward / 2};
+/// xFormers' kernels in CUTLASS: FlashAttention-2 is "around 2x faster" (same).
+constexpr RelativeRate kMemoryEfficient{kVersionTwo.forward / 2, kVersionTwo.backward / 2};
+constexpr double kProductsOfFastFp32 = 3;  // 3xTF32: OpMultiplyAddFastF32 from compute capability 8.0 on
 constexpr std::int64_t kLargestHeadOfVersionOne = 128;  // asserted by flash_attn_triton.py
 
 /// Tensors of queries or keys that one pass reads and writes.
@@ -47,9 +50,28 @@ double columns_of_a_tile(double columns, bool causal) {
   return causal ? columns / 2 + std::min(kHalfBlock, columns / 2) : columns;
 }
 
+const RelativeRate& relative_rate_of(FlashVersion version) {
+  switch (version) {
+    case FlashVersion::One:
+      return kVersionOne;
+    case FlashVersion::Two:
+      return kVersionTwo;
+    case FlashVersion::MemoryEfficient:
+      return kMemoryEfficient;
+  }
+  return kVersionTwo;
+}
+
+/// Memory-efficient attention in FP32 multiplies three TF32 products in place of one, where there is TF32.
+FlopsPerSecond peak_of_attention(const KernelCall& call, FlashVersion version, const GpuSpec& gpu) {
+  const bool in_parts = version == FlashVersion::MemoryEfficient && call.type == DataType::FP32 &&
+                        uses_tensor_cores(gpu, DataType::TF32);
+  return in_parts ? peak_of(gpu, DataType::TF32) / kProductsOfFastFp32 : peak_of(gpu, call.type);
+}
+
 /// Part of the tensor peak.
 double rate_of(FlashVersion version, const KernelEfficiency& efficiency, Direction direction) {
-  const RelativeRate& relative = version == FlashVersion::One ? kVersionOne : kVersionTwo;
+  const RelativeRate& relative = relative_rate_of(version);
   return efficiency.attention * (direction == Direction::Forward ? relative.forward : relative.backward);
 }
 
@@ -73,8 +95,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double tiles = heads * std::ceil((backward ? keys : queries) / kRowsPerTile);
   const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
-      peak_of(gpu, call.type) * (rate_of(work.version, *gpu.efficiency, work.direction) * busy *
-                                 rate_of_head(size) * (work.causal ? kMasked : 1));
+      peak_of_attention(call, work.version, gpu) * (rate_of(work.version, *gpu.efficiency, work.direction) *
+                                                    busy * rate_of_head(size) * (work.causal ? kMasked : 1));
   const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) *
                     (columns_of_a_tile(backward ? queries : keys, work.causal) +
                      (backward ? kOnceBackward : kOnceForward))};

@@ -120,11 +120,13 @@ struct See {
   }
   bool operator()(const Softmax& work) const {
     if (work.direction != Direction::Forward || work.rows < 1 || work.columns < 1) return false;
+    if (work.fused.any()) return false;  // Triton's kernel, not the measured one
     see_rows(LearnedFamily::Softmax, work.rows, work.columns, call, gpu, seen);
     return true;
   }
   bool operator()(const LayerNorm& work) const {
     if (work.part != LayerNorm::Part::Forward || work.rows < 1 || work.columns < 1) return false;
+    if (work.fused.any()) return false;
     see_rows(LearnedFamily::LayerNorm, work.rows, work.columns, call, gpu, seen);
     return true;
   }

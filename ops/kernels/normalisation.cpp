@@ -92,14 +92,25 @@ double tail_reads(std::int64_t columns, std::int64_t threads, std::int64_t vecto
   return static_cast<double>(reads) / static_cast<double>(vector);
 }
 
-Passes passes_of(const Softmax& softmax) {
-  if (in_registers(softmax)) return {softmax.direction == Direction::Forward ? 1.0 : 2.0, 1};
-  if (softmax.direction == Direction::Forward) return {1, 1, 2, 3, 2};  // largest, sum, result
-  return {2, 1, 1, 2, 1};                                               // sum, result
+/// A fused kernel goes through its row once where registers hold it.
+Passes fused_passes(const FusedPasses& fused, std::int64_t columns, double count, double sums) {
+  if (columns <= kRowOfAWarp) return {fused.reads, fused.writes};
+  return {fused.reads, fused.writes, fused.again, count, sums};
 }
 
-Passes passes_of(LayerNorm::Part part) {
-  switch (part) {
+Passes passes_of(const Softmax& softmax) {
+  const bool forward = softmax.direction == Direction::Forward;
+  if (softmax.fused.any()) {
+    return fused_passes(softmax.fused, softmax.columns, forward ? 3 : 2, forward ? 2 : 1);
+  }
+  if (in_registers(softmax)) return {forward ? 1.0 : 2.0, 1};
+  if (forward) return {1, 1, 2, 3, 2};  // largest, sum, result
+  return {2, 1, 1, 2, 1};               // sum, result
+}
+
+Passes passes_of(const LayerNorm& norm) {
+  if (norm.fused.any()) return fused_passes(norm.fused, norm.columns, 2, 0);
+  switch (norm.part) {
     case LayerNorm::Part::Forward:
       return {1, 1, 1, 2};  // moments, result
     case LayerNorm::Part::InputGradient:
@@ -137,7 +148,7 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
 Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
   const Rows rows{static_cast<double>(norm.rows), element * static_cast<double>(norm.columns),
                   kThreadsOfALayerNorm};
-  Passes passes = passes_of(norm.part);
+  Passes passes = passes_of(norm);
   passes.reads += passes.again * missing_level2(rows, passes, gpu);
   const double elements = rows.count * static_cast<double>(norm.columns);
   const Seconds arithmetic = Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32;

@@ -37,6 +37,12 @@ namespace lockstep {
 ///   level2    = again * missing 1 * (1 - missing 2) / L2 bandwidth
 ///   t         = kernel_minimum + (move^1.25 + (wait + level2)^1.25)^(1 / 1.25)
 ///
+/// A kernel that torch.compile fused (FusedPasses) says itself what it reads, writes and reads again; with
+/// rows of up to 1024 elements it goes through them once (a persistent reduction of Inductor, triton_per),
+/// else in as many passes as above (triton_red). *Source*: PyTorch torch/_inductor (codegen/triton.py) and
+/// what it wrote for GPT-2 and BERT (github.com/thuml/learn_torch.compile); that Triton's kernels move bytes
+/// as fast as PyTorch's is assumed.
+///
 /// *Assumes* that layer norm's cached reads cost nothing beside those from memory, that a block's passes take
 /// equally long and that a row lies in each part of the level-2 cache as often as in the others.
 /// *Valid for* rows of up to 64 Ki elements.

@@ -19,6 +19,18 @@ constexpr auto names_of(OptimizerStyle) {
                                                   {OptimizerStyle::Fused, "fused"}});
 }
 
+/// How the model is run.
+enum class Compile : std::uint8_t {
+  None,      ///< eager: operator by operator
+  Inductor,  ///< torch.compile(model), mode "default": Triton kernels by TorchInductor, launched from Python
+  CudaGraphs,  ///< torch.compile(model, mode="reduce-overhead"): the same kernels in a CUDA graph each way
+};
+
+constexpr auto names_of(Compile) {
+  return std::to_array<EnumName<Compile>>(
+      {{Compile::None, "none"}, {Compile::Inductor, "inductor"}, {Compile::CudaGraphs, "cuda_graphs"}});
+}
+
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
@@ -27,6 +39,7 @@ struct FrameworkSpec {
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   bool clip_reads_norm = false;
   bool apex = false;
+  Compile compile = Compile::None;
 
   template <class Visitor>
   static void describe(Visitor& key, FrameworkSpec& framework) {
@@ -49,12 +62,21 @@ struct FrameworkSpec {
         "NVIDIA Apex in place of PyTorch's own DistributedDataParallel (flat buckets of 'bucket', averaged "
         "behind the all-reduce), clipping (the host reads the norm) and 16-bit training (amp's O2: every "
         "backward pass is added to FP32 gradients, the host reads whether it overflowed)");
+    key.optional(
+        "compile", framework.compile, Compile::None,
+        "torch.compile of the model (not of the optimizer): inductor fuses element-wise operators and "
+        "reductions into Triton kernels; cuda_graphs (mode 'reduce-overhead') launches them as one graph; "
+        "GPT-2 and BERT with 'implementation: hugging_face' only");
   }
 
   void check() const {
     if (apex && gradient_as_bucket_view) {
       throw FieldError{"gradient_as_bucket_view",
                        "Apex's DistributedDataParallel copies gradients into its buckets and back"};
+    }
+    if (compile != Compile::None && (apex || !bias_in_gemm)) {
+      throw FieldError{"compile",
+                       "torch.compile is PyTorch 2: it has 'bias_in_gemm: true' and no 'apex: true'"};
     }
   }
 };

@@ -19,10 +19,17 @@ class GradientSink {
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
 
+  /// A compiled graph is one node of autograd, which hands over all its gradients when it ends: from hold()
+  /// on they are kept back, and accumulated by release().
+  void hold() { holds_ = true; }
+  void release();
+
  private:
   StepWriter& step_;
   GradientBuckets* buckets_;
   bool adds_;
+  bool holds_ = false;
+  std::vector<std::int64_t> held_;
 };
 
 }  // namespace lockstep

@@ -36,11 +36,31 @@ struct ModelSpec {
     if (int{dlrm.has_value()} + int{transformer.has_value()} + int{cnn.has_value()} != 1) {
       throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
     }
+    check_compile();
     if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
                        "'implementation: megatron' and 'nanotron' reduce gradients and keep master weights "
                        "themselves: 'apex' is for "
                        "'implementation: hugging_face'"};
+    }
+  }
+
+ private:
+  void check_compile() const {
+    if (framework.compile == Compile::None) {
+      return;
+    }
+    if (!transformer || transformer->implementation != Implementation::HuggingFace) {
+      throw FieldError{
+          "framework.compile",
+          "compiled are transformers with 'implementation: hugging_face' only: others are written as "
+          "eager PyTorch runs them"};
+    }
+    if (transformer->family == TransformerFamily::Opt) {
+      throw FieldError{
+          "framework.compile",
+          "compiled are 'family: gpt' and 'family: bert': OPT's layers are dropped at random in training, "
+          "which breaks its graph at each of them"};
     }
   }
 };

@@ -51,7 +51,16 @@ void StepWriter::op(std::string_view name, std::initializer_list<KernelCall> ker
 }
 
 void StepWriter::launch(const KernelCall& kernel) {
-  program_.launch(current_, kernel);
+  if (in_cuda_graph_ && std::exchange(graph_is_launched_, true)) {
+    program_.launch_with_last(current_, kernel);
+  } else {
+    program_.launch(current_, kernel);
+  }
+}
+
+void StepWriter::begin_cuda_graph() {
+  in_cuda_graph_ = true;
+  graph_is_launched_ = false;
 }
 
 void StepWriter::launch_by_rank(const std::function<KernelCall(std::size_t rank)>& kernel) {

@@ -48,6 +48,9 @@ class StepWriter {
 
   /// Within an open operator: a kernel on the current stream.
   void launch(const KernelCall& kernel);
+  /// Until the end: kernels of one CUDA graph, of which the host launches the first for all.
+  void begin_cuda_graph();
+  void end_cuda_graph() { in_cuda_graph_ = false; }
   /// Likewise, when it depends on the rank.
   void launch_by_rank(const std::function<KernelCall(std::size_t rank)>& kernel);
 
@@ -98,6 +101,7 @@ class StepWriter {
   StreamId compute_, current_;
   Seconds backward_start_;
   Seconds backward_return_;
+  bool in_cuda_graph_ = false, graph_is_launched_ = false;
   std::map<std::string, std::vector<std::vector<std::uint32_t>>> partitions_;
   std::vector<std::vector<std::uint32_t>> kernel_slots_, collective_slots_;  // by slot and rank
 };

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/transformer_step.hpp"
 
 namespace lockstep {
@@ -44,7 +45,10 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
   }
   TransformerSpec run = spec;
   run.dropout = spec.dropout && setup.phases != Phases::Forward;
-  StepWriter step{setup.host, setup.gpus.size(), setup.framework, {setup.precision, setup.mixed_precision}};
+  const HostOverheads host = setup.framework.compile == Compile::None
+                                 ? setup.host
+                                 : with_compiled_graphs(setup.host, spec.parameters().size());
+  StepWriter step{host, setup.gpus.size(), setup.framework, {setup.precision, setup.mixed_precision}};
   TransformerStep writer{step, run, setup};
   writer.write();
   Job job = std::move(step).finish(setup.gpus);

@@ -13,8 +13,15 @@ Bytes wide(std::int64_t elements) {
 
 }  // namespace
 
-TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types)
-    : spec_{spec}, block_{spec.block(batch)}, types_{types} {}
+TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
+                                     bool is_compiled)
+    : spec_{spec}, block_{spec.block(batch)}, types_{types}, is_compiled_{is_compiled} {}
+
+/// Called, or found by Inductor as a pattern (CompiledTransformer).
+bool TransformerMemory::has_fused_attention() const {
+  return block_.attention != AttentionKernels::Unfused ||
+         (is_compiled_ && block_.kind == BlockKind::Bert && !types_.casts());
+}
 
 Bytes TransformerMemory::narrow(std::int64_t elements) const {
   return static_cast<double>(elements) * size_of(storage_type(types_.precision));
@@ -43,21 +50,23 @@ std::int64_t TransformerMemory::judged_logits() const {
 Bytes TransformerMemory::kept_by_attention() const {
   const Bytes tokens = narrow(4 * block_.elements());
   const std::int64_t rows = block_.rows() * block_.heads;
-  if (block_.attention != AttentionKernels::Unfused) {
+  if (has_fused_attention()) {
     return tokens + wide(rows);
   }
   const std::int64_t scores = rows * block_.sequence;
   const bool read_apart = spec_.dropout || types_.casts();  // what the product reads is not softmax's result
-  return tokens + model(scores) + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
+  const Bytes softmax = is_compiled_ && types_.casts() ? narrow(scores) : model(scores);
+  return tokens + softmax + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
 }
 
 Bytes TransformerMemory::kept_by_gelu(std::int64_t elements) const {
-  return block_.gelu == Gelu::Fused ? narrow(elements) : model(3 * elements) + narrow(elements);
+  return narrow(elements) +
+         (block_.gelu == Gelu::Fused ? Bytes{0} : model((is_compiled_ ? 1 : 3) * elements));
 }
 
 Bytes TransformerMemory::kept_by_block() const {
   const std::int64_t stream = block_.elements(), inner = block_.rows() * block_.feed_forward;
-  const bool casts_thrice = block_.kind == BlockKind::Bert && types_.casts();
+  const bool casts_thrice = block_.kind == BlockKind::Bert && types_.casts() && !is_compiled_;
   const Bytes norms = model(2 * stream);
   const Bytes linears =
       narrow((casts_thrice ? 3 : 1) * stream + stream + inner);  // projections, two of feed-forward
@@ -98,13 +107,17 @@ Bytes TransformerMemory::cast_weights_of_head() const {
 }
 
 Bytes TransformerMemory::loss_forward() const {
+  if (is_compiled_) {
+    return Bytes{0};
+  }
   const bool copies = spec_.family != TransformerFamily::Bert && block_.batch > 1;
   return (copies ? narrow(judged_logits()) : Bytes{0}) +
          (is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0});
 }
 
 Bytes TransformerMemory::loss_backward() const {
-  return wide(2 * judged_logits());
+  // Compiled: what the labels pick, zeros for the returned logits, the gradient in their type.
+  return is_compiled_ ? wide(judged_logits()) + narrow(2 * logits()) : wide(2 * judged_logits());
 }
 
 }  // namespace lockstep

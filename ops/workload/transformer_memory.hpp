@@ -26,11 +26,15 @@ namespace lockstep {
 ///   OPT           attention: what is compared with the least number, z S, in place of dropout's; ReLU
 ///   nothing
 ///
+/// Compiled (torch.compile, CompiledTransformer), what differs: gelu_new z F + w F (its input, tanh); with
+/// autocast the scores z S in place of softmax's w S, and BERT's one cast for three projections; attention
+/// that became scaled_dot_product_attention as flash; no copies for the loss.
+///
 /// BERT normalises last: its three projections cast the same input three times with autocast.
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.
 class TransformerMemory {
  public:
-  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types);
+  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types, bool is_compiled);
 
   [[nodiscard]] Bytes kept_by_block() const;
   [[nodiscard]] Bytes cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
@@ -45,6 +49,7 @@ class TransformerMemory {
   [[nodiscard]] Bytes loss_backward() const;
 
  private:
+  [[nodiscard]] bool has_fused_attention() const;
   [[nodiscard]] Bytes kept_by_attention() const;
   [[nodiscard]] Bytes kept_by_gelu(std::int64_t elements) const;
   [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
@@ -56,6 +61,7 @@ class TransformerMemory {
   const TransformerSpec& spec_;
   BlockShape block_;
   TensorTypes types_;
+  bool is_compiled_;
 };
 
 }  // namespace lockstep

@@ -38,8 +38,13 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert()},
       parameters_{spec.parameters()},
-      memory_{spec, block_.batch, step.types()},
-      loader_{step, setup, block_.batch} {}
+      memory_{spec, block_.batch, step.types(), step.framework().compile != Compile::None},
+      loader_{step, setup, block_.batch} {
+  if (step.framework().compile != Compile::None) {
+    compiled_.emplace(step, spec, block_, loss_, is_training());
+    compiled_->cut(setup.parallelism.buckets());
+  }
+}
 
 /// Parameters, moments and master weights, DistributedDataParallel's buckets; gradients where they
 /// outlive a step.
@@ -153,6 +158,10 @@ void TransformerStep::copy_inputs() {
 }
 
 void TransformerStep::forward() {
+  if (compiled_) {
+    compiled_forward();
+    return;
+  }
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
@@ -230,9 +239,11 @@ void TransformerStep::head_forward() {
 
 void TransformerStep::loss() {
   const ModuleRange module{step_, "loss"};
-  ledger_.allocate(MemoryUse::Workspace, memory_.loss_forward());
-  cross_entropy_forward(step_, loss_);
-  ledger_.release(MemoryUse::Workspace, memory_.loss_forward());
+  if (!compiled_) {  // else part of the graph
+    ledger_.allocate(MemoryUse::Workspace, memory_.loss_forward());
+    cross_entropy_forward(step_, loss_);
+    ledger_.release(MemoryUse::Workspace, memory_.loss_forward());
+  }
   if (setup_.gradient_accumulation > 1) {
     step_.op("aten::div", {kernels::scale(1, kLoss)});
   }
@@ -250,6 +261,10 @@ void TransformerStep::backward(GradientSink& gradients) {
   }
   if (setup_.gradient_accumulation > 1) {
     step_.op("DivBackward0", {kernels::scale(1, kLoss)});
+  }
+  if (compiled_) {
+    compiled_backward(gradients);
+    return;
   }
   ledger_.allocate(MemoryUse::Workspace, memory_.loss_backward());
   cross_entropy_backward(step_, loss_);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ops/memory.hpp"
 #include "ops/workload/batch_loader.hpp"
+#include "ops/workload/compiled/compiled_transformer.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
@@ -36,6 +38,8 @@ class TransformerStep {
   void decoder_mask_forward();
   void head_forward();
   void loss();
+  void compiled_forward();
+  void compiled_backward(GradientSink& gradients);
   void backward(GradientSink& gradients);
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
@@ -68,7 +72,8 @@ class TransformerStep {
   TransformerMemory memory_;
   MemoryLedger ledger_;
   BatchLoader loader_;
-  bool first_backward_ = true;  ///< of the step: gradients come into being
+  std::optional<CompiledTransformer> compiled_;  ///< none: eager
+  bool first_backward_ = true;                   ///< of the step: gradients come into being
 };
 
 }  // namespace lockstep

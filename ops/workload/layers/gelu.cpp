@@ -5,9 +5,6 @@
 namespace lockstep {
 namespace {
 
-// Arithmetic per element as Lin et al. (arXiv 2201.07821) counted it in the SASS of these kernels.
-constexpr double kGeluForward = 175, kGeluBackward = 255, kPowTanhForward = 180, kTanhBackward = 260;
-
 KernelCall power(std::int64_t elements, DataType type) {
   return kernels::elementwise("pow", elements, type, {.flops = kPowTanhForward});
 }

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+// Arithmetic per element as Lin et al. (arXiv 2201.07821) counted it in the SASS of PyTorch's kernels.
+inline constexpr double kGeluForward = 175, kGeluBackward = 255, kPowTanhForward = 180, kTanhBackward = 260;
+
 enum class Gelu : std::uint8_t {
   Fused,     ///< torch.nn.functional.gelu: one kernel each way
   Composed,  ///< Hugging Face's gelu_new: the tanh formula written out in eight operators

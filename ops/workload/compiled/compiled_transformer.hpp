@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ops/workload/gradient_buckets.hpp"
+#include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/cross_entropy.hpp"
+#include "ops/workload/layers/transformer_block.hpp"
+#include "ops/workload/step_writer.hpp"
+#include "ops/workload/transformer_spec.hpp"
+
+namespace lockstep {
+
+/// Hugging Face's GPT-2 and BERT as torch.compile (TorchDynamo, AOTAutograd, TorchInductor) runs them: one
+/// graph forward, with the loss, and one backward.
+///
+/// * Matrix products and attention kernels are the libraries' (`extern_kernels`). Everything element-wise
+///   between two of them, casts and biases included, is one Triton kernel that reads each input once and
+///   writes each output once; reductions along rows (layer norm, softmax) join it, and sums across rows
+///   (gradients of biases and norms) are kernels of their own.
+/// * A sum that is no kernel's last value is not written but computed again by each kernel that needs it,
+///   until it reads more than four buffers (torch/_inductor/config.py, realize_reads_threshold): so the
+///   residual stream of GPT-2 reaches memory at about every second norm.
+/// * What backward needs is chosen by a minimal cut of the graph: of a norm the normalised input, of gelu_new
+///   its input and tanh, of GELU its input, of softmax its result, or with autocast the narrower scores from
+///   which it is computed again.
+/// * BERT's attention matches a pattern (fuse_attention.py) and becomes scaled_dot_product_attention:
+///   memory-efficient in FP32, FlashAttention-2 in 16 bits. GPT-2's, masked with where(), and autocast's,
+///   cast before softmax, do not.
+/// * The gradient of logits that the model returns besides the loss is zeros that autograd fills and backward
+///   reads.
+/// * With several ranks DDPOptimizer cuts the graph where a bucket of gradients is full, here between layers,
+///   and gradients become ready when their graph ends.
+///
+/// *Source*: PyTorch 2.1 torch/_inductor, torch/_functorch/partitioners.py and torch/_dynamo/backends; the
+/// kernels are those that it wrote for DistilGPT2 and BertForMaskedLM in FP32 (thuml/learn_torch.compile on
+/// GitHub, huggingface/*_cuda), where dropout was kept apart (fallback_random), which is otherwise fused.
+///
+/// *Assumes* a cast kernel for each weight and each weight's gradient under autocast, and for batches above
+/// one the copies that bmm's operands need in eager mode too.
+class CompiledTransformer {
+ public:
+  CompiledTransformer(StepWriter& step, const TransformerSpec& spec, const BlockShape& block,
+                      const CrossEntropyShape& loss, bool is_training);
+
+  /// Where DDPOptimizer cuts: a graph begins at @p layer. Never with one rank.
+  void cut(const BucketLimits& limits);
+  [[nodiscard]] bool graph_begins_at(std::int64_t layer) const {
+    return begins_[static_cast<std::size_t>(layer)];
+  }
+
+  /// A call of a graph: what is written between these is launched by it.
+  void begin_graph(std::string_view name);
+  void end_graph();
+  /// Backward: the graph ends, its gradients are accumulated, the next begins.
+  void next_backward_graph(GradientSink& gradients);
+
+  void embeddings_forward();
+  void block_forward();
+  void head_forward();
+  void loss_forward();
+
+  void loss_backward();
+  void head_backward(GradientSink& gradients);
+  void block_backward(GradientSink& gradients);
+  void embeddings_backward(GradientSink& gradients);
+
+ private:
+  [[nodiscard]] bool is_bert() const { return block_.kind == BlockKind::Bert; }
+  /// The operator scaled_dot_product_attention, found as a pattern or called.
+  [[nodiscard]] bool has_fused_attention() const;
+  /// The part of an element of the model's type that an element of @p type is.
+  [[nodiscard]] double part(DataType type) const { return size_of(type) / size_of(model_); }
+  /// Bytes of a dropout's mask by those of an element of @p type; 0 without dropout.
+  [[nodiscard]] double mask_part(DataType type) const;
+  [[nodiscard]] std::int64_t scores() const {
+    return block_.batch * block_.heads * block_.sequence * block_.sequence;
+  }
+
+  void linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias_is_fused);
+  void linear_backward(std::int64_t rows, std::int64_t in, std::int64_t out, GradientSink& gradients);
+  void cast_weight_gradient(std::int64_t elements);
+
+  void layer_norm(std::string_view what, double reads, double writes);
+  void norm_forward();      // GPT: of the stream with what has been added to it
+  void add_norm_forward();  // BERT: of the sum with the layer's result
+  void norm_backward(std::string_view what, double gradients_read, double other_reads, bool drops,
+                     GradientSink& gradients);
+  void gelu_forward();
+  void gelu_backward();
+
+  void projections_forward();
+  void projections_backward(GradientSink& gradients);
+  void attention_forward();
+  void attention_backward();
+  void unfused_forward();
+  void unfused_backward();
+  void fused_attention_forward();
+  void fused_attention_backward();
+  void copy_tokens(std::string_view what, int times);
+  void product_of_heads(const Gemm& gemm);
+
+  StepWriter& step_;
+  const TransformerSpec& spec_;
+  BlockShape block_;
+  CrossEntropyShape loss_;
+  bool is_training_;
+  DataType model_, products_;  ///< in memory
+  std::vector<bool> begins_;   ///< by layer
+  /// GPT-2's residual stream: tensors and buffers that hold it, and results of layers that are to be added.
+  double stream_tensors_ = 1;
+  int stream_buffers_ = 1, added_ = 0;
+  bool follows_head_ = false;  ///< in backward: one gradient has come so far
+  bool drops_last_ = false;    ///< the dropout of the last of these has not been drawn yet
+};
+
+}  // namespace lockstep

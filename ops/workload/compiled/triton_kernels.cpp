@@ -1,0 +1,50 @@
+#include "ops/workload/compiled/triton_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace lockstep::triton {
+namespace {
+
+constexpr std::int64_t kPersistent = 1024;  // longest row that a block holds
+constexpr std::int64_t kRowsOfAPiece = 128;
+constexpr std::int64_t kMostPieces = 64;
+constexpr std::int64_t kColumnsEnough = 16384;  // see sum_columns(): between 3,072 and 30,522
+
+std::string reduction_name(std::string_view what, std::int64_t columns) {
+  return fmt::format("triton_{}_fused_{}", columns <= kPersistent ? "per" : "red", what);
+}
+
+}  // namespace
+
+KernelCall pointwise(std::string_view what, std::int64_t elements, DataType type, kernels::Passes passes) {
+  return {
+      fmt::format("triton_poi_fused_{}", what), type,
+      Pointwise{.elements = elements, .reads = passes.reads, .writes = passes.writes, .flops = passes.flops}};
+}
+
+KernelCall over_rows(std::string_view what, const Softmax& work, DataType type) {
+  return {reduction_name(what, work.columns), type, work};
+}
+
+KernelCall over_rows(std::string_view what, const LayerNorm& work, DataType type) {
+  return {reduction_name(what, work.columns), type, work};
+}
+
+void sum_columns(StepWriter& step, std::int64_t rows, std::int64_t columns, DataType type) {
+  step.launch({"triton_red_fused_sum", type, Pointwise{.elements = rows * columns, .reads = 1, .writes = 0}});
+  if (columns < kColumnsEnough) {
+    sum_pieces(step, rows, columns);
+  }
+}
+
+void sum_pieces(StepWriter& step, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t pieces = std::clamp(rows / kRowsOfAPiece, std::int64_t{1}, kMostPieces);
+  step.launch(
+      {"triton_per_fused_sum", DataType::FP32,
+       Pointwise{.elements = pieces * columns, .reads = 1, .writes = 1.0 / static_cast<double>(pieces)}});
+}
+
+}  // namespace lockstep::triton
