@@ -133,7 +133,8 @@ double pipeline_time(const TransformerPlanSpec& plan, int micro_batches, const P
   const int few = kRounds * stages + micro_batches % stages;
   const double begun = LongestPath{plan, few, costs}.length();
   const double round = LongestPath{plan, few + stages, costs}.length() - begun;
-  return begun + round * static_cast<double>((micro_batches - few) / stages);
+  const int rounds = (micro_batches - few) / stages;
+  return begun + rounds * round;
 }
 
 }  // namespace lockstep
