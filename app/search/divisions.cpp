@@ -115,10 +115,11 @@ Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std:
     const auto table = static_cast<std::size_t>(number);
     const EmbeddingTable& shape = task.tables[table].shape;
     const auto rows = static_cast<std::size_t>(shape.rows);
+    const std::size_t rows_of_part = (rows + parts - 1) / parts;
     const Bytes row = static_cast<double>(shape.dimension) * task.element;
     size += entry.sharding == TableSharding::DataParallel
                 ? 2.0 * static_cast<double>(rows) * row  // its gradient too
-                : kept * static_cast<double>((rows + parts - 1) / parts) * row;
+                : kept * static_cast<double>(rows_of_part) * row;
   }
   return size;
 }
