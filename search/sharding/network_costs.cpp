@@ -147,6 +147,10 @@ NetworkCosts NetworkCosts::from_file(const std::filesystem::path& path) {
   if (costs.compute_.inputs() != kFeatures || !sums) {
     numbers.complain(fmt::format("the compute network takes {} features and gives one time", kFeatures));
   }
+  if (costs.compute_.inputs_of(kTrunk) > static_cast<Eigen::Index>(Load::kSums)) {
+    numbers.complain(fmt::format("the compute network makes at most {} numbers of a table, which are summed",
+                                 Load::kSums));
+  }
   if (costs.backward_.outputs() != devices || costs.forward_.inputs() != 2 * devices ||
       costs.forward_.outputs() != devices) {
     numbers.complain("the communication networks give a time for each device");
@@ -165,7 +169,7 @@ Load NetworkCosts::load_of(const Table& table, std::int64_t columns) const {
 }
 
 Seconds NetworkCosts::compute(const Load& load) const {
-  const Eigen::Map<const Eigen::Matrix<double, Load::kSums, 1>> sums{load.sums.data()};
+  const Eigen::Map<const Eigen::VectorXd> sums{load.sums.data(), compute_.inputs_of(kTrunk)};
   return milliseconds(compute_.through(sums.cast<float>(), kTrunk, compute_.layers())[0]);
 }
 

@@ -22,6 +22,7 @@ class ScaledNetwork {
   [[nodiscard]] Eigen::Index inputs() const { return mean_.size(); }
   [[nodiscard]] Eigen::Index outputs() const { return layers_.back().biases.size(); }
   [[nodiscard]] std::size_t layers() const { return layers_.size(); }
+  [[nodiscard]] Eigen::Index inputs_of(std::size_t layer) const { return layers_[layer].weights.cols(); }
 
   [[nodiscard]] Eigen::VectorXf scaled(const Eigen::VectorXd& inputs) const;
   /// Layers @p first to the one before @p last, a ReLU after each but the network's last.

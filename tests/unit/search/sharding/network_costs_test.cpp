@@ -77,12 +77,21 @@ std::string complaint_about(const std::string& text) {
   return "nothing";
 }
 
+/// Zeros, but deviations of 1: 20 features, @p sums numbers of a table, their time; exchanges of one device.
+std::string networks_that_sum(int sums) {
+  const std::string row = repeated("0", sums), wide = std::to_string(sums);
+  std::string text = "20 3\n" + repeated("0", 20) + repeated("1", 20);
+  text += "1 20\n" + repeated("0", 20) + "0\n" + wide + " 1\n" + row + row + "1 " + wide + "\n" + row + "0\n";
+  return text + "2 1\n0 0\n1 1\n1 2\n0 0\n0\n" + "1 1\n0\n1\n1 1\n0\n0\n";
+}
+
 TEST(NetworkCosts, ComplainsOfFilesThatAreNone) {
   EXPECT_NE(complaint_about("20 4 1 2").find("the file ends early"), std::string::npos);
   EXPECT_NE(complaint_about("hello").find("no number"), std::string::npos);
   EXPECT_NE(complaint_about("2 1\n0 0\n1 0\n").find("a deviation is above 0"), std::string::npos);
   EXPECT_NE(complaint_about("1 1\n0\n1\n1 2\n").find("a layer that takes 1 numbers"), std::string::npos);
   EXPECT_NE(complaint_about("2.5 1").find("2.5 is no number of inputs"), std::string::npos);
+  EXPECT_NE(complaint_about(networks_that_sum(33)).find("at most 32 numbers of a table"), std::string::npos);
 }
 
 }  // namespace
