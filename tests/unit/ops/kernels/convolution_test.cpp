@@ -37,18 +37,23 @@ double extra_in_nchw(Convolution of, const GpuSpec& gpu, DataType type) {
   return milliseconds(of, gpu, type) - last;
 }
 
+/// A filter of 3 x 3 between as many channels, on square images that keep their size.
+Convolution same_size_3x3(std::int64_t batch, std::int64_t channels, std::int64_t pixels) {
+  return {.batch = batch,
+          .in_channels = channels,
+          .out_channels = channels,
+          .height = pixels,
+          .width = pixels,
+          .filter_height = 3,
+          .filter_width = 3,
+          .padding_height = 1,
+          .padding_width = 1};
+}
+
 // 64 x 64 channels of 32 x 32 pixels, 16 images in FP16: 2 MiB in, 2 MiB out, each read and written.
 TEST(Convolution, tensor_cores_want_channels_last) {
   const GpuSpec gpu = plain_gpu();
-  const Convolution of{.batch = 16,
-                       .in_channels = 64,
-                       .out_channels = 64,
-                       .height = 32,
-                       .width = 32,
-                       .filter_height = 3,
-                       .filter_width = 3,
-                       .padding_height = 1,
-                       .padding_width = 1};
+  const Convolution of = same_size_3x3(16, 64, 32);
   EXPECT_EQ(extra_in_nchw(of, gpu, DataType::FP32), 0);  // CUDA cores read either
   const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
   EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::FP16),
@@ -189,15 +194,7 @@ TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
 
 TEST(Convolution, tensor_cores_multiply_and_are_derived) {
   const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
-  const Convolution of{.batch = 32,
-                       .in_channels = 256,
-                       .out_channels = 256,
-                       .height = 28,
-                       .width = 28,
-                       .filter_height = 3,
-                       .filter_width = 3,
-                       .padding_height = 1,
-                       .padding_width = 1};
+  const Convolution of = same_size_3x3(32, 256, 28);
   EXPECT_LT(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
   EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP16, of}, gpu).provenance, Provenance::Derived);
   EXPECT_EQ(ConvolutionModel{}.predict({"conv", DataType::FP32, of}, gpu).provenance, Provenance::Fitted);
