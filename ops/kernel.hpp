@@ -25,6 +25,7 @@ struct Gemm {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false;
   bool transpose_b = false;
+  bool accumulates = false;  ///< C += A B, in FP32 whatever the operands are
   bool operator==(const Gemm&) const = default;
 };
 

@@ -55,8 +55,9 @@ std::string work_members(const KernelWork& work) {
   return std::visit(
       Match{
           [](const Gemm& g) {
-            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",)", g.batch, g.m, g.n,
-                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N');
+            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",{})", g.batch, g.m, g.n,
+                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N',
+                               g.accumulates ? R"("accumulates":true,)" : "");
           },
           [](const Pointwise& p) {
             return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);

@@ -314,13 +314,12 @@ bool StageWriter::waits_for_sends() const {
 }
 
 void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
-  const Bytes size = scope_.bytes(scope_.sizes.elements());
   const bool sends = transfer.kind == CollectiveKind::Send;
   step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
   const std::string stream = fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive");
   ends.push_back(step_.communicate({.kind = transfer.kind,
                                     .type = scope_.storage(),
-                                    .size = size,
+                                    .size = scope_.bytes(message_elements(plan_, scope_.sizes)),
                                     .send_bytes = {},
                                     .peer = transfer.peer},
                                    {.group = transfer.group, .stream = stream, .name = stream}));
@@ -336,7 +335,12 @@ void StageWriter::receive(const StageAction& action) {
               (stage_ + (forward ? stages - 1 : 1)) % stages},
              receives_);
   }
+  const bool gathers = plan_.spec.shares_messages() && !receives_.empty();
   wait_for_transfers();
+  if (gathers) {
+    scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor,
+                       scope_.bytes(scope_.sizes.elements()));
+  }
 }
 
 void StageWriter::send(const StageAction& action) {
