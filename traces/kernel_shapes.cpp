@@ -23,6 +23,9 @@ int version_number(FlashVersion version) {
       return 1;
     case FlashVersion::Two:
       return 2;
+    case FlashVersion::Three:
+      return 3;
+    case FlashVersion::CuDnn:
     case FlashVersion::MemoryEfficient:
       break;
   }

@@ -102,8 +102,9 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const FlopsPerSecond rate =
       peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
+  const Bytes of_result = gemm.added_to > 0 ? Bytes{2.0 * gemm.added_to} : size_of_result(type);
   const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
-                                    size_of_result(type) * (of.batch * of.m * of.n));
+                                    of_result * (of.batch * of.m * of.n));
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const int split : kSplits) {
     if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;

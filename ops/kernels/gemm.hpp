@@ -26,6 +26,7 @@ namespace lockstep {
 ///   t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
 ///
+/// C counts twice where the result is added to what is there (`added_to`), in the size of that.
 /// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first. k is split
 /// with at most `most_tiles_to_split` tiles for each SM.
 /// `long_rows` is charged where the rows of both operands run along k (a linear layer's forward pass),

@@ -123,9 +123,14 @@ void expert_input_gradient(const LayerScope& scope, const ExpertLoad& load, cons
 
 void expert_weight_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
   multiply(scope, load, "aten::matmul", [&](std::int64_t tokens) {
-    return Gemm{.m = linear.out, .n = linear.in, .k = tokens, .transpose_a = true};
+    return Gemm{.m = linear.out,
+                .n = linear.in,
+                .k = tokens,
+                .transpose_a = true,
+                .added_to = scope.gradients.products_add_to()};
   });
-  scope.gradients.accumulate(load.experts * linear.in * linear.out, true);
+  scope.gradients.accumulate(load.experts * linear.in * linear.out, true,
+                             scope.gradients.products_add_to() > 0);
 }
 
 void expert_activation(const LayerScope& scope, const ExpertLoad& load, Direction direction) {

@@ -15,10 +15,18 @@ DataType GradientReduction::type() const {
   return plan_.spec.fp32_gradients ? DataType::FP32 : storage_type(step_.precision());
 }
 
-void GradientReduction::accumulate(std::int64_t elements, bool expert) {
+/// Transformer Engine's fuse_wgrad_accumulation, Megatron-LM's
+/// LinearWithGradAccumulationAndAsyncCommunication: also for the first micro-batch, to gradients that were
+/// set to zero.
+int GradientReduction::products_add_to() const {
+  return plan_.spec.fused_accumulation ? static_cast<int>(size_of(type()).in_base_units()) : 0;
+}
+
+void GradientReduction::accumulate(std::int64_t elements, bool expert, bool added) {
   const DataType product = storage_type(step_.precision());
   const bool converts = type() != product;
-  if (!first_ || converts) {  // main_grad += grad, in the type of gradients; a first one is only converted
+  if (!added &&
+      (!first_ || converts)) {  // main_grad += grad, in the type of gradients; a first one is only converted
     const double reads = first_ ? 0 : 1;
     step_.op("aten::add_",
              {kernels::elementwise("add", elements, type(),

@@ -29,8 +29,12 @@ class GradientReduction {
   void begin(bool first, bool last);
 
   /// The gradient of a parameter of this rank is there: added to that of earlier micro-batches, and reduced
-  /// with others when a bucket is full.
-  void accumulate(std::int64_t elements, bool expert);
+  /// with others when a bucket is full. What @p added is there: the product that made it has added it.
+  void accumulate(std::int64_t elements, bool expert, bool added = false);
+
+  /// Bytes of an element of the gradients that products of weights' gradients add to (fused_accumulation); 0:
+  /// they do not.
+  [[nodiscard]] int products_add_to() const;
 
   /// zero3: backward of a layer is over: its gradients are reduced together.
   void layer_done();

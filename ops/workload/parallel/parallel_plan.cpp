@@ -34,6 +34,8 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
          model.sequence / spec.context, tensor);
   expect(spec.context == 1 || model.attention != AttentionKernels::Unfused,
          "context parallelism needs the model's 'attention: flash'");
+  expect(!spec.fused_accumulation || model.implementation == Implementation::Megatron,
+         "'fused_accumulation' is Megatron-LM's: it needs the model's 'implementation: megatron'");
   expect(spec.offload != Offload::Parameters || !model.experts,
          "experts' parameters are not gathered layer by layer: 'offload: parameters' is for dense models; "
          "'offload: optimizer' goes with experts");

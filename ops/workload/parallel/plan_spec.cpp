@@ -107,6 +107,11 @@ void TransformerPlanSpec::check() const {
                      "'tensor_overlap' hides the gathers and sums of sequence parallelism: it needs "
                      "'sequence_parallel: true'"};
   }
+  if (fused_accumulation && sharding == Sharding::Zero3) {
+    throw FieldError{"fused_accumulation",
+                     "'fused_accumulation' adds to gradients that stay where they are: 'sharding: zero3' "
+                     "reduces them in every micro-batch"};
+  }
   check_sharding(*this);
   check_stage_layers(*this);
   check_recomputation(*this);

@@ -103,6 +103,7 @@ struct TransformerPlanSpec {
   bool recompute_last_stage = true, recompute_early_stop = false;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
+  bool fused_accumulation = false;
   std::string rank_order = "tp-cp-dp-pp";
 
   template <class Visitor>
@@ -148,6 +149,10 @@ struct TransformerPlanSpec {
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,
                  "gradients are summed and reduced in FP32; else in the type of matrix products");
+    key.optional(
+        "fused_accumulation", plan.fused_accumulation, false,
+        "products add weights' gradients to those of earlier micro-batches themselves (Megatron-LM's "
+        "gradient_accumulation_fusion); else a kernel behind each does");
     key.optional("rank_order", plan.rank_order, "tp-cp-dp-pp",
                  "which ranks are neighbours, the nearest first: tensor, context, data, pipeline");
   }

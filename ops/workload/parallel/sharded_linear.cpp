@@ -113,9 +113,10 @@ void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
+  gemm.added_to = shape.shares_weight ? 0 : scope.gradients.products_add_to();
   scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (!shape.shares_weight) {
-    scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
+    scope.gradients.accumulate(shape.products * shape.in * shape.out, expert, gemm.added_to > 0);
   }
   if (shape.bias) {
     scope.step.op("aten::sum",
