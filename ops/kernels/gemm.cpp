@@ -25,7 +25,7 @@ constexpr double kManyRows = 8192;  // rows of A from which long rows cost all t
 /// Of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's default
 /// output type).
 Bytes size_of_result(const Gemm& gemm, DataType type) {
-  if (gemm.accumulates) return size_of(DataType::FP32);
+  if (gemm.added_to > 0) return Bytes{1.0 * gemm.added_to};
   return size_of(type == DataType::FP8 ? DataType::BF16 : type);
 }
 
@@ -106,7 +106,7 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
   const Bytes result = size_of_result(gemm, type) * (of.batch * of.m * of.n);
   const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
-                                    result * (gemm.accumulates ? 2.0 : 1.0));
+                                    result * (gemm.added_to > 0 ? 2.0 : 1.0));
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const int split : kSplits) {
     if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;

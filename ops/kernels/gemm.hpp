@@ -22,7 +22,7 @@ namespace lockstep {
 ///             multiple of 16 bytes]
 ///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
-///   memory  = (A + B + C [+ C when it accumulates, + (split + 1) C when k is split]) / (DRAM bandwidth *
+///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
 ///   memory) t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
 ///

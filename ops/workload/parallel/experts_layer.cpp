@@ -127,7 +127,7 @@ void expert_weight_gradient(const LayerScope& scope, const ExpertLoad& load, con
                 .n = linear.in,
                 .k = tokens,
                 .transpose_a = true,
-                .accumulates = fuses_weight_gradients(scope)};
+                .added_to = products_add_to(scope)};
   });
   add_weight_gradient(scope, load.experts * linear.in * linear.out, true);
 }

@@ -157,9 +157,9 @@ struct TransformerPlanSpec {
                  "gradients are summed and reduced in FP32; else in the type of matrix products");
     key.optional(
         "fuse_weight_gradients", plan.fuse_weight_gradients, true,
-        "products add weights' gradients to the FP32 gradients of earlier micro-batches themselves "
-        "(Megatron-LM's gradient accumulation fusion, Transformer Engine); else a kernel behind each "
-        "does, as with 16-bit gradients, zero2, zero3 and offload");
+        "products add weights' gradients to those of earlier micro-batches themselves (Megatron-LM's "
+        "gradient accumulation fusion, Transformer Engine); else a kernel behind each does, as with "
+        "zero2, zero3, offload and nanotron");
     key.optional("overlap_input_gradients", plan.overlap_input_gradients, true,
                  "without sequence_parallel: tensor-parallel ranks sum the input's gradient of a layer under "
                  "the product for its weight's (Megatron-LM since 2022); else behind both products");
@@ -172,7 +172,7 @@ struct TransformerPlanSpec {
 
   /// Whether products add to the gradients of earlier micro-batches.
   [[nodiscard]] bool fuses_weight_gradients() const {
-    return fuse_weight_gradients && fp32_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
+    return fuse_weight_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
   }
 
   /// @throws FieldError for degrees below 1 and options that belong to others

@@ -110,12 +110,16 @@ void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
   multiply_input_gradient(scope, shape);
 }
 
-bool fuses_weight_gradients(const LayerScope& scope) {
-  return scope.plan.spec.fuses_weight_gradients() && !is_eager(scope);
+int products_add_to(const LayerScope& scope) {
+  if (!scope.plan.spec.fuses_weight_gradients() || is_eager(scope)) {
+    return 0;
+  }
+  const DataType gradient = scope.plan.spec.fp32_gradients ? DataType::FP32 : scope.storage();
+  return static_cast<int>(size_of(gradient).in_base_units());
 }
 
 void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool expert) {
-  if (fuses_weight_gradients(scope)) {
+  if (products_add_to(scope) > 0) {
     scope.gradients.ready(elements, expert);
   } else {
     scope.gradients.accumulate(elements, expert);
@@ -125,7 +129,7 @@ void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool ex
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
-  gemm.accumulates = fuses_weight_gradients(scope) && !shape.shares_weight;
+  gemm.added_to = shape.shares_weight ? 0 : products_add_to(scope);
   scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (!shape.shares_weight) {
     add_weight_gradient(scope, shape.products * shape.in * shape.out, expert);

@@ -34,8 +34,9 @@ void product_forward(const LayerScope& scope, const ShardedLinear& shape);
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);
 
-/// Whether products of weights' gradients add to those of earlier micro-batches (fuse_weight_gradients).
-[[nodiscard]] bool fuses_weight_gradients(const LayerScope& scope);
+/// Bytes of an element of the gradients that products of weights' gradients add to (fuse_weight_gradients);
+/// 0: they do not.
+[[nodiscard]] int products_add_to(const LayerScope& scope);
 /// The gradient of a weight of @p elements behind its product: added by a kernel unless that is fused.
 void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool expert);
 

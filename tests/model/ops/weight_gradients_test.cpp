@@ -26,7 +26,7 @@ Additions additions_of_layer(const TransformerPlanSpec& plan, const Batch& run) 
         if (instruction.op != Opcode::Launch || instruction.per_rank) continue;
         const KernelCall& call = program.kernels[instruction.operand];
         if (const auto* gemm = std::get_if<Gemm>(&call.work)) {
-          found.products += gemm->accumulates ? 1 : 0;
+          found.products += gemm->added_to > 0 ? 1 : 0;
         } else if (const auto* add = std::get_if<Pointwise>(&call.work);
                    add != nullptr && call.type == DataType::FP32 &&
                    call.name.find("<add>") != std::string::npos) {
@@ -60,8 +60,7 @@ TEST(WeightGradients, AreAddedByTheirProducts) {
 TEST(WeightGradients, AreAddedByKernelsElsewhere) {
   const Batch run{.ranks = 2, .batch = 4, .micro_batches = 2};
   for (const TransformerPlanSpec& plan :
-       {TransformerPlanSpec{.fp32_gradients = false}, TransformerPlanSpec{.sharding = Sharding::Zero2},
-        TransformerPlanSpec{.sharding = Sharding::Zero3},
+       {TransformerPlanSpec{.sharding = Sharding::Zero2}, TransformerPlanSpec{.sharding = Sharding::Zero3},
         TransformerPlanSpec{.sharding = Sharding::Zero1, .offload = Offload::Optimizer}}) {
     EXPECT_EQ(additions_of_layer(plan, run).products, 0);
   }

@@ -42,7 +42,7 @@ TEST_F(Product, lasts_as_long_as_the_fullest_sm) {
 TEST_F(Product, that_accumulates_reads_its_result_too) {
   const Gemm written{.m = 4096, .n = 4096, .k = 8};
   Gemm added = written;
-  added.accumulates = true;
+  added.added_to = 4;
   const double operands = 2.0 * 4096 * 8 * 4, result = 4096.0 * 4096 * 4;
   EXPECT_NEAR(us(added) / us(written), (operands + 2 * result) / (operands + result), 1e-6);
 }
