@@ -127,7 +127,7 @@ TEST(HostMemory, AStepTakesWhatTheProfileSays) {
   EXPECT_EQ(latency(), 10_us);  // left out: as over PCIe
   options.profile.ring.simple->host_memory = 7_us;
   EXPECT_EQ(latency(), 14_us);
-  options.profile.ring.simple->host_memory = -7_us;
+  options.profile.ring.simple->host_memory = Seconds{-7e-6};
   EXPECT_THROW(options.profile.ring.simple->check(), FieldError);
 }
 
