@@ -148,7 +148,7 @@ std::vector<PredictedTimes> predict_collectives(const std::string& name,
           did_you_mean(settings.begin()->first,
                        {"cluster", "profile", "p2p_level", "collective", "nodes", "gpus", "bytes"}))};
     }
-    const auto gpus = static_cast<std::size_t>(row.nodes * row.gpus_per_node);
+    const auto gpus = static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node);
     return PredictedTimes{machines.of(cluster, profile, level, gpus).time(row), Seconds{0}, std::nullopt};
   });
 }
