@@ -16,7 +16,8 @@ bool has_links(const Fabric& fabric, LinkKind kind) {
 }  // namespace
 
 std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
-  if (!has_links(fabric, LinkKind::NvLink)) {
+  const bool has_peers = fabric.vertices()[fabric.gpus().front()].p2p_level != P2pLevel::Loc;
+  if (!has_peers || !has_links(fabric, LinkKind::NvLink)) {
     return "pcie";
   }
   const std::map<std::string, std::string> by_generation{{"v100", "dgx1v"},    {"p100", "dgx1v"},

@@ -15,6 +15,7 @@
 #include "base/yaml_text.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
+#include "topology/peer_access.hpp"
 #include "traces/chakra/chakra_job.hpp"
 #include "traces/chakra/program_trace.hpp"
 
@@ -69,6 +70,20 @@ Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPat
     gpus.of_rank.push_back(entry->second);
   }
   return gpus;
+}
+
+/// The machine as NCCL takes it: which GPUs of a node exchange directly.
+Fabric with_peers(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
+                  const Gpus& gpus) {
+  PeerAccess access;
+  access.level = scenario.collectives.p2p_level;
+  access.gpus_used = static_cast<std::size_t>(scenario.trace ? scenario.trace->ranks.value_or(0)
+                                                             : scenario.parallelism.ranks.value_or(0));
+  for (const std::uint32_t model : gpus.of_rank) {
+    access.over_pcie.push_back(gpus.models[model].pcie_peer_access);
+  }
+  return at_key(document, access.level ? "collectives.p2p_level" : "cluster",
+                [&] { return with_peer_access(fabric, access); });
 }
 
 template <class Spec>
@@ -207,6 +222,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
   }
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
+  fabric = with_peers(document, scenario, fabric, gpus);
   const GpuSpec& first = gpus.models.front();
   auto host = at_key(document, "host", [&] { return named_or(scenario.host, usual_host(first), configs); });
   auto profile = at_key(document, "collectives", [&] {

@@ -9,6 +9,7 @@
 #include "app/machine_defaults.hpp"
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
+#include "topology/peer_access.hpp"
 #include "traces/pytorch_et/kineto_arguments.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
 
@@ -146,6 +147,8 @@ void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs)
   try {
     const auto gpu =
         read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
+    fabric_ = with_peer_access(
+        fabric_, {peers_over_pcie(fabric_, configs), spec_.collectives.p2p_level, replay_.job.ranks.size()});
     auto profile =
         spec_.collectives.profile
             ? **spec_.collectives.profile

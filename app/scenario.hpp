@@ -32,6 +32,7 @@ struct CollectiveSettings {
   std::optional<CommAlgorithm> all_gather;
   std::optional<CommAlgorithm> reduce_scatter;
   std::optional<CommProtocol> protocol;
+  std::optional<P2pLevel> p2p_level;
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveSettings& settings) {
@@ -45,6 +46,10 @@ struct CollectiveSettings {
                  "algorithm; left out: as NCCL chooses");
     key.optional("protocol", settings.protocol, std::nullopt,
                  "of all collectives; left out: as NCCL chooses");
+    key.optional(
+        "p2p_level", settings.p2p_level, std::nullopt,
+        "NCCL_P2P_LEVEL: how far apart GPUs of a node exchange directly, the others through host memory; "
+        "LOC: none (NCCL_P2P_DISABLE), NVL, PIX, PXB, PHB or SYS: all; left out: NCCL's own rule");
   }
 };
 

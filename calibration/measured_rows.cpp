@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -14,6 +15,7 @@
 #include "calibration/collectives/measured_machine.hpp"
 #include "calibration/kernels/kernel_measurements.hpp"
 #include "ops/kernel_model.hpp"
+#include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
 
 namespace lockstep {
@@ -60,11 +62,18 @@ class Machines {
  public:
   explicit Machines(const ConfigPath& configs) : configs_{configs} {}
 
-  MeasuredMachine& of(const std::string& cluster, const std::string& profile) {
-    std::unique_ptr<Entry>& entry = known_[{cluster, profile}];
+  /// @param level NCCL_P2P_LEVEL, empty: NCCL's own rule. @param gpus that take part
+  MeasuredMachine& of(const std::string& cluster, const std::string& profile, const std::string& level,
+                      std::size_t gpus) {
+    std::unique_ptr<Entry>& entry = known_[{cluster, profile, level, gpus}];
     if (!entry) {
+      const Fabric drawn = read_cluster(cluster, configs_).fabric();
+      PeerAccess access{peers_over_pcie(drawn, configs_), std::nullopt, gpus};
+      if (!level.empty()) {
+        access.level = p2p_level_of(level);
+      }
       entry = std::make_unique<Entry>(
-          read_cluster(cluster, configs_).fabric(),
+          with_peer_access(drawn, access),
           read_file<CollectiveProfile>(configs_.find(CollectiveProfile::kConfigKind, profile), configs_));
     }
     return entry->machine;
@@ -79,7 +88,7 @@ class Machines {
   };
 
   const ConfigPath& configs_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<Entry>> known_;
+  std::map<std::tuple<std::string, std::string, std::string, std::size_t>, std::unique_ptr<Entry>> known_;
 };
 
 CollectiveMeasurement collective_in(ScenarioSettings& settings) {
@@ -131,14 +140,16 @@ std::vector<PredictedTimes> predict_collectives(const std::string& name,
   Machines machines{configs};
   return row_by_row(name, rows, [&](ScenarioSettings settings) {
     const std::string cluster = take(settings, "cluster"), profile = take(settings, "profile");
+    const std::string level = settings.contains("p2p_level") ? take(settings, "p2p_level") : "";
     const CollectiveMeasurement row = collective_in(settings);
     if (!settings.empty()) {
-      throw std::invalid_argument{
-          fmt::format("a collective has no key '{}'{}", settings.begin()->first,
-                      did_you_mean(settings.begin()->first,
-                                   {"cluster", "profile", "collective", "nodes", "gpus", "bytes"}))};
+      throw std::invalid_argument{fmt::format(
+          "a collective has no key '{}'{}", settings.begin()->first,
+          did_you_mean(settings.begin()->first,
+                       {"cluster", "profile", "p2p_level", "collective", "nodes", "gpus", "bytes"}))};
     }
-    return PredictedTimes{machines.of(cluster, profile).time(row), Seconds{0}, std::nullopt};
+    const auto gpus = static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node);
+    return PredictedTimes{machines.of(cluster, profile, level, gpus).time(row), Seconds{0}, std::nullopt};
   });
 }
 

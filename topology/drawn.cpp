@@ -52,6 +52,12 @@ void DrawnVertices::check() const {
   if (kind != VertexKind::CpuSocket && memory_bandwidth > BytesPerSecond{0}) {
     throw FieldError{"memory_bandwidth", "only CPU sockets have one here; that of GPUs is in configs/gpus"};
   }
+  if (kind == VertexKind::HostMemory) {
+    throw FieldError{"kind", "memory is part of a socket: say 'memory' and 'memory_bandwidth' of a cpu"};
+  }
+  if (kind != VertexKind::CpuSocket && vendor != CpuVendor::Unknown) {
+    throw FieldError{"vendor", "only CPU sockets have one"};
+  }
   if (memory < Bytes{0} || memory_bandwidth < BytesPerSecond{0}) {
     throw FieldError{memory < Bytes{0} ? "memory" : "memory_bandwidth", "must not be negative"};
   }
@@ -78,7 +84,7 @@ void draw_vertices(const std::vector<DrawnVertices>& vertices, Drawing& drawing)
         throw FieldError{fmt::format("vertices.{}", item), "there are two called '" + name + "'"};
       }
       drawing.add({drawn.kind, -1, next_index[drawn.kind]++, name, drawn.model, drawn.forwards, drawn.memory,
-                   drawn.memory_bandwidth});
+                   drawn.memory_bandwidth, drawn.vendor});
     }
   }
 }

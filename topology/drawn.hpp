@@ -23,6 +23,7 @@ struct DrawnVertices {
   bool forwards = false;
   Bytes memory{0};
   BytesPerSecond memory_bandwidth{0};
+  CpuVendor vendor = CpuVendor::Unknown;
 
   template <class Visitor>
   static void describe(Visitor& key, DrawnVertices& drawn) {
@@ -36,7 +37,10 @@ struct DrawnVertices {
     key.optional(
         "memory_bandwidth", drawn.memory_bandwidth, BytesPerSecond{0},
         "of CPU sockets: data rate of the DRAM channels of each together; optimizers that run on the "
-        "host need it");
+        "host, and exchanges through host memory need it");
+    key.optional(
+        "vendor", drawn.vendor, CpuVendor::Unknown,
+        "of CPU sockets: amd, intel or arm; NCCL lets two GPUs on AMD's exchange directly across CPUs");
   }
 
   void check() const;

@@ -13,8 +13,30 @@
 
 namespace lockstep {
 
-enum class VertexKind : std::uint8_t { Gpu, NvSwitch, PcieSwitch, CpuSocket, Nic, LeafSwitch, SpineSwitch };
-enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network };
+enum class VertexKind : std::uint8_t {
+  Gpu,
+  NvSwitch,
+  PcieSwitch,
+  CpuSocket,
+  Nic,
+  LeafSwitch,
+  SpineSwitch,
+  HostMemory,  ///< DRAM of a socket, not drawn by users: see with_peer_access()
+};
+enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network, HostMemory };
+
+/// Who made a CPU socket: NCCL asks.
+enum class CpuVendor : std::uint8_t { Unknown, Amd, Arm, Intel };
+
+/// How far apart two GPUs of a node are, in NCCL's words (NCCL_P2P_LEVEL), nearest first.
+enum class P2pLevel : std::uint8_t {
+  Loc,  ///< the same GPU: no other is near enough (NCCL_P2P_DISABLE=1)
+  Nvl,  ///< NVLink, also through NVSwitches
+  Pix,  ///< one PCIe switch
+  Pxb,  ///< several PCIe switches, no CPU
+  Phb,  ///< the host bridge of one CPU
+  Sys,  ///< the link between sockets
+};
 
 using VertexId = std::uint32_t;  ///< index into Fabric::vertices()
 using LinkId = std::uint32_t;    ///< index into Fabric::links()
@@ -28,7 +50,9 @@ struct Vertex {
   std::string model;      ///< GPUs: the name of the GpuSpec; else empty
   bool forwards = false;  ///< GPUs: passes on what is meant for others; every other kind always does
   Bytes memory{0};        ///< CPU sockets: of their DRAM; 0: not known
-  BytesPerSecond memory_bandwidth{0};  ///< CPU sockets: of their DRAM's channels together; 0: not known
+  BytesPerSecond memory_bandwidth{0};     ///< CPU sockets: of their DRAM's channels together; 0: not known
+  CpuVendor vendor = CpuVendor::Unknown;  ///< CPU sockets
+  P2pLevel p2p_level = P2pLevel::Sys;     ///< GPUs: how far away its peers in the node may be
 };
 
 /// One direction of a link. Several links may join the same two vertices: a message takes one of them, by

@@ -80,6 +80,7 @@ struct GpuSpec {
   int launch_queue = 1024;    ///< launches in flight before the launch call blocks
   HostCopyRates host_copy;
   CommunicationShare communication;
+  bool pcie_peer_access = true;  ///< the driver maps its memory for other GPUs over PCIe
   Named<KernelEfficiency> efficiency;
   std::optional<Named<LearnedKernels>> learned;  ///< networks that answer where they were trained
   ProvenanceTable provenance;
@@ -112,6 +113,9 @@ struct GpuSpec {
     key.required("host_copy", gpu.host_copy, "copies between host and device");
     key.required("communication", gpu.communication,
                  "what a communication kernel takes from compute kernels beside it");
+    key.optional("pcie_peer_access", gpu.pcie_peer_access, true,
+                 "the driver lets other GPUs reach its memory over PCIe; if not (GeForce RTX 30 and 40), "
+                 "collectives go through host memory, but for NVLink");
     key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
     key.optional("learned", gpu.learned, std::nullopt,
                  "networks that answer instead of formulas where they were trained; ~ for none");

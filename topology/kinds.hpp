@@ -15,14 +15,32 @@ constexpr auto names_of(VertexKind /*unused*/) {
                                               {VertexKind::CpuSocket, "cpu"},
                                               {VertexKind::Nic, "nic"},
                                               {VertexKind::LeafSwitch, "leaf"},
-                                              {VertexKind::SpineSwitch, "spine"}});
+                                              {VertexKind::SpineSwitch, "spine"},
+                                              {VertexKind::HostMemory, "memory"}});
 }
 
 constexpr auto names_of(LinkKind /*unused*/) {
   return std::to_array<EnumName<LinkKind>>({{LinkKind::NvLink, "nvlink"},
                                             {LinkKind::Pcie, "pcie"},
                                             {LinkKind::Socket, "socket"},
-                                            {LinkKind::Network, "network"}});
+                                            {LinkKind::Network, "network"},
+                                            {LinkKind::HostMemory, "memory"}});
+}
+
+constexpr auto names_of(CpuVendor /*unused*/) {
+  return std::to_array<EnumName<CpuVendor>>({{CpuVendor::Unknown, "unknown"},
+                                             {CpuVendor::Amd, "amd"},
+                                             {CpuVendor::Arm, "arm"},
+                                             {CpuVendor::Intel, "intel"}});
+}
+
+constexpr auto names_of(P2pLevel /*unused*/) {
+  return std::to_array<EnumName<P2pLevel>>({{P2pLevel::Loc, "LOC"},
+                                            {P2pLevel::Nvl, "NVL"},
+                                            {P2pLevel::Pix, "PIX"},
+                                            {P2pLevel::Pxb, "PXB"},
+                                            {P2pLevel::Phb, "PHB"},
+                                            {P2pLevel::Sys, "SYS"}});
 }
 
 }  // namespace lockstep

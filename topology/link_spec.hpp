@@ -34,6 +34,9 @@ struct LinkSpec {
   }
 
   void check() const {
+    if (kind == LinkKind::HostMemory) {
+      throw FieldError{"kind", "host memory is no link: say 'memory_bandwidth' of a cpu"};
+    }
     if (!(line_rate > BytesPerSecond{0})) {
       throw FieldError{"line_rate", "must be greater than 0"};
     }

@@ -31,6 +31,7 @@ const char* look_of(VertexKind kind) {
       return R"(shape=cds, style=filled, fillcolor="#fdae6b")";
     case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
+    case VertexKind::HostMemory:
       break;
   }
   return R"(shape=ellipse, style=filled, fillcolor="#fdd0a2")";
@@ -45,6 +46,7 @@ const char* colour_of(LinkKind kind) {
     case LinkKind::Socket:
       return "#3182bd";
     case LinkKind::Network:
+    case LinkKind::HostMemory:
       break;
   }
   return "#e6550d";

@@ -26,6 +26,7 @@ const char* colour_of(LinkKind kind) {
     case LinkKind::Socket:
       return "#3182bd";
     case LinkKind::Network:
+    case LinkKind::HostMemory:
       break;
   }
   return "#e6550d";
@@ -52,6 +53,7 @@ Look look_of(VertexKind kind) {
       return {"#fdd0a2", "#e6550d", 40, 8};
     case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
+    case VertexKind::HostMemory:
       break;
   }
   return {"#fff5eb", "#e6550d", 60, 13};

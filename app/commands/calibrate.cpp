@@ -18,6 +18,7 @@
 #include "calibration/collectives/nccl_tests_log.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/residual_plot.hpp"
+#include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
 
 namespace lockstep {
@@ -173,6 +174,8 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       ->capture_default_str();
   command->add_option("--hold-out-gpus", options->held_out_groups,
                       "keep all groups with so many GPUs from the fit, e.g. 3 5 6 7");
+  command->add_option("--p2p-level", options->p2p_level,
+                      "NCCL_P2P_LEVEL of the runs (LOC: NCCL_P2P_DISABLE); default: NCCL's own rule");
   add_fit_kernels_options(*command, *kernels);
   command->callback([options, kernels, &action] {
     if (is_kernel_csv(options->files.front())) {
@@ -202,12 +205,22 @@ int calibrate_import_command(const CalibrateImportOptions& options) {
   return 0;
 }
 
+/// Where the collectives ran, as NCCL took it.
+Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs) {
+  const Fabric drawn = read_cluster(options.cluster).fabric();
+  PeerAccess access{peers_over_pcie(drawn, configs), std::nullopt, 0};
+  if (!options.p2p_level.empty()) {
+    access.level = p2p_level_of(options.p2p_level);
+  }
+  return with_peer_access(drawn, access);
+}
+
 int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
   const std::filesystem::path start =
       is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
   const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
-  const Fabric fabric = read_cluster(options.cluster).fabric();
+  const Fabric fabric = machine_of(options, configs);
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});

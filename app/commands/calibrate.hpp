@@ -33,6 +33,7 @@ struct CalibrateFitOptions {
   std::string plot;       ///< likewise
   int held_out_every = 4;
   std::vector<int> held_out_groups;
+  std::string p2p_level;  ///< NCCL_P2P_LEVEL of the runs; empty: NCCL's own rule
 };
 
 /// A profile for configs/profiles from measured collectives. Returns the exit code.

@@ -36,6 +36,19 @@ void add_latency(const CollectiveProfile& profile, const Place& place, const cha
   }
 }
 
+/// Where it is left out a step takes what one over PCIe does, and moves with that.
+void add_host_memory(const CollectiveProfile& profile, const Place& place,
+                     std::vector<ProfileNumber>& numbers) {
+  const std::optional<Seconds> start = (profile.*place.algorithm.*place.protocol)->host_memory;
+  if (start && *start > Seconds{0}) {
+    numbers.push_back({place.key + "host_memory", start->in_base_units(), kLatencySpread, kUnbounded,
+                       [place](CollectiveProfile& changed, double value) {
+                         (changed.*place.algorithm.*place.protocol)->host_memory = Seconds{value};
+                       },
+                       [](double value) { return to_string(Seconds{value}); }});
+  }
+}
+
 void add_rate(const CollectiveProfile& profile, const Place& place, const char* key,
               std::optional<BytesPerSecond> ProtocolCosts::*rate, std::vector<ProfileNumber>& numbers) {
   if (const auto& start = (*(profile.*place.algorithm.*place.protocol)).*rate) {
@@ -71,6 +84,7 @@ std::vector<ProfileNumber> numbers_of(const CollectiveProfile& profile) {
   add_efficiency(profile, "nvlink", &LinkEfficiency::nvlink, numbers);
   add_efficiency(profile, "pcie", &LinkEfficiency::pcie, numbers);
   add_efficiency(profile, "network", &LinkEfficiency::network, numbers);
+  add_efficiency(profile, "host_memory", &LinkEfficiency::host_memory, numbers);
   for (const auto& [algorithm_name, algorithm] : kAlgorithms) {
     for (const auto& [protocol_name, protocol] : kProtocols) {
       if (!(profile.*algorithm.*protocol)) {
@@ -81,6 +95,7 @@ std::vector<ProfileNumber> numbers_of(const CollectiveProfile& profile) {
       add_latency(profile, place, "nvlink", &ProtocolCosts::nvlink, numbers);
       add_latency(profile, place, "pcie", &ProtocolCosts::pcie, numbers);
       add_latency(profile, place, "network", &ProtocolCosts::network, numbers);
+      add_host_memory(profile, place, numbers);
       add_rate(profile, place, "max_bus_bandwidth", &ProtocolCosts::max_bus_bandwidth, numbers);
       add_rate(profile, place, "last_copy", &ProtocolCosts::last_copy, numbers);
     }

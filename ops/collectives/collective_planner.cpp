@@ -104,7 +104,9 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
     if (kind == LinkKind::Network) {
       return "network";
     }
-    if (kind != LinkKind::NvLink) {
+    if (kind == LinkKind::HostMemory) {
+      slowest = "host_memory";
+    } else if (kind != LinkKind::NvLink && std::string_view{slowest} == "nvlink") {
       slowest = "pcie";
     }
   }

@@ -20,6 +20,9 @@ void ProtocolCosts::check() const {
       throw FieldError{key, "must not be negative"};
     }
   }
+  if (host_memory && *host_memory < Seconds{0}) {
+    throw FieldError{"host_memory", "must not be negative"};
+  }
   if (!(wire_bytes >= 1)) {
     throw FieldError{"wire_bytes", "must be at least 1: the payload itself"};
   }
@@ -48,6 +51,7 @@ void LinkEfficiency::check() const {
   check_fraction("nvlink", nvlink);
   check_fraction("pcie", pcie);
   check_fraction("network", network);
+  check_fraction("host_memory", host_memory);
 }
 
 void CollectiveProfile::check() const {

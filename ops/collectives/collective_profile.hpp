@@ -23,6 +23,7 @@ struct ProtocolCosts {
   double line_fraction = 1;  ///< of the rate the links would allow (the copy loop waits on flags)
   std::optional<BytesPerSecond> max_bus_bandwidth;  ///< out of or into one GPU; none: what the links allow
   std::optional<BytesPerSecond> last_copy;          ///< of the last chunk to its place; none: no time
+  std::optional<Seconds> host_memory;               ///< each step through host memory; none: as over PCIe
 
   template <class Visitor>
   static void describe(Visitor& key, ProtocolCosts& costs) {
@@ -38,6 +39,8 @@ struct ProtocolCosts {
                  "most payload that leaves or enters a GPU, e.g. 235 GB/s; left out: what the links allow");
     key.optional("last_copy", costs.last_copy, std::nullopt,
                  "rate at which the last chunk is copied to its place, e.g. 450 GB/s; left out: no time");
+    key.optional("host_memory", costs.host_memory, std::nullopt,
+                 "latency of a step through host memory (NCCL's SHM), e.g. 2.6 us; left out: as over PCIe");
   }
   /// @throws FieldError
   void check() const;
@@ -64,12 +67,15 @@ struct LinkEfficiency {
   double nvlink = 1;
   double pcie = 1;
   double network = 1;
+  double host_memory = 1;
 
   template <class Visitor>
   static void describe(Visitor& key, LinkEfficiency& efficiency) {
     key.optional("nvlink", efficiency.nvlink, 1.0, "payload rate over NVLink / its bandwidth");
     key.optional("pcie", efficiency.pcie, 1.0, "payload rate over PCIe and between sockets / its bandwidth");
     key.optional("network", efficiency.network, 1.0, "payload rate of the network / its bandwidth");
+    key.optional("host_memory", efficiency.host_memory, 1.0,
+                 "rate of the sockets' memory / its memory_bandwidth, where GPUs exchange through it");
   }
   void check() const;
 };

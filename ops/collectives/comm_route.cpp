@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "topology/peer_access.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -44,20 +46,34 @@ std::optional<Route> way_through_a_gpu(const Fabric& fabric, const NvLinks& nvli
   return best;
 }
 
+bool is_only_nvlink(const Fabric& fabric, const Route& route) {
+  return std::ranges::all_of(route.links,
+                             [&](LinkId link) { return fabric.links()[link].kind == LinkKind::NvLink; });
+}
+
+/// PATH_NVB is further than PATH_NVL.
+bool may_pass_through_a_gpu(const Fabric& fabric, VertexId from, VertexId to) {
+  return std::min(fabric.vertices()[from].p2p_level, fabric.vertices()[to].p2p_level) > P2pLevel::Nvl;
+}
+
 }  // namespace
 
 Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to,
                  std::uint64_t flow) {
   Route route = fabric.route(from, to, flow);
   const bool same_node = fabric.vertices()[from].node == fabric.vertices()[to].node;
-  const bool only_nvlink = std::ranges::all_of(
-      route.links, [&](LinkId link) { return fabric.links()[link].kind == LinkKind::NvLink; });
-  if (same_node && !only_nvlink) {
+  if (same_node && !is_only_nvlink(fabric, route) && may_pass_through_a_gpu(fabric, from, to)) {
     if (std::optional<Route> detour = way_through_a_gpu(fabric, nvlinks, from, to)) {
       return *std::move(detour);
     }
   }
-  return route;
+  return are_peers(fabric, from, to, route) ? route : through_host_memory(fabric, from, to, flow);
+}
+
+bool is_through_host_memory(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to) {
+  const Route route = fabric.route(from, to);
+  return !are_peers(fabric, from, to, route) &&
+         !(may_pass_through_a_gpu(fabric, from, to) && way_through_a_gpu(fabric, nvlinks, from, to));
 }
 
 }  // namespace lockstep

@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-/// The links a collective's message takes from GPU to GPU: Fabric::route, but for two GPUs of a node that
+/// The links a collective's message takes from GPU to GPU: Fabric::route; through the memory of the
+/// receiver's socket where the two are no peers (topology/peer_access.hpp); and for two GPUs of a node that
 /// would have to leave NVLink for PCIe while a third GPU has NVLinks to both. Then NCCL's kernels pass the
 /// message through that GPU's memory (the widest such way, of equally wide ones over the GPU of the lowest
 /// number): on a DGX-1V 12 of the 28 pairs.
@@ -15,5 +16,10 @@ namespace lockstep {
 /// bandwidth (collective_fit_params_v100.csv), over PCIe it would be 11.
 [[nodiscard]] Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to,
                                std::uint64_t flow);
+
+/// Whether that message goes through the host's memory: two GPUs of a node that NCCL does not let exchange
+/// directly (topology/peer_access.hpp), nor through a third one.
+[[nodiscard]] bool is_through_host_memory(const Fabric& fabric, const NvLinks& nvlinks, VertexId from,
+                                          VertexId to);
 
 }  // namespace lockstep

@@ -35,8 +35,7 @@ Order nearest_neighbour_order(const GroupSite& site, const Order& node) {
   Order left{node.begin() + 1, node.end()};
   while (!left.empty()) {
     const auto distance = [&](int to) {
-      const Route route = site.route(order.back(), to);
-      return std::tuple{-site.direct(order.back(), to).in_base_units(), route.latency, route.links.size()};
+      return std::tuple{-site.direct(order.back(), to).in_base_units(), site.distance(order.back(), to)};
     };
     const auto nearest =
         std::min_element(left.begin(), left.end(), [&](int a, int b) { return distance(a) < distance(b); });

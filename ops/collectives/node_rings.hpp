@@ -4,10 +4,12 @@
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "ops/collectives/comm_route.hpp"
 #include "ops/collectives/nvlinks.hpp"
 #include "ops/collectives/ring_search.hpp"
 #include "topology/fabric.hpp"
@@ -20,7 +22,7 @@ using Order = std::vector<int>;  ///< positions in a group
 class GroupSite {
  public:
   GroupSite(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
-      : fabric_{fabric}, members_{members} {
+      : fabric_{fabric}, nvlinks_{nvlinks}, members_{members} {
     for (std::size_t position = 0; position < members.size(); ++position) {
       position_of_[members[position]] = static_cast<int>(position);
     }
@@ -46,6 +48,14 @@ class GroupSite {
 
   [[nodiscard]] Route route(int a, int b) const { return fabric_.route(vertex(a), vertex(b)); }
 
+  /// Latency and links of what a message from a to b takes; through host memory it is further than to any
+  /// peer.
+  [[nodiscard]] std::tuple<bool, Seconds, std::size_t> distance(int a, int b) const {
+    const bool through_memory = is_through_host_memory(fabric_, nvlinks_, vertex(a), vertex(b));
+    const Route way = through_memory ? comm_route(fabric_, nvlinks_, vertex(a), vertex(b), 0) : route(a, b);
+    return {through_memory, way.latency, way.links.size()};
+  }
+
   /// The NIC by which @p member reaches @p other of another node: its vertex, or the GPU itself without one.
   [[nodiscard]] VertexId nic(int member, int other) const {
     for (const LinkId link : route(member, other).links) {
@@ -70,6 +80,7 @@ class GroupSite {
   }
 
   const Fabric& fabric_;
+  const NvLinks& nvlinks_;
   std::span<const VertexId> members_;
   std::unordered_map<VertexId, int> position_of_;
   std::set<int> switched_;

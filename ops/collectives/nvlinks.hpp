@@ -12,6 +12,7 @@ class NvLinks {
  public:
   explicit NvLinks(const Fabric& fabric);
 
+  /// None of a GPU without any peers (NCCL_P2P_DISABLE).
   [[nodiscard]] std::span<const LinkId> leaving(VertexId device) const;
 
   /// The NVLinks side by side with @p link, itself included; just itself when it is no NVLink. The hardware
@@ -19,6 +20,9 @@ class NvLinks {
   [[nodiscard]] std::span<const LinkId> bundle_of(const LinkId& link) const;
 
  private:
+  [[nodiscard]] std::span<const LinkId> drawn_from(VertexId device) const;
+
+  std::span<const Vertex> vertices_;
   std::span<const Link> links_;
   std::vector<std::uint32_t> first_;  // by device: where its links begin in sorted_; one more at the end
   std::vector<LinkId> sorted_;        // NVLinks by (from, to)

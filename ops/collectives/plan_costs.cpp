@@ -6,11 +6,22 @@
 namespace lockstep {
 namespace {
 
+Seconds software_latency(HopClass kind, const ProtocolCosts& costs) {
+  switch (kind) {
+    case HopClass::NvLink:
+      return costs.nvlink;
+    case HopClass::Pcie:
+      return costs.pcie;
+    case HopClass::HostMemory:
+      return costs.host_memory.value_or(costs.pcie);
+    case HopClass::Network:
+      break;
+  }
+  return costs.network;
+}
+
 Seconds step_latency(const Hop& hop, const ProtocolCosts& costs) {
-  const Seconds software = hop.kind == HopClass::NvLink ? costs.nvlink
-                           : hop.kind == HopClass::Pcie ? costs.pcie
-                                                        : costs.network;
-  return std::max(software, hop.latency);
+  return std::max(software_latency(hop.kind, costs), hop.latency);
 }
 
 double efficiency_of(LinkKind kind, const LinkEfficiency& efficiency) {
@@ -19,6 +30,8 @@ double efficiency_of(LinkKind kind, const LinkEfficiency& efficiency) {
       return efficiency.nvlink;
     case LinkKind::Network:
       return efficiency.network;
+    case LinkKind::HostMemory:
+      return efficiency.host_memory;
     case LinkKind::Pcie:
     case LinkKind::Socket:
       break;

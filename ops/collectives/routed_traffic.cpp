@@ -10,6 +10,11 @@
 namespace lockstep {
 namespace {
 
+/// Bytes of a request to read a line of 128 bytes over those of a packet that writes one: 4 of framing, 16 of
+/// header and 4 of LCRC, and 128 more. A kernel's loads and stores are lines. Source: PCI Express base
+/// specification.
+constexpr double kReadRequest = 24.0 / (24 + 128);
+
 HopClass class_of(const Fabric& fabric, const Route& route) {
   HopClass worst = HopClass::NvLink;
   for (const LinkId link : route.links) {
@@ -98,6 +103,13 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
     const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
+    if (is_through_host_memory(fabric, nvlinks, members[src], members[dst])) {
+      hop.kind = std::max(hop.kind, HopClass::HostMemory);
+      const VertexId socket = fabric.host_memory_of(members[dst]);
+      for (const LinkId& link : fabric.route(members[dst], socket, edge.channel).links) {
+        add_load(load, fabric, nvlinks.bundle_of(link), kReadRequest * edge.share);
+      }
+    }
     hop.latency = std::max(hop.latency, route.latency);
     for (const LinkId& link : route.links) {
       add_load(load, fabric, nvlinks.bundle_of(link), edge.share);

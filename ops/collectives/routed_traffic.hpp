@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// The class of a step by the slowest kind of link on its way.
-enum class HopClass : std::uint8_t { NvLink, Pcie, Network };
+enum class HopClass : std::uint8_t { NvLink, Pcie, HostMemory, Network };
 
 /// The slowest hop of its kind.
 struct Hop {
@@ -27,7 +27,8 @@ struct RoutedTraffic {
   double busiest_member = 0;  ///< most that leaves or enters one member
 };
 
-/// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them.
+/// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them. What
+/// a GPU reads from host memory it asks for line by line: the requests load its way up (docs/collectives.md).
 [[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
                                           std::span<const VertexId> members, const GroupLayout& layout,
                                           const std::vector<ChannelEdge>& edges);

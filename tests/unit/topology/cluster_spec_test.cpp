@@ -46,6 +46,18 @@ TEST(ClusterSpec, TheShorthandIsNodesTimesCount) {
   EXPECT_EQ(cluster.nodes[0].count, 2);
 }
 
+TEST(ClusterSpec, OnlySocketsHaveAVendor) {
+  EXPECT_THAT(complaint_about("{vertices: [{name: gpu, kind: gpu, model: a100_40gb, vendor: amd}]}"),
+              HasSubstr("vendor: only CPU sockets have one"));
+  EXPECT_THAT(complaint_about("{vertices: [{name: dram, kind: memory}]}"),
+              HasSubstr("memory is part of a socket: say 'memory' and 'memory_bandwidth' of a cpu"));
+  EXPECT_THAT(
+      complaint_about("{nodes: [dgx_a100], links: [{connect: node0.gpu0, with: node0.cpu0, link: {name: x, "
+                      "source: x, kind: memory, line_rate: 1 GB/s, latency: 1 us}}]}"),
+      HasSubstr("host memory is no link: say 'memory_bandwidth' of a cpu"));
+  EXPECT_EQ(read("dgx_a100").fabric().vertices().back().vendor, CpuVendor::Amd);
+}
+
 TEST(ClusterSpec, ANodeAloneIsOneOfIt) {
   const ClusterSpec cluster = read("dgx_a100");
   ASSERT_EQ(cluster.nodes.size(), 1U);

@@ -1,0 +1,233 @@
+#include "topology/peer_access.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "base/yaml_reader.hpp"
+#include "topology/gpu_spec.hpp"
+#include "topology/kinds.hpp"
+
+namespace lockstep {
+namespace {
+
+using Neighbours = std::map<VertexId, std::set<VertexId>>;
+
+/// By device: what an NVLink leads to.
+Neighbours nvlink_neighbours(const Fabric& fabric) {
+  Neighbours neighbours;
+  for (const Link& link : fabric.links()) {
+    if (link.kind == LinkKind::NvLink) {
+      neighbours[link.from].insert(link.to);
+    }
+  }
+  return neighbours;
+}
+
+/// Direct NVLinks, or a GPU or switch in between (PATH_NVL, PATH_NVB).
+bool are_on_nvlink(const Neighbours& neighbours, VertexId a, VertexId b) {
+  const auto of_a = neighbours.find(a);
+  const auto of_b = neighbours.find(b);
+  if (of_a == neighbours.end() || of_b == neighbours.end()) {
+    return false;
+  }
+  return of_a->second.contains(b) ||
+         std::ranges::any_of(of_a->second, [&](VertexId between) { return of_b->second.contains(between); });
+}
+
+bool is_amd(const Fabric& fabric, int node) {
+  bool any = false;
+  bool all = true;
+  for (const Vertex& vertex : fabric.vertices()) {
+    if (vertex.kind == VertexKind::CpuSocket && vertex.node == node) {
+      any = true;
+      all = all && vertex.vendor == CpuVendor::Amd;
+    }
+  }
+  return any && all;
+}
+
+/// By node: its GPUs that the job takes, in rank order.
+std::map<int, std::vector<VertexId>> used_gpus(const Fabric& fabric, std::size_t used) {
+  std::map<int, std::vector<VertexId>> of_node;
+  const auto gpus = fabric.gpus();
+  for (std::size_t i = 0; i < (used == 0 ? gpus.size() : std::min(used, gpus.size())); ++i) {
+    of_node[fabric.vertices()[gpus[i]].node].push_back(gpus[i]);
+  }
+  return of_node;
+}
+
+P2pLevel level_in(const Fabric& fabric, int node, std::size_t gpus, const PeerAccess& access) {
+  if (access.level) {
+    return *access.level;
+  }
+  return gpus <= 2 && is_amd(fabric, node) ? P2pLevel::Sys : P2pLevel::Pxb;
+}
+
+void expect_sockets(const Fabric& fabric, VertexId from, VertexId to) {
+  for (const VertexId gpu : {from, to}) {
+    try {
+      (void)fabric.host_memory_of(gpu);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument{
+          fmt::format("'{}' and '{}' have no peer access and exchange through host memory: {}",
+                      fabric.vertices()[from].name, fabric.vertices()[to].name, problem.what())};
+    }
+  }
+}
+
+bool is_within(const std::optional<P2pLevel>& apart, P2pLevel level) {
+  return !apart || *apart <= level;
+}
+
+/// Whether a pair of @p gpus, all of one node, has no peer access. @param limited the vertices with their
+/// levels
+bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
+                       const std::vector<VertexId>& gpus, const Neighbours& neighbours) {
+  bool any = false;
+  for (const VertexId from : gpus) {
+    for (const VertexId to : gpus) {
+      const P2pLevel level = std::min(limited[from].p2p_level, limited[to].p2p_level);
+      if (from == to || level == P2pLevel::Sys ||
+          (level > P2pLevel::Loc && are_on_nvlink(neighbours, from, to)) ||
+          is_within(distance(fabric, fabric.route(from, to)), level)) {
+        continue;
+      }
+      expect_sockets(fabric, from, to);
+      any = true;
+    }
+  }
+  return any;
+}
+
+void draw_memory(const std::set<int>& nodes, std::vector<Vertex>& vertices, std::vector<Link>& links) {
+  const std::size_t drawn = vertices.size();
+  for (VertexId id = 0; id < drawn; ++id) {
+    const Vertex socket = vertices[id];
+    if (socket.kind != VertexKind::CpuSocket || !nodes.contains(socket.node) ||
+        !(socket.memory_bandwidth > BytesPerSecond{0})) {
+      continue;
+    }
+    const auto memory = static_cast<VertexId>(vertices.size());
+    vertices.push_back({VertexKind::HostMemory, socket.node, socket.index, socket.name + ".memory", ""});
+    links.push_back({id, memory, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
+    links.push_back({memory, id, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
+  }
+}
+
+/// The link that writes to the memory of @p socket and the one that reads it; none where it was not drawn.
+std::vector<LinkId> memory_of(const Fabric& fabric, VertexId socket) {
+  for (LinkId link = static_cast<LinkId>(fabric.links().size()); link-- > 0;) {  // drawn last
+    if (fabric.links()[link].kind != LinkKind::HostMemory) {
+      break;
+    }
+    if (fabric.links()[link].from == socket) {
+      return {link, link + 1};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
+  std::vector<Vertex> vertices{fabric.vertices().begin(), fabric.vertices().end()};
+  const auto used = used_gpus(fabric, access.gpus_used);
+  std::map<int, P2pLevel> levels;
+  for (const auto& [node, gpus] : used) {
+    levels.emplace(node, level_in(fabric, node, gpus.size(), access));
+  }
+  for (std::size_t i = 0; i < fabric.gpus().size(); ++i) {
+    Vertex& gpu = vertices[fabric.gpus()[i]];
+    const auto level = levels.find(gpu.node);
+    gpu.p2p_level = level == levels.end() ? level_in(fabric, gpu.node, 0, access) : level->second;
+    if (i < access.over_pcie.size() && !access.over_pcie[i]) {
+      gpu.p2p_level = std::min(gpu.p2p_level, P2pLevel::Nvl);
+    }
+  }
+  const Neighbours neighbours = nvlink_neighbours(fabric);
+  std::set<int> through_memory;
+  for (const auto& [node, gpus] : used) {
+    if (needs_host_memory(fabric, vertices, gpus, neighbours)) {
+      through_memory.insert(node);
+    }
+  }
+  if (through_memory.empty()) {
+    return fabric;
+  }
+  std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
+  draw_memory(through_memory, vertices, links);
+  return {std::move(vertices), std::move(links)};
+}
+
+std::vector<bool> peers_over_pcie(const Fabric& fabric, const ConfigPath& configs) {
+  std::map<std::string, bool> known;
+  std::vector<bool> peers;
+  for (const VertexId gpu : fabric.gpus()) {
+    const std::string& model = fabric.vertices()[gpu].model;
+    const auto [entry, is_new] = known.try_emplace(model, true);
+    if (is_new) {
+      entry->second = read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, model), configs).pcie_peer_access;
+    }
+    peers.push_back(entry->second);
+  }
+  return peers;
+}
+
+P2pLevel p2p_level_of(const std::string& word) {
+  for (const auto& [level, name] : names_of(P2pLevel{})) {
+    if (word == name) {
+      return level;
+    }
+  }
+  throw std::invalid_argument{
+      fmt::format("'{}' is no p2p_level: {}", word, fmt::join(all_names_of<P2pLevel>(), ", "))};
+}
+
+std::optional<P2pLevel> distance(const Fabric& fabric, const Route& route) {
+  int switches = 0;
+  int sockets = 0;
+  bool is_nvlink = true;
+  for (const LinkId id : route.links) {
+    const Link& link = fabric.links()[id];
+    if (link.kind == LinkKind::Network) {
+      return std::nullopt;
+    }
+    is_nvlink = is_nvlink && link.kind == LinkKind::NvLink;
+    switches += fabric.vertices()[link.to].kind == VertexKind::PcieSwitch ? 1 : 0;
+    sockets += fabric.vertices()[link.to].kind == VertexKind::CpuSocket ? 1 : 0;
+  }
+  if (is_nvlink && sockets == 0) {
+    return P2pLevel::Nvl;
+  }
+  if (sockets > 0) {
+    return sockets > 1 ? P2pLevel::Sys : P2pLevel::Phb;
+  }
+  return switches > 1 ? P2pLevel::Pxb : P2pLevel::Pix;
+}
+
+bool are_peers(const Fabric& fabric, VertexId from, VertexId to, const Route& route) {
+  const Vertex& a = fabric.vertices()[from];
+  const Vertex& b = fabric.vertices()[to];
+  const P2pLevel level = std::min(a.p2p_level, b.p2p_level);
+  if (a.node != b.node || level == P2pLevel::Sys) {
+    return true;
+  }
+  return is_within(distance(fabric, route), level);
+}
+
+Route through_host_memory(const Fabric& fabric, VertexId from, VertexId to, std::uint64_t flow) {
+  const VertexId socket = fabric.host_memory_of(to);
+  Route route = fabric.route(from, socket, flow);
+  const Route read = fabric.route(socket, to, flow);
+  const std::vector<LinkId> memory = memory_of(fabric, socket);
+  route.links.insert(route.links.end(), memory.begin(), memory.end());
+  route.links.insert(route.links.end(), read.links.begin(), read.links.end());
+  route.latency += read.latency;
+  return route;
+}
+
+}  // namespace lockstep
