@@ -25,6 +25,7 @@ struct Gemm {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false;
   bool transpose_b = false;
+  int added_to = 0;  ///< bytes of an element of what the result is added to in place (beta = 1); 0: it is new
   bool operator==(const Gemm&) const = default;
 };
 
@@ -121,8 +122,10 @@ struct Convolution {
 
 /// Whose fused attention.
 enum class FlashVersion : std::uint8_t {
-  One,  ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
-  Two,  ///< FlashAttention-2
+  One,    ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
+  Two,    ///< FlashAttention-2
+  Three,  ///< FlashAttention-3, for Hopper
+  CuDnn,  ///< cuDNN's scaled dot-product attention, as Transformer Engine calls it
   MemoryEfficient,  ///< xFormers' in CUTLASS, PyTorch's choice for FP32 (aten::_efficient_attention_forward)
 };
 

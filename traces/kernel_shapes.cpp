@@ -23,6 +23,9 @@ int version_number(FlashVersion version) {
       return 1;
     case FlashVersion::Two:
       return 2;
+    case FlashVersion::Three:
+      return 3;
+    case FlashVersion::CuDnn:
     case FlashVersion::MemoryEfficient:
       break;
   }
@@ -55,8 +58,9 @@ std::string work_members(const KernelWork& work) {
   return std::visit(
       Match{
           [](const Gemm& g) {
-            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",)", g.batch, g.m, g.n,
-                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N');
+            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",{})", g.batch, g.m, g.n,
+                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N',
+                               g.added_to > 0 ? R"("accumulates":true,)" : "");
           },
           [](const Pointwise& p) {
             return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);

@@ -68,21 +68,14 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
 }
 
 /// Keys of `parallelism` that a candidate says.
-constexpr std::array kSaid{"ranks",
-                           "tensor",
-                           "pipeline",
-                           "context",
-                           "expert",
-                           "sequence_parallel",
-                           "schedule",
-                           "chunks",
-                           "sharding",
-                           "recompute",
-                           "shard_group",
-                           "tensor_overlap",
-                           "recompute_last_stage",
-                           "offload",
-                           "stage_layers"};
+constexpr std::array kSaid{"ranks",          "tensor",
+                           "pipeline",       "context",
+                           "expert",         "sequence_parallel",
+                           "schedule",       "chunks",
+                           "sharding",       "recompute",
+                           "shard_group",    "tensor_overlap",
+                           "scatter_gather", "recompute_last_stage",
+                           "offload",        "stage_layers"};
 
 /// The steps of one simulation of a probe.
 Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
@@ -174,6 +167,7 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   say("expert", plan.expert);
   say("sequence_parallel", plan.sequence_parallel);
   say("tensor_overlap", plan.tensor_overlap);
+  say("scatter_gather", plan.scatter_gather);
   say("schedule", name_of(plan.schedule));
   say("chunks", plan.chunks);
   say("sharding", name_of(plan.sharding));
@@ -230,7 +224,7 @@ EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {
   input.tied = problem_.model.tied;
   const Precision precision = setting.scenario.workload->precision;
   const double tokens = static_cast<double>(candidate.micro_batch * problem_.model.sequence) / plan.context /
-                        (plan.sequence_parallel ? plan.tensor : 1);
+                        (plan.sequence_parallel || plan.shares_messages() ? plan.tensor : 1);
   input.message =
       tokens * static_cast<double>(problem_.model.hidden) * (is_mixed(precision) ? 2.0 : 4.0) * Bytes{1};
   if (plan.pipeline > 1) {

@@ -12,31 +12,47 @@ namespace {
 constexpr double kRowsPerTile = 128;    // FlashAttention-2's block of queries (arXiv 2307.08691, section 3.3)
 constexpr double kBackwardFlops = 2.5;  // five products against two (same, section 4.1)
 
-// Of arXiv 2407.08608, figures 5 and 6 (H100, 16,384 tokens, 2,048 elements of all heads, TFLOPS):
-//   FlashAttention-2, head size 128, 512 to 16,384 tokens: 309 350 362 368 370 370 forward, with a mask
-//   191 260 298 319 333 335, backward 214 260 291 310 318 322; head size 64: 282 306 318 321 322 324, with a
-//   mask 180 229 262 284 295 299, backward 198 238 264 279 287 291.
 constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128
-constexpr double kMasked = 0.92;   // of the rate that is left with a mask at 16,384 tokens, both head sizes
-/// What a tile does once, as if it had so many columns more: loads its rows, divides, writes; backward the
-/// kernels before and behind (row sums of dO O, the type of dQ) too.
-constexpr double kOnceForward = 80, kOnceBackward = 235;
-/// Of the time at head size 128: what exponentials take, of which narrower heads have as many.
-constexpr double kExponentials = 0.142;
 constexpr double kWholeRateHead = 128;
-
-/// Part of FlashAttention-2's forward rate that a version reaches.
-struct RelativeRate {
-  double forward, backward;
-};
-/// 325 against 370 TFLOPS on H100; 63 against 73 % of the peak on A100 (arXiv 2307.08691, section 4.1).
-constexpr RelativeRate kVersionTwo{1, 0.88};
-/// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (same, section 4.1).
-constexpr RelativeRate kVersionOne{kVersionTwo.forward / 1.4, kVersionTwo.backward / 2};
-/// xFormers' kernels in CUTLASS: FlashAttention-2 is "around 2x faster" (same).
-constexpr RelativeRate kMemoryEfficient{kVersionTwo.forward / 2, kVersionTwo.backward / 2};
 constexpr double kProductsOfFastFp32 = 3;  // 3xTF32: OpMultiplyAddFastF32 from compute capability 8.0 on
-constexpr std::int64_t kLargestHeadOfVersionOne = 128;  // asserted by flash_attn_triton.py
+
+/// One direction of a version.
+struct Pass {
+  double rate;          ///< of FlashAttention-2's forward at head size 128
+  double once;          ///< what a tile does once, as if it had so many columns more
+  double exponentials;  ///< of the time at head size 128, of which narrower heads have as many
+};
+
+/// How a version computes.
+struct Version {
+  Pass forward, backward;
+  double masked;  ///< of the rate that is left with a mask
+  std::int64_t largest_head;
+};
+
+// Of arXiv 2407.08608, figures 5 and 6 (H100 at 1,830 MHz, 16,384 tokens, 2,048 elements of all heads,
+// TFLOPS, 512 to 16,384 tokens; appendix: FlashAttention 2.5.8, cuDNN 9.1.1):
+//   FlashAttention-2, head size 128: 309 350 362 368 370 370 forward, with a mask 191 260 298 319 333 335,
+//   backward 214 260 291 310 318 322; head size 64: 282 306 318 321 322 324, with a mask 180 229 262 284 295
+//   299, backward 198 238 264 279 287 291.
+//   FlashAttention-3, 128: 467 565 625 638 646 648; 292 423 521 579 602 616; 316 424 501 542 559 561;
+//   64: 333 392 460 476 496 497; 197 265 371 420 460 473; 272 363 422 453 472 474.
+//   cuDNN, 128: 497 574 617 609 600 595; 315 410 484 518 529 539; 305 408 465 499 518 516;
+//   64: 335 373 395 408 412 413; 225 288 334 363 379 388; 266 348 395 417 432 433.
+// Each version's numbers are fitted to its own 36 rates.
+constexpr double kBackwardTwo = 0.88;
+constexpr Version kVersionTwo{{1, 80, 0.142}, {kBackwardTwo, 235, 0.142}, 0.92, 256};
+constexpr Version kVersionThree{{1.88, 265, 0.384}, {1.585, 413, 0.18}, 0.955, 128};
+constexpr Version kCuDnn{{1.66, 120, 0.456}, {1.45, 355, 0.181}, 0.92, 128};
+/// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (arXiv 2307.08691, 4.1).
+/// Its head size: asserted by flash_attn_triton.py.
+constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.92, 128};
+/// xFormers' kernels in CUTLASS: FlashAttention-2 is "around 2x faster" (same).
+constexpr Version kMemoryEfficient{{1 / 2.0, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.92, 256};
+
+/// Part of the tensor peak that FlashAttention-2 reaches where its instructions fill the tensor cores (A100,
+/// arXiv 2307.08691, section 4.1). What versions for Hopper gain by its new instructions ends there.
+constexpr double kMostOfThePeak = 0.73;
 
 /// Tensors of queries or keys that one pass reads and writes.
 struct Passes {
@@ -50,12 +66,16 @@ double columns_of_a_tile(double columns, bool causal) {
   return causal ? columns / 2 + std::min(kHalfBlock, columns / 2) : columns;
 }
 
-const RelativeRate& relative_rate_of(FlashVersion version) {
+const Version& version_of(FlashVersion version) {
   switch (version) {
     case FlashVersion::One:
       return kVersionOne;
     case FlashVersion::Two:
       return kVersionTwo;
+    case FlashVersion::Three:
+      return kVersionThree;
+    case FlashVersion::CuDnn:
+      return kCuDnn;
     case FlashVersion::MemoryEfficient:
       return kMemoryEfficient;
   }
@@ -69,14 +89,14 @@ FlopsPerSecond peak_of_attention(const KernelCall& call, FlashVersion version, c
   return in_parts ? peak_of(gpu, DataType::TF32) / kProductsOfFastFp32 : peak_of(gpu, call.type);
 }
 
-/// Part of the tensor peak.
-double rate_of(FlashVersion version, const KernelEfficiency& efficiency, Direction direction) {
-  const RelativeRate& relative = relative_rate_of(version);
-  return efficiency.attention * (direction == Direction::Forward ? relative.forward : relative.backward);
+/// Part of the tensor peak: never more than kMostOfThePeak gives, unless FlashAttention-2 has it.
+double rate_of(const Pass& pass, const Pass& two, double attention) {
+  return std::min(attention * pass.rate, std::max(attention, kMostOfThePeak) * two.rate);
 }
 
-double rate_of_head(double size) {
-  return 1 / (1 - kExponentials + kExponentials * kWholeRateHead / std::min(size, kWholeRateHead));
+double rate_of_head(double size, const Pass& pass) {
+  const double e = pass.exponentials;
+  return 1 / (1 - e + e * kWholeRateHead / std::min(size, kWholeRateHead));
 }
 
 }  // namespace
@@ -88,26 +108,28 @@ std::string FlashAttentionModel::name() const {
 Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<FlashAttention>(call.work);
   const bool backward = work.direction == Direction::Backward;
+  const Version& version = version_of(work.version);
+  const Pass& pass = backward ? version.backward : version.forward;
+  const Pass& two = backward ? kVersionTwo.backward : kVersionTwo.forward;
   const auto heads = static_cast<double>(work.batch * work.heads);
   const auto queries = static_cast<double>(work.queries), keys = static_cast<double>(work.keys);
   const auto size = static_cast<double>(work.head_size);
 
   const double tiles = heads * std::ceil((backward ? keys : queries) / kRowsPerTile);
   const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
-  const FlopsPerSecond rate =
-      peak_of_attention(call, work.version, gpu) * (rate_of(work.version, *gpu.efficiency, work.direction) *
-                                                    busy * rate_of_head(size) * (work.causal ? kMasked : 1));
+  const FlopsPerSecond rate = peak_of_attention(call, work.version, gpu) *
+                              (rate_of(pass, two, gpu.efficiency->attention) * busy *
+                               rate_of_head(size, pass) * (work.causal ? version.masked : 1));
   const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) *
-                    (columns_of_a_tile(backward ? queries : keys, work.causal) +
-                     (backward ? kOnceBackward : kOnceForward))};
+                    (columns_of_a_tile(backward ? queries : keys, work.causal) + pass.once)};
 
   const Passes& passes = backward ? kBackward : kForward;
   const Bytes one = size_of(call.type) * (heads * size);
   const Traffic traffic = streamed(one * (passes.reads_of_queries * queries + passes.reads_of_keys * keys),
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu));
-  const std::int64_t largest = work.version == FlashVersion::One ? kLargestHeadOfVersionOne : 256;
-  return answer(gpu.kernel_minimum + time, 0.3, false, work.head_size >= 32 && work.head_size <= largest);
+  return answer(gpu.kernel_minimum + time, 0.3, false,
+                work.head_size >= 32 && work.head_size <= version.largest_head);
 }
 
 }  // namespace lockstep

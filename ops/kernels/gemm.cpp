@@ -22,8 +22,10 @@ constexpr double kLargestChecked = 40000;
 constexpr Bytes kAlignment{16};     // of a row, for loads of four floats
 constexpr double kManyRows = 8192;  // rows of A from which long rows cost all that they can
 
-/// Products of FP8 operands leave BF16 (Transformer Engine's default output type).
-Bytes size_of_result(DataType type) {
+/// Of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's default
+/// output type).
+Bytes size_of_result(const Gemm& gemm, DataType type) {
+  if (gemm.added_to > 0) return Bytes{1.0 * gemm.added_to};
   return size_of(type == DataType::FP8 ? DataType::BF16 : type);
 }
 
@@ -45,7 +47,7 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
   const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
   const Bytes row_of_a = gemm.transpose_a ? size_of(type) * static_cast<double>(gemm.m) : along_k;
   const Bytes row_of_b = gemm.transpose_b ? along_k : size_of(type) * static_cast<double>(gemm.n);
-  const Bytes row_of_c = size_of_result(type) * static_cast<double>(gemm.n);
+  const Bytes row_of_c = size_of_result(gemm, type) * static_cast<double>(gemm.n);
   const auto aligned = [](Bytes row) { return std::fmod(row / kAlignment, 1) == 0; };
   const bool all = aligned(row_of_a) && aligned(row_of_b) && (!on_tensor_cores || aligned(row_of_c));
   const double rate = all ? 1 : profile.unaligned;
@@ -102,12 +104,13 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const FlopsPerSecond rate =
       peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
+  const Bytes result = size_of_result(gemm, type) * (of.batch * of.m * of.n);
   const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
-                                    size_of_result(type) * (of.batch * of.m * of.n));
+                                    result * (gemm.added_to > 0 ? 2.0 : 1.0));
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const int split : kSplits) {
     if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;
-    const Bytes parts = size_of_result(type) * (split == 1 ? 0 : (split + 1) * of.batch * of.m * of.n);
+    const Bytes parts = result * (split == 1 ? 0.0 : split + 1.0);
     const Seconds memory = (once + parts) / dram;
     for (const GemmTile& tile : profile.tiles) {
       const Tiling by{of, tile, split};

@@ -22,8 +22,8 @@ namespace lockstep {
 ///             multiple of 16 bytes]
 ///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
-///   memory  = (A + B + C [+ (split + 1) C when k is split]) / (DRAM bandwidth * memory)
-///   t       = fixed [* 1.5 when k is split]
+///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
+///   memory) t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
 ///
 /// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first. k is split

@@ -40,12 +40,18 @@ void TransformerSpec::check_implementation() const {
     throw FieldError{"classes",
                      "samples are classified by 'family: bert', 'implementation: hugging_face' only"};
   }
-  const bool flash_1 = attention == AttentionKernels::Flash1;
-  if (flash_1 && (implementation != Implementation::Megatron || dropout)) {
+  const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
+  if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{
         "attention",
-        "'flash_1' is FlashAttention 1 in Triton, which has no dropout and which Hugging Face does "
-        "not call: it needs 'implementation: megatron' and 'dropout: false'"};
+        fmt::format("'{}' is {}, which has no dropout and which Hugging Face does not call: it needs "
+                    "'implementation: megatron' and 'dropout: false'",
+                    flash_1 ? "flash_1" : "flash_3",
+                    flash_1 ? "FlashAttention 1 in Triton" : "FlashAttention-3")};
+  }
+  if (attention == AttentionKernels::CuDnn && implementation != Implementation::Megatron) {
+    throw FieldError{"attention",
+                     "'cudnn' is what Transformer Engine calls: it needs 'implementation: megatron'"};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {

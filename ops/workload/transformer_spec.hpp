@@ -151,7 +151,9 @@ struct TransformerSpec {
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
     key.optional("gelu", model.gelu, Gelu::Fused, "one kernel, or Hugging Face's gelu_new");
-    key.optional("attention", model.attention, AttentionKernels::Unfused, "operators of attention");
+    key.optional("attention", model.attention, AttentionKernels::Unfused,
+                 "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
+                 "(flash_1), 3 (flash_3), cuDNN's (cudnn)");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");

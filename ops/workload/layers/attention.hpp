@@ -12,11 +12,15 @@ enum class AttentionKernels : std::uint8_t {
   Unfused,  ///< products, mask, softmax and dropout as operators of their own
   Flash,    ///< scaled_dot_product_attention with FlashAttention-2
   Flash1,   ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
+  Flash3,   ///< FlashAttention-3
+  CuDnn,    ///< cuDNN's fused attention (Transformer Engine's choice on Hopper)
 };
 constexpr auto names_of(AttentionKernels) {
   return std::to_array<EnumName<AttentionKernels>>({{AttentionKernels::Unfused, "unfused"},
                                                     {AttentionKernels::Flash, "flash"},
-                                                    {AttentionKernels::Flash1, "flash_1"}});
+                                                    {AttentionKernels::Flash1, "flash_1"},
+                                                    {AttentionKernels::Flash3, "flash_3"},
+                                                    {AttentionKernels::CuDnn, "cudnn"}});
 }
 
 /// Whose operators.

@@ -40,21 +40,35 @@ Projections projections_of(const LayerScope& scope) {
           .out = {.tokens = s.tokens, .in = s.heads * latent->value_size, .out = s.hidden}};
 }
 
+FlashVersion flash_version(AttentionKernels kernels) {
+  switch (kernels) {
+    case AttentionKernels::Flash1:
+      return FlashVersion::One;
+    case AttentionKernels::Flash3:
+      return FlashVersion::Three;
+    case AttentionKernels::CuDnn:
+      return FlashVersion::CuDnn;
+    case AttentionKernels::Flash:
+    case AttentionKernels::Unfused:
+      break;
+  }
+  return FlashVersion::Two;
+}
+
 FlashAttention flash_work(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
   const auto& latent = scope.model.latent_attention;
   // Products with queries and with values may differ in width; their mean gives the same arithmetic.
   const std::int64_t size =
       latent ? (s.head_size + latent->rotary_size + latent->value_size) / 2 : s.head_size;
-  return {
-      .batch = s.batch,
-      .heads = s.heads,
-      .queries = s.queries,
-      .keys = s.sequence,
-      .head_size = size,
-      .causal = scope.model.family == TransformerFamily::Gpt,
-      .direction = direction,
-      .version = scope.model.attention == AttentionKernels::Flash1 ? FlashVersion::One : FlashVersion::Two};
+  return {.batch = s.batch,
+          .heads = s.heads,
+          .queries = s.queries,
+          .keys = s.sequence,
+          .head_size = size,
+          .causal = scope.model.family == TransformerFamily::Gpt,
+          .direction = direction,
+          .version = flash_version(scope.model.attention)};
 }
 
 /// The lengths of sequences, counted again in every layer (models/llama.py, CoreAttention).
@@ -119,6 +133,11 @@ void rotary(const LayerScope& scope, const char* name) {
 
 void flash(const LayerScope& scope, FlashAttention work) {
   const bool forward = work.direction == Direction::Forward;
+  if (work.version == FlashVersion::CuDnn) {
+    scope.step.op(forward ? "FusedAttnFunc" : "FusedAttnFuncBackward",
+                  {{forward ? "cudnn_sdpa_flash_fprop" : "cudnn_sdpa_flash_bprop", scope.type(), work}});
+    return;
+  }
   scope.step.op(forward ? "FlashAttnFunc" : "FlashAttnFuncBackward",
                 {{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
 }

@@ -123,9 +123,13 @@ void expert_input_gradient(const LayerScope& scope, const ExpertLoad& load, cons
 
 void expert_weight_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
   multiply(scope, load, "aten::matmul", [&](std::int64_t tokens) {
-    return Gemm{.m = linear.out, .n = linear.in, .k = tokens, .transpose_a = true};
+    return Gemm{.m = linear.out,
+                .n = linear.in,
+                .k = tokens,
+                .transpose_a = true,
+                .added_to = products_add_to(scope)};
   });
-  scope.gradients.accumulate(load.experts * linear.in * linear.out, true);
+  add_weight_gradient(scope, load.experts * linear.in * linear.out, true);
 }
 
 void expert_activation(const LayerScope& scope, const ExpertLoad& load, Direction direction) {

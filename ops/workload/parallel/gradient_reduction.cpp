@@ -24,6 +24,10 @@ void GradientReduction::accumulate(std::int64_t elements, bool expert) {
              {kernels::elementwise("add", elements, type(),
                                    {.reads = reads + size_of(product) / size_of(type()), .writes = 1})});
   }
+  ready(elements, expert);
+}
+
+void GradientReduction::ready(std::int64_t elements, bool expert) {
   if (!reduces_ || (replicas(expert) == 1 && !host_.is_used())) {
     return;
   }

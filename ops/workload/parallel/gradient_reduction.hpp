@@ -32,6 +32,9 @@ class GradientReduction {
   /// with others when a bucket is full.
   void accumulate(std::int64_t elements, bool expert);
 
+  /// Likewise one that the product before has added itself.
+  void ready(std::int64_t elements, bool expert);
+
   /// zero3: backward of a layer is over: its gradients are reduced together.
   void layer_done();
 

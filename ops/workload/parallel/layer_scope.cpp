@@ -44,6 +44,11 @@ LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan) {
   return sizes;
 }
 
+std::int64_t message_elements(const ParallelPlan& plan, const LayerSizes& sizes) {
+  const std::int64_t shares = plan.spec.shares_messages() ? plan.spec.tensor : 1;
+  return (sizes.elements() + shares - 1) / shares;
+}
+
 EventId LayerScope::start(CollectiveKind kind, std::string_view group, Bytes size) const {
   step.program().begin(to_string(kind));
   const EventId end = step.communicate(group, "nccl " + std::string{group},

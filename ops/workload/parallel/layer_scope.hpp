@@ -34,6 +34,9 @@ struct LayerSizes {
 
 [[nodiscard]] LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan);
 
+/// Of the residual stream, in what one rank sends to the next stage.
+[[nodiscard]] std::int64_t message_elements(const ParallelPlan& plan, const LayerSizes& sizes);
+
 /// What the layers of a Megatron-like model write with.
 struct LayerScope {
   StepWriter& step;

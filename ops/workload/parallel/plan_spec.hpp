@@ -89,6 +89,7 @@ constexpr auto names_of(ContextAttention) {
 struct TransformerPlanSpec {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
   bool sequence_parallel = false, tensor_overlap = false;
+  bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
   std::vector<std::int64_t> stage_layers;
@@ -103,6 +104,7 @@ struct TransformerPlanSpec {
   bool recompute_last_stage = true, recompute_early_stop = false;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
+  bool fuse_weight_gradients = true, overlap_input_gradients = true;
   std::string rank_order = "tp-cp-dp-pp";
 
   template <class Visitor>
@@ -115,6 +117,11 @@ struct TransformerPlanSpec {
         "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
         "products that need or make them (Megatron-LM --tp-comm-overlap)");
     key.optional("pipeline", plan.pipeline, 1, "stages of layers");
+    key.optional(
+        "scatter_gather", plan.scatter_gather, false,
+        "each tensor-parallel rank sends its share of what goes to the next stage, and the receivers gather "
+        "(Megatron-LM until 2023, arXiv 2104.04473, section 4.1; DeepSpeed pipe_partitioned); else "
+        "all send all. With sequence_parallel ranks have but their share, and nothing changes");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
@@ -148,8 +155,24 @@ struct TransformerPlanSpec {
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,
                  "gradients are summed and reduced in FP32; else in the type of matrix products");
+    key.optional(
+        "fuse_weight_gradients", plan.fuse_weight_gradients, true,
+        "products add weights' gradients to those of earlier micro-batches themselves (Megatron-LM's "
+        "gradient accumulation fusion, Transformer Engine); else a kernel behind each does, as with "
+        "zero2, zero3, offload and nanotron");
+    key.optional("overlap_input_gradients", plan.overlap_input_gradients, true,
+                 "without sequence_parallel: tensor-parallel ranks sum the input's gradient of a layer under "
+                 "the product for its weight's (Megatron-LM since 2022); else behind both products");
     key.optional("rank_order", plan.rank_order, "tp-cp-dp-pp",
                  "which ranks are neighbours, the nearest first: tensor, context, data, pipeline");
+  }
+
+  /// Whether a message between stages is a share of what every tensor-parallel rank has.
+  [[nodiscard]] bool shares_messages() const { return scatter_gather && !sequence_parallel && tensor > 1; }
+
+  /// Whether products add to the gradients of earlier micro-batches.
+  [[nodiscard]] bool fuses_weight_gradients() const {
+    return fuse_weight_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
   }
 
   /// @throws FieldError for degrees below 1 and options that belong to others

@@ -110,12 +110,29 @@ void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
   multiply_input_gradient(scope, shape);
 }
 
+int products_add_to(const LayerScope& scope) {
+  if (!scope.plan.spec.fuses_weight_gradients() || is_eager(scope)) {
+    return 0;
+  }
+  const DataType gradient = scope.plan.spec.fp32_gradients ? DataType::FP32 : scope.storage();
+  return static_cast<int>(size_of(gradient).in_base_units());
+}
+
+void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool expert) {
+  if (products_add_to(scope) > 0) {
+    scope.gradients.ready(elements, expert);
+  } else {
+    scope.gradients.accumulate(elements, expert);
+  }
+}
+
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
+  gemm.added_to = shape.shares_weight ? 0 : products_add_to(scope);
   scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (!shape.shares_weight) {
-    scope.gradients.accumulate(shape.products * shape.in * shape.out, expert);
+    add_weight_gradient(scope, shape.products * shape.in * shape.out, expert);
   }
   if (shape.bias) {
     scope.step.op("aten::sum",
@@ -140,8 +157,8 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
 
 namespace {
 
-/// nanotron keeps the gathered operand, and autograd sums the input's gradient behind both products.
-void eager_column_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+/// Autograd sums the input's gradient behind both products; nanotron keeps the gathered operand.
+void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
   if (parts.inputs) {
     input_gradient(scope, shape);
   }
@@ -156,8 +173,8 @@ void eager_column_backward(const LayerScope& scope, const ShardedLinear& shape, 
 }  // namespace
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (is_eager(scope)) {
-    eager_column_backward(scope, shape, parts);
+  if (is_eager(scope) || (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
+    column_backward_in_turn(scope, shape, parts);
     return;
   }
   std::optional<EventId> gathered, summed;

@@ -19,7 +19,8 @@ struct ShardedLinear {
 /// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first, or in pieces
 /// under the product (tensor_overlap); backward gathers it again under the input's gradient, and sums that
 /// over the ranks (all-reduce, or reduce-scatter to sequence-parallel rows) under the weight's gradient, as
-/// Megatron-LM does (core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication).
+/// Megatron-LM does (core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication); behind
+/// both products without overlap_input_gradients, as autograd does.
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 
@@ -32,5 +33,11 @@ void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, Ba
 void product_forward(const LayerScope& scope, const ShardedLinear& shape);
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);
+
+/// Bytes of an element of the gradients that products of weights' gradients add to (fuse_weight_gradients);
+/// 0: they do not.
+[[nodiscard]] int products_add_to(const LayerScope& scope);
+/// The gradient of a weight of @p elements behind its product: added by a kernel unless that is fused.
+void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool expert);
 
 }  // namespace lockstep

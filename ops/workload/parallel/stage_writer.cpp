@@ -107,9 +107,12 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
 void StageWriter::write() {
   allocate_states();
   begin_step();
-  for (const StageAction& action : stage_actions(plan_.spec.schedule, plan_.spec.pipeline, stage_,
-                                                 plan_.micro_batches, plan_.spec.chunks)) {
-    act(action);
+  const std::vector<StageAction> actions =
+      stage_actions(plan_.spec.schedule, plan_.spec.pipeline, stage_, plan_.micro_batches, plan_.spec.chunks);
+  for (auto action = actions.begin(); action != actions.end(); ++action) {
+    const auto next = std::find_if(action + 1, actions.end(),
+                                   [&](const StageAction& other) { return other.kind == action->kind; });
+    act(*action, posts_ahead() && next != actions.end() ? next->chunk : -1);
   }
   update();
 }
@@ -120,24 +123,41 @@ bool StageWriter::is_like_others(const StageAction& action) const {
          action.micro_batch + 1 < plan_.micro_batches;
 }
 
-void StageWriter::act(const StageAction& action) {
-  if (!is_like_others(action)) {
+/// Writes an action, and behind it the receive for the next of its kind where these begin ahead.
+void StageWriter::act(const StageAction& action, int next_chunk) {
+  const auto write_all = [&] {
     write(action);
+    if (next_chunk >= 0) {
+      post_receive(action.kind, next_chunk, posted(action.kind));
+    }
+  };
+  if (!is_like_others(action)) {
+    write_all();
     return;
   }
   const auto known = std::find_if(passages_.begin(), passages_.end(), [&](const Passage& passage) {
-    return passage.kind == action.kind && passage.chunk == action.chunk && passage.sends_before == sends_;
+    return passage.kind == action.kind && passage.chunk == action.chunk && passage.next_chunk == next_chunk &&
+           passage.sends_before == sends_ && passage.posted_before == posted(action.kind);
   });
   if (known != passages_.end()) {
     step_.program().repeat(known->instructions[0], known->instructions[1]);
     memory_.repeat(known->memory[0], known->memory[1]);
     sends_ = known->sends_after;
+    posted(action.kind) = known->posted_after;
     return;
   }
-  Passage passage{
-      action.kind, action.chunk, sends_, {}, {step_.program().position(), 0}, {memory_.position(), 0}};
-  write(action);
+  Passage passage{.kind = action.kind,
+                  .chunk = action.chunk,
+                  .next_chunk = next_chunk,
+                  .sends_before = sends_,
+                  .sends_after = {},
+                  .posted_before = posted(action.kind),
+                  .posted_after = {},
+                  .instructions = {step_.program().position(), 0},
+                  .memory = {memory_.position(), 0}};
+  write_all();
   passage.sends_after = sends_;
+  passage.posted_after = posted(action.kind);
   passage.instructions[1] = step_.program().position();
   passage.memory[1] = memory_.position();
   passages_.push_back(std::move(passage));
@@ -305,62 +325,6 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   norm_backward(scope_, scope_.sizes.rows, scope_.sizes.hidden, parts);
   attention_backward(scope_, parts);
   memory_.release(MemoryUse::Workspace, extra);
-}
-
-/// DeepSpeed and Megatron-LM without overlap of transfers send and receive in one NCCL group, which the
-/// compute stream waits for; schedules that overlap them do not.
-bool StageWriter::waits_for_sends() const {
-  return plan_.spec.schedule == PipelineSchedule::GPipe || plan_.spec.schedule == PipelineSchedule::OneFOneB;
-}
-
-void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
-  const Bytes size = scope_.bytes(scope_.sizes.elements());
-  const bool sends = transfer.kind == CollectiveKind::Send;
-  step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
-  const std::string stream = fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive");
-  ends.push_back(step_.communicate({.kind = transfer.kind,
-                                    .type = scope_.storage(),
-                                    .size = size,
-                                    .send_bytes = {},
-                                    .peer = transfer.peer},
-                                   {.group = transfer.group, .stream = stream, .name = stream}));
-  step_.program().end();
-}
-
-void StageWriter::receive(const StageAction& action) {
-  const int stages = plan_.spec.pipeline;
-  const bool forward = action.kind == StageAction::Kind::Forward;
-  const bool at_end = forward ? plan_.is_first(stage_, action.chunk) : plan_.is_last(stage_, action.chunk);
-  if (!at_end && stages > 1) {
-    transfer({CollectiveKind::Receive, forward ? "pp" : "pp gradients",
-              (stage_ + (forward ? stages - 1 : 1)) % stages},
-             receives_);
-  }
-  wait_for_transfers();
-}
-
-void StageWriter::send(const StageAction& action) {
-  const int stages = plan_.spec.pipeline;
-  const bool forward = action.kind == StageAction::Kind::Forward;
-  const bool at_end = forward ? plan_.is_last(stage_, action.chunk) : plan_.is_first(stage_, action.chunk);
-  if (!at_end && stages > 1) {
-    transfer({CollectiveKind::Send, forward ? "pp" : "pp gradients",
-              (stage_ + (forward ? 1 : stages - 1)) % stages},
-             sends_);
-  }
-}
-
-void StageWriter::wait_for_transfers() {
-  for (const EventId end : receives_) {
-    step_.wait_for(end);
-  }
-  if (waits_for_sends()) {
-    for (const EventId end : sends_) {
-      step_.wait_for(end);
-    }
-  }
-  receives_.clear();
-  sends_.clear();
 }
 
 }  // namespace lockstep

@@ -44,14 +44,15 @@ class StageWriter {
   struct Passage {
     StageAction::Kind kind;
     int chunk;
-    std::vector<EventId> sends_before, sends_after;
+    int next_chunk;  ///< of the action of its kind whose input is asked for behind it; -1: none
+    std::vector<EventId> sends_before, sends_after, posted_before, posted_after;
     std::array<std::size_t, 2> instructions, memory;  ///< from, to
   };
 
   void allocate_states();
   void allocate_states(const std::vector<std::int64_t>& parameters, bool expert);
   void begin_step();
-  void act(const StageAction& action);
+  void act(const StageAction& action, int next_chunk);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
   void write(const StageAction& action);
   void forward(const StageAction& action);
@@ -70,6 +71,9 @@ class StageWriter {
   void update_on_gpu(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);
+  void post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends);
+  [[nodiscard]] bool posts_ahead() const;
+  [[nodiscard]] std::vector<EventId>& posted(StageAction::Kind kind);
   void send(const StageAction& action);
   void fetch(int chunk);
   void transfer(const Transfer& transfer, std::vector<EventId>& ends);
@@ -100,6 +104,7 @@ class StageWriter {
   ParameterGather gather_;
   BatchLoader loader_;
   std::vector<EventId> sends_, receives_;
+  std::array<std::vector<EventId>, 2> posted_;  // forward, backward: receives that began ahead
   std::vector<Passage> passages_;
 };
 

@@ -52,6 +52,15 @@ TEST(PlansOnH100, FastestForEachNumberOfGpusIsPicked) {
   EXPECT_GT(picks->ours.close, 0.99);
 }
 
+/// Likewise; every third row is one of the twelve plans.
+TEST(PlansOnH100, OfNemoArePredicted) {
+  const Validation validation =
+      validate_set("nemo_h100", ConfigPath::standard(), {.data = {}, .every = 3, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 12U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+}
+
 /// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
 /// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.

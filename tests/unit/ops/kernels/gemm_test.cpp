@@ -38,6 +38,15 @@ TEST_F(Product, lasts_as_long_as_the_fullest_sm) {
   EXPECT_NEAR(us({.m = 2048, .n = 1281, .k = 4096}), 3 * 2.0 * 128 * 128 * 4096 / flops_per_us, 1e-6);  // 176
 }
 
+// Short in k: it is bound by memory. A result that is added to is read and written, in 4 bytes.
+TEST_F(Product, that_accumulates_reads_its_result_too) {
+  const Gemm written{.m = 4096, .n = 4096, .k = 8};
+  Gemm added = written;
+  added.added_to = 4;
+  const double operands = 2.0 * 4096 * 8 * 4, result = 4096.0 * 4096 * 4;
+  EXPECT_NEAR(us(added) / us(written), (operands + 2 * result) / (operands + result), 1e-6);
+}
+
 // Rows of 4094 floats are no multiple of 16 bytes; without transposition it is those of n that count for B.
 TEST_F(Product, of_unaligned_rows_is_slower) {
   profile.unaligned = 0.5;

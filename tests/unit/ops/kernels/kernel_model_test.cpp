@@ -108,6 +108,76 @@ TEST(KernelModel, flash_attention_2_on_h100_is_as_fast_as_published) {
   expect({.head_size = 64, .causal = false, .direction = backward}, {238, 264, 279, 287, 291});
 }
 
+// The same figures for cuDNN 9.1 and FlashAttention-3, from 512 tokens on.
+TEST(KernelModel, attention_for_hopper_is_as_fast_as_published) {
+  const auto expect = [](FlashVersion version, double tolerance,
+                         const std::vector<std::vector<double>>& tflops) {
+    const std::vector<FlashAttention> works{
+        {.head_size = 128, .causal = false},
+        {.head_size = 128, .causal = true},
+        {.head_size = 64, .causal = false},
+        {.head_size = 64, .causal = true},
+        {.head_size = 128, .causal = false, .direction = Direction::Backward},
+        {.head_size = 64, .causal = false, .direction = Direction::Backward}};
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      FlashAttention work = works[i];
+      work.version = version;
+      std::int64_t sequence = 512;
+      for (const double measured : tflops[i]) {
+        EXPECT_NEAR(attention_rate(work, sequence) / measured, 1, tolerance) << i << ": " << sequence;
+        sequence *= 2;
+      }
+    }
+  };
+  expect(FlashVersion::CuDnn, 0.06,
+         {{497, 574, 617, 609, 600, 595},
+          {315, 410, 484, 518, 529, 539},
+          {335, 373, 395, 408, 412, 413},
+          {225, 288, 334, 363, 379, 388},
+          {305, 408, 465, 499, 518, 516},
+          {266, 348, 395, 417, 432, 433}});
+  expect(FlashVersion::Three, 0.1,
+         {{467, 565, 625, 638, 646, 648},
+          {292, 423, 521, 579, 602, 616},
+          {333, 392, 460, 476, 496, 497},
+          {197, 265, 371, 420, 460, 473},
+          {316, 424, 501, 542, 559, 561},
+          {272, 363, 422, 453, 472, 474}});
+}
+
+// A100 has no wgmma: FlashAttention-2 reaches 0.73 of its peak, and cuDNN's attention no more. With as many
+// exponentials as h = 1 has (heads of 128) only what a tile does once differs: (65536 + 120) columns for
+// (65536 + 80), backward (65536 + 355) for (65536 + 235).
+TEST(KernelModel, cudnn_is_no_faster_than_flash_attention_2_on_a100) {
+  const auto time = [](FlashVersion version, Direction direction) {
+    const FlashAttention work{.heads = 27,
+                              .queries = direction == Direction::Forward ? 512 : 65536,
+                              .keys = direction == Direction::Forward ? 65536 : 512,
+                              .head_size = 128,
+                              .causal = false,
+                              .direction = direction,
+                              .version = version};
+    return predicted(DataType::BF16, work, "a100_80gb").duration - gpu_named("a100_80gb").kernel_minimum;
+  };
+  EXPECT_NEAR(time(FlashVersion::CuDnn, Direction::Forward) / time(FlashVersion::Two, Direction::Forward),
+              65656.0 / 65616, 1e-9);
+  EXPECT_NEAR(time(FlashVersion::CuDnn, Direction::Backward) / time(FlashVersion::Two, Direction::Backward),
+              65891.0 / 65771, 1e-9);
+}
+
+// Products of few columns are bound by what they move: C of 2 bytes written, or of 4 read and written.
+TEST(KernelModel, product_that_adds_to_its_result_moves_it_twice) {
+  const Gemm fresh{.m = 8192, .n = 8192, .k = 16, .transpose_a = true};
+  Gemm added = fresh;
+  added.added_to = 4;
+  const GpuSpec gpu = gpu_named("a100_80gb");
+  const double more = 6.0 * 8192 * 8192;
+  EXPECT_NEAR((predicted(DataType::BF16, added, "a100_80gb").duration -
+               predicted(DataType::BF16, fresh, "a100_80gb").duration) /
+                  (Bytes{more} / (gpu.memory_bandwidth * gpu.efficiency->tensor.memory)),
+              1, 1e-9);
+}
+
 // 27 heads of 512 rows are 108 tiles, one for each SM of an A100: rates alone decide. FlashAttention-2 is 1.4
 // times as fast as the first version forward, 2 times backward. Forward a tile multiplies half of 65,536
 // keys, half a block and 80 columns more, 0.92 x 0.73 of 312 TFLOPS, less for heads of 64 with twice the

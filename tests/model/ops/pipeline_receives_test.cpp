@@ -1,0 +1,62 @@
+/// @file
+/// When a pipeline stage asks for its inputs: an interleaved schedule does so ahead of other work.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/support/plan_job.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Receives {
+  int all = 0, ahead = 0;  ///< with kernels between the receive and the wait for it
+};
+
+Receives receives_of(const Program& program) {
+  Receives receives;
+  for (const Program::Thread& thread : program.threads) {
+    std::map<std::uint32_t, int> launches_since;  // by the event behind a receive
+    std::optional<std::uint8_t> receiving;
+    for (const Instruction& instruction : thread.instructions) {
+      const std::uint32_t operand = instruction.operand;
+      if (instruction.op == Opcode::Launch) {
+        for (auto& [event, launches] : launches_since) ++launches;
+      } else if (instruction.op == Opcode::Collective &&
+                 program.collectives[operand].kind == CollectiveKind::Receive) {
+        receiving = instruction.stream;
+      } else if (instruction.op == Opcode::RecordEvent && receiving == instruction.stream) {
+        launches_since[operand] = 0;
+        receiving.reset();
+      } else if (instruction.op == Opcode::StreamWait && launches_since.contains(operand)) {
+        ++receives.all;
+        receives.ahead += launches_since.extract(operand).mapped() > 0 ? 1 : 0;
+      }
+    }
+  }
+  return receives;
+}
+
+/// Stage 1 of 2 with 2 chunks and 4 micro-batches does F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7. Every
+/// F receives, of the B those of chunk 0: B2, B3, B6, B7. F3 to F7 are asked for before a B, B2 and B3 before
+/// an F.
+TEST(PipelineReceives, OfAnInterleavedScheduleBeginAheadOfTheOtherDirection) {
+  const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
+  const Job job =
+      job_of(gpt3(), {.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2}, run);
+  const Receives receives = receives_of(*job.programs[job.ranks.at(1).program]);
+  EXPECT_EQ(receives.all, 8 + 4);
+  EXPECT_EQ(receives.ahead, 5 + 2);
+}
+
+TEST(PipelineReceives, OfOneFOneBBeginWhenTheyAreNeeded) {
+  const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
+  const Job job = job_of(gpt3(), {.pipeline = 2}, run);
+  const Receives receives = receives_of(*job.programs[job.ranks.at(1).program]);
+  EXPECT_EQ(receives.all, 4);
+  EXPECT_EQ(receives.ahead, 0);
+}
+
+}  // namespace
+}  // namespace lockstep
