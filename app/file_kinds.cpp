@@ -1,7 +1,7 @@
 #include "app/file_kinds.hpp"
 
 #include "app/replay_spec.hpp"
-#include "app/scenario.hpp"
+#include "app/scenario_file.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "calibration/validation_set.hpp"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "app/machine_defaults.hpp"
+#include "app/scenario_file.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"

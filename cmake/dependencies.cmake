@@ -1,8 +1,8 @@
-# Every library comes from a Debian 12 package; tools/install_dependencies.sh names them.
+# Every library comes from a package of Debian 12 or 13; tools/install_dependencies.sh names them.
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(Boost REQUIRED)  # Boost.Graph: headers only
+find_package(Boost CONFIG REQUIRED)  # Boost.Graph: headers only
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Eigen3 REQUIRED)  # networks of ops/kernels, least squares of calibration/

@@ -10,6 +10,8 @@ A file that passed is not looked at again until something that clang-tidy saw ch
 that it includes (directly or not), its compile command, .clang-tidy, or clang-tidy itself. The stamps lie in
 BUILD/tidy/. Library headers are not part of the stamp: they change with the packages, hence rarely.
 
+With another clang-tidy than version 14: exit code 77, nothing is checked.
+
 Usage: tools/check_tidy.py BUILD [--jobs N] [--batch N] [--slowest]
 """
 import argparse
@@ -24,6 +26,7 @@ import sys
 import time
 from pathlib import Path
 
+from clang_version import NOT_CHECKED, other_version
 from project_sources import ROOT, project_sources
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -56,7 +59,7 @@ def flags_of(command: str) -> str:
     """A compile command without the compiler and what it reads and writes."""
     words = shlex.split(command)
     keep = [word for word in words[1:] if re.match(r"-([DIOf]|isystem|std|pthread)", word) or word.startswith("/")]
-    return shlex.join(word for word in keep if not word.endswith((".cpp", ".o", "/ccache", "/c++", "/g++")))
+    return shlex.join(word for word in keep if not word.endswith((".cpp", ".hxx", ".o", "/ccache", "/c++", "/g++")))
 
 
 def tidy(sources: list, flags: str, folder: Path):
@@ -115,9 +118,13 @@ def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build", type=Path)
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
-    arguments.add_argument("--batch", type=int, default=12, help="files checked together, at most")
+    arguments.add_argument("--batch", type=int, default=24, help="files checked together, at most")
     arguments.add_argument("--slowest", action="store_true", help="print the ten slowest files")
     options = arguments.parse_args()
+    reason = other_version("clang-tidy")
+    if reason:
+        print(f"tidy: {reason}")
+        return NOT_CHECKED
 
     commands = {Path(entry["file"]): entry["command"]
                 for entry in json.loads((options.build / "compile_commands.json").read_text())}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that building and testing Lockstep needs; does nothing when all are there.
+# Installs the packages of Debian 12 or 13 that building and testing Lockstep needs; does nothing when all are there.
 #
 # Usage: tools/install_dependencies.sh
 set -euo pipefail

@@ -15,6 +15,7 @@
 #include "app/prediction.hpp"
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
+#include "app/scenario_file.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/yaml_text.hpp"

@@ -19,6 +19,7 @@
 #include "app/progress.hpp"
 #include "app/rank_list.hpp"
 #include "app/result_folder.hpp"
+#include "app/scenario_file.hpp"
 #include "app/sensitivity.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "app/trust.hpp"

@@ -9,10 +9,10 @@
 #include <stdexcept>
 
 #include "app/memory_report.hpp"
+#include "app/scenario_file.hpp"
 #include "app/trust.hpp"
 #include "base/effective.hpp"
 #include "base/error.hpp"
-#include "base/yaml_reader.hpp"
 #include "ops/workload/precision.hpp"
 
 namespace lockstep {

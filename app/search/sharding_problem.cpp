@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/memory_report.hpp"
-#include "base/yaml_reader.hpp"
+#include "app/scenario_file.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/table_shards.hpp"
 

@@ -6,12 +6,11 @@
 #include <array>
 #include <utility>
 
-#include "app/scenario.hpp"
+#include "app/scenario_file.hpp"
 #include "app/version.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/text_hash.hpp"
-#include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
 
 namespace lockstep {

@@ -12,6 +12,7 @@
 #include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
+#include "app/scenario_file.hpp"
 #include "app/sweep/point_claim.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"

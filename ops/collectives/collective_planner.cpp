@@ -117,8 +117,8 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
 void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const Fabric& fabric) {
   const bool is_pxn = plan.algorithm == name_of(CommAlgorithm::Pxn);
   const std::string algorithm = is_pxn ? name_of(CommAlgorithm::Direct) : plan.algorithm;
-  const Evidence& evidence = evidence_for(
-      profile.provenance, fmt::format("{}.{}.{}", algorithm, plan.protocol, slowest_step(plan, fabric)));
+  const std::string key = fmt::format("{}.{}.{}", algorithm, plan.protocol, slowest_step(plan, fabric));
+  const Evidence& evidence = evidence_for(profile.provenance, key);
   plan.provenance = evidence.is;
   plan.band = half_width(evidence);
 }

@@ -1,0 +1,2 @@
+/// @file
+/// The target that owns the precompiled headers of all libraries; empty.
