@@ -19,8 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kChecker = LOCKSTEP_SOURCE_DIR "/tests/support/check_kineto_layout.py";
-const std::string kRenderer = LOCKSTEP_SOURCE_DIR "/tools/render_timeline.py";
+const std::string kChecker = "'" LOCKSTEP_SOURCE_DIR "/tests/support/check_kineto_layout.py'";
+const std::string kRenderer = "'" LOCKSTEP_SOURCE_DIR "/tools/render_timeline.py'";
 
 class TimelineTools : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class TimelineTools : public testing::Test {
 
   /// Exit code of python3 with @p arguments; what it printed is in printed().
   int run(const std::string& arguments) {
-    const int status = std::system(fmt::format("python3 {} > {} 2>&1", arguments, log_.string()).c_str());
+    const int status = std::system(fmt::format("python3 {} > '{}' 2>&1", arguments, log_.string()).c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
@@ -61,14 +61,14 @@ class TimelineTools : public testing::Test {
 
 TEST_F(TimelineTools, MergedFileHasKinetosLayout) {
   const auto paths = written(false, NcclNames::DevKernel);
-  EXPECT_EQ(run(fmt::format("{} {}", kChecker, paths[0].string())), 0) << printed();
+  EXPECT_EQ(run(fmt::format("{} '{}'", kChecker, paths[0].string())), 0) << printed();
   EXPECT_THAT(printed(), HasSubstr("12 kernel"));  // 2 ranks x 2 steps x (2 GEMMs + 1 all-reduce)
 }
 
 TEST_F(TimelineTools, FilePerRankIsWhatHtaReads) {
   const auto paths = written(true, NcclNames::Kernel);
   ASSERT_EQ(paths.size(), 2);
-  EXPECT_EQ(run(fmt::format("{} --hta {} {}", kChecker, paths[0].string(), paths[1].string())), 0)
+  EXPECT_EQ(run(fmt::format("{} --hta '{}' '{}'", kChecker, paths[0].string(), paths[1].string())), 0)
       << printed();
 }
 
@@ -91,7 +91,7 @@ TEST_F(TimelineTools, CheckerSeesWhatIsWrong) {
     broken.replace(at, from.size(), to);
     const std::filesystem::path path = directory_.path() / "broken.json";
     std::ofstream{path} << broken;
-    EXPECT_EQ(run(fmt::format("{} {}", kChecker, path.string())), 1) << from;
+    EXPECT_EQ(run(fmt::format("{} '{}'", kChecker, path.string())), 1) << from;
     EXPECT_THAT(printed(), HasSubstr(message));
   }
 }
@@ -101,13 +101,14 @@ TEST_F(TimelineTools, CheckerAgreesWithPyTorchsOwnFiles) {
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << "needs the captured traces in ../shared/data/traces";
   }
-  EXPECT_EQ(run(fmt::format("{} --partial {}/*.gz", kChecker, folder.string())), 0) << printed();
+  EXPECT_EQ(run(fmt::format("{} --partial '{}'/*.gz", kChecker, folder.string())), 0) << printed();
 }
 
 TEST_F(TimelineTools, DrawsRowsSlicesAndArrows) {
   const auto paths = written(false, NcclNames::DevKernel);
   const std::filesystem::path drawing = directory_.path() / "timeline.svg";
-  ASSERT_EQ(run(fmt::format("{} {} {} --to 90 --ranks 1", kRenderer, paths[0].string(), drawing.string())), 0)
+  ASSERT_EQ(
+      run(fmt::format("{} '{}' '{}' --to 90 --ranks 1", kRenderer, paths[0].string(), drawing.string())), 0)
       << printed();
   // Of rank 1: 2 threads and 2 streams; 2 steps of 16 spans and 1 ProfilerStep; 5 arrows before 90 us.
   EXPECT_THAT(printed(), HasSubstr("34 slices in 4 rows, 5 arrows"));
