@@ -40,12 +40,12 @@ TEST(LinkFault, MustNameALinkAndLeaveSomething) {
   const Fabric sound = build(rail_cluster(1, 0));
   EXPECT_THAT(
       [&] {
-        with_faults(sound, std::vector<LinkFault>{{"node0.nvlink*", 0.5, {}}});
+        (void)with_faults(sound, std::vector<LinkFault>{{"node0.nvlink*", 0.5, {}}});
       },
       ThrowsMessage<std::invalid_argument>(HasSubstr("nothing is called 'node0.nvlink*'")));
   EXPECT_THAT(
       [&] {
-        with_faults(sound, std::vector<LinkFault>{{"*", 0, {}}});
+        (void)with_faults(sound, std::vector<LinkFault>{{"*", 0, {}}});
       },
       ThrowsMessage<std::invalid_argument>(HasSubstr("greater than 0")));
 }
