@@ -54,14 +54,16 @@ std::string table_members(const std::vector<EmbeddingTable>& tables, std::int64_
                      whole(lookups));
 }
 
+std::string product_members(const Gemm& g) {
+  return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",{})", g.batch, g.m, g.n, g.k,
+                     g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N',
+                     g.added_to > 0 ? R"("accumulates":true,)" : "");
+}
+
 std::string work_members(const KernelWork& work) {
   return std::visit(
       Match{
-          [](const Gemm& g) {
-            return fmt::format(R"("batch":{},"m":{},"n":{},"k":{},"transpose":"{}{}",{})", g.batch, g.m, g.n,
-                               g.k, g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N',
-                               g.added_to > 0 ? R"("accumulates":true,)" : "");
-          },
+          [](const Gemm& g) { return product_members(g); },
           [](const Pointwise& p) {
             return fmt::format(R"("elements":{},"reads":{},"writes":{},)", p.elements, p.reads, p.writes);
           },
