@@ -148,7 +148,8 @@ ProfileListing listed<GpuSpec>(const YamlDocument& document, const ConfigPath& c
         if (!key_path.starts_with(inner)) {
           return outer;
         }
-        const Evidence& of_set = evidence_for(gpu.efficiency->provenance, key_path.substr(inner.size()));
+        const std::string of_efficiency = key_path.substr(inner.size());
+        const Evidence& of_set = evidence_for(gpu.efficiency->provenance, of_efficiency);
         return !is_own(outer.is) && outer.is > of_set.is ? outer : of_set;
       });
   listing.kernels = kernels_of(gpu);

@@ -16,7 +16,7 @@
 namespace lockstep {
 
 std::string schema_text(const std::string& kind) {
-  const FileKind& file = kind.empty() ? file_kinds().front() : file_kind("schema", kind);
+  const FileKind file = kind.empty() ? file_kinds().front() : file_kind("schema", kind);
   return json_schema(file.type(), file.title, ConfigPath::standard());
 }
 
