@@ -6,87 +6,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/yaml_reader.hpp"
-#include "ops/workload/model_spec.hpp"
-#include "tests/support/program_listing.hpp"
+#include "tests/support/transformer_job.hpp"
 
 namespace lockstep {
 namespace {
 
-using namespace lockstep::literals;
 using testing::HasSubstr;
-
-ModelSpec shipped(const std::string& name) {
-  return read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml");
-}
-
-std::int64_t parameters_of_model(const std::string& name) {
-  const std::vector<std::int64_t> all = shipped(name).transformer->parameters();
-  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
-}
-
-struct Run {
-  std::size_t ranks = 1;
-  std::int64_t batch = 8;
-  Precision precision = Precision::FP32;
-  int micro_batches = 1;
-  bool clips = false;
-  OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
-  Phases phases = Phases::Step;
-  MixedPrecision mixed = MixedPrecision::Autocast;
-  Optimizer update = Optimizer::AdamW;
-  bool apex = false;
-  bool clip_reads_norm = false;
-};
-
-Job job_of(TransformerSpec spec, const Run& run) {
-  std::vector<VertexId> gpus(run.ranks);
-  std::iota(gpus.begin(), gpus.end(), 0U);
-  const std::vector<Bytes> memory(run.ranks, 80_GB);
-  FrameworkSpec framework;
-  framework.optimizer = run.optimizer;
-  framework.apex = run.apex;
-  framework.clip_reads_norm = run.clip_reads_norm;
-  return transformer_job(spec, {.global_batch = run.batch,
-                                .precision = run.precision,
-                                .mixed_precision = run.mixed,
-                                .framework = framework,
-                                .parallelism = {},
-                                .host = plain_host(),
-                                .gradient_accumulation = run.micro_batches,
-                                .clip_gradients = run.clips,
-                                .optimizer = run.update,
-                                .phases = run.phases,
-                                .gpus = gpus,
-                                .gpu_memory = memory});
-}
-
-Job job_of(const std::string& name, const Run& run) {
-  return job_of(shipped(name).transformer.value(), run);
-}
-
-std::int64_t count(const Job& job, const std::string& op_or_kernel) {
-  std::int64_t found = 0;
-  for (const ListedOperator& op : operators_of(job)) {
-    found += op.name == op_or_kernel ? 1 : 0;
-    found += std::count(op.kernels.begin(), op.kernels.end(), op_or_kernel);
-  }
-  return found;
-}
-
-double gemm_flops(const Job& job) {
-  double flops = 0;
-  for (const Program::Thread& thread : job.programs[0]->threads) {
-    for (const Instruction& i : thread.instructions) {
-      if (i.op == Opcode::Launch) {
-        if (const auto* gemm = std::get_if<Gemm>(&job.programs[0]->kernels[i.operand].work)) {
-          flops += 2.0 * static_cast<double>(gemm->batch * gemm->m * gemm->n * gemm->k);
-        }
-      }
-    }
-  }
-  return flops;
-}
 
 TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
   // As Hugging Face counts them: GPT2LMHeadModel and BertForMaskedLM with tied weights.
@@ -366,39 +291,6 @@ TEST(Transformer, OnlyMasterWeightsAreWidenedAndCopiedBack) {
 TEST(Transformer, SixteenBitModelsNeedSixteenBitProducts) {
   EXPECT_THAT([] { job_of("gpt2", {.mixed = MixedPrecision::Pure}); },
               testing::ThrowsMessage<std::invalid_argument>(HasSubstr("needs 'precision: fp16'")));
-}
-
-TEST(Transformer, OptMultipliesLikeAGptOfItsShape) {
-  TransformerSpec opt = shipped("opt_1b3").transformer.value();
-  opt.layers = 2;
-  TransformerSpec gpt = opt;
-  gpt.family = TransformerFamily::Gpt;
-  EXPECT_DOUBLE_EQ(gemm_flops(job_of(opt, {})), gemm_flops(job_of(gpt, {})));
-}
-
-TEST(Transformer, OptWaitsInEveryLayerAndDropsNoScores) {
-  TransformerSpec opt = shipped("opt_1b3").transformer.value();
-  opt.layers = 2;
-  opt.blocking_input_copies = false;
-  const Job job = job_of(opt, {});
-  std::int64_t waits = 0;
-  for (const Instruction& i : job.programs[0]->threads[0].instructions) {
-    waits += i.op == Opcode::WaitStream ? 1 : 0;
-  }
-  EXPECT_EQ(waits, 2) << "torch.tensor(finfo.min, device=...) copies from pageable memory";
-  EXPECT_EQ(count(job, "fused_dropout_kernel_vec"), 4) << "behind attention and feed-forward";
-  EXPECT_EQ(count(job, "vectorized_elementwise_kernel<relu>"), 2);
-}
-
-TEST(Transformer, OptIsHuggingFacesCodeAlone) {
-  EXPECT_THAT(
-      [] {
-        read_text<TransformerSpec>(
-            "{ family: opt, layers: 2, hidden: 64, heads: 2, vocabulary: 100, positions: 32, sequence: 16, "
-            "implementation: megatron }",
-            "model.yaml");
-      },
-      testing::ThrowsMessage<InputError>(HasSubstr("'opt' is Hugging Face's code")));
 }
 
 }  // namespace
