@@ -297,7 +297,7 @@ SimulationOptions simulation_options(const Setting& setting) {
   SimulationOptions options;
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
   options.stepped = scenario.engine == ScenarioEngine::Stepped;
-  options.interference = scenario.interference;
+  options.interference = scenario.interferes();
   if (!setting.has_launches) {
     options.launch_queue = std::numeric_limits<std::uint32_t>::max();  // nodes wait for nothing else
   }

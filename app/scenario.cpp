@@ -36,7 +36,7 @@ void ScenarioSpec::check() const {
   if (price_per_gpu_hour && !(*price_per_gpu_hour > 0)) {
     throw FieldError{"price_per_gpu_hour", "a price is greater than 0; leave it out where there is none"};
   }
-  if (interference && engine == ScenarioEngine::S4u) {
+  if (interference.value_or(false) && engine == ScenarioEngine::S4u) {
     throw FieldError{"engine",
                      "interference needs the stepped engine: leave 'engine' out, or say engine: stepped"};
   }

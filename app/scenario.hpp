@@ -143,7 +143,7 @@ struct ScenarioSpec {
   MemorySpec memory;
   int steps = 3;
   VariationSpec vary;
-  bool interference = false;
+  std::optional<bool> interference;
   ScenarioEngine engine = ScenarioEngine::RunAhead;
   ScenarioNetwork network = ScenarioNetwork::Shared;
   ScenarioFold fold = ScenarioFold::Auto;
@@ -165,8 +165,9 @@ struct ScenarioSpec {
     key.optional("steps", scenario.steps, 3, "training steps to simulate");
     key.optional("vary", scenario.vary, VariationSpec{},
                  "jitter, stragglers, noise, degraded and failed links");
-    key.optional("interference", scenario.interference, false,
-                 "collectives slow down kernels on the same GPU; implies the stepped engine");
+    key.optional("interference", scenario.interference, std::nullopt,
+                 "communication slows down kernels on the same GPU, with the stepped engine; left out: true "
+                 "for a workload, false for a trace, whose durations have it, and with engine: s4u");
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");
     key.optional("network", scenario.network, ScenarioNetwork::Shared,
                  "how transfers share links: max-min per collective, a flow per edge, or not at all");
@@ -180,6 +181,11 @@ struct ScenarioSpec {
         "include and exclude as GitHub Actions has them");
   }
   void check() const;
+
+  /// Whether communication slows down kernels.
+  [[nodiscard]] bool interferes() const {
+    return interference.value_or(workload.has_value() && engine != ScenarioEngine::S4u);
+  }
 };
 
 }  // namespace lockstep

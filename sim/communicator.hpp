@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
 #include <span>
@@ -85,6 +86,10 @@ class Communicator {
   /// Of its @p number-th collective, which has been kept.
   [[nodiscard]] const MeetingRecord& record(std::uint32_t number) const { return records_[number]; }
 
+  /// Says on how many SMs its kernels run at most; as many as the GPU gives them otherwise.
+  void limit_sms(int most) { sm_limit_ = most; }
+  [[nodiscard]] int sm_limit() const { return sm_limit_; }
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<VertexId>& gpus() const { return gpus_; }
   [[nodiscard]] std::size_t size() const { return ranks_.size(); }
@@ -113,7 +118,8 @@ class Communicator {
   std::vector<std::unique_ptr<Meeting>> meetings_;  // few at a time
   std::vector<std::unique_ptr<Meeting>> spare_;
   std::vector<MeetingRecord> records_;  // by number
-  std::list<PlanUse> plans_;            // stable addresses: networks keep them
+  int sm_limit_ = std::numeric_limits<int>::max();
+  std::list<PlanUse> plans_;  // stable addresses: networks keep them
 };
 
 }  // namespace lockstep

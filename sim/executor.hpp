@@ -105,6 +105,7 @@ class Executor final : public Surroundings {
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
+  [[nodiscard]] double now() const override { return now_; }
   void resume(Rank& rank, unsigned actor) override { on_resume_(rank, actor); }
 
  private:

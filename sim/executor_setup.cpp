@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/collectives/direct.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
 
@@ -40,6 +41,10 @@ void Executor::make_folded_groups() {
       gpus.push_back(job_.ranks[rank].gpu);
     }
     communicators_.emplace_back(job_.groups[original.group].name, std::move(gpus), group.ranks);
+    if (original.is_pair) {
+      const std::vector<VertexId>& ends = communicators_.back().gpus();
+      communicators_.back().limit_sms(message_channels(*spec_.fabric, ends[0], ends[1]));
+    }
     for (std::size_t call = 0; call < group.plans.size(); ++call) {
       network_.prepare(communicators_.back().adopt(original.calls[call].request, group.plans[call]));
     }

@@ -74,6 +74,9 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
   if (stream.launch_queue() != nullptr &&
       !stream.launch_queue()->admit(admitted, rank.timing().launch_queue)) {
     stream.let_know(rank.actor_of_thread(self_));
+    if (rank.is_stepped() && stream.shorten_row(rank, instruction.stream)) {
+      rank.wake(rank.actor_of_thread(self_));
+    }
     return Outcome::Stop;
   }
   if (admitted > clock_) {

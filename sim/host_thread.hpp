@@ -33,6 +33,8 @@ class HostThread {
   [[nodiscard]] double blocked() const { return blocked_; }  ///< seconds in waits so far
   [[nodiscard]] std::uint32_t next() const { return next_; }
   [[nodiscard]] std::uint32_t step() const { return step_; }
+  /// Kernels that it launches, from the launch that it is at, before it does anything else but work.
+  [[nodiscard]] std::uint32_t launches_to_come(const Rank& rank) const;
   /// Events it is waiting for, for the deadlock report.
   [[nodiscard]] const std::vector<EventSlot>& awaited() const { return awaited_; }
 

@@ -1,6 +1,7 @@
 /// @file
 /// Launches that follow each other on one stream, taken together (sim/launch_row.hpp).
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -67,6 +68,13 @@ class HostThread::SeenRow {
   std::uint32_t first_;
   std::uint8_t stream_;
 };
+
+std::uint32_t HostThread::launches_to_come(const Rank& rank) const {
+  const std::span<const Instruction> instructions = rank.program().threads[self_].instructions;
+  const auto row = instructions.subspan(next_, rank.row(self_, next_));
+  return static_cast<std::uint32_t>(
+      std::ranges::count(row, Opcode::Launch, [](const Instruction& instruction) { return instruction.op; }));
+}
 
 /// Launches on a stream that waits for nothing, one after the other as long as they are compute kernels.
 /// @return whether there was one; then the last is the current instruction

@@ -157,43 +157,37 @@ double Rank::watermark() const {
   return earliest;
 }
 
-void Rank::communication_arrives(double now) {
-  if (!context_->stepped) {
-    return;
+void Rank::communication_arrives(double now, const CollectiveCall& call, const Communicator& group) {
+  if (context_->stepped) {
+    held_sms_ += timing_->interference.held(call.sm_limit, group.sm_limit());
+    set_slowdown(now);
   }
-  ++waiting_communication_;
-  set_slowdown(now);
 }
 
-void Rank::communication_transfers(double now) {
-  if (!context_->stepped) {
-    return;
+void Rank::communication_transfers(double now, const CollectiveCall& call, const Communicator& group) {
+  if (context_->stepped) {
+    transferring_sms_ += timing_->interference.held(call.sm_limit, group.sm_limit());
+    set_slowdown(now);
   }
-  --waiting_communication_;
-  ++transferring_communication_;
-  set_slowdown(now);
 }
 
-void Rank::communication_ends(double now) {
-  if (!context_->stepped) {
-    return;
+void Rank::communication_ends(double now, const CollectiveCall& call, const Communicator& group) {
+  if (context_->stepped) {
+    const int sms = timing_->interference.held(call.sm_limit, group.sm_limit());
+    held_sms_ -= sms;
+    transferring_sms_ -= sms;
+    set_slowdown(now);
   }
-  --transferring_communication_;
-  set_slowdown(now);
 }
 
 void Rank::set_slowdown(double now) {
-  const Interference& interference = timing_->interference;
-  const double slowdown = transferring_communication_ > 0 ? interference.while_transferring()
-                          : waiting_communication_ > 0    ? interference.while_waiting()
-                                                          : 1.0;
+  const double slowdown = timing_->interference.slowdown(held_sms_, transferring_sms_);
   if (slowdown == slowdown_) {
     return;
   }
-  const double ratio = slowdown / slowdown_;
   slowdown_ = slowdown;
   for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
-    streams_[stream].retime(*this, static_cast<std::uint8_t>(stream), now, ratio);
+    streams_[stream].retime(*this, static_cast<std::uint8_t>(stream), now);
   }
 }
 

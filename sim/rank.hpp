@@ -149,9 +149,9 @@ class Rank {
   [[nodiscard]] const std::vector<Membership>& memberships() const { return memberships_; }
 
   /// Communication kernels on this GPU, for interference.
-  void communication_arrives(double now);
-  void communication_transfers(double now);
-  void communication_ends(double now);
+  void communication_arrives(double now, const CollectiveCall& call, const Communicator& group);
+  void communication_transfers(double now, const CollectiveCall& call, const Communicator& group);
+  void communication_ends(double now, const CollectiveCall& call, const Communicator& group);
   [[nodiscard]] double slowdown() const { return slowdown_; }
   void tick(std::uint8_t stream, double date) { streams_[stream].tick(*this, stream, date); }
 
@@ -196,8 +196,8 @@ class Rank {
   std::uint64_t runnable_ = 0;
   bool observed_;
   std::uint32_t correlation_ = 0;
-  std::uint32_t waiting_communication_ = 0;
-  std::uint32_t transferring_communication_ = 0;
+  int held_sms_ = 0;          // by communication kernels that wait or transfer
+  int transferring_sms_ = 0;  // by those that transfer
   double slowdown_ = 1;
 };
 

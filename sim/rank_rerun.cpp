@@ -58,6 +58,7 @@ void RankRerun::run() {
     const Scheduled next = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
+    now_ = next.date;
     happen(next);
     rank_.run();
   }
@@ -76,18 +77,19 @@ void RankRerun::check() const {
   }
 }
 
-void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter) {
-  heap_.push_back({date, order_++, what, stream, encounter});
+void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter,
+                         const CollectiveCall* call, const Communicator* group) {
+  heap_.push_back({date, order_++, what, stream, encounter, call, group});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
 void RankRerun::happen(const Scheduled& scheduled) {
   switch (scheduled.what) {
     case Moment::Met:
-      rank_.communication_transfers(scheduled.date);
+      rank_.communication_transfers(scheduled.date, *scheduled.call, *scheduled.group);
       break;
     case Moment::CollectiveEnd:
-      rank_.communication_ends(scheduled.date);
+      rank_.communication_ends(scheduled.date, *scheduled.call, *scheduled.group);
       rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
                                                  scheduled.encounter);
       break;
@@ -101,15 +103,17 @@ void RankRerun::happen(const Scheduled& scheduled) {
   }
 }
 
-void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double /*date*/) {
-  const Membership member = rank.membership(rank.call_of(rank.instruction_of(item)));
+void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) {
+  const CollectiveCall& call = rank.call_of(rank.instruction_of(item));
+  const Membership member = rank.membership(call);
   const auto seat = std::find_if(seats_.begin(), seats_.end(),
                                  [&](const Seat& known) { return &known.alone == member.group; });
   const MeetingRecord& record = seat->group->record(item.collective);
+  rank.communication_arrives(date, call, *seat->group);
   if (context_.stepped) {
-    schedule(record.encounter.met, Moment::Met, stream, {});
+    schedule(record.encounter.met, Moment::Met, stream, {}, &call, seat->group);
   }
-  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter);
+  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter, &call, seat->group);
 }
 
 void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {
@@ -118,7 +122,7 @@ void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, 
 }
 
 void RankRerun::call_at(Rank& /*rank*/, std::uint8_t stream, double date) {
-  schedule(date, Moment::StreamTick, stream, {});
+  schedule(date, Moment::StreamTick, stream);
 }
 
 }  // namespace lockstep

@@ -38,6 +38,7 @@ class RankRerun final : public Surroundings {
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;
+  [[nodiscard]] double now() const override { return now_; }
   void resume(Rank& /*rank*/, unsigned /*actor*/) override {}
 
  private:
@@ -48,6 +49,8 @@ class RankRerun final : public Surroundings {
     Moment what;
     std::uint8_t stream;
     Encounter encounter;
+    const CollectiveCall* call;  ///< of the first two
+    const Communicator* group;   ///< likewise
     bool operator<(const Scheduled& other) const {
       return date > other.date || (date == other.date && order > other.order);
     }
@@ -60,7 +63,8 @@ class RankRerun final : public Surroundings {
   };
 
   Membership seat(const Membership& original);
-  void schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter);
+  void schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter = {},
+                const CollectiveCall* call = nullptr, const Communicator* group = nullptr);
   void happen(const Scheduled& scheduled);
   void check() const;
 
@@ -71,6 +75,7 @@ class RankRerun final : public Surroundings {
   std::vector<std::uint32_t> copies_done_;  // by stream
   std::vector<Scheduled> heap_;
   std::uint64_t order_ = 0;
+  double now_ = 0;
 };
 
 }  // namespace lockstep

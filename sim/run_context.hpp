@@ -36,6 +36,9 @@ class Surroundings {
   /// Stepped mode: call Rank::tick(stream, date) when global time reaches @p date.
   virtual void call_at(Rank& rank, std::uint8_t stream, double date) = 0;
 
+  /// Stepped mode: the date up to which everything has happened.
+  [[nodiscard]] virtual double now() const = 0;
+
   /// The actor has something to do (only when actors live in SimGrid; else Rank::run() finds it).
   virtual void resume(Rank& rank, unsigned actor) = 0;
 };

@@ -33,8 +33,7 @@ RankTiming timing_of(const SimulationInput& input, const SimulationOptions& opti
       options.launch_queue != 0 ? options.launch_queue : static_cast<std::uint32_t>(gpu.launch_queue);
   timing.copy_engines = std::max(1, gpu.copy_engines / 2);  // half of them for each direction
   if (options.interference) {
-    timing.interference = {static_cast<double>(gpu.communication.sm_count) / gpu.sm_count,
-                           gpu.communication.memory_bandwidth};
+    timing.interference = {gpu.sm_count, gpu.communication.sm_count, gpu.communication.memory_bandwidth};
   }
   return timing;
 }

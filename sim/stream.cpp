@@ -153,6 +153,13 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
+/// Of a compute kernel, with nothing beside it.
+double Stream::seconds_of(const Rank& rank, const StreamItem& item) const {
+  const Variation::Row factors = rank.variation(step_);
+  return rank.compute_kernel_of(item)->seconds *
+         (rank.timing().gpu_factor * factors.kernel(factors.draw(item.where)));
+}
+
 /// Not before the launch has reached the GPU, nor before the work ahead of it has ended.
 double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
   const double free =
@@ -160,7 +167,7 @@ double Stream::start_of(const RankTiming& timing, const StreamItem& item) const 
   return std::max(free, item.issue + (timing.launch_to_start + lag_.after_launch));
 }
 
-inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
+void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
   start_ = start_of(rank.timing(), item);
   if (rank.is_observed()) {
     log_start(rank, self, item);
@@ -174,8 +181,14 @@ inline void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item)
 
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
                            const Instruction& instruction) {
-  if (rank.is_stepped() && must_wait_until(rank, self, start_of(rank.timing(), item))) {
-    return;
+  if (rank.is_stepped()) {
+    if (rank.compute_kernel_of(instruction) != nullptr) {
+      begin_row(rank, self);
+      return;
+    }
+    if (must_wait_until(rank, self, start_of(rank.timing(), item))) {
+      return;
+    }
   }
   begin(rank, self, item);
   if (instruction.op == Opcode::Collective) {
@@ -188,19 +201,12 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
     begin_copy(rank, self, kernel);
     return;
   }
-  const Variation::Row factors = rank.variation(step_);
-  const double factor = rank.timing().gpu_factor * factors.kernel(factors.draw(item.where));
-  if (rank.is_stepped()) {
-    begin_compute(rank, self, timing.seconds * factor);
-    return;
-  }
-  end_compute(rank, self, item, start_ + timing.seconds * factor);
+  end_compute(rank, self, item, start_ + seconds_of(rank, item));
   queue_.pop();
 }
 
 void Stream::begin_collective(Rank& rank, std::uint8_t self, const StreamItem& item) {
   state_ = State::InCollective;
-  rank.communication_arrives(start_);
   rank.context().surroundings->arrive(rank, self, item, start_);
 }
 
@@ -221,14 +227,7 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   rank.log->streams[self].begin(self, item, start_, rank.timing().launch_to_start + lag_.after_launch);
 }
 
-/// Stepped mode: the kernel ends when its time has come.
-void Stream::begin_compute(Rank& rank, std::uint8_t self, double seconds) {
-  due_ = start_ + seconds * rank.slowdown();
-  state_ = State::Running;
-  rank.context().surroundings->call_at(rank, self, due_);
-}
-
-inline void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
+void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {
   progress_.compute_kernel(start_, end);
   if (rank.is_observed()) {
     note_compute(rank, self, item, end);
@@ -255,20 +254,10 @@ void Stream::tick(Rank& rank, std::uint8_t self, double date) {
     return;  // asked for before the kernel was re-timed
   }
   if (state_ == State::Running) {
-    end_compute(rank, self, queue_.front(), date);
-    state_ = State::Ready;
-    queue_.pop();
-    rank.wake_stream(self);
+    end_row(rank, self);
   } else if (state_ == State::Timed) {
     state_ = State::Ready;
     rank.wake_stream(self);
-  }
-}
-
-void Stream::retime(Rank& rank, std::uint8_t self, double now, double ratio) {
-  if (state_ == State::Running && due_ > now) {
-    due_ = now + (due_ - now) * ratio;
-    rank.context().surroundings->call_at(rank, self, due_);
   }
 }
 

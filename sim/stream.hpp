@@ -63,8 +63,11 @@ class alignas(64) Stream {
   /// Stepped mode: @p date, asked for earlier, has come. Ignored when what it was for has moved.
   void tick(Rank& rank, std::uint8_t self, double date);
 
-  /// Stepped mode: kernels now run @p ratio times as long as before from @p now on.
-  void retime(Rank& rank, std::uint8_t self, double now, double ratio);
+  /// Stepped mode: from @p now on kernels take Rank::slowdown() times their time.
+  void retime(Rank& rank, std::uint8_t self, double now);
+
+  /// Stepped mode: a thread that has let_know() needs to hear of starts. @return whether it hears of more now
+  bool shorten_row(Rank& rank, std::uint8_t self);
 
   /// @return whether the queue was empty: only then the stream has to be woken
   bool push(const StreamItem& item) {
@@ -119,7 +122,13 @@ class alignas(64) Stream {
   void begin(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_collective(Rank& rank, std::uint8_t self, const StreamItem& item);
   void begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel);
-  void begin_compute(Rank& rank, std::uint8_t self, double seconds);
+  void begin_row(Rank& rank, std::uint8_t self);
+  [[nodiscard]] std::uint32_t launches_to_come(const Rank& rank) const;
+  void go_on_in_row(Rank& rank, std::uint8_t self);
+  void ask_for_end(Rank& rank, std::uint8_t self);
+  void end_row(Rank& rank, std::uint8_t self);
+  void catch_up(Rank& rank, std::uint8_t self, double now);
+  [[nodiscard]] double seconds_of(const Rank& rank, const StreamItem& item) const;
   void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
@@ -147,6 +156,10 @@ class alignas(64) Stream {
   TransferTotals totals_;
   Lag lag_;
   double due_ = -1;  // stepped mode: the date of the latest call_at()
+  // Stepped mode, a row that runs: its first kernel has the end `end_` unless the pace changes.
+  double end_ = 0;
+  double pace_ = 1;  // Rank::slowdown() that `end_` and `due_` hold for
+  std::uint32_t row_ = 0;
   std::uint32_t step_ = 0;
   State state_ = State::Ready;
 };

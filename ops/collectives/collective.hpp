@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct CollectiveCall {
   /// empty.
   std::vector<double> send_bytes;
   int peer = 0;  ///< position in the group: root of broadcast and reduce, other end of send and receive
+  /// Most SMs that its kernel holds where those of NCCL hold more (Transformer Engine's userbuffers).
+  int sm_limit = std::numeric_limits<int>::max();
   /// Of a replayed trace: how long it took from when all members had arrived; it then uses no links.
   std::optional<Seconds> recorded = std::nullopt;
   bool operator==(const CollectiveCall&) const = default;

@@ -22,6 +22,7 @@ void append(Digest& digest, const CollectiveCall& call) {
       .append(static_cast<std::uint64_t>(call.type))
       .append(std::uint64_t{call.group})
       .append(call.size.in_base_units())
+      .append(static_cast<std::uint64_t>(call.sm_limit))
       .append(call.recorded.value_or(Seconds{-1}).in_base_units())
       .append(is_pair(call.kind) ? std::uint64_t{0} : static_cast<std::uint64_t>(call.peer));
 }

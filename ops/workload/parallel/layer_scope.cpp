@@ -49,10 +49,11 @@ std::int64_t message_elements(const ParallelPlan& plan, const LayerSizes& sizes)
   return (sizes.elements() + shares - 1) / shares;
 }
 
-EventId LayerScope::start(CollectiveKind kind, std::string_view group, Bytes size) const {
+EventId LayerScope::start(CollectiveKind kind, std::string_view group, Bytes size, int sm_limit) const {
   step.program().begin(to_string(kind));
-  const EventId end = step.communicate(group, "nccl " + std::string{group},
-                                       {.kind = kind, .type = storage(), .size = size, .send_bytes = {}});
+  const EventId end = step.communicate(
+      group, "nccl " + std::string{group},
+      {.kind = kind, .type = storage(), .size = size, .send_bytes = {}, .sm_limit = sm_limit});
   step.program().end();
   return end;
 }

@@ -53,7 +53,9 @@ struct LayerScope {
     return static_cast<double>(elements) * size_of(storage());
   }
   /// Starts a collective of @p size over the @p ranks of a group; nothing for one rank alone.
-  [[nodiscard]] EventId start(CollectiveKind kind, std::string_view group, Bytes size) const;
+  /// @param sm_limit as in CollectiveCall
+  [[nodiscard]] EventId start(CollectiveKind kind, std::string_view group, Bytes size,
+                              int sm_limit = std::numeric_limits<int>::max()) const;
   /// Likewise, and the compute stream waits for its end.
   void communicate(CollectiveKind kind, std::string_view group, int ranks, Bytes size) const;
 };

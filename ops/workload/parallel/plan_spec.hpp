@@ -92,6 +92,7 @@ struct TransformerPlanSpec {
   bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
+  bool overlap_p2p = true;
   std::vector<std::int64_t> stage_layers;
   ContextAttention context_attention = ContextAttention::Ring;
   Sharding sharding = Sharding::None;
@@ -124,6 +125,10 @@ struct TransformerPlanSpec {
         "all send all. With sequence_parallel ranks have but their share, and nothing changes");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
+    key.optional(
+        "overlap_p2p", plan.overlap_p2p, true,
+        "interleaved: a chunk's input is asked for ahead and sends are not waited for (Megatron-LM's "
+        "overlap_p2p_comm, since 2023); else stages wait for both, as with 1f1b");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
                  "layers of each stage, 0 too; as even as they go when left out");
     key.optional("context", plan.context, 1, "ranks that share every sequence");

@@ -1,5 +1,6 @@
 #include "ops/workload/parallel/sharded_linear.hpp"
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,12 @@
 
 namespace lockstep {
 namespace {
+
+// SMs of Transformer Engine's userbuffers (pytorch/module/base.py, get_default_config, num_sm): a ring
+// exchange copies by the copy engines; a reduce-scatter in pieces and what goes whole under another product
+// do not.
+constexpr int kSmsOfRingExchange = 1;
+constexpr int kSmsOfBulk = 16;
 
 Gemm product(const ShardedLinear& shape, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {.batch = shape.products, .m = m, .n = n, .k = k};
@@ -71,7 +78,7 @@ void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int6
   cast_share(scope, shape, scope.sizes.rows * columns);
   std::vector<EventId> arrivals;
   for (int other = 0; other < others; ++other) {
-    arrivals.push_back(scope.start(CollectiveKind::AllGather, "tp", piece));
+    arrivals.push_back(scope.start(CollectiveKind::AllGather, "tp", piece, kSmsOfRingExchange));
   }
   const ShardedLinear rows = rows_of_a_rank(scope, shape);
   multiply(scope, rows);
@@ -90,7 +97,7 @@ void scatter_under(const LayerScope& scope, const ShardedLinear& shape, Multiply
   std::vector<EventId> sums;
   for (int other = 0; other < others; ++other) {
     multiply(scope, rows);
-    sums.push_back(scope.start(CollectiveKind::ReduceScatter, "tp", piece));
+    sums.push_back(scope.start(CollectiveKind::ReduceScatter, "tp", piece, kSmsOfBulk));
   }
   multiply(scope, rows);
   for (const EventId sum : sums) {
@@ -177,14 +184,15 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
     column_backward_in_turn(scope, shape, parts);
     return;
   }
+  const int sms = goes_in_pieces(scope, shape) ? kSmsOfBulk : std::numeric_limits<int>::max();
   std::optional<EventId> gathered, summed;
   if (parts.weights && gathers(scope)) {
-    gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in));
+    gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in), sms);
   }
   if (parts.inputs) {
     input_gradient(scope, shape);
     if (scope.plan.spec.tensor > 1) {
-      summed = scope.start(sum_of(scope), "tp", scope.bytes(shape.tokens * shape.in));
+      summed = scope.start(sum_of(scope), "tp", scope.bytes(shape.tokens * shape.in), sms);
     }
   }
   if (parts.weights) {

@@ -30,7 +30,7 @@ void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends)
 /// chunk, forward and backward, and waits for it when that begins (core/pipeline_parallel/schedules.py,
 /// forward_backward_pipelining_with_interleaving): it comes while the pass of the other direction computes.
 bool StageWriter::posts_ahead() const {
-  return plan_.spec.schedule == PipelineSchedule::Interleaved;
+  return plan_.spec.schedule == PipelineSchedule::Interleaved && plan_.spec.overlap_p2p;
 }
 
 std::vector<EventId>& StageWriter::posted(StageAction::Kind kind) {

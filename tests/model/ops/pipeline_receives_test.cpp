@@ -50,6 +50,17 @@ TEST(PipelineReceives, OfAnInterleavedScheduleBeginAheadOfTheOtherDirection) {
   EXPECT_EQ(receives.ahead, 5 + 2);
 }
 
+/// Without overlap each comes when the stage is at it, as with 1F1B.
+TEST(PipelineReceives, OfAnInterleavedScheduleWithoutOverlapBeginWhenTheyAreNeeded) {
+  const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
+  TransformerPlanSpec plan{.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2};
+  plan.overlap_p2p = false;
+  const Job job = job_of(gpt3(), plan, run);
+  const Receives receives = receives_of(*job.programs[job.ranks.at(1).program]);
+  EXPECT_EQ(receives.all, 8 + 4);
+  EXPECT_EQ(receives.ahead, 0);
+}
+
 TEST(PipelineReceives, OfOneFOneBBeginWhenTheyAreNeeded) {
   const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
   const Job job = job_of(gpt3(), {.pipeline = 2}, run);

@@ -21,13 +21,17 @@ class Ranks : public ::testing::Test {
   Recording recording_;
   Fabric fabric_ = tick_machine(3);
 
-  void run(const std::vector<Script>& scripts) {
+  /// @param groups of all ranks
+  void run(const std::vector<Script>& scripts, const std::vector<std::string>& groups = {"world"}) {
     const CollectivePlanner planner{fabric_, rings()};
-    ProcessGroup world{"world", {}};
-    for (std::uint32_t rank = 0; rank < scripts.size(); ++rank) {
-      world.ranks.push_back(rank);
+    std::vector<ProcessGroup> made;
+    for (const std::string& name : groups) {
+      made.push_back({name, {}});
+      for (std::uint32_t rank = 0; rank < scripts.size(); ++rank) {
+        made.back().ranks.push_back(rank);
+      }
     }
-    const Job job = job_of(fabric_, scripts, {world});
+    const Job job = job_of(fabric_, scripts, made);
     auto input = input_of(job, fabric_, planner);
     input.gpu_models = {gpu_};
     options_.engine = EngineMode::Bare;
@@ -225,11 +229,55 @@ TEST_F(Interfering, KernelThatBeginsMeanwhileIsSlowedUntilTheEnd) {
   EXPECT_EQ(gpu(0, 0), (Spans{{2, 10}, {10, 23}, {23, 28}}));
 }
 
-/// The larger share counts, and two communication kernels take no more than one.
+/// The larger share counts.
 TEST_F(Interfering, LargerShareCounts) {
   gpu_.communication = {75, 0.5};
   run({script().launch(0, 100).all_reduce(1, 0, worth(16)), script().all_reduce(1, 0, worth(16))});
   EXPECT_EQ(gpu(0, 0), (Spans{{0, 16 + 100 - 4}}));  // a quarter of 16 is done by then
+}
+
+/// Two all-reduces of half the bytes share the links until 16, each on 20 SMs: speed 0.6, less than the
+/// memory leaves when 20 SMs of 100 take 0.3 of it.
+TEST_F(Interfering, CommunicationKernelsHoldTheirSmsEach) {
+  gpu_.communication = {20, 0.3};
+  const Script one = Script({"a", "b", "c"}, {"world", "other"})
+                         .launch(0, 100)
+                         .all_reduce(1, 0, worth(8))
+                         .all_reduce(2, 1, worth(8));
+  run({one, one}, {"world", "other"});
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 16}}));
+  EXPECT_EQ(gpu(0, 2), (Spans{{0, 16}}));
+  EXPECT_NEAR(gpu(0, 0)[0].second, 16 + 100 - 0.6 * 16, 1e-9);
+}
+
+/// A kernel that names its limit holds no more, nor takes more than its part of the memory: 5 of 20 SMs have
+/// an eighth of it.
+TEST_F(Interfering, LimitOfACallCounts) {
+  CollectiveCall call{CollectiveKind::AllReduce, DataType::FP32, 0, worth(16), {}, 0};
+  call.sm_limit = 5;
+  run({script().launch(0, 100).collective(1, call), script().collective(1, call)});
+  EXPECT_NEAR(gpu(0, 0)[0].second, 16 + 100 - 0.875 * 16, 1e-9);
+}
+
+/// NCCL gives a message over NVLink as many channels as a collective: speed 0.8; over anything else two:
+/// 0.98.
+TEST_F(Interfering, MessageBesideNvLinkHoldsTwoSms) {
+  const CollectiveCall send{CollectiveKind::Send, DataType::FP32, 0, worth(16), {}, 1};
+  const CollectiveCall receive{CollectiveKind::Receive, DataType::FP32, 0, worth(16), {}, 0};
+  gpu_.communication = {20, 0};
+  const std::vector<Script> scripts{script().launch(0, 100).collective(1, send),
+                                    script().collective(1, receive)};
+  run(scripts);
+  EXPECT_NEAR(gpu(0, 0)[0].second, 16 + 100 - 0.8 * 16, 1e-9);
+  const std::vector<Vertex> vertices{fabric_.vertices().begin(), fabric_.vertices().end()};
+  std::vector<Link> links{fabric_.links().begin(), fabric_.links().end()};
+  for (Link& link : links) {
+    link.kind = LinkKind::Pcie;
+  }
+  fabric_ = Fabric{vertices, links};
+  recording_ = {};
+  run(scripts);
+  EXPECT_NEAR(gpu(0, 0)[0].second, 16 + 100 - 0.98 * 16, 1e-9);
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+/// @file
+/// Stepped mode: compute kernels that follow each other on a stream, taken together. What runs beside them
+/// may change their pace at any time; then the row is timed anew from there on.
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "sim/rank.hpp"
+#include "sim/stream.hpp"
+
+namespace lockstep {
+namespace {
+
+// Kernels that are timed anew at once: few enough for communication that comes and goes all the time.
+constexpr std::uint32_t kLongestRow = 32;
+
+}  // namespace
+
+/// The kernels at the head of the queue, as many as nobody has to hear of one by one.
+void Stream::begin_row(Rank& rank, std::uint8_t self) {
+  const std::uint32_t most = std::min({queue_.size(), kLongestRow, std::max(launches_to_come(rank), 2U) - 1});
+  row_ = 1;
+  while (row_ < most && rank.compute_kernel_of(queue_.ahead(row_)) != nullptr) {
+    ++row_;
+  }
+  state_ = State::Running;
+  pace_ = rank.slowdown();
+  begin(rank, self, queue_.front());
+  end_ = start_ + seconds_of(rank, queue_.front()) * pace_;
+  ask_for_end(rank, self);
+}
+
+/// A host thread that waits for room in the launch queue has to know when kernels start: each start lets one
+/// launch through. But as long as it only launches kernels on this stream, it may hear of starts later.
+/// @return how many such launches are still to come; that of a thread that does not wait has no end
+std::uint32_t Stream::launches_to_come(const Rank& rank) const {
+  if (listeners_ == 0) {
+    return std::numeric_limits<std::uint32_t>::max();
+  }
+  const auto actor = static_cast<std::size_t>(std::countr_zero(listeners_));
+  return rank.threads()[actor - rank.streams().size()].launches_to_come(rank);
+}
+
+/// The first kernel of the row has ended; the next one begins.
+void Stream::go_on_in_row(Rank& rank, std::uint8_t self) {
+  end_compute(rank, self, queue_.front(), end_);
+  queue_.pop();
+  if (--row_ > 0) {
+    begin(rank, self, queue_.front());
+    end_ = start_ + seconds_of(rank, queue_.front()) * pace_;
+  }
+}
+
+/// When the row ends if nothing happens: as go_on_in_row() has it, to the last bit.
+void Stream::ask_for_end(Rank& rank, std::uint8_t self) {
+  const RankTiming& timing = rank.timing();
+  due_ = end_;
+  for (std::uint32_t place = 1; place < row_; ++place) {
+    const StreamItem& item = queue_.ahead(place);
+    const double start = std::max(due_ + timing.kernel_gap, item.issue + timing.launch_to_start);
+    due_ = start + seconds_of(rank, item) * pace_;
+  }
+  rank.context().surroundings->call_at(rank, self, due_);
+}
+
+void Stream::end_row(Rank& rank, std::uint8_t self) {
+  while (row_ > 0) {
+    go_on_in_row(rank, self);
+  }
+  state_ = State::Ready;
+  rank.wake_stream(self);
+}
+
+void Stream::catch_up(Rank& rank, std::uint8_t self, double now) {
+  while (row_ > 1 && end_ <= now) {
+    go_on_in_row(rank, self);
+  }
+}
+
+void Stream::retime(Rank& rank, std::uint8_t self, double now) {
+  if (state_ != State::Running || due_ <= now) {
+    return;
+  }
+  catch_up(rank, self, now);
+  const double pace = rank.slowdown();
+  end_ =
+      start_ < now ? now + (end_ - now) * (pace / pace_) : start_ + seconds_of(rank, queue_.front()) * pace;
+  pace_ = pace;
+  ask_for_end(rank, self);
+}
+
+bool Stream::shorten_row(Rank& rank, std::uint8_t self) {
+  const std::uint32_t most = std::max(launches_to_come(rank), 1U);  // it has heard of the first start
+  if (state_ != State::Running || row_ <= most) {
+    return false;
+  }
+  catch_up(rank, self, rank.context().surroundings->now());
+  row_ = std::min(row_, most);
+  ask_for_end(rank, self);
+  return true;
+}
+
+}  // namespace lockstep
