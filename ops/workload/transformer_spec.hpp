@@ -64,6 +64,7 @@ struct ExpertsSpec {
   std::int64_t count = 0, per_token = 0, feed_forward = 0, shared = 0, dense_layers = 0;
   double capacity = 1, imbalance = 1;
   std::uint64_t seed = 0;
+  bool fused_permutation = true;
 
   template <class Visitor>
   static void describe(Visitor& key, ExpertsSpec& experts) {
@@ -80,6 +81,10 @@ struct ExpertsSpec {
                  "tokens of the expert with most, over the mean: loads follow Zipf's law; 1 is even");
     key.optional("seed", experts.seed, 0,
                  "draws which experts of each layer have most, when loads are uneven");
+    key.optional(
+        "fused_permutation", experts.fused_permutation, true,
+        "one kernel copies tokens for their experts and one sums what comes back (Transformer Engine "
+        "since 2.1, Megatron-LM --moe-permute-fusion); else PyTorch's operators do");
   }
   void check() const;
 };

@@ -12,6 +12,7 @@
 #include "ops/workload/parallel/expert_loads.hpp"
 #include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/token_permutation.hpp"
 
 namespace lockstep {
 namespace {
@@ -138,9 +139,14 @@ void expert_activation(const LayerScope& scope, const ExpertLoad& load, Directio
   });
 }
 
-/// Tokens in the order of experts, or back: a copy of every token for every expert it goes to.
-void permute(const LayerScope& scope, const char* name, const ExpertLoad& load) {
-  scope.step.op(name, {kernels::strided_copy(std::llround(load.all_sent()), scope.storage())});
+/// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
+/// it is in order as it comes (token_dispatcher.py, sort_chunks_by_idxs).
+void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name) {
+  if (load.experts > 1) {
+    op_by_rank(scope, name, [&](std::size_t place) {
+      return kernels::strided_copy(load.tokens_at(place) * scope.sizes.hidden, scope.storage());
+    });
+  }
 }
 
 /// A collective whose size follows from the place in the expert group.
@@ -238,15 +244,17 @@ void experts_forward(const LayerScope& scope, std::int64_t layer) {
   const ExpertLoad load = load_of(scope, layer);
   const ExpertLinears linear = linears_of(scope, load);
   router_forward(scope);
-  permute(scope, "permute", load);
+  permute_forward(scope, load.all_sent());
   exchange(scope, load, Toward::Experts);
   gather_experts(scope, load, CollectiveKind::AllGather);
+  sort_by_expert(scope, load, "sort_chunks_by_idxs");
   expert_forward(scope, load, linear.in);
   expert_activation(scope, load, Direction::Forward);
   expert_forward(scope, load, linear.out);
+  sort_by_expert(scope, load, "sort_chunks_by_idxs");
   gather_experts(scope, load, CollectiveKind::ReduceScatter);
   exchange(scope, load, Toward::Tokens);
-  permute(scope, "unpermute", load);
+  unpermute_forward(scope, load.all_sent());
   if (const std::int64_t shared = scope.model.experts->shared; shared > 0) {
     feed_forward_forward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor);
     scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
@@ -260,9 +268,10 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
     feed_forward_backward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor, parts);
   }
   if (parts.inputs) {
-    permute(scope, "unpermute_backward", load);
+    unpermute_backward(scope, load.all_sent());
     exchange(scope, load, Toward::Experts);
     gather_experts(scope, load, CollectiveKind::AllGather);
+    sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
     expert_input_gradient(scope, load, linear.out);
   }
   if (parts.weights) {
@@ -276,9 +285,10 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
     expert_weight_gradient(scope, load, linear.in);
   }
   if (parts.inputs) {
+    sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
     gather_experts(scope, load, CollectiveKind::ReduceScatter);
     exchange(scope, load, Toward::Tokens);
-    permute(scope, "permute_backward", load);
+    permute_backward(scope, load.all_sent());
   }
   router_backward(scope, parts);
 }

@@ -132,6 +132,7 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   EXPECT_NEAR(billions("llama3_8b"), 8.03, 0.01 * 8.03);
   EXPECT_NEAR(billions("llama3_405b"), 405, 0.01 * 405);
   EXPECT_NEAR(billions("mixtral_8x7b"), 46.7, 0.01 * 46.7);
+  EXPECT_NEAR(billions("mixtral_8x22b"), 140.6, 0.01 * 140.6);
   EXPECT_NEAR(billions("deepseek_v3"), 671, 0.01 * 671);
   EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
 }

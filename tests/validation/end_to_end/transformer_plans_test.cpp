@@ -61,6 +61,17 @@ TEST(PlansOnH100, OfNemoArePredicted) {
   EXPECT_GT(*step_order(validation).overall, 0.9);
 }
 
+/// Mixtures of experts by plans whose experts' groups are others than attention's; eight of the 62 rows.
+TEST(PlansOnH100, OfMixturesOfExpertsArePredicted) {
+  const Validation validation =
+      validate_set("moe_folding_h100", ConfigPath::standard(), {.data = {}, .every = 8, .jobs = 2});
+  fmt::print("{}", validation_text(validation));
+  EXPECT_EQ(validation.points.size(), 8U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.35);
+}
+
 /// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
 /// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// What a rank does with its own tokens around the exchange of an expert-parallel group: a copy of each for
+/// every expert it goes to, in the order of experts, and the sum of what they made of it, each times the
+/// router's probability.
+///
+/// Fused (`fused_permutation`), a kernel reads a token once and writes its copies, or reads copies and writes
+/// their sum. Else PyTorch's operators do it: index_select, a product with the probabilities, zeros and
+/// scatter_add, whose additions in memory are taken for a read and a write each.
+/// @param copies elements of all copies of a rank's tokens (fewer or more than per_token times the tokens
+///        where experts have a capacity)
+/// *Source*: Megatron-LM core/transformer/moe/moe_utils.py (permute, unpermute, --moe-permute-fusion);
+/// Transformer Engine pytorch/triton/permutation.py
+void permute_forward(const LayerScope& scope, double copies);
+void permute_backward(const LayerScope& scope, double copies);
+void unpermute_forward(const LayerScope& scope, double copies);
+
+/// Besides the experts' gradients those of the probabilities, for which what the experts made is read.
+void unpermute_backward(const LayerScope& scope, double copies);
+
+}  // namespace lockstep
