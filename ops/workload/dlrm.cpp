@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "ops/workload/dlrm_step.hpp"
+#include "ops/workload/hugectr/hugectr_dlrm.hpp"
 #include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
@@ -174,6 +175,9 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
       shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
                    RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
                    {.sharded = element, .replicated = element + size_of(DataType::FP32)});
+  if (spec.implementation == DlrmImplementation::HugeCtr) {
+    return hugectr_dlrm_job(spec, setup, tables);
+  }
   check_first_rank(spec, setup, tables);
   const std::vector<DlrmPart> parts = parts_of(spec, tables, setup.gpus.size());
   std::map<DlrmPart, std::vector<std::size_t>> others;

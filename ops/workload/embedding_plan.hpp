@@ -50,6 +50,7 @@ struct TableShardingSpec {
   TableSharding sharding = TableSharding::TableWise;
   std::vector<std::int64_t> ranks;
   std::optional<std::int64_t> node;
+  std::vector<std::int64_t> nodes = {};
   TableKernel kernel = TableKernel::Fused;
   std::optional<double> cache_load_factor = {};
 
@@ -62,8 +63,10 @@ struct TableShardingSpec {
                  "numbers of the tables, counted from 0 in the order of the model, e.g. [0, 3]");
     key.required("sharding", entry.sharding, "how each of them is cut");
     key.optional("ranks", entry.ranks, {},
-                 "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]");
+                 "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]; "
+                 "row_wise: those that share the rows, all when left out (some: HugeCTR)");
     key.optional("node", entry.node, std::nullopt, "table_row_wise: the node, counted from 0");
+    key.optional("nodes", entry.nodes, {}, "table_row_wise: several nodes, e.g. [0, 1] (HugeCTR)");
     key.optional("kernel", entry.kernel, TableKernel::Fused,
                  "where the rows are: on the GPU, in host memory, or there with a cache of rows on the GPU");
     key.optional(
