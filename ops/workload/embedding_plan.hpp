@@ -74,7 +74,7 @@ struct TableShardingSpec {
         "fused_uvm_caching: rows of the cache by rows of the table; 0.2 unless said, as in TorchRec");
   }
 
-  /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take; a kernel
+  /// @throws FieldError for ranks or nodes that are missing, or that the sharding does not take; a kernel
   ///   that copied tables do not have; a cache_load_factor that is none
   void check() const;
 };

@@ -67,6 +67,9 @@ void HugeCtrEmbedding::pass(const char* name, DataType type, const Elements& ele
 
 void HugeCtrEmbedding::bags(const EmbeddingBagShape& shape, Direction direction, const char* name) {
   step_.launch_by_rank([&](std::size_t rank) {
+    if (shape.tables[rank].empty()) {
+      return KernelCall{name, DataType::FP32, Pointwise{.elements = 0}};
+    }
     EmbeddingBags work{.batch = shape.batch,
                        .tables = shape.tables[rank],
                        .direction = direction,

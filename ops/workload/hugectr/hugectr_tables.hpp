@@ -21,7 +21,7 @@ struct HugeCtrTables {
 
 /// @param groups as shard_tables() leaves them
 /// @throws std::invalid_argument for column-wise tables, for table-row-wise tables beside others that are not
-///   data-parallel, for a rank without a piece of a table
+///   data-parallel, for tables that are all data-parallel
 [[nodiscard]] HugeCtrTables hugectr_tables(const DlrmSpec& spec, const std::vector<ShardGroup>& groups,
                                            std::int64_t global_batch, std::size_t ranks);
 
