@@ -46,8 +46,7 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
 /// What of an entry the model's implementation does not have.
 void check_entry(const DlrmSpec& spec, const TableShardingSpec& entry) {
   const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
-  if (entry.kernel != TableKernel::Fused &&
-      (hugectr || spec.embedding_kernels != EmbeddingKernels::Fbgemm)) {
+  if (entry.kernel != TableKernel::Fused && (hugectr || spec.embedding_kernels != EmbeddingKernels::Fbgemm)) {
     throw InputError{entry.at,
                      fmt::format("'kernel: {}' is FBGEMM's: the model needs {}", name_of(entry.kernel),
                                  hugectr ? "'implementation: pytorch'" : "'embedding_kernels: fbgemm'")};

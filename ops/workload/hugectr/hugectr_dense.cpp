@@ -10,11 +10,10 @@ void product(StepWriter& step, const Gemm& gemm) {
 }
 
 void elementwise(StepWriter& step, const char* name, std::int64_t elements, kernels::Passes passes) {
-  step.launch({name, storage_type(step.precision()),
-               Pointwise{.elements = elements,
-                         .reads = passes.reads,
-                         .writes = passes.writes,
-                         .flops = passes.flops}});
+  step.launch(
+      {name, storage_type(step.precision()),
+       Pointwise{
+           .elements = elements, .reads = passes.reads, .writes = passes.writes, .flops = passes.flops}});
 }
 
 }  // namespace
@@ -52,11 +51,9 @@ void hugectr_cross_backward(StepWriter& step, const HugeCtrCross& cross) {
     product(step, {.m = cross.projection, .n = cross.width, .k = cross.rows, .transpose_a = true});
     product(step, {.m = cross.rows, .n = cross.projection, .k = cross.width, .transpose_b = true});
     product(step, {.m = cross.width, .n = cross.projection, .k = cross.rows, .transpose_a = true});
-    product(step, {.m = cross.rows,
-                   .n = cross.width,
-                   .k = cross.projection,
-                   .transpose_b = true,
-                   .added_to = feature});
+    product(
+        step,
+        {.m = cross.rows, .n = cross.width, .k = cross.projection, .transpose_b = true, .added_to = feature});
   }
   elementwise(step, "binaryOp<add>", all, {.reads = 2});
 }

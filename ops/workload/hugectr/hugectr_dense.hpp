@@ -19,8 +19,8 @@ void hugectr_mlp_forward(StepWriter& step, const HugeCtrMlp& mlp);
 /// @param input_gradient whether the first layer's input needs a gradient
 void hugectr_mlp_backward(StepWriter& step, const HugeCtrMlp& mlp, bool input_gradient);
 
-/// Low-rank cross layers of DCNv2 (Wang et al., arXiv 2008.13535): x_{l+1} = x_0 (x_l U V + b) + x_l, with U of
-/// width x projection. A layer: two products and an element-wise kernel forward; one and four products
+/// Low-rank cross layers of DCNv2 (Wang et al., arXiv 2008.13535): x_{l+1} = x_0 (x_l U V + b) + x_l, with U
+/// of width x projection. A layer: two products and an element-wise kernel forward; one and four products
 /// backward (of V, x U, U and x, the last added to the gradient that passes by), and at the end a sum.
 struct HugeCtrCross {
   std::int64_t rows = 0, width = 0, projection = 0;

@@ -49,10 +49,8 @@ class HugeCtrStep {
         embedding_{step, tables, ranks, storage_type(setup.precision)},
         bottom_{.rows = rows_, .widths = spec.bottom_mlp},
         top_{.rows = rows_, .widths = {width_}},
-        cross_{.rows = rows_,
-               .width = width_,
-               .projection = spec.cross_projection,
-               .layers = spec.cross_layers},
+        cross_{
+            .rows = rows_, .width = width_, .projection = spec.cross_projection, .layers = spec.cross_layers},
         replicated_{tables.replicated.weights(0)} {
     top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
   }
@@ -154,7 +152,8 @@ class HugeCtrStep {
       step_.launch(kernels::concat(rows_ * width_, 2, features()));
       hugectr_cross_forward(step_, cross_);
       hugectr_mlp_forward(step_, top_);
-      step_.launch({"BinaryCrossEntropy_Kernel", kWeights, Pointwise{.elements = rows_, .reads = 2, .flops = 7}});
+      step_.launch(
+          {"BinaryCrossEntropy_Kernel", kWeights, Pointwise{.elements = rows_, .reads = 2, .flops = 7}});
     }
     const ModuleRange module{step_, "backward"};
     hugectr_mlp_backward(step_, top_, true);
@@ -186,20 +185,19 @@ class HugeCtrStep {
     }
     step_.wait_for(event("replicated gradients"));
     if (step_.ranks() > 1) {
-      step_.wait_for(step_.communicate({.kind = CollectiveKind::AllReduce,
-                                        .type = features(),
-                                        .size = static_cast<double>(parameters() + replicated_) *
-                                                size_of(features()),
-                                        .send_bytes = {}}));
+      step_.wait_for(
+          step_.communicate({.kind = CollectiveKind::AllReduce,
+                             .type = features(),
+                             .size = static_cast<double>(parameters() + replicated_) * size_of(features()),
+                             .send_bytes = {}}));
     }
     record("gradients all-reduced");
     const double gradient = size_of(features()) / size_of(kWeights);
     const double state = spec_.optimizer == DlrmOptimizer::Adagrad ? 1 : 0;
-    step_.launch({"ada_grad_update_kernel", kWeights,
-                  Pointwise{.elements = parameters(),
-                            .reads = gradient + 1 + state,
-                            .writes = 1 + state,
-                            .flops = 6}});
+    step_.launch(
+        {"ada_grad_update_kernel", kWeights,
+         Pointwise{
+             .elements = parameters(), .reads = gradient + 1 + state, .writes = 1 + state, .flops = 6}});
   }
 
   void finish() {
@@ -227,8 +225,8 @@ class HugeCtrStep {
 /// Tables and dense weights with their state, gradients and 16-bit copies; buffers of the whole batch's rows.
 MemoryBreakdown memory_of(const HugeCtrStep& step, const HugeCtrTables& tables, std::size_t rank,
                           const DlrmSpec& spec, Bytes feature) {
-  const auto elements = static_cast<double>(step.parameters() + tables.sharded.weights(rank) +
-                                            tables.replicated.weights(rank));
+  const auto elements =
+      static_cast<double>(step.parameters() + tables.sharded.weights(rank) + tables.replicated.weights(rank));
   const double weight = size_of(kWeights).in_base_units(), narrow = feature.in_base_units();
   MemoryBreakdown memory;
   memory[MemoryUse::Parameters] = weight * elements + narrow * static_cast<double>(step.parameters());
@@ -243,7 +241,8 @@ MemoryBreakdown memory_of(const HugeCtrStep& step, const HugeCtrTables& tables, 
 
 }  // namespace
 
-Job hugectr_dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector<ShardGroup>& groups) {
+Job hugectr_dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup,
+                     const std::vector<ShardGroup>& groups) {
   check_setup(setup);
   const RankNodes ranks{setup.gpus.size(), setup.gpu_nodes};
   const HugeCtrTables tables = hugectr_tables(spec, groups, setup.global_batch, setup.gpus.size());

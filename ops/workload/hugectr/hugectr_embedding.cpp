@@ -92,7 +92,9 @@ void HugeCtrEmbedding::look_up_replicated() {
   if (!tables_.replicates()) {
     return;
   }
-  const auto lookups = [&](std::size_t rank) { return static_cast<double>(tables_.replicated.lookups(rank)); };
+  const auto lookups = [&](std::size_t rank) {
+    return static_cast<double>(tables_.replicated.lookups(rank));
+  };
   pass("ragged_static_table_lookup_kernel", kKey, lookups, 1, 2);
   bags(tables_.replicated, Direction::Forward, "multi_to_one_weight_kernel");
 }
@@ -112,8 +114,9 @@ CollectiveCall HugeCtrEmbedding::rows_to_samples(std::size_t rank, GroupId group
     call.send_bytes.push_back(bytes.in_base_units());
     call.size += bytes;
   }
-  const bool even = std::ranges::all_of(
-      peers, [&](std::size_t peer) { return tables_.sharded.width(peer) == tables_.sharded.width(peers[0]); });
+  const bool even = std::ranges::all_of(peers, [&](std::size_t peer) {
+    return tables_.sharded.width(peer) == tables_.sharded.width(peers[0]);
+  });
   if (even) {
     call.send_bytes.clear();
   }
@@ -148,16 +151,19 @@ void HugeCtrEmbedding::exchange_forward() {
   within_node(CollectiveKind::AllToAll);
   if (tables_.hierarchical) {
     const auto peers = static_cast<double>(ranks_.nodes().front().size());
-    pass("intra_node_reduction_kernel", features_, [&](std::size_t rank) { return pooled(rank) / peers; },
-         peers, 1);
+    pass(
+        "intra_node_reduction_kernel", features_, [&](std::size_t rank) { return pooled(rank) / peers; },
+        peers, 1);
   }
   exchange(false);
-  pass("network_forward_kernel", features_, [&](std::size_t) { return wanted(); }, received() / wanted(), 1);
+  pass(
+      "network_forward_kernel", features_, [&](std::size_t) { return wanted(); }, received() / wanted(), 1);
 }
 
 void HugeCtrEmbedding::exchange_backward() {
-  pass("network_backward_kernel", features_, [&](std::size_t) { return received(); }, wanted() / received(),
-       1);
+  pass(
+      "network_backward_kernel", features_, [&](std::size_t) { return received(); }, wanted() / received(),
+      1);
   exchange(true);
   within_node(CollectiveKind::AllGather);
 }
@@ -191,8 +197,9 @@ void HugeCtrEmbedding::sort() {
 
 void HugeCtrEmbedding::update() {
   bags(tables_.sharded, Direction::Backward, "multi_to_one_reduce_and_update_kernel");
-  pass("wgrad", DataType::FP32, [&](std::size_t rank) { return distinct_elements(tables_.sharded, rank); }, 1,
-       1);
+  pass(
+      "wgrad", DataType::FP32, [&](std::size_t rank) { return distinct_elements(tables_.sharded, rank); }, 1,
+      1);
 }
 
 void HugeCtrEmbedding::reduce_replicated() {
@@ -209,9 +216,10 @@ void HugeCtrEmbedding::update_replicated() {
   }
   const double gradient = size_of(features_) / size_of(DataType::FP32);
   const double state = tables_.replicated.optimizer == Optimizer::Adagrad ? 1 : 0;
-  pass("update4_kernel", DataType::FP32,
-       [&](std::size_t rank) { return static_cast<double>(tables_.replicated.weights(rank)); },
-       gradient + 1 + state, 1 + state);
+  pass(
+      "update4_kernel", DataType::FP32,
+      [&](std::size_t rank) { return static_cast<double>(tables_.replicated.weights(rank)); },
+      gradient + 1 + state, 1 + state);
 }
 
 void HugeCtrEmbedding::distribute() {
@@ -220,8 +228,10 @@ void HugeCtrEmbedding::distribute() {
   for (std::size_t rank = 0; rank < ranks_.ranks(); ++rank) {
     all += static_cast<double>(tables_.sharded.lookups(rank));
   }
-  pass("label_and_count_keys_kernel", kKey, [&](std::size_t) { return all / ranks; }, 1, 0);
-  pass("swizzle_keys_kernel", kKey, [&](std::size_t) { return all / ranks; }, 1, 1);
+  pass(
+      "label_and_count_keys_kernel", kKey, [&](std::size_t) { return all / ranks; }, 1, 0);
+  pass(
+      "swizzle_keys_kernel", kKey, [&](std::size_t) { return all / ranks; }, 1, 1);
   if (is_distributed()) {
     CollectiveCall call{.kind = CollectiveKind::AllToAll, .type = kKey, .size = {}, .send_bytes = {}};
     for (std::size_t peer = 0; peer < ranks_.ranks(); ++peer) {
@@ -231,8 +241,9 @@ void HugeCtrEmbedding::distribute() {
     }
     step_.wait_for(step_.communicate(call, {.group = "world"}));
   }
-  pass("concat_keys_and_bucket_range_kernel", kKey,
-       [&](std::size_t rank) { return static_cast<double>(tables_.sharded.lookups(rank)); }, 1, 1);
+  pass(
+      "concat_keys_and_bucket_range_kernel", kKey,
+      [&](std::size_t rank) { return static_cast<double>(tables_.sharded.lookups(rank)); }, 1, 1);
 }
 
 void HugeCtrEmbedding::keep_keys() {

@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// What HugeCTR's embedding collection launches, each on the current stream; communication on `nccl`, in
-/// the order of these calls, as one communicator has it. With W ranks, B samples, b = B / W, G ranks a node, d
-/// elements of a sample's pieces on a rank, e bytes of a feature:
+/// the order of these calls, as one communicator has it. With W ranks, B samples, b = B / W, G ranks a node,
+/// d elements of a sample's pieces on a rank, e bytes of a feature:
 ///
 ///   look_up()             rows of the rank's pieces, added up, for B samples
 ///   exchange_forward()    uniform: all-to-all of b d e to each; hierarchical: within the node B d e / G to

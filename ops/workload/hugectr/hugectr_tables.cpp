@@ -27,8 +27,7 @@ HugeCtrTables hugectr_tables(const DlrmSpec& spec, const std::vector<ShardGroup>
                              std::int64_t global_batch, std::size_t ranks) {
   check_shardings(groups);
   HugeCtrTables tables;
-  const Optimizer optimizer =
-      spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
+  const Optimizer optimizer = spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
   for (EmbeddingBagShape* const bags : {&tables.sharded, &tables.replicated}) {
     bags->tables.resize(ranks);
     bags->optimizer = optimizer;
@@ -46,7 +45,8 @@ HugeCtrTables hugectr_tables(const DlrmSpec& spec, const std::vector<ShardGroup>
   }
   if (tables.sharded_width == 0) {
     throw std::invalid_argument{
-        "implementation: hugectr: the plan makes every table data_parallel; at least one is on some GPUs alone"};
+        "implementation: hugectr: the plan makes every table data_parallel; at least one is on some GPUs "
+        "alone"};
   }
   return tables;
 }

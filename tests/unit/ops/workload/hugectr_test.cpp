@@ -94,7 +94,7 @@ TEST(HugeCtr, PiecesOfTablesTravelInTheFeaturesType) {
               ElementsAre(CollectiveKind::AllToAll, CollectiveKind::AllToAll, CollectiveKind::AllToAll,
                           CollectiveKind::AllReduce));
   EXPECT_EQ(calls[0].type, DataType::FP16);
-  EXPECT_DOUBLE_EQ(bytes_of(calls[0]), kBatch * 8 * 2);      // its piece's pooled rows of all samples
+  EXPECT_DOUBLE_EQ(bytes_of(calls[0]), kBatch * 8 * 2);       // its piece's pooled rows of all samples
   EXPECT_DOUBLE_EQ(bytes_of(calls[2]), kBatch / 4 * 32 * 2);  // gradients of four pieces for its samples
   EXPECT_DOUBLE_EQ(bytes_of(calls[1]), kBatch / 4 * 3 * 4);   // a key for each table but the one on all
 }
@@ -103,9 +103,8 @@ TEST(HugeCtr, OneAllReduceHasDenseAndReplicatedGradients) {
   const CollectiveCall sum = collectives_of(job_of(dcn(), mixed_plan()), 0).back();
   const double bottom = 5 * 8, cross = 2 * (2 * 40 * 16 + 40), top = 41 * 12 + 13, table = 10 * 8;
   EXPECT_DOUBLE_EQ(bytes_of(sum), (bottom + cross + top + table) * 2);
-  EXPECT_DOUBLE_EQ(
-      bytes_of(collectives_of(job_of(dcn(), mixed_plan(), Precision::TF32), 0).back()),
-      (bottom + cross + top + table) * 4);
+  EXPECT_DOUBLE_EQ(bytes_of(collectives_of(job_of(dcn(), mixed_plan(), Precision::TF32), 0).back()),
+                   (bottom + cross + top + table) * 4);
 }
 
 /// Rows of table 1 are cut: pieces of 8 columns come from four ranks, 24 columns are wanted of three tables.
@@ -122,10 +121,9 @@ TEST(HugeCtr, PiecesOfOneTableAreAddedUp) {
 
 /// Two nodes of two: tables 0 and 1 on node 0, table 2 on both. A node holds pieces of 24 and 8 columns.
 TEST(HugeCtr, HierarchicalExchangeStaysOnItsRail) {
-  const Job job = job_of(dcn(),
-                         {planned_on_node({0, 1}, 0), on_nodes({2}, {0, 1}),
-                          planned({3}, TableSharding::DataParallel)},
-                         Precision::FP16, {0, 0, 1, 1});
+  const Job job = job_of(
+      dcn(), {planned_on_node({0, 1}, 0), on_nodes({2}, {0, 1}), planned({3}, TableSharding::DataParallel)},
+      Precision::FP16, {0, 0, 1, 1});
   EXPECT_NO_THROW(check(job));
   const std::vector<CollectiveCall> calls = collectives_of(job, 0);
   ASSERT_EQ(calls.size(), 6U);
@@ -149,8 +147,8 @@ TEST(HugeCtr, CrossLayersAreProducts) {
 }
 
 TEST(HugeCtr, ARankMayHoldNoTable) {
-  const Job job = job_of(dcn(), {planned({0, 1, 2}, TableSharding::TableWise, {0}),
-                                 planned({3}, TableSharding::DataParallel)});
+  const Job job = job_of(
+      dcn(), {planned({0, 1, 2}, TableSharding::TableWise, {0}), planned({3}, TableSharding::DataParallel)});
   EXPECT_NO_THROW(check(job));
   EXPECT_EQ(std::get<Pointwise>(kernels_of(job, 1, "multi_to_one_weight_kernel").at(0).work).elements, 0);
 }
@@ -193,7 +191,8 @@ TEST(HugeCtr, ItsSpecIsChecked) {
 TEST(HugeCtr, TorchRecsPlansDoNotShareRowsSo) {
   DlrmSpec spec = tables_only({{.rows = {1000, 2000, 4000, 10}, .dimension = 8}});
   EXPECT_THROW((void)job_of(spec, mixed_plan(), Precision::FP32), InputError);
-  EXPECT_THROW((void)job_of(spec, {on_nodes({0, 1, 2, 3}, {0, 1})}, Precision::FP32, {0, 0, 1, 1}), InputError);
+  EXPECT_THROW((void)job_of(spec, {on_nodes({0, 1, 2, 3}, {0, 1})}, Precision::FP32, {0, 0, 1, 1}),
+               InputError);
 }
 
 }  // namespace
