@@ -50,10 +50,11 @@ void check_cross(const DlrmSpec& spec) {
                                                : "only 'interaction: cross' has a projection"};
   }
   const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
-  if (cross != hugectr) {
-    throw FieldError{"implementation",
-                     cross ? "'interaction: cross' is written as HugeCTR runs it: 'implementation: hugectr'"
-                           : "'implementation: hugectr' is for 'interaction: cross'"};
+  if (hugectr && !cross) {
+    throw FieldError{"implementation", "'implementation: hugectr' is for 'interaction: cross'"};
+  }
+  if (cross && !hugectr && spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
+    throw FieldError{"bottom_mlp_placement", "'interaction: cross' has the bottom MLP on every rank"};
   }
   if (hugectr && spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
     throw FieldError{"bottom_mlp_placement", "'implementation: hugectr' has the bottom MLP on every rank"};

@@ -130,7 +130,7 @@ struct DlrmSpec {
   template <class Visitor>
   static void describe(Visitor& key, DlrmSpec& dlrm) {
     key.optional("implementation", dlrm.implementation, DlrmImplementation::Pytorch,
-                 "hugectr: HugeCTR's step, one CUDA graph, for 'interaction: cross'");
+                 "what runs the step; hugectr: one CUDA graph, for 'interaction: cross'");
     key.required("bottom_mlp", dlrm.bottom_mlp,
                  "widths from the dense features on, e.g. [13, 512, 256, 128]");
     key.required("top_mlp", dlrm.top_mlp, "widths after the interaction, e.g. [1024, 512, 1]");

@@ -182,7 +182,13 @@ TEST(HugeCtr, ItsSpecIsChecked) {
   EXPECT_NO_THROW(dcn().check());
   refusal([](DlrmSpec& spec) { spec.cross_layers = 0; }, "needs its layers");
   refusal([](DlrmSpec& spec) { spec.cross_projection = 0; }, "needs a projection");
-  refusal([](DlrmSpec& spec) { spec.implementation = DlrmImplementation::Pytorch; }, "as HugeCTR runs it");
+  refusal(
+      [](DlrmSpec& spec) {
+        spec.interaction = Interaction::Concatenate;
+        spec.cross_layers = 0;
+        spec.cross_projection = 0;
+      },
+      "is for 'interaction: cross'");
   refusal([](DlrmSpec& spec) { spec.embedding_kernels = EmbeddingKernels::Batched; }, "kernels of its own");
   refusal([](DlrmSpec& spec) { spec.bottom_mlp_placement = BottomMlpPlacement::FirstRank; }, "every rank");
   refusal([](DlrmSpec& spec) { spec.interaction = Interaction::Concatenate; }, "only 'interaction: cross'");
