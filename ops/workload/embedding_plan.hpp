@@ -18,8 +18,8 @@ namespace lockstep {
 enum class TableSharding : std::uint8_t {
   TableWise,     ///< whole, on one rank
   ColumnWise,    ///< equally wide columns, each on a rank
-  RowWise,       ///< equally many rows on every rank
-  TableRowWise,  ///< equally many rows on every rank of one node
+  RowWise,       ///< equally many rows on every rank (HugeCTR: or on some)
+  TableRowWise,  ///< equally many rows on every rank of one node (HugeCTR: or of some)
   DataParallel,  ///< a copy on every rank
 };
 
