@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "ops/workload/dlrm_step.hpp"
+#include "ops/workload/hugectr/hugectr_dlrm.hpp"
 #include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
@@ -18,7 +19,8 @@ std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks) {
 }
 
 bool takes_cut_tables(const DlrmSpec& spec) {
-  return spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank;
+  return spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank &&
+         spec.implementation == DlrmImplementation::Pytorch;
 }
 
 namespace {
@@ -41,15 +43,30 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   }
 }
 
-void check_kernels(const DlrmSpec& spec, const EmbeddingPlanSpec& plan) {
-  if (!plan.plan || spec.embedding_kernels == EmbeddingKernels::Fbgemm) {
-    return;
+/// What of an entry the model's implementation does not have.
+void check_entry(const DlrmSpec& spec, const TableShardingSpec& entry) {
+  const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
+  if (entry.kernel != TableKernel::Fused && (hugectr || spec.embedding_kernels != EmbeddingKernels::Fbgemm)) {
+    throw InputError{entry.at,
+                     fmt::format("'kernel: {}' is FBGEMM's: the model needs {}", name_of(entry.kernel),
+                                 hugectr ? "'implementation: pytorch'" : "'embedding_kernels: fbgemm'")};
   }
-  for (const TableShardingSpec& entry : (*plan.plan)->tables) {
-    if (entry.kernel != TableKernel::Fused) {
-      throw InputError{entry.at,
-                       fmt::format("'kernel: {}' is FBGEMM's: the model needs 'embedding_kernels: fbgemm'",
-                                   name_of(entry.kernel))};
+  if (!hugectr && entry.sharding == TableSharding::RowWise && !entry.ranks.empty()) {
+    throw InputError{entry.at,
+                     "row_wise tables live on all ranks: leave 'ranks' out; some ranks share rows with "
+                     "'implementation: hugectr'"};
+  }
+  if (!hugectr && !entry.nodes.empty()) {
+    throw InputError{entry.at,
+                     "a table_row_wise table lives on one node ('node'); several share rows with "
+                     "'implementation: hugectr'"};
+  }
+}
+
+void check_entries(const DlrmSpec& spec, const EmbeddingPlanSpec& plan) {
+  if (plan.plan) {
+    for (const TableShardingSpec& entry : (*plan.plan)->tables) {
+      check_entry(spec, entry);
     }
   }
 }
@@ -168,12 +185,15 @@ void take_over(Job& all, const Job& others, const std::vector<std::size_t>& rank
 Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
   check_setup(spec, setup);
   const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
-  check_kernels(spec, plan);
+  check_entries(spec, plan);
   const Bytes element = bytes_per_element(spec.optimizer);
   const std::vector<ShardGroup> tables =
       shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
                    RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
                    {.sharded = element, .replicated = element + size_of(DataType::FP32)});
+  if (spec.implementation == DlrmImplementation::HugeCtr) {
+    return hugectr_dlrm_job(spec, setup, tables);
+  }
   check_first_rank(spec, setup, tables);
   const std::vector<DlrmPart> parts = parts_of(spec, tables, setup.gpus.size());
   std::map<DlrmPart, std::vector<std::size_t>> others;

@@ -19,8 +19,9 @@ namespace lockstep {
 /// than four. *Source*: NVIDIA/DeepLearningExamples, dlrm/utils/distributed.py (get_device_mapping).
 [[nodiscard]] std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks);
 
-/// Whether tables may be cut or copied. What the first rank sends with its rows (bottom_mlp_placement)
-/// travels in the all-to-all of whole tables.
+/// Whether tables may be cut or copied in any way that TorchRec has. What the first rank sends with its rows
+/// (bottom_mlp_placement) travels in the all-to-all of whole tables; HugeCTR has ways of its own
+/// (hugectr_tables()).
 [[nodiscard]] bool takes_cut_tables(const DlrmSpec& spec);
 
 /// One training step as dlrm_s_pytorch.py executes it: inputs to the device; embeddings of the global batch

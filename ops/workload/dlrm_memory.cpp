@@ -19,15 +19,16 @@ constexpr double kSortedLookup = 40;
 constexpr Bytes kCachedRow{4};
 constexpr Bytes kCachePlace{16};
 
-std::int64_t elements_of(const MlpShape& mlp) {
-  const std::vector<std::int64_t> parameters = parameters_of(mlp);
+template <class Shape>
+std::int64_t elements_of(const Shape& shape) {
+  const std::vector<std::int64_t> parameters = parameters_of(shape);
   return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
 }
 
 class Counting {
  public:
   Counting(const DlrmMemoryShape& shape, std::size_t rank) : shape_{shape}, rank_{rank} {
-    const std::int64_t top = elements_of(shape.top);
+    const std::int64_t top = elements_of(shape.top) + elements_of(shape.cross);
     mlp_elements_ = top + (shape.has_dense ? elements_of(shape.bottom) : 0);
     shared_elements_ = shape.hybrid ? top : mlp_elements_;
     for (const EmbeddingBagShape& bags : shape.bags) {
@@ -136,7 +137,8 @@ class Counting {
     const InteractionShape& shape = shape_.interaction;
     memory_.allocate(Use::Activations, features(rows() * shape.input_width));  // concatenated
     release_features();
-    if (shape.kind == Interaction::Concatenate) {
+    memory_.allocate(Use::Activations, crossed());
+    if (shape.kind != Interaction::Dot) {
       return;
     }
     const Bytes products = is_fused() ? Bytes{0} : squares(1) + values(rows() * shape.pairs());
@@ -216,8 +218,26 @@ class Counting {
     }
   }
 
+  /// Gradients of x_0, of x_l and of what x_0 was multiplied by, beside that which came back.
+  void cross_backward() {
+    const Bytes gradients = 3 * features(rows() * shape_.cross.width);
+    memory_.allocate(Use::Workspace, gradients);
+    for (const std::int64_t elements : parameters_of(shape_.cross)) {
+      accumulate(elements);
+    }
+    memory_.release(Use::Workspace, gradients);
+    memory_.release(Use::Activations, crossed());
+    const Bytes all = features(rows() * shape_.cross.width);
+    memory_.allocate(Use::Workspace, all);
+    memory_.release(Use::Workspace, gradient_);
+    gradient_ = all;
+  }
+
   void interaction_backward() {
     const InteractionShape& shape = shape_.interaction;
+    if (shape_.cross.layers > 0) {
+      cross_backward();
+    }
     const Bytes all = features(rows() * shape.input_width);
     if (is_fused()) {
       memory_.release(Use::Activations, interacted());
@@ -286,6 +306,10 @@ class Counting {
   }
   [[nodiscard]] Bytes squares(int count) const {
     return count * values(rows() * shape_.interaction.features * shape_.interaction.features);
+  }
+  [[nodiscard]] Bytes crossed() const {  // by all cross layers
+    const CrossShape& cross = shape_.cross;
+    return cross.layers * (2 * features(rows() * cross.width) + values(rows() * cross.projection));
   }
   [[nodiscard]] Bytes interacted() const {
     return values(rows() * (shape_.interaction.dense_width + shape_.interaction.pairs()));

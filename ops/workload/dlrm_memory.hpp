@@ -6,6 +6,7 @@
 #include "ops/memory.hpp"
 #include "ops/workload/dlrm_spec.hpp"
 #include "ops/workload/framework_spec.hpp"
+#include "ops/workload/layers/cross_network.hpp"
 #include "ops/workload/layers/embedding_bag.hpp"
 #include "ops/workload/layers/interaction.hpp"
 #include "ops/workload/layers/mlp.hpp"
@@ -16,6 +17,7 @@ namespace lockstep {
 struct DlrmMemoryShape {
   MlpShape bottom, top;
   InteractionShape interaction;
+  CrossShape cross;
   std::span<const EmbeddingBagShape> bags;  ///< by group of equal sharding
   DataType features = DataType::FP32;       ///< that the interaction takes
   DataType activations = DataType::FP32;    ///< of the MLPs
@@ -37,7 +39,8 @@ struct DlrmMemoryShape {
 ///   gradients    MLPs' and data-parallel tables', 4 B; the other tables' rows are updated where their
 ///                gradients arise (FBGEMM's fused backward; the dense gradient of a table never exists)
 ///   activations  inputs; what backward reads: the output of each activation function, the features that the
-///                interaction multiplies, and its result
+///                interaction multiplies, and its result; of a cross layer its output, that of its first
+///                product and what x_0 is multiplied by
 ///   workspace    of the operator that runs: linear outputs before the activation function, products of the
 ///                interaction, gradients on their way back, sorted look-ups of the tables' backward
 ///   communication  pooled rows and gradients that are exchanged, buckets of DistributedDataParallel

@@ -39,6 +39,31 @@ void check_indices(const EmbeddingTable& table) {
   }
 }
 
+void check_cross(const DlrmSpec& spec) {
+  const bool cross = spec.interaction == Interaction::Cross;
+  if (cross != (spec.cross_layers > 0) || spec.cross_layers < 0) {
+    throw FieldError{"cross_layers", cross ? "'interaction: cross' needs its layers, e.g. 3"
+                                           : "only 'interaction: cross' has cross layers"};
+  }
+  if (cross != (spec.cross_projection > 0) || spec.cross_projection < 0) {
+    throw FieldError{"cross_projection", cross ? "'interaction: cross' needs a projection, e.g. 512"
+                                               : "only 'interaction: cross' has a projection"};
+  }
+  const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
+  if (hugectr && !cross) {
+    throw FieldError{"implementation", "'implementation: hugectr' is for 'interaction: cross'"};
+  }
+  if (cross && !hugectr && spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
+    throw FieldError{"bottom_mlp_placement", "'interaction: cross' has the bottom MLP on every rank"};
+  }
+  if (hugectr && spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
+    throw FieldError{"bottom_mlp_placement", "'implementation: hugectr' has the bottom MLP on every rank"};
+  }
+  if (hugectr && spec.embedding_kernels != EmbeddingKernels::Fbgemm) {
+    throw FieldError{"embedding_kernels", "'implementation: hugectr' has kernels of its own: leave it out"};
+  }
+}
+
 void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables) {
   if (spec.embedding_kernels != EmbeddingKernels::Joint) {
     return;
@@ -77,6 +102,7 @@ void DlrmSpec::check() const {
     }
   }
   check_joint(*this, all);
+  check_cross(*this);
   if (interaction_kernels == InteractionKernels::Fused && interaction != Interaction::Dot) {
     throw FieldError{"interaction_kernels", "'fused' is a kernel of 'interaction: dot'"};
   }

@@ -11,9 +11,24 @@
 
 namespace lockstep {
 
-enum class Interaction : std::uint8_t { Dot, Concatenate };
+/// What runs the training step.
+enum class DlrmImplementation : std::uint8_t {
+  Pytorch,  ///< facebookresearch/dlrm, TorchRec, NVIDIA's DLRM example
+  HugeCtr,  ///< NVIDIA-Merlin/HugeCTR with an embedding collection
+};
+constexpr auto names_of(DlrmImplementation) {
+  return std::to_array<EnumName<DlrmImplementation>>(
+      {{DlrmImplementation::Pytorch, "pytorch"}, {DlrmImplementation::HugeCtr, "hugectr"}});
+}
+
+enum class Interaction : std::uint8_t {
+  Dot,
+  Concatenate,
+  Cross,  ///< DCNv2: all features concatenated, then low-rank cross layers
+};
 constexpr auto names_of(Interaction) {
-  return std::to_array<EnumName<Interaction>>({{Interaction::Dot, "dot"}, {Interaction::Concatenate, "cat"}});
+  return std::to_array<EnumName<Interaction>>(
+      {{Interaction::Dot, "dot"}, {Interaction::Concatenate, "cat"}, {Interaction::Cross, "cross"}});
 }
 
 enum class DlrmLoss : std::uint8_t { MeanSquaredError, BinaryCrossEntropy };
@@ -94,12 +109,15 @@ struct TableGroupSpec {
 /// dlrm_s_pytorch.py). What is joint, fused and on the first rank: github.com/NVIDIA/DeepLearningExamples,
 /// PyTorch/Recommendation/DLRM (dlrm/nn/embeddings.py, interactions.py, dlrm/utils/distributed.py).
 struct DlrmSpec {
+  DlrmImplementation implementation = DlrmImplementation::Pytorch;
   std::vector<std::int64_t> bottom_mlp;
   std::vector<std::int64_t> top_mlp;
   std::vector<TableGroupSpec> tables;
   std::optional<std::int64_t> max_rows;
   BottomMlpPlacement bottom_mlp_placement = BottomMlpPlacement::EveryRank;
   Interaction interaction = Interaction::Dot;
+  int cross_layers = 0;
+  std::int64_t cross_projection = 0;
   InteractionKernels interaction_kernels = InteractionKernels::Pytorch;
   bool interaction_indices_on_host = true;
   DlrmLoss loss = DlrmLoss::BinaryCrossEntropy;
@@ -111,6 +129,8 @@ struct DlrmSpec {
 
   template <class Visitor>
   static void describe(Visitor& key, DlrmSpec& dlrm) {
+    key.optional("implementation", dlrm.implementation, DlrmImplementation::Pytorch,
+                 "what runs the step; hugectr: one CUDA graph, for 'interaction: cross'");
     key.required("bottom_mlp", dlrm.bottom_mlp,
                  "widths from the dense features on, e.g. [13, 512, 256, 128]");
     key.required("top_mlp", dlrm.top_mlp, "widths after the interaction, e.g. [1024, 512, 1]");
@@ -119,7 +139,11 @@ struct DlrmSpec {
     key.optional("bottom_mlp_placement", dlrm.bottom_mlp_placement, BottomMlpPlacement::EveryRank,
                  "first_rank: one of several ranks computes the bottom MLP for the global batch and sends "
                  "its output with the looked-up rows; tables are on the others where there are more than 4");
-    key.optional("interaction", dlrm.interaction, Interaction::Dot, "of dense and sparse features");
+    key.optional("interaction", dlrm.interaction, Interaction::Dot,
+                 "of dense and sparse features; cross: DCNv2's low-rank cross layers over all of them");
+    key.optional("cross_layers", dlrm.cross_layers, 0, "interaction: cross: how many layers, e.g. 3");
+    key.optional("cross_projection", dlrm.cross_projection, 0,
+                 "interaction: cross: width between a layer's two products, e.g. 512");
     key.optional("interaction_kernels", dlrm.interaction_kernels, InteractionKernels::Pytorch,
                  "fused: the dot interaction is one kernel each way, its result padded to a multiple of 8");
     key.optional(

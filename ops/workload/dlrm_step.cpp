@@ -27,10 +27,17 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
       top_{.rows = local_batch_,
            .widths = {spec.interaction_width()},
            .last = Activation::Sigmoid,
-           .cast_input = spec.interaction == Interaction::Concatenate && feature_type() == DataType::FP32},
-      interaction_{interaction_shape()} {
+           .cast_input = spec.interaction != Interaction::Dot && feature_type() == DataType::FP32},
+      interaction_{interaction_shape()},
+      cross_{.rows = local_batch_,
+             .width = spec.interaction_width(),
+             .projection = spec.cross_projection,
+             .layers = spec.cross_layers,
+             .type = feature_type()} {
   top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
-  shared_parameters_ = parameters_of(top_);
+  shared_parameters_ = parameters_of(cross_);
+  const std::vector<std::int64_t> top = parameters_of(top_);
+  shared_parameters_.insert(shared_parameters_.end(), top.begin(), top.end());
   const std::vector<std::int64_t> bottom =
       part_.bottom ? parameters_of(bottom_) : std::vector<std::int64_t>{};
   parameters_ = bottom;
@@ -112,6 +119,7 @@ void DlrmStep::forward() {
   {
     const ModuleRange module{step_, "interaction"};
     interaction_forward(step_, interaction_);
+    cross_forward(step_, cross_);
   }
   const ModuleRange module{step_, "top_mlp"};
   mlp_forward(step_, top_);
@@ -149,6 +157,7 @@ void DlrmStep::backward() {
                {kernels::cast(local_batch_, DataType::FP32, product_type(setup_.precision))});
     }
     mlp_backward(step_, top_, gradients, true);
+    cross_backward(step_, cross_, gradients);
     interaction_backward(step_, interaction_);
     if (is_hybrid()) {
       embeddings_.send_gradients();
@@ -192,6 +201,7 @@ DlrmMemoryShape DlrmStep::memory_shape() const {
   return {.bottom = bottom_,
           .top = top_,
           .interaction = interaction_,
+          .cross = cross_,
           .bags = embeddings_.looks_up() ? embeddings_.bags() : std::span<const EmbeddingBagShape>{},
           .features = feature_type(),
           .activations = storage_type(setup_.precision),

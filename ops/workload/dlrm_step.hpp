@@ -7,6 +7,7 @@
 #include "ops/workload/dlrm_inputs.hpp"
 #include "ops/workload/dlrm_memory.hpp"
 #include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/cross_network.hpp"
 #include "ops/workload/layers/interaction.hpp"
 #include "ops/workload/layers/mlp.hpp"
 #include "ops/workload/step_writer.hpp"
@@ -56,6 +57,7 @@ class DlrmStep {
   DlrmInputs inputs_;
   MlpShape bottom_, top_;
   InteractionShape interaction_;
+  CrossShape cross_;
   std::vector<std::int64_t> shared_parameters_;  ///< of the MLPs that are data-parallel
   std::vector<std::int64_t> parameters_;         ///< of the dense optimizer: data-parallel tables too
 };

@@ -31,6 +31,7 @@ void check_ranks(const TableShardingSpec& entry) {
     case TableSharding::TableRowWise:
       return expect_no_ranks(entry, "all ranks of one node ('node')");
     case TableSharding::RowWise:
+      return;
     case TableSharding::DataParallel:
       return expect_no_ranks(entry, "all ranks");
   }
@@ -60,9 +61,13 @@ void TableShardingSpec::check() const {
   }
   check_ranks(*this);
   check_kernel(*this);
-  if ((sharding == TableSharding::TableRowWise) != node.has_value()) {
-    throw FieldError{"node", node ? fmt::format("only table_row_wise takes a node, not {}", name_of(sharding))
-                                  : std::string{"a table_row_wise table needs its node, e.g. 0"}};
+  if (sharding != TableSharding::TableRowWise && (node || !nodes.empty())) {
+    throw FieldError{node ? "node" : "nodes",
+                     fmt::format("only table_row_wise takes a node, not {}", name_of(sharding))};
+  }
+  if (sharding == TableSharding::TableRowWise && node.has_value() == !nodes.empty()) {
+    throw FieldError{node ? "nodes" : "node", node ? "a table has a 'node' or several 'nodes', not both"
+                                                   : "a table_row_wise table needs its node, e.g. 0"};
   }
 }
 
@@ -88,6 +93,9 @@ std::string entry_text(const TableShardingSpec& entry) {
   }
   if (entry.node) {
     text += fmt::format(", node: {}", *entry.node);
+  }
+  if (!entry.nodes.empty()) {
+    text += fmt::format(", nodes: [{}]", fmt::join(entry.nodes, ", "));
   }
   if (entry.kernel != TableKernel::Fused) {
     text += fmt::format(", kernel: {}", name_of(entry.kernel));

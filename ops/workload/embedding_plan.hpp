@@ -18,8 +18,8 @@ namespace lockstep {
 enum class TableSharding : std::uint8_t {
   TableWise,     ///< whole, on one rank
   ColumnWise,    ///< equally wide columns, each on a rank
-  RowWise,       ///< equally many rows on every rank
-  TableRowWise,  ///< equally many rows on every rank of one node
+  RowWise,       ///< equally many rows on every rank (HugeCTR: or on some)
+  TableRowWise,  ///< equally many rows on every rank of one node (HugeCTR: or of some)
   DataParallel,  ///< a copy on every rank
 };
 
@@ -50,6 +50,7 @@ struct TableShardingSpec {
   TableSharding sharding = TableSharding::TableWise;
   std::vector<std::int64_t> ranks;
   std::optional<std::int64_t> node;
+  std::vector<std::int64_t> nodes = {};
   TableKernel kernel = TableKernel::Fused;
   std::optional<double> cache_load_factor = {};
 
@@ -62,8 +63,10 @@ struct TableShardingSpec {
                  "numbers of the tables, counted from 0 in the order of the model, e.g. [0, 3]");
     key.required("sharding", entry.sharding, "how each of them is cut");
     key.optional("ranks", entry.ranks, {},
-                 "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]");
+                 "table_wise: the rank; column_wise: a rank for each of equally wide pieces, e.g. [0, 1, 1]; "
+                 "row_wise: those that share the rows, all when left out (some: HugeCTR)");
     key.optional("node", entry.node, std::nullopt, "table_row_wise: the node, counted from 0");
+    key.optional("nodes", entry.nodes, {}, "table_row_wise: several nodes, e.g. [0, 1] (HugeCTR)");
     key.optional("kernel", entry.kernel, TableKernel::Fused,
                  "where the rows are: on the GPU, in host memory, or there with a cache of rows on the GPU");
     key.optional(
@@ -71,7 +74,7 @@ struct TableShardingSpec {
         "fused_uvm_caching: rows of the cache by rows of the table; 0.2 unless said, as in TorchRec");
   }
 
-  /// @throws FieldError for ranks or a node that are missing, or that the sharding does not take; a kernel
+  /// @throws FieldError for ranks or nodes that are missing, or that the sharding does not take; a kernel
   ///   that copied tables do not have; a cache_load_factor that is none
   void check() const;
 };

@@ -23,6 +23,10 @@ void check_known_tables(const TableShardingSpec& entry, std::size_t tables, Prob
   }
 }
 
+std::vector<std::int64_t> nodes_of(const TableShardingSpec& entry) {
+  return entry.node ? std::vector{*entry.node} : entry.nodes;
+}
+
 void check_places(const TableShardingSpec& entry, const RankNodes& ranks, Problems& problems) {
   for (const std::int64_t rank : entry.ranks) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= ranks.ranks()) {
@@ -30,12 +34,14 @@ void check_places(const TableShardingSpec& entry, const RankNodes& ranks, Proble
           {entry.at, fmt::format("there is no rank {}: the job has ranks 0 to {}", rank, ranks.ranks() - 1)});
     }
   }
-  const auto nodes = static_cast<std::int64_t>(ranks.nodes().size());
-  if (entry.node && (*entry.node < 0 || *entry.node >= nodes)) {
-    problems.push_back(
-        {entry.at, fmt::format("there is no node {}: the job has nodes 0 to {}", *entry.node, nodes - 1)});
+  for (const std::int64_t node : nodes_of(entry)) {
+    const auto nodes = static_cast<std::int64_t>(ranks.nodes().size());
+    if (node < 0 || node >= nodes) {
+      problems.push_back(
+          {entry.at, fmt::format("there is no node {}: the job has nodes 0 to {}", node, nodes - 1)});
+    }
   }
-  if (entry.node && !ranks.even()) {
+  if (entry.sharding == TableSharding::TableRowWise && !ranks.even()) {
     problems.push_back({entry.at,
                         "table_row_wise exchanges between ranks at the same place of their nodes: every node "
                         "needs equally many ranks"});
@@ -108,9 +114,9 @@ class Sharder {
       case TableSharding::ColumnWise:
         return place_columns(table, entry.ranks, group);
       case TableSharding::RowWise:
-        return place_rows(table, all_ranks(), group);
+        return place_rows(table, entry.ranks.empty() ? all_ranks() : ranks_of(entry.ranks), group);
       case TableSharding::TableRowWise:
-        return place_rows(table, ranks_.nodes()[static_cast<std::size_t>(entry.node.value())], group);
+        return place_rows(table, ranks_on(nodes_of(entry)), group);
       case TableSharding::DataParallel:
         for (const std::uint32_t rank : all_ranks()) {
           hold(table, rank, element_.replicated, group);
@@ -136,6 +142,19 @@ class Sharder {
       all.push_back(rank);
     }
     return all;
+  }
+
+  [[nodiscard]] static std::vector<std::uint32_t> ranks_of(const std::vector<std::int64_t>& ranks) {
+    return {ranks.begin(), ranks.end()};
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> ranks_on(const std::vector<std::int64_t>& nodes) const {
+    std::vector<std::uint32_t> ranks;
+    for (const std::int64_t node : nodes) {
+      const std::vector<std::uint32_t>& of_node = ranks_.nodes()[static_cast<std::size_t>(node)];
+      ranks.insert(ranks.end(), of_node.begin(), of_node.end());
+    }
+    return ranks;
   }
 
   void hold(const EmbeddingTable& shard, std::size_t rank, Bytes element, ShardGroup& group) {

@@ -47,8 +47,10 @@ struct ElementSizes {
 /// shardings without tables are left out.
 ///
 ///   column-wise      shard: rows x dimension / pieces, all look-ups
-///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform look-ups
-///   table-row-wise   likewise within the node
+///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform look-ups;
+///   ranks
+///                    are all, or those that the entry names
+///   table-row-wise   likewise within the node, or the nodes that it names
 ///
 /// *Source*: torchrec/distributed/sharding_plan.py (column and row blocks), {tw,cw,rw,twrw,dp}_sharding.py.
 /// @param capacity by rank: memory for tables

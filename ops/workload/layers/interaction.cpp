@@ -149,7 +149,7 @@ void interaction_forward(StepWriter& step, const InteractionShape& shape) {
   }
   step.launch(kernels::concat(shape.rows * shape.input_width, shape.pieces, shape.type));
   step.program().end();
-  if (shape.kind == Interaction::Concatenate) {
+  if (shape.kind != Interaction::Dot) {
     return;
   }
   if (shape.kernels == InteractionKernels::Fused) {
@@ -161,7 +161,7 @@ void interaction_forward(StepWriter& step, const InteractionShape& shape) {
 
 void interaction_backward(StepWriter& step, const InteractionShape& shape) {
   step.op("CatBackward0");  // narrow: views
-  if (shape.kind == Interaction::Concatenate) {
+  if (shape.kind != Interaction::Dot) {
     return;
   }
   if (shape.kernels == InteractionKernels::Fused) {

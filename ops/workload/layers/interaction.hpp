@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// The interaction of a DLRM: every pair of features (dense and sparse) multiplied, or all concatenated.
+/// The interaction of a DLRM: every pair of features (dense and sparse) multiplied, or all concatenated
+/// (cross layers follow: CrossShape).
 struct InteractionShape {
   std::int64_t rows = 0;         ///< samples of this rank
   std::int64_t features = 0;     ///< tables + 1

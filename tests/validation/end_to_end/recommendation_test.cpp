@@ -1,0 +1,42 @@
+// Predicted against published steps of recommendation models on several GPUs and nodes. Both tables are part
+// of Lockstep.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "app/commands/validate.hpp"
+#include "app/row_predictions.hpp"
+#include "calibration/validation_figures.hpp"
+#include "calibration/validation_text.hpp"
+
+namespace lockstep {
+namespace {
+
+Validation validated(const char* set) {
+  const Validation validation =
+      validate_set(set, ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  fmt::print("{}", validation_text(validation));
+  return validation;
+}
+
+/// Loose: a mechanism that breaks moves them further.
+TEST(RecommendationModels, OfMlperfArePredicted) {
+  const Validation validation = validated("dcnv2_mlperf");
+  EXPECT_EQ(validation.points.size(), 15U);
+  EXPECT_EQ(validation.left_out, 0U);
+  const auto all = error_lines(validation, ComparedQuantity::Step).back().ours;
+  EXPECT_LT(all.median, 0.10);
+  EXPECT_LT(all.largest, 0.25);
+  EXPECT_GT(step_order(validation).overall.value_or(0), 0.9);
+}
+
+/// Its loader is missing in the prediction, which therefore is short.
+TEST(RecommendationModels, OfTorchRecsExampleArePredicted) {
+  const Validation validation = validated("dlrm_torchrec_a100");
+  EXPECT_EQ(validation.points.size(), 5U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.bias, 0);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.65);
+}
+
+}  // namespace
+}  // namespace lockstep
