@@ -127,8 +127,8 @@ struct TransformerPlanSpec {
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
     key.optional(
         "overlap_p2p", plan.overlap_p2p, true,
-        "interleaved: a chunk's input is asked for ahead and sends are not waited for (Megatron-LM's "
-        "overlap_p2p_comm, since 2023); else stages wait for both, as with 1f1b");
+        "interleaved: a chunk's input is asked for behind the chunk before (Megatron-LM's "
+        "overlap_p2p_comm, since 2023); else when the stage comes to it");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
                  "layers of each stage, 0 too; as even as they go when left out");
     key.optional("context", plan.context, 1, "ranks that share every sequence");
