@@ -59,7 +59,18 @@ void TransformerSpec::check_implementation() const {
                      "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
                      "for 'implementation: megatron' or 'attention: flash'"};
   }
-  if (implementation == Implementation::Nanotron) {
+  if (fused_loss && implementation != Implementation::Megatron) {
+    throw FieldError{"fused_loss",
+                     "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
+                     "'implementation: megatron'"};
+  }
+  if (!shifts_logits && (implementation != Implementation::HuggingFace || family != TransformerFamily::Gpt)) {
+    throw FieldError{
+        "shifts_logits",
+        "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face': the loss of "
+        "the others shifts nothing"};
+  }
+  if (implementation == Implementation::Nanotron || implementation == Implementation::TorchTitan) {
     const bool llama = family == TransformerFamily::Gpt && normalisation == Normalisation::Rms &&
                        activation == Activation::SwiGlu && position_encoding == PositionEncoding::Rotary &&
                        attention == AttentionKernels::Flash && !bias && !dropout && !experts &&
@@ -67,9 +78,11 @@ void TransformerSpec::check_implementation() const {
     if (!llama) {
       throw FieldError{
           "implementation",
-          "nanotron is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
-          "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
-          "experts nor latent attention"};
+          fmt::format(
+              "{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
+              "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
+              "experts nor latent attention",
+              name_of(implementation))};
     }
     return;
   }
