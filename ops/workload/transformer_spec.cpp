@@ -59,17 +59,6 @@ void TransformerSpec::check_implementation() const {
                      "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
                      "for 'implementation: megatron' or 'attention: flash'"};
   }
-  if (fused_loss && implementation != Implementation::Megatron) {
-    throw FieldError{"fused_loss",
-                     "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
-                     "'implementation: megatron'"};
-  }
-  if (!shifts_logits && (implementation != Implementation::HuggingFace || family != TransformerFamily::Gpt)) {
-    throw FieldError{
-        "shifts_logits",
-        "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face': the loss of "
-        "the others shifts nothing"};
-  }
   if (implementation == Implementation::Nanotron || implementation == Implementation::TorchTitan) {
     const bool llama = family == TransformerFamily::Gpt && normalisation == Normalisation::Rms &&
                        activation == Activation::SwiGlu && position_encoding == PositionEncoding::Rotary &&
@@ -106,6 +95,25 @@ void TransformerSpec::check_implementation() const {
   }
 }
 
+namespace {
+
+void check_loss_of(const TransformerSpec& model) {
+  if (model.fused_loss && model.implementation != Implementation::Megatron) {
+    throw FieldError{"fused_loss",
+                     "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
+                     "'implementation: megatron'"};
+  }
+  if (!model.shifts_logits &&
+      (model.implementation != Implementation::HuggingFace || model.family != TransformerFamily::Gpt)) {
+    throw FieldError{
+        "shifts_logits",
+        "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face': the loss of "
+        "the others shifts nothing"};
+  }
+}
+
+}  // namespace
+
 void TransformerSpec::check() const {
   const auto positive = [](const char* key, std::int64_t value) {
     if (value < 1) {
@@ -133,6 +141,7 @@ void TransformerSpec::check() const {
                      fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
   }
   check_implementation();
+  check_loss_of(*this);
   if (token_types < 0 || (family != TransformerFamily::Bert && token_types > 0)) {
     throw FieldError{"token_types", "'token_types' is not negative, and 0 for a decoder"};
   }
