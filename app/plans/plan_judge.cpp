@@ -75,7 +75,8 @@ constexpr std::array kSaid{"ranks",          "tensor",
                            "sharding",       "recompute",
                            "shard_group",    "tensor_overlap",
                            "scatter_gather", "recompute_last_stage",
-                           "offload",        "stage_layers"};
+                           "offload",        "stage_layers",
+                           "recompute_every"};
 
 /// The steps of one simulation of a probe.
 Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
@@ -174,6 +175,7 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   say("recompute", name_of(plan.recompute));
   say("offload", name_of(plan.offload));
   say("recompute_last_stage", plan.recompute_last_stage);
+  say("recompute_every", plan.recompute_every);
   if (plan.shard_group) {
     say("shard_group", *plan.shard_group);
   }

@@ -43,7 +43,8 @@ std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
     return logits();
   }
-  const bool is_shifted = spec_.family != TransformerFamily::Bert;  // the last token has no next one
+  const bool is_shifted =
+      spec_.family != TransformerFamily::Bert && spec_.shifts_logits;  // the last token has no next one
   return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
 }
 

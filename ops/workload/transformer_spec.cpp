@@ -59,7 +59,7 @@ void TransformerSpec::check_implementation() const {
                      "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
                      "for 'implementation: megatron' or 'attention: flash'"};
   }
-  if (implementation == Implementation::Nanotron) {
+  if (implementation == Implementation::Nanotron || implementation == Implementation::TorchTitan) {
     const bool llama = family == TransformerFamily::Gpt && normalisation == Normalisation::Rms &&
                        activation == Activation::SwiGlu && position_encoding == PositionEncoding::Rotary &&
                        attention == AttentionKernels::Flash && !bias && !dropout && !experts &&
@@ -67,9 +67,11 @@ void TransformerSpec::check_implementation() const {
     if (!llama) {
       throw FieldError{
           "implementation",
-          "nanotron is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
-          "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
-          "experts nor latent attention"};
+          fmt::format(
+              "{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
+              "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
+              "experts nor latent attention",
+              name_of(implementation))};
     }
     return;
   }
@@ -92,6 +94,25 @@ void TransformerSpec::check_implementation() const {
         "experts and the like need 'implementation: megatron'"};
   }
 }
+
+namespace {
+
+void check_loss_of(const TransformerSpec& model) {
+  if (model.fused_loss && model.implementation != Implementation::Megatron) {
+    throw FieldError{"fused_loss",
+                     "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
+                     "'implementation: megatron'"};
+  }
+  if (!model.shifts_logits &&
+      (model.implementation != Implementation::HuggingFace || model.family != TransformerFamily::Gpt)) {
+    throw FieldError{
+        "shifts_logits",
+        "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face': the loss of "
+        "the others shifts nothing"};
+  }
+}
+
+}  // namespace
 
 void TransformerSpec::check() const {
   const auto positive = [](const char* key, std::int64_t value) {
@@ -120,6 +141,7 @@ void TransformerSpec::check() const {
                      fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
   }
   check_implementation();
+  check_loss_of(*this);
   if (token_types < 0 || (family != TransformerFamily::Bert && token_types > 0)) {
     throw FieldError{"token_types", "'token_types' is not negative, and 0 for a decoder"};
   }

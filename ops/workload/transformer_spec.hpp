@@ -27,11 +27,13 @@ enum class Implementation : std::uint8_t {
   HuggingFace,  ///< transformers' GPT-2 and BERT, eager, under autocast; data-parallel only
   Megatron,     ///< Megatron-LM's fused layers with parameters in the type of matrix products; any plan
   Nanotron,     ///< Hugging Face's nanotron, its Llama: sharded like Megatron's, in eager kernels; any plan
+  TorchTitan,   ///< Meta's Llama as torchtitan and fms-fsdp train it: an eager kernel for each operator; FSDP
 };
 constexpr auto names_of(Implementation) {
   return std::to_array<EnumName<Implementation>>({{Implementation::HuggingFace, "hugging_face"},
                                                   {Implementation::Megatron, "megatron"},
-                                                  {Implementation::Nanotron, "nanotron"}});
+                                                  {Implementation::Nanotron, "nanotron"},
+                                                  {Implementation::TorchTitan, "torchtitan"}});
 }
 
 enum class Normalisation : std::uint8_t { Layer, Rms };
@@ -123,7 +125,7 @@ struct TransformerSpec {
   std::optional<LatentAttentionSpec> latent_attention;
   Gelu gelu = Gelu::Fused;
   AttentionKernels attention = AttentionKernels::Unfused;
-  bool dropout = true;
+  bool dropout = true, shifts_logits = true, fused_loss = false;
   bool blocking_input_copies = true;
   bool loss_readback = false;
 
@@ -155,11 +157,21 @@ struct TransformerSpec {
     key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
-    key.optional("gelu", model.gelu, Gelu::Fused, "one kernel, or Hugging Face's gelu_new");
+    key.optional("gelu", model.gelu, Gelu::Fused,
+                 "one kernel (fused: with erf, tanh: approximate), or Hugging Face's gelu_new");
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
                  "(flash_1), 3 (flash_3), cuDNN's (cudnn)");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
+    key.optional(
+        "shifts_logits", model.shifts_logits, true,
+        "gpt: the model's loss shifts logits against tokens, as Hugging Face's does; else the loader has "
+        "the next tokens, as nanoGPT's has");
+    key.optional(
+        "fused_loss", model.fused_loss, false,
+        "megatron without tensor parallelism: cross entropy reads the logits as they are in one kernel and "
+        "makes their gradient of them in another (Apex's xentropy, FlashAttention's); else a kernel an "
+        "operator, in FP32");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,

@@ -36,7 +36,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       loss_{.batch = block_.batch,
             .sequence = spec.classes ? 1 : spec.sequence,
             .classes = spec.classes.value_or(spec.vocabulary),
-            .shifted = !is_bert()},
+            .shifted = !is_bert() && spec.shifts_logits},
       parameters_{spec.parameters()},
       memory_{spec, block_.batch, step.types(), step.framework().compile != Compile::None},
       loader_{step, setup, block_.batch} {

@@ -43,7 +43,7 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
   const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / plan.context;
   const double row = tokens * static_cast<double>(model.hidden);
   const double input = 2 * row / (plan.sequence_parallel ? plan.tensor : 1);
-  const double kept = plan.recompute == Recompute::Full ? input : std::max(input, 16 * row / plan.tensor);
+  const double kept = plan.recompute >= Recompute::Full ? input : std::max(input, 16 * row / plan.tensor);
   const double flying = plan.recompute_last_stage ? in_flight(candidate, 0) : 1;
   return Bytes{states + flying * layers * kept};
 }

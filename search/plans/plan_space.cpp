@@ -52,7 +52,10 @@ PlanSpace usual_space(const PlanProblem& problem) {
     space.chunks.push_back(chunks);
   }
   space.sharding = all_of<Sharding>();
-  space.recompute = all_of<Recompute>();
+  space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  if (problem.model.implementation == Implementation::TorchTitan) {
+    space.recompute[1] = Recompute::Operators;
+  }
   return space;
 }
 
@@ -187,6 +190,9 @@ class Enumerator {
     }
     plan.sharding = sharding;
     plan.recompute = recompute;
+    if (recompute != Recompute::Full) {
+      plan.recompute_every = 1;
+    }
     if (sharding != Sharding::Zero3) {
       plan.shard_group.reset();
     }

@@ -33,6 +33,7 @@ StageProbe relaxed(StageProbe probe) {
     probe.plan.shard_group.reset();
   }
   probe.plan.recompute = Recompute::None;
+  probe.plan.recompute_every = 1;
   probe.plan.schedule = PipelineSchedule::OneFOneB;
   return probe;
 }

@@ -65,9 +65,9 @@ void CompiledTransformer::norm_backward(std::string_view what, double gradients_
 void CompiledTransformer::gelu_backward() {
   const bool composed = block_.gelu == Gelu::Composed;
   const double tanh = composed ? size_of(model_) / size_of(products_) : 0;
-  step_.launch(triton::pointwise(composed ? "add_mul_pow_tanh_backward" : "gelu_gelu_backward",
-                                 block_.rows() * block_.feed_forward, products_,
-                                 {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : kGeluBackward}));
+  step_.launch(triton::pointwise(
+      composed ? "add_mul_pow_tanh_backward" : "gelu_gelu_backward", block_.rows() * block_.feed_forward,
+      products_, {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_flops(block_.gelu)}));
 }
 
 void CompiledTransformer::loss_backward() {
@@ -102,8 +102,12 @@ void CompiledTransformer::head_backward(GradientSink& gradients) {
     classifier_backward(step_, block_, *spec_.classes, gradients);
     return;
   }
-  const std::int64_t rows = block_.rows(), h = spec_.hidden, v = spec_.vocabulary;
+  const std::int64_t rows = block_.rows(), h = spec_.hidden;
   const DataType type = product_type(step_.precision());
+  const std::int64_t v = triton::padded_for_tensor_cores(spec_.vocabulary, type);
+  for (int product = 0; v > spec_.vocabulary && product < 2; ++product) {
+    step_.launch(triton::pointwise("constant_pad_nd", rows * v, products_, {}));  // each its own copy
+  }
   step_.launch(kernels::product({.batch = 1, .m = v, .n = h, .k = rows, .transpose_a = true}, type));
   step_.launch(kernels::product({.batch = 1, .m = rows, .n = h, .k = v}, type));
   if (!is_bert()) {
@@ -111,8 +115,8 @@ void CompiledTransformer::head_backward(GradientSink& gradients) {
                   gradients);
     return;
   }
-  triton::sum_columns(step_, rows, v, products_);
-  gradients.accumulate(v);
+  triton::sum_columns(step_, rows, spec_.vocabulary, products_);
+  gradients.accumulate(spec_.vocabulary);
   norm_backward("gelu_gelu_backward_native_layer_norm_backward", part(products_), part(products_), false,
                 gradients);
   linear_backward(rows, h, h, gradients);

@@ -159,9 +159,9 @@ void CompiledTransformer::projections_forward() {
 void CompiledTransformer::gelu_forward() {
   const bool composed = block_.gelu == Gelu::Composed;
   const double tanh = composed && is_training_ ? size_of(model_) / size_of(products_) : 0;
-  step_.launch(triton::pointwise(composed ? "add_mul_pow_tanh" : "gelu", block_.rows() * block_.feed_forward,
-                                 products_,
-                                 {.writes = 1 + tanh, .flops = composed ? kPowTanhForward : kGeluForward}));
+  step_.launch(triton::pointwise(
+      composed ? "add_mul_pow_tanh" : "gelu", block_.rows() * block_.feed_forward, products_,
+      {.writes = 1 + tanh, .flops = composed ? kPowTanhForward : forward_flops(block_.gelu)}));
 }
 
 void CompiledTransformer::block_forward() {
@@ -204,8 +204,9 @@ void CompiledTransformer::head_forward() {
     step_.launch(triton::pointwise("_to_copy", h * spec_.vocabulary, DataType::FP32,
                                    {.writes = size_of(products_) / size_of(DataType::FP32)}));
   }
-  step_.launch(kernels::product({.batch = 1, .m = rows, .n = spec_.vocabulary, .k = h, .transpose_b = true},
-                                product_type(step_.precision())));
+  const DataType type = product_type(step_.precision());  // padding is part of the weight's cast
+  const std::int64_t columns = triton::padded_for_tensor_cores(spec_.vocabulary, type);
+  step_.launch(kernels::product({.batch = 1, .m = rows, .n = columns, .k = h, .transpose_b = true}, type));
 }
 
 /// Log-softmax in FP32 of the logits, read where they are, then the mean of what the labels pick.

@@ -47,4 +47,12 @@ void sum_pieces(StepWriter& step, std::int64_t rows, std::int64_t columns) {
        Pointwise{.elements = pieces * columns, .reads = 1, .writes = 1.0 / static_cast<double>(pieces)}});
 }
 
+std::int64_t padded_for_tensor_cores(std::int64_t elements, DataType product) {
+  if (product == DataType::FP32) {
+    return elements;
+  }
+  const std::int64_t multiple = product == DataType::TF32 ? 4 : 8;
+  return (elements + multiple - 1) / multiple * multiple;
+}
+
 }  // namespace lockstep::triton

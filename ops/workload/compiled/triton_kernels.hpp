@@ -27,6 +27,11 @@ namespace lockstep::triton {
 /// rows for 768 to 3,072 columns, one kernel for 30,522.
 void sum_columns(StepWriter& step, std::int64_t rows, std::int64_t columns, DataType type);
 
+/// Rows or columns of a product's operand as Inductor pads them for tensor cores, to 16 bytes of 16-bit
+/// numbers and as many of TF32's as fill 16; it times both forms, and where rows are not aligned the padded
+/// one wins. *Source*: PyTorch 2.2 torch/_inductor/fx_passes/pad_mm.py (config.shape_padding).
+[[nodiscard]] std::int64_t padded_for_tensor_cores(std::int64_t elements, DataType product);
+
 /// The second of these kernels: sums of what so many rows left behind.
 void sum_pieces(StepWriter& step, std::int64_t rows, std::int64_t columns);
 

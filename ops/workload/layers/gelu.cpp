@@ -49,6 +49,14 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
 
 }  // namespace
 
+double forward_flops(Gelu gelu) {
+  return gelu == Gelu::Tanh ? kTanhGeluForward : kGeluForward;
+}
+
+double backward_flops(Gelu gelu) {
+  return gelu == Gelu::Tanh ? kTanhGeluBackward : kGeluBackward;
+}
+
 DataType gelu_result_type(Gelu gelu, TensorTypes types) {
   return gelu == Gelu::Composed ? types.model() : storage_type(types.precision);
 }
@@ -58,7 +66,7 @@ void gelu_forward(StepWriter& step, Gelu gelu, std::int64_t elements) {
     composed_forward(step, elements);
   } else {
     step.op("aten::gelu", {kernels::elementwise("gelu", elements, storage_type(step.precision()),
-                                                {.flops = kGeluForward})});
+                                                {.flops = forward_flops(gelu)})});
   }
 }
 
@@ -67,7 +75,7 @@ void gelu_backward(StepWriter& step, Gelu gelu, std::int64_t elements) {
     composed_backward(step, elements);
   } else {
     step.op("GeluBackward0", {kernels::elementwise("gelu_backward", elements, storage_type(step.precision()),
-                                                   {.reads = 2, .flops = kGeluBackward})});
+                                                   {.reads = 2, .flops = backward_flops(gelu)})});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/eager_llama.hpp"
 
 namespace lockstep {
 namespace {
@@ -65,6 +66,10 @@ void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ra
 }
 
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
+  if (is_eager_llama(scope)) {
+    eager_norm_forward(scope, rows, columns);
+    return;
+  }
   const bool rms = scope.model.normalisation == Normalisation::Rms;
   scope.step.op(rms ? "RMSNorm" : "FusedLayerNorm",
                 {norm_kernel(scope, rms ? "rms_norm_fwd_kernel" : "ln_fwd_kernel", rows, columns,
@@ -72,6 +77,10 @@ void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t colum
 }
 
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
+  if (is_eager_llama(scope)) {
+    eager_norm_backward(scope, rows, columns, parts);
+    return;
+  }
   const bool rms = scope.model.normalisation == Normalisation::Rms;
   if (parts.inputs) {
     scope.step.op(rms ? "RMSNormBackward" : "FusedLayerNormBackward",
@@ -121,6 +130,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const Bytes row = scope.bytes(s.elements());
   if (recompute == Recompute::Full) {
     return row;
+  }
+  if (is_eager_llama(scope)) {
+    return kept_by_eager_llama(scope, recompute);
   }
   if (is_eager(scope)) {
     return kept_by_eager_layer(scope);

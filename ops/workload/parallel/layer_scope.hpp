@@ -65,6 +65,11 @@ struct LayerScope {
   return scope.model.implementation == Implementation::Nanotron;
 }
 
+/// So it is in Meta's Llama (eager_llama.hpp).
+[[nodiscard]] inline bool is_eager_llama(const LayerScope& scope) {
+  return scope.model.implementation == Implementation::TorchTitan;
+}
+
 /// Normalisation of the residual stream, and its backward. The gradient of what was normalised is added to
 /// that of the residual stream.
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);

@@ -17,6 +17,13 @@ void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
 
 void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
+  const bool is_eager_llama = model.implementation == Implementation::TorchTitan;
+  expect(!is_eager_llama || (spec.tensor == 1 && spec.context == 1),
+         "'implementation: torchtitan' is data parallel here: 'tensor' and 'context' must be 1");
+  expect(!model.fused_loss || spec.tensor == 1,
+         "'fused_loss' needs all logits of a token on one rank: 'tensor' must be 1, or 'fused_loss' false");
+  expect(is_eager_llama || spec.recompute != Recompute::Operators,
+         "'recompute: operators' is torchtitan's: it needs the model's 'implementation: torchtitan'");
   expect(model.heads % tensor == 0, "{} heads cannot be divided among {} tensor-parallel ranks", model.heads,
          tensor);
   expect(kv_heads % tensor == 0 || tensor % kv_heads == 0,

@@ -44,6 +44,10 @@ struct ParallelPlan {
   [[nodiscard]] Recompute recompute_of(int stage, int chunk) const {
     return is_last(stage, chunk) && !spec.recompute_last_stage ? Recompute::None : spec.recompute;
   }
+  /// Likewise of one of its layers.
+  [[nodiscard]] Recompute recompute_of(int stage, int chunk, std::int64_t layer) const {
+    return (layer + 1) % spec.recompute_every == 0 ? recompute_of(stage, chunk) : Recompute::None;
+  }
   [[nodiscard]] const LayerRange& layers_of(int stage, int chunk) const {
     return layers[static_cast<std::size_t>(chunk) * static_cast<std::size_t>(spec.pipeline) +
                   static_cast<std::size_t>(stage)];

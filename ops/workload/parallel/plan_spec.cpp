@@ -51,6 +51,15 @@ void check_stage_layers(const TransformerPlanSpec& plan) {
 }
 
 void check_recomputation(const TransformerPlanSpec& plan) {
+  if (plan.recompute_every < 1) {
+    throw FieldError{"recompute_every",
+                     fmt::format("'recompute_every' is at least 1, not {}", plan.recompute_every)};
+  }
+  if (plan.recompute_every > 1 && plan.recompute != Recompute::Full) {
+    throw FieldError{
+        "recompute_every",
+        "'recompute_every' chooses the layers that are computed again: it needs 'recompute: full'"};
+  }
   if (!plan.recompute_last_stage && (plan.recompute == Recompute::None || plan.pipeline == 1)) {
     throw FieldError{"recompute_last_stage",
                      "'recompute_last_stage: false' excepts the last stage of a pipeline from 'recompute': "

@@ -55,10 +55,13 @@ enum class Recompute : std::uint8_t {
   None,
   Selective,  ///< those of attention's core (Korthikanti et al., arXiv 2205.05198, section 5)
   Full,       ///< all of a layer but its input
+  Operators,  ///< all but attention's core and every second product (torchtitan's selective_ac_option op)
 };
 constexpr auto names_of(Recompute) {
-  return std::to_array<EnumName<Recompute>>(
-      {{Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}});
+  return std::to_array<EnumName<Recompute>>({{Recompute::None, "none"},
+                                             {Recompute::Selective, "selective"},
+                                             {Recompute::Full, "full"},
+                                             {Recompute::Operators, "operators"}});
 }
 
 /// Whose zero3: what is copied besides what ZeRO sends.
@@ -102,6 +105,7 @@ struct TransformerPlanSpec {
   ShardCopies shard_copies = ShardCopies::None;
   Offload offload = Offload::None;
   Recompute recompute = Recompute::None;
+  int recompute_every = 1;
   bool recompute_last_stage = true, recompute_early_stop = false;
   bool overlap_gradients = true;
   bool fp32_gradients = true;
@@ -150,6 +154,9 @@ struct TransformerPlanSpec {
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
         "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
+    key.optional("recompute_every", plan.recompute_every, 1,
+                 "recompute full: of so many layers the last is computed again, the others keep their "
+                 "activations (torchtitan's selective_ac_option of a number)");
     key.optional("recompute_last_stage", plan.recompute_last_stage, true,
                  "recompute: the layers before the head too, whose backward follows their forward, as "
                  "Megatron-LM and DeepSpeed do; false keeps their activations");

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
+#include "ops/workload/optimizer_step.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -92,7 +94,13 @@ void StageWriter::head_forward() {
 void StageWriter::head_backward(BackwardParts parts) {
   const ModuleRange module{step_, "head"};
   const LayerSizes& s = scope_.sizes;
-  if (parts.inputs) {
+  if (parts.inputs && is_eager_llama(scope_)) {
+    cross_entropy_backward(step_, eager_loss());
+  } else if (parts.inputs && model_.fused_loss) {
+    step_.op("SoftmaxCrossEntropyLossBackward",
+             {kernels::elementwise("cunn_SoftMaxXEntropyBackward", s.tokens * vocabulary_share(),
+                                   scope_.storage(), {.flops = 10})});
+  } else if (parts.inputs) {
     step_.op("VocabParallelCrossEntropyBackward",
              {kernels::elementwise("softmax_gradient", s.tokens * vocabulary_share(), DataType::FP32,
                                    {.reads = 1, .writes = 1, .flops = 3}),
@@ -108,11 +116,37 @@ void StageWriter::head_backward(BackwardParts parts) {
   norm_backward(scope_, s.rows, s.hidden, parts);
 }
 
+/// F.cross_entropy of all logits, cast to FP32.
+CrossEntropyShape StageWriter::eager_loss() const {
+  return {.batch = scope_.sizes.batch,
+          .sequence = scope_.sizes.queries,
+          .classes = vocabulary_share(),
+          .shifted = false};
+}
+
+void StageWriter::read_loss() {
+  if (model_.loss_readback) {
+    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
+  }
+}
+
 /// Vocabulary-parallel cross entropy (Megatron-LM core/tensor_parallel/cross_entropy.py): greatest logit,
 /// that of the target, sum of exponentials, each reduced over the ranks.
 void StageWriter::loss() {
   const ModuleRange module{step_, "loss"};
+  if (is_eager_llama(scope_)) {
+    cross_entropy_forward(step_, eager_loss());
+    read_loss();
+    return;
+  }
   const std::int64_t rows = scope_.sizes.tokens, columns = vocabulary_share();
+  if (model_.fused_loss) {
+    step_.op("SoftmaxCrossEntropyLoss",
+             {kernels::reduce("cunn_SoftMaxXEntropyForward", {.rows = rows, .columns = columns},
+                              scope_.storage())});
+    read_loss();
+    return;
+  }
   const Bytes of_row = static_cast<double>(rows) * size_of(DataType::FP32);
   const auto reduce = [&] { scope_.communicate(CollectiveKind::AllReduce, "tp", plan_.spec.tensor, of_row); };
   step_.op("aten::to", {kernels::cast(rows * columns, scope_.storage(), DataType::FP32)});
@@ -127,9 +161,7 @@ void StageWriter::loss() {
   reduce();
   step_.op("aten::log", {kernels::elementwise("log", rows, DataType::FP32, {.flops = 8})});
   step_.op("aten::div_", {kernels::scale(rows * columns, DataType::FP32)});
-  if (model_.loss_readback) {
-    step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
-  }
+  read_loss();
 }
 
 /// The norm of all gradients of a replica; the host reads it, and with FP16 whether there is an overflow.
@@ -157,6 +189,15 @@ void StageWriter::clip(std::int64_t elements) {
 }
 
 void StageWriter::update_on_gpu(std::int64_t elements) {
+  if (is_eager_llama(scope_)) {  // torch.optim's kernels, each parameter's share
+    std::vector<std::int64_t> shares = dense_;
+    const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+    for (std::int64_t& share : shares) {
+      share = std::max<std::int64_t>(1, share * elements / all);
+    }
+    optimizer_step(step_, Optimizer::AdamW, shares);
+    return;
+  }
   step_.program().begin("Optimizer.step#FusedAdam.step");
   for (const auto& launch : multi_tensor_launches(std::vector{elements}, 4)) {
     step_.launch({"multi_tensor_apply_kernel<fused_adamw>", DataType::FP32,

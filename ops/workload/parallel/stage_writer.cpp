@@ -7,6 +7,7 @@
 
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -60,9 +61,9 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
 }
 
 /// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
-/// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py).
+/// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py); torchtitan does not.
 std::int64_t StageWriter::vocabulary_share() const {
-  const std::int64_t multiple = is_eager(scope_) ? 1 : 128;
+  const std::int64_t multiple = is_eager(scope_) || is_eager_llama(scope_) ? 1 : 128;
   const std::int64_t whole = multiple * plan_.spec.tensor;
   return (model_.vocabulary + whole - 1) / whole * multiple;
 }
@@ -183,12 +184,13 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   const LayerRange& range = plan_.layers_of(stage_, chunk);
   Bytes kept{0};
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-    kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk));
+    kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
   }
-  if (plan_.is_last(stage_, chunk)) {  // logits in FP32, and what the head's norm and product read
+  if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
     const double copies =
-        is_eager(scope_) ? 2 : 1;  // less the greatest one in a new tensor (nanotron's loss)
-    kept += Bytes{4} * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
+        is_eager(scope_) || is_eager_llama(scope_) ? 2 : 1;  // and what is left of them in a new tensor
+    const Bytes logit = model_.fused_loss ? size_of(scope_.storage()) : Bytes{4};
+    kept += logit * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
     kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
   }
   return kept;
@@ -260,7 +262,10 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
       gather_.use(unit_of(layer));
       cast_fp8_weights(layer, false);
     }
-    layer_backward(layer, parts);
+    BackwardParts of_layer = parts;
+    of_layer.recompute = parts.recompute == Recompute::None ? Recompute::None
+                                                            : plan_.recompute_of(stage_, action.chunk, layer);
+    layer_backward(layer, of_layer);
     if (parts.weights) {
       gradients_.layer_done();
     }
@@ -285,6 +290,10 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
 }
 
 void StageWriter::layer_forward(std::int64_t layer) {
+  if (is_eager_llama(scope_)) {
+    eager_llama_forward(scope_, LayerPass::Forward);
+    return;
+  }
   attention_forward(scope_);
   norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
   if (has_experts(layer)) {
@@ -297,7 +306,12 @@ void StageWriter::layer_forward(std::int64_t layer) {
 
 /// What full recomputation computes again: backward reads neither the layer's result nor that of its last
 /// product, which an early stop leaves out.
-void StageWriter::layer_again(std::int64_t layer) {
+void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
+  if (is_eager_llama(scope_)) {
+    const LayerPass all = plan_.spec.recompute_early_stop ? LayerPass::UpToLastProduct : LayerPass::Forward;
+    eager_llama_forward(scope_, recompute == Recompute::Operators ? LayerPass::Operators : all);
+    return;
+  }
   if (!plan_.spec.recompute_early_stop ||
       has_experts(layer)) {  // the router's gradient reads experts' results
     layer_forward(layer);
@@ -309,13 +323,18 @@ void StageWriter::layer_again(std::int64_t layer) {
 }
 
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
-  const bool again = parts.inputs && parts.recompute == Recompute::Full;
+  const bool again = parts.inputs && parts.recompute >= Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
   if (again) {
     const ModuleRange range{step_, kRecomputeRange};
-    layer_again(layer);
+    layer_again(layer, parts.recompute);
   }
   memory_.allocate(MemoryUse::Workspace, extra);
+  if (is_eager_llama(scope_)) {
+    eager_llama_backward(scope_, parts);
+    memory_.release(MemoryUse::Workspace, extra);
+    return;
+  }
   residual_backward(scope_, parts);
   if (has_experts(layer)) {
     experts_backward(scope_, layer, parts);

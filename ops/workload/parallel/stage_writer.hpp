@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/workload/batch_loader.hpp"
+#include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/parallel/layer_scope.hpp"
 #include "ops/workload/parallel/parameter_gather.hpp"
 #include "ops/workload/parallel/pipeline_schedule.hpp"
@@ -60,13 +61,15 @@ class StageWriter {
   void cast_fp8_weights(std::int64_t layer, bool first);
   void update_fp8_scales(int chunk, std::int64_t tensors_of_product);
   void layer_forward(std::int64_t layer);
-  void layer_again(std::int64_t layer);
+  void layer_again(std::int64_t layer, Recompute recompute);
   void layer_backward(std::int64_t layer, BackwardParts parts);
   void embedding_forward();
   void embedding_backward();
   void head_forward();
   void head_backward(BackwardParts parts);
   void loss();
+  void read_loss();
+  [[nodiscard]] CrossEntropyShape eager_loss() const;
   void update();
   void update_on_gpu(std::int64_t elements);
   void clip(std::int64_t elements);

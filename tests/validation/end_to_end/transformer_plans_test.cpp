@@ -72,6 +72,40 @@ TEST(PlansOnH100, OfMixturesOfExpertsArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.35);
 }
 
+/// Likewise; what a layer's or every second product's recomputation costs beside none is met.
+TEST(PlansOfPyTorch, OfTorchTitanArePredicted) {
+  const Validation validation =
+      validate_set("torchtitan_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 8U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.15);
+}
+
+TEST(PlansOfPyTorch, OfFmsFsdpArePredicted) {
+  const Validation validation =
+      validate_set("fms_fsdp", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 8U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+}
+
+TEST(PlansOfPyTorch, OfFlashAttentionArePredicted) {
+  const Validation validation =
+      validate_set("flash_attention_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 11U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+}
+
+TEST(PlansOfPyTorch, OptimisationsOfNanoGptArePredicted) {
+  const Validation validation =
+      validate_set("nanogpt_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 7U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.99);  // each step is shorter than the one before
+}
+
 /// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
 /// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.

@@ -242,5 +242,42 @@ TEST(CompiledTransformer, LeavesTheRestOfTheStepAsItIs) {
   EXPECT_EQ(of(Compile::Inductor), of(Compile::None));
 }
 
+/// Columns of the head's product: 50,257 columns of 16 bits are padded to rows of 16 bytes, of TF32 to 4
+/// numbers, of FP32 not; backward copies the gradient of the logits for either product that reads it.
+TEST(CompiledTransformer, PadsTheHeadForTensorCores) {
+  const auto of = [](Precision precision, std::int64_t vocabulary) {
+    TransformerSpec spec = distil_gpt2();
+    spec.vocabulary = vocabulary;
+    return job_of(spec, {.precision = precision});
+  };
+  const auto columns = [&](Precision precision) {
+    std::int64_t most = 0;
+    for (const KernelCall& call : of(precision, 50257).programs.front()->kernels) {
+      const auto* gemm = std::get_if<Gemm>(&call.work);
+      most = std::max(most, gemm != nullptr ? gemm->n : 0);
+    }
+    return most;
+  };
+  EXPECT_EQ(columns(Precision::BF16), 50264);
+  EXPECT_EQ(columns(Precision::TF32), 50260);
+  EXPECT_EQ(columns(Precision::FP32), 50257);
+  const auto copies = [&](std::int64_t vocabulary) {
+    return std::ranges::count(all_kernels(of(Precision::BF16, vocabulary)),
+                              "triton_poi_fused_constant_pad_nd");
+  };
+  EXPECT_EQ(copies(50257), 2);
+  EXPECT_EQ(copies(50304), 0);
+}
+
+/// A loader that has the next tokens: the gradient of the logits is one kernel by rows, not a sum and a
+/// sliced result.
+TEST(CompiledTransformer, NeedNotShiftLogits) {
+  TransformerSpec spec = distil_gpt2();
+  spec.shifts_logits = false;
+  const Names names = all_kernels(job_of(spec, {}));
+  EXPECT_EQ(std::ranges::count(names, "triton_poi_fused_add_slice_backward"), 0);
+  EXPECT_EQ(std::ranges::count(names, "triton_red_fused__log_softmax_backward_data_nll_loss_backward"), 1);
+}
+
 }  // namespace
 }  // namespace lockstep

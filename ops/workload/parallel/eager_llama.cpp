@@ -1,0 +1,221 @@
+#include "ops/workload/parallel/eager_llama.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr DataType kWide = DataType::FP32;
+
+KernelCall row_sums(const char* name, std::int64_t rows, std::int64_t columns) {
+  return kernels::reduce(name, {.rows = rows, .columns = columns}, kWide);
+}
+
+/// A product of the layer and whether recomputation by operator runs it again: it keeps the results of the
+/// first, third, fifth and seventh.
+struct Product {
+  ShardedLinear shape;
+  bool again = false;
+};
+
+struct Products {
+  Product query, key, value, output, gate, up, down;
+};
+
+Products products_of(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const auto linear = [&](std::int64_t in, std::int64_t out, bool again) {
+    return Product{.shape = {.tokens = s.tokens, .in = in, .out = out}, .again = again};
+  };
+  return {.query = linear(s.hidden, s.query_width(), false),
+          .key = linear(s.hidden, s.kv_width(), true),
+          .value = linear(s.hidden, s.kv_width(), false),
+          .output = linear(s.query_width(), s.hidden, true),
+          .gate = linear(s.hidden, s.feed_forward, false),
+          .up = linear(s.hidden, s.feed_forward, true),
+          .down = linear(s.feed_forward, s.hidden, false)};
+}
+
+void forward(const LayerScope& scope, const Product& product, LayerPass pass) {
+  if (pass != LayerPass::Operators || product.again) {
+    product_forward(scope, product.shape);
+  }
+}
+
+void backward(const LayerScope& scope, const Product& product, BackwardParts parts) {
+  if (parts.inputs) {
+    input_gradient(scope, product.shape);
+  }
+  if (parts.weights) {
+    weight_gradient(scope, product.shape);
+  }
+}
+
+/// The sum of gradients that several products leave for one input.
+void add_gradients(const LayerScope& scope) {
+  scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
+}
+
+/// apply_rotary_emb: cast to FP32, a complex product, cast back; backward with the conjugate.
+void rotary(const LayerScope& scope, std::int64_t width) {
+  const std::int64_t elements = scope.sizes.tokens * width;
+  scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), kWide)});
+  scope.step.op("aten::mul", {kernels::elementwise("complex_mul", elements, kWide, {.flops = 3})});
+  scope.step.op("aten::to", {kernels::cast(elements, kWide, scope.storage())});
+}
+
+/// repeat_kv: keys and values once for each head of queries.
+/// @param reads of the tensor of all heads, in backward, which sums over those that shared a head
+void repeat_heads(const LayerScope& scope, Direction direction) {
+  const LayerSizes& s = scope.sizes;
+  if (s.kv_heads == s.heads) {
+    return;
+  }
+  const double share = static_cast<double>(s.kv_heads) / static_cast<double>(s.heads);
+  const bool is_forward = direction == Direction::Forward;
+  for (int tensor = 0; tensor < 2; ++tensor) {
+    scope.step.op(
+        is_forward ? "aten::reshape" : "ExpandBackward0",
+        {kernels::elementwise(is_forward ? "copy" : "sum", s.tokens * s.query_width(), scope.storage(),
+                              {.reads = is_forward ? share : 1, .writes = is_forward ? 1 : share})});
+  }
+}
+
+void attention_core(const LayerScope& scope, Direction direction) {
+  const LayerSizes& s = scope.sizes;
+  const bool is_forward = direction == Direction::Forward;
+  const FlashAttention work{.batch = s.batch,
+                            .heads = s.heads,
+                            .queries = s.queries,
+                            .keys = s.sequence,
+                            .head_size = s.head_size,
+                            .causal = true,
+                            .direction = direction,
+                            .version = FlashVersion::Two};
+  scope.step.op(
+      is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
+      {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
+}
+
+void gated_backward(const LayerScope& scope) {
+  const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
+  const DataType type = scope.storage();
+  scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
+  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
+                                                       {.reads = 2, .writes = 1, .flops = 15})});
+}
+
+}  // namespace
+
+void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t elements = rows * columns;
+  scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), kWide)});
+  scope.step.op("aten::pow", {kernels::elementwise("pow", elements, kWide, {})});
+  scope.step.op("aten::mean", {row_sums("mean", rows, columns)});
+  scope.step.op("aten::add", {kernels::scale(rows, kWide)});
+  scope.step.op("aten::rsqrt", {kernels::elementwise("rsqrt", rows, kWide, {})});
+  scope.step.op("aten::mul", {kernels::elementwise("mul", elements, kWide, {})});
+  scope.step.op("aten::to", {kernels::cast(elements, kWide, scope.storage())});
+  scope.step.op("aten::mul", {kernels::elementwise("mul", elements, scope.storage(), {})});
+}
+
+void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
+                         BackwardParts parts) {
+  const std::int64_t elements = rows * columns;
+  const DataType type = scope.storage();
+  if (parts.weights) {
+    scope.step.op("MulBackward0",
+                  {kernels::mul(elements, type),
+                   kernels::reduce("sum", {.rows = rows, .columns = columns, .across_rows = true}, type)});
+    scope.gradients.accumulate(columns, false);
+  }
+  if (!parts.inputs) {
+    return;
+  }
+  scope.step.op("MulBackward0", {kernels::elementwise("mul", elements, type, {})});
+  scope.step.op("ToCopyBackward0", {kernels::cast(elements, type, kWide)});
+  scope.step.op("MulBackward0", {kernels::elementwise("mul", elements, kWide, {}),  // the input's, the root's
+                                 kernels::mul(elements, kWide), row_sums("sum", rows, columns)});
+  scope.step.op("RsqrtBackward0", {kernels::elementwise("pow", rows, kWide, {}), kernels::scale(rows, kWide),
+                                   kernels::mul(rows, kWide)});
+  scope.step.op("MeanBackward1",
+                {kernels::elementwise("div", elements, kWide, {.reads = 0})});  // of one number a row
+  scope.step.op("PowBackward0", {kernels::elementwise("pow", elements, kWide, {}),
+                                 kernels::scale(elements, kWide), kernels::mul(elements, kWide)});
+  scope.step.op("aten::add", {kernels::add(elements, kWide)});
+  scope.step.op("ToCopyBackward0", {kernels::cast(elements, kWide, type)});
+  scope.step.op("aten::add", {kernels::add(elements, type)});  // to the residual stream's
+}
+
+void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
+  const LayerSizes& s = scope.sizes;
+  const Products products = products_of(scope);
+  const std::int64_t gated = s.tokens * s.feed_forward;
+  const auto add_residual = [&] {
+    scope.step.op("aten::add", {kernels::add(s.elements(), scope.storage())});
+  };
+  eager_norm_forward(scope, s.rows, s.hidden);
+  forward(scope, products.query, pass);
+  forward(scope, products.key, pass);
+  forward(scope, products.value, pass);
+  rotary(scope, s.query_width());
+  rotary(scope, s.kv_width());
+  repeat_heads(scope, Direction::Forward);
+  if (pass != LayerPass::Operators) {
+    attention_core(scope, Direction::Forward);
+  }
+  forward(scope, products.output, pass);
+  add_residual();
+  eager_norm_forward(scope, s.rows, s.hidden);
+  forward(scope, products.gate, pass);
+  scope.step.op("aten::silu", {kernels::elementwise("silu", gated, scope.storage(), {.flops = 10})});
+  forward(scope, products.up, pass);
+  scope.step.op("aten::mul", {kernels::mul(gated, scope.storage())});
+  if (pass == LayerPass::Forward) {
+    forward(scope, products.down, pass);
+    add_residual();
+  }
+}
+
+void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
+  const LayerSizes& s = scope.sizes;
+  const Products products = products_of(scope);
+  backward(scope, products.down, parts);
+  if (parts.inputs) {
+    gated_backward(scope);
+  }
+  backward(scope, products.up, parts);
+  backward(scope, products.gate, parts);
+  if (parts.inputs) {
+    add_gradients(scope);
+  }
+  eager_norm_backward(scope, s.rows, s.hidden, parts);
+  backward(scope, products.output, parts);
+  if (parts.inputs) {
+    attention_core(scope, Direction::Backward);
+    repeat_heads(scope, Direction::Backward);
+    rotary(scope, s.kv_width());
+    rotary(scope, s.query_width());
+  }
+  backward(scope, products.value, parts);
+  backward(scope, products.key, parts);
+  backward(scope, products.query, parts);
+  if (parts.inputs) {
+    add_gradients(scope);
+    add_gradients(scope);
+  }
+  eager_norm_backward(scope, s.rows, s.hidden, parts);
+}
+
+Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
+  const LayerSizes& s = scope.sizes;
+  if (recompute ==
+      Recompute::Operators) {  // the input; query, value, context, gate and the layer's last product
+    return scope.bytes(2 * s.elements() + s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward));
+  }
+  const Bytes norms = (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(2 * s.elements())) * 2.0;
+  return norms + scope.bytes(s.tokens * (4 * s.query_width() + 4 * s.feed_forward));
+}
+
+}  // namespace lockstep
