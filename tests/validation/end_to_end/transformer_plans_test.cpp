@@ -72,7 +72,7 @@ TEST(PlansOnH100, OfMixturesOfExpertsArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.35);
 }
 
-/// Likewise; what a layer's or every second product's recomputation costs beside none is met.
+/// What a layer's or every second product's recomputation costs beside none is met.
 TEST(PlansOfPyTorch, OfTorchTitanArePredicted) {
   const Validation validation =
       validate_set("torchtitan_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
