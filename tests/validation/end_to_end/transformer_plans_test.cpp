@@ -79,7 +79,7 @@ TEST(PlansOfPyTorch, OfTorchTitanArePredicted) {
   EXPECT_EQ(validation.points.size(), 8U);
   EXPECT_EQ(validation.left_out, 0U);
   EXPECT_GT(*step_order(validation).overall, 0.9);
-  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.15);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.25);
 }
 
 TEST(PlansOfPyTorch, OfFmsFsdpArePredicted) {
