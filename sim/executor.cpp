@@ -4,7 +4,6 @@
 #include <cassert>
 #include <limits>
 
-#include "ops/collectives/direct.hpp"
 #include "sim/copy_plan.hpp"
 #include "sim/folding/folding.hpp"
 
@@ -87,7 +86,7 @@ void Executor::happen(const Scheduled& scheduled) {
     case Moment::Meet: {
       const Transfer& transfer = transfers_[scheduled.subject];
       for (const Arrival& arrival : transfer.meeting->arrivals) {
-        arrival.rank->communication_transfers(scheduled.date, *arrival.call, *transfer.group);
+        arrival.rank->communication_transfers(scheduled.date, *transfer.group);
       }
       schedule(scheduled.date + transfer.meeting->plan->latency.in_base_units(), Moment::TransferStart,
                scheduled.subject);
@@ -140,7 +139,7 @@ Membership Executor::pair(const Rank& rank, const CollectiveCall& call) {
   if (known == nullptr) {
     known = &communicators_.emplace_back(
         group.name, std::vector{job_.ranks[source].gpu, job_.ranks[target].gpu}, std::vector{source, target});
-    known->limit_sms(message_channels(*spec_.fabric, known->gpus()[0], known->gpus()[1]));
+    limit_channels(*known);
   }
   return {known, sends ? 0U : 1U};
 }
@@ -241,7 +240,7 @@ void Executor::end_collective(const Transfer& transfer, double date) {
     transfer.group->keep(meeting.number, {encounter, date});
   }
   for (const Arrival& arrival : meeting.arrivals) {
-    arrival.rank->communication_ends(date, *arrival.call, *transfer.group);
+    arrival.rank->communication_ends(date, *transfer.group);
     arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, encounter);
   }
   for (std::size_t i = 0; i < meeting.arrivals.size(); ++i) {

@@ -147,6 +147,7 @@ class Executor final : public Surroundings {
   void make_ranks();
   void make_groups();
   void make_folded_groups();
+  void limit_channels(Communicator& group) const;
   void make_meters();
   [[nodiscard]] std::size_t index_of(std::uint32_t number) const;
 

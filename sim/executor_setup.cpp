@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ops/collectives/direct.hpp"
+#include "ops/collectives/channels.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
 
@@ -31,6 +31,13 @@ void Executor::make_ranks() {
   }
 }
 
+/// Only interference asks for channels.
+void Executor::limit_channels(Communicator& group) const {
+  if (context_.stepped) {
+    group.limit_sms(channel_limit(*spec_.fabric, group.gpus()));
+  }
+}
+
 /// One communicator for all groups that are alike; their plans are known.
 void Executor::make_folded_groups() {
   const Folding& folding = *spec_.folding;
@@ -41,10 +48,7 @@ void Executor::make_folded_groups() {
       gpus.push_back(job_.ranks[rank].gpu);
     }
     communicators_.emplace_back(job_.groups[original.group].name, std::move(gpus), group.ranks);
-    if (original.is_pair) {
-      const std::vector<VertexId>& ends = communicators_.back().gpus();
-      communicators_.back().limit_sms(message_channels(*spec_.fabric, ends[0], ends[1]));
-    }
+    limit_channels(communicators_.back());
     for (std::size_t call = 0; call < group.plans.size(); ++call) {
       network_.prepare(communicators_.back().adopt(original.calls[call].request, group.plans[call]));
     }
@@ -71,6 +75,7 @@ void Executor::make_groups() {
       gpus.push_back(job_.ranks[rank].gpu);
     }
     communicators_.emplace_back(group.name, std::move(gpus), group.ranks);
+    limit_channels(communicators_.back());
     for (std::uint32_t place = 0; place < group.ranks.size(); ++place) {
       const std::uint32_t member = group.ranks[place];
       const auto& groups = job_.ranks[member].groups;

@@ -159,29 +159,49 @@ double Rank::watermark() const {
 
 void Rank::communication_arrives(double now, const CollectiveCall& call, const Communicator& group) {
   if (context_->stepped) {
-    held_sms_ += timing_->interference.held(call.sm_limit, group.sm_limit());
+    communication_.push_back({&group, timing_->interference.held(call.sm_limit, group.sm_limit()), false});
     set_slowdown(now);
   }
 }
 
-void Rank::communication_transfers(double now, const CollectiveCall& call, const Communicator& group) {
+void Rank::communication_transfers(double now, const Communicator& group) {
   if (context_->stepped) {
-    transferring_sms_ += timing_->interference.held(call.sm_limit, group.sm_limit());
+    const auto waiting = std::ranges::find_if(
+        communication_, [&](const auto& living) { return living.group == &group && !living.transfers; });
+    waiting->transfers = true;
     set_slowdown(now);
   }
 }
 
-void Rank::communication_ends(double now, const CollectiveCall& call, const Communicator& group) {
+void Rank::communication_ends(double now, const Communicator& group) {
   if (context_->stepped) {
-    const int sms = timing_->interference.held(call.sm_limit, group.sm_limit());
-    held_sms_ -= sms;
-    transferring_sms_ -= sms;
+    const auto transferring = std::ranges::find_if(
+        communication_, [&](const auto& living) { return living.group == &group && living.transfers; });
+    communication_.erase(transferring);
     set_slowdown(now);
   }
+}
+
+/// Kernels of one communicator take turns on the GPU: they hold the SMs of the widest.
+int Rank::held_sms(bool transferring) const {
+  int sum = 0;
+  for (auto living = communication_.begin(); living != communication_.end(); ++living) {
+    const auto counts = [&](const LivingCommunication& other) {
+      return other.group == living->group && (other.transfers || !transferring);
+    };
+    if (std::none_of(communication_.begin(), living, counts)) {
+      int most = 0;
+      for (const LivingCommunication& other : communication_) {
+        most = counts(other) ? std::max(most, other.sms) : most;
+      }
+      sum += most;
+    }
+  }
+  return sum;
 }
 
 void Rank::set_slowdown(double now) {
-  const double slowdown = timing_->interference.slowdown(held_sms_, transferring_sms_);
+  const double slowdown = timing_->interference.slowdown(held_sms(false), held_sms(true));
   if (slowdown == slowdown_) {
     return;
   }

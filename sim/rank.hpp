@@ -150,8 +150,8 @@ class Rank {
 
   /// Communication kernels on this GPU, for interference.
   void communication_arrives(double now, const CollectiveCall& call, const Communicator& group);
-  void communication_transfers(double now, const CollectiveCall& call, const Communicator& group);
-  void communication_ends(double now, const CollectiveCall& call, const Communicator& group);
+  void communication_transfers(double now, const Communicator& group);
+  void communication_ends(double now, const Communicator& group);
   [[nodiscard]] double slowdown() const { return slowdown_; }
   void tick(std::uint8_t stream, double date) { streams_[stream].tick(*this, stream, date); }
 
@@ -180,6 +180,7 @@ class Rank {
 
  private:
   void set_slowdown(double now);
+  [[nodiscard]] int held_sms(bool transferring) const;
   void give_inboxes();
 
   std::uint32_t number_;
@@ -196,8 +197,13 @@ class Rank {
   std::uint64_t runnable_ = 0;
   bool observed_;
   std::uint32_t correlation_ = 0;
-  int held_sms_ = 0;          // by communication kernels that wait or transfer
-  int transferring_sms_ = 0;  // by those that transfer
+  /// SMs of the communication kernels of one group that live.
+  struct LivingCommunication {
+    const Communicator* group;
+    int sms;
+    bool transfers;
+  };
+  std::vector<LivingCommunication> communication_;
   double slowdown_ = 1;
 };
 

@@ -49,8 +49,7 @@ class RankRerun final : public Surroundings {
     Moment what;
     std::uint8_t stream;
     Encounter encounter;
-    const CollectiveCall* call;  ///< of the first two
-    const Communicator* group;   ///< likewise
+    const Communicator* group;  ///< of the first two
     bool operator<(const Scheduled& other) const {
       return date > other.date || (date == other.date && order > other.order);
     }
@@ -64,7 +63,7 @@ class RankRerun final : public Surroundings {
 
   Membership seat(const Membership& original);
   void schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter = {},
-                const CollectiveCall* call = nullptr, const Communicator* group = nullptr);
+                const Communicator* group = nullptr);
   void happen(const Scheduled& scheduled);
   void check() const;
 

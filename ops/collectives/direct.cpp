@@ -1,19 +1,9 @@
 #include "ops/collectives/direct.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace lockstep {
 
 bool is_message(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
-}
-
-int message_channels(const Fabric& fabric, VertexId from, VertexId to) {
-  const Route route = fabric.route(from, to);
-  const bool over_nvlink = std::ranges::all_of(
-      route.links, [&](LinkId link) { return fabric.links()[link].kind == LinkKind::NvLink; });
-  return over_nvlink ? std::numeric_limits<int>::max() : 2;
 }
 
 std::string_view objection_to_pairs(const GroupLayout& layout) {

@@ -13,12 +13,6 @@ inline constexpr int kLargestDirectGroup = 1024;
 /// Send and receive: one message, not one for each pair.
 [[nodiscard]] bool is_message(CollectiveKind kind);
 
-/// NCCL's channels of a message between two GPUs: 2 where it leaves NVLink; else as many as a collective's,
-/// which is what std::numeric_limits<int>::max() stands for.
-///   Source  NCCL, src/graph/paths.cc, ncclTopoGetNchannels: 2 to a peer over the network or PCIe, over
-///   NVLink two for each link of the path, rounded up to a power of two: 32 on A100 and H100 with NVSwitch
-[[nodiscard]] int message_channels(const Fabric& fabric, VertexId from, VertexId to);
-
 /// What s sends to d, in buffers.
 [[nodiscard]] double pair_share(const CollectiveRequest& request, int members, int s, int d);
 

@@ -25,6 +25,8 @@ class OwnTimeline : public testing::Test {
     YamlDocument document = YamlDocument::from_file(path);
     document.set("host", "{ from: dgx1v_torchrec, speed: " + std::to_string(host_speed) + " }");
     document.set("vary.slow_ranks", slow_ranks);
+    document.set("interference",
+                 "false");  // recorded kernels keep what slowed them down, whatever overlaps now
     return build(document, configs.beside(path.parent_path()));
   }
 
@@ -90,6 +92,7 @@ TEST_F(OwnTimeline, OtherBucketsGiveWhatSimulatingThemGives) {
   const auto configs = ConfigPath::standard();
   const auto path = configs.find_scenario("gpt2_8xa100");
   YamlDocument document = YamlDocument::from_file(path);
+  document.set("interference", "false");  // as above
   const auto made = [&] { return build(document, configs.beside(path.parent_path())); };
   {
     const Setting recorded = made();

@@ -1,0 +1,57 @@
+#include "ops/collectives/channels.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+constexpr int kTimesTaken = 2;  // each ring
+
+bool is_over_nvlink(const Fabric& fabric, VertexId from, VertexId to) {
+  return std::ranges::all_of(fabric.route(from, to).links,
+                             [&](LinkId link) { return fabric.links()[link].kind == LinkKind::NvLink; });
+}
+
+/// The NIC by which @p from leaves its node.
+std::optional<VertexId> nic_towards(const Fabric& fabric, VertexId from, VertexId to) {
+  for (const LinkId link : fabric.route(from, to).links) {
+    const VertexId next = fabric.links()[link].to;
+    if (fabric.vertices()[next].kind == VertexKind::Nic) {
+      return next;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int channel_limit(const Fabric& fabric, std::span<const VertexId> members) {
+  if (members.size() < 2) {
+    return std::numeric_limits<int>::max();
+  }
+  const VertexId first = members.front();
+  const auto node = [&](VertexId gpu) { return fabric.vertices()[gpu].node; };
+  const auto outside = std::ranges::find_if(members, [&](VertexId gpu) { return node(gpu) != node(first); });
+  if (outside == members.end()) {
+    const bool over_nvlink = std::ranges::any_of(
+        members.subspan(1), [&](VertexId other) { return is_over_nvlink(fabric, first, other); });
+    return over_nvlink ? std::numeric_limits<int>::max() : kTimesTaken;
+  }
+  if (is_over_nvlink(fabric, first, *outside)) {
+    return std::numeric_limits<int>::max();
+  }
+  std::set<VertexId> nics;
+  for (const VertexId gpu : members) {
+    if (node(gpu) == node(first)) {
+      if (const auto nic = nic_towards(fabric, gpu, *outside)) {
+        nics.insert(*nic);
+      }
+    }
+  }
+  return kTimesTaken * std::max(1, static_cast<int>(nics.size()));
+}
+
+}  // namespace lockstep
