@@ -113,14 +113,7 @@ struct TransformerPlanSpec {
   std::string rank_order = "tp-cp-dp-pp";
 
   template <class Visitor>
-  static void describe(Visitor& key, TransformerPlanSpec& plan) {
-    key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
-    key.optional("sequence_parallel", plan.sequence_parallel, false,
-                 "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
-    key.optional(
-        "tensor_overlap", plan.tensor_overlap, false,
-        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
-        "products that need or make them (Megatron-LM --tp-comm-overlap)");
+  static void describe_pipeline(Visitor& key, TransformerPlanSpec& plan) {
     key.optional("pipeline", plan.pipeline, 1, "stages of layers");
     key.optional(
         "scatter_gather", plan.scatter_gather, false,
@@ -134,6 +127,18 @@ struct TransformerPlanSpec {
                  "overlap_p2p_comm, since 2023); else when the stage comes to it");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
                  "layers of each stage, 0 too; as even as they go when left out");
+  }
+
+  template <class Visitor>
+  static void describe(Visitor& key, TransformerPlanSpec& plan) {
+    key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
+    key.optional("sequence_parallel", plan.sequence_parallel, false,
+                 "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
+    key.optional(
+        "tensor_overlap", plan.tensor_overlap, false,
+        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
+        "products that need or make them (Megatron-LM --tp-comm-overlap)");
+    describe_pipeline(key, plan);
     key.optional("context", plan.context, 1, "ranks that share every sequence");
     key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
                  "how its attention sees all keys");
