@@ -15,12 +15,10 @@ namespace lockstep {
 ///
 ///   mp       keys of this batch kept, look-up: then exchange; behind the top MLP's backward: exchange of
 ///            gradients; behind the sort: update
-///   dp       behind the look-up: that of replicated tables, sorts; behind the top MLP's backward: gradients
-///   of
-///            replicated tables; behind the all-reduce: their update
+///   dp       behind the look-up: that of replicated tables, sorts; behind the top MLP's backward: their
+///            gradients; behind the all-reduce: their update
 ///   compute  weights cast; behind the look-up: bottom MLP; behind both exchanges: concatenation, cross
-///   layers, top
-///            MLP, loss, backward; all-reduce of all gradients (grouped_all_reduce); update
+///            layers, top MLP, loss, backward; all-reduce of all gradients (grouped_all_reduce); update
 ///   prefetch behind the keys that are kept: the next batch's
 ///
 /// With fp16 features, activations, gradients and what travels are in 16 bits, tables and the weights that
