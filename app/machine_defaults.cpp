@@ -35,10 +35,14 @@ std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
 }
 
 std::string usual_host(const GpuSpec& gpu) {
-  const bool is_recent =
-      gpu.name.find("a100") != std::string::npos || gpu.name.find("h100") != std::string::npos ||
-      gpu.name.find("h200") != std::string::npos || gpu.name.find("b200") != std::string::npos;
-  return is_recent ? "a100_server" : "dgx1v_torchrec";
+  const std::map<std::string, std::string> by_generation{
+      {"a100", "a100_server"}, {"h100", "h100_server"}, {"h200", "h100_server"}, {"b200", "a100_server"}};
+  for (const auto& [generation, host] : by_generation) {
+    if (gpu.name.find(generation) != std::string::npos) {
+      return host;
+    }
+  }
+  return "dgx1v_torchrec";
 }
 
 }  // namespace lockstep

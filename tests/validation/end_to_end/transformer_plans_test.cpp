@@ -106,6 +106,15 @@ TEST(PlansOfPyTorch, OptimisationsOfNanoGptArePredicted) {
   EXPECT_GT(*step_order(validation).overall, 0.99);  // each step is shorter than the one before
 }
 
+TEST(PlansOfPyTorch, EagerPassesOnOneH100ArePredicted) {
+  const Validation validation =
+      validate_set("gpt_eager_h100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 10U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.99);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.12);
+}
+
 /// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
 /// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.
