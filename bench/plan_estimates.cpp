@@ -5,16 +5,20 @@
 //   plan_estimates [PLANS] [FAMILY] [JOBS]      PLANS of each family (24); all families whose name has FAMILY
 //   in it
 //
+//   plan_estimates --set SET.yaml FOLDER JOBS [COLUMN...]
+//
+// The same for the measured plans of a validation set, whose tables are in FOLDER, and what is picked where
+// COLUMNs are equal (left out: as the set's `picks` says) by estimates and by simulation.
+//
 // A line for each plan, then a table. Deterministic but for the times that it took.
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <ctime>
 #include <map>
-#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,7 +26,12 @@
 #include "app/plans/plan_judge.hpp"
 #include "app/plans/plan_probes.hpp"
 #include "app/plans/plan_tasks.hpp"
+#include "app/row_predictions.hpp"
 #include "base/random.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/plan_picks.hpp"
+#include "calibration/rank_correlation.hpp"
+#include "calibration/validate.hpp"
 #include "search/plans/memory_bound.hpp"
 #include "search/plans/plan_outlook.hpp"
 
@@ -96,31 +105,14 @@ struct Pair {
   [[nodiscard]] double off() const { return estimated / simulated - 1; }
 };
 
-std::vector<double> ranks_of(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    ranks[order[place]] = static_cast<double>(place);
-  }
-  return ranks;
-}
-
 /// Spearman's.
-double rank_correlation(const std::vector<Pair>& pairs) {
+double order(const std::vector<Pair>& pairs) {
   std::vector<double> estimated, simulated;
   for (const Pair& pair : pairs) {
     estimated.push_back(pair.estimated);
     simulated.push_back(pair.simulated);
   }
-  const std::vector<double> a = ranks_of(estimated), b = ranks_of(simulated);
-  double squares = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    squares += (a[i] - b[i]) * (a[i] - b[i]);
-  }
-  const auto n = static_cast<double>(pairs.size());
-  return 1 - 6 * squares / (n * (n * n - 1));
+  return rank_correlation(estimated, simulated).value_or(0);
 }
 
 /// How much longer the one estimated fastest takes than the fastest.
@@ -219,9 +211,8 @@ int compare_families(std::size_t count, const std::string& only, std::size_t job
     ++families;
     exact += lost == 0 ? 1 : 0;
     near += lost <= 0.01 / 3 ? 1 : 0;
-    table +=
-        fmt::format("| {} | {} | {:.3f} | {:.2f} | {:.0f} |\n", name_of(family), in_columns(result.pairs),
-                    rank_correlation(result.pairs), 100 * lost, result.microseconds);
+    table += fmt::format("| {} | {} | {:.3f} | {:.2f} | {:.0f} |\n", name_of(family),
+                         in_columns(result.pairs), order(result.pairs), 100 * lost, result.microseconds);
     all.insert(all.end(), result.pairs.begin(), result.pairs.end());
   }
   fmt::print("{}| all | {} | | | |\n", table, in_columns(all));
@@ -230,13 +221,71 @@ int compare_families(std::size_t count, const std::string& only, std::size_t job
   return 0;
 }
 
+/// The plan that a scenario has.
+PlanCandidate own_plan(const PlanJudge& judge) {
+  const ScenarioSpec& scenario = judge.scenario();
+  PlanCandidate own;
+  own.plan = scenario.parallelism.transformer;
+  own.gpus = judge.problem().gpus.front();
+  own.data = own.gpus / (own.plan.tensor * own.plan.context * own.plan.pipeline);
+  own.micro_batch = scenario.workload->micro_batch.value_or(scenario.workload->global_batch / own.data /
+                                                            scenario.workload->gradient_accumulation);
+  own.micro_batches = static_cast<int>(scenario.workload->global_batch / own.data / own.micro_batch);
+  return own;
+}
+
+std::vector<PredictedTimes> estimates_of(const std::string& name, std::span<const ScenarioSettings> rows) {
+  std::vector<PredictedTimes> all;
+  for (const ScenarioSettings& row : rows) {
+    YamlDocument document = YamlDocument::from_text(fmt::format("name: a row of {}\n", name), name);
+    for (const auto& [key, value] : row) {
+      document.set(key, value);
+    }
+    PlanJudge judge{std::move(document), ConfigPath::standard(), {}};
+    const PlanCandidate own = own_plan(judge);
+    judge.prepare(own);
+    const StageCosts costs = stage_costs(judge.probe(probe_of(own)));
+    all.push_back({estimate(own, costs, judge.estimate_input(own)).step, Seconds{0}});
+  }
+  return all;
+}
+
+/// Picks among the measured plans of a validation set: by estimates, and by simulation.
+int compare_picks(const std::string& file, const std::string& folder, std::vector<std::string> within,
+                  std::size_t jobs) {
+  auto set = read_file<ValidationSet>(file, ConfigPath::standard());
+  if (!within.empty()) {
+    set.picks = PicksSpec{.within = std::move(within), .share = {}};
+  }
+  set.measured.gpu_busy.reset();
+  const auto estimated = validate(
+      set, folder, [&](std::span<const ScenarioSettings> rows) { return estimates_of(set.name, rows); });
+  const auto simulated = validate(set, folder, [&](std::span<const ScenarioSettings> rows) {
+    return predict_rows(set.name, rows, ConfigPath::standard(), jobs);
+  });
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < simulated.points.size(); ++i) {
+    pairs.push_back({estimated.points[i].step.predicted.in_base_units(),
+                     simulated.points[i].step.predicted.in_base_units()});
+    fmt::print("  {:9.4f} s measured, {:9.4f} s simulated, estimate {:+6.2f} %: {}\n",
+               simulated.points[i].step.measured.in_base_units(), pairs.back().simulated,
+               100 * pairs.back().off(), fmt::join(simulated.points[i].labels, ", "));
+  }
+  fmt::print("| {} | {} |\nby estimates{}by simulation{}", set.name, in_columns(pairs),
+             plan_picks_text(estimated), plan_picks_text(simulated));
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  const std::vector<std::string> given{arguments + 1, arguments + count};
   try {
-    return compare_families(count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 24,
-                            count > 2 ? arguments[2] : "",
-                            count > 3 ? std::strtoul(arguments[3], nullptr, 10) : 1);
+    if (given.size() > 3 && given[0] == "--set") {
+      return compare_picks(given[1], given[2], {given.begin() + 4, given.end()}, std::stoul(given[3]));
+    }
+    return compare_families(!given.empty() ? std::stoul(given[0]) : 24, given.size() > 1 ? given[1] : "",
+                            given.size() > 2 ? std::stoul(given[2]) : 1);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 2;

@@ -96,15 +96,6 @@ PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, c
   const double step =
       pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)) +
       most_layers * costs.layer.in_base_units() + costs.step.in_base_units();
-  fprintf(
-      stderr,
-      "layer_pass %.3f ms pass %.3f ms layer %.3f ms step %.3f ms compute %.3f pipe %.3f most %.0f msg "
-      "%.3f ms sms %d\n",
-      1e3 * costs.layer_pass.in_base_units(), 1e3 * costs.pass.in_base_units(),
-      1e3 * costs.layer.in_base_units(), 1e3 * costs.step.in_base_units(), costs.compute,
-      1e3 * pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)),
-      most_layers, input.messages.empty() ? 0 : 1e3 * input.messages[0].seconds,
-      input.messages.empty() ? 0 : input.messages[0].sms);
   return {Seconds{step}, memory_of(candidate, costs, input, layers)};
 }
 
