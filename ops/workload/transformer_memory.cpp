@@ -62,7 +62,7 @@ Bytes TransformerMemory::kept_by_attention() const {
 
 Bytes TransformerMemory::kept_by_gelu(std::int64_t elements) const {
   return narrow(elements) +
-         (block_.gelu == Gelu::Fused ? Bytes{0} : model((is_compiled_ ? 1 : 3) * elements));
+         (block_.gelu == Gelu::Composed ? model((is_compiled_ ? 1 : 3) * elements) : Bytes{0});
 }
 
 Bytes TransformerMemory::kept_by_block() const {

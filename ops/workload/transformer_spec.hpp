@@ -158,7 +158,8 @@ struct TransformerSpec {
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
     key.optional("gelu", model.gelu, Gelu::Fused,
-                 "one kernel (fused: with erf, tanh: approximate), or Hugging Face's gelu_new");
+                 "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
+                 "Face's gelu_new in eight (composed)");
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
                  "(flash_1), 3 (flash_3), cuDNN's (cudnn)");

@@ -6,7 +6,7 @@ namespace lockstep {
 namespace {
 
 KernelCall power(std::int64_t elements, DataType type) {
-  return kernels::elementwise("pow", elements, type, {.flops = kPowTanhForward});
+  return kernels::elementwise("pow", elements, type, {.flops = kPow});
 }
 
 /// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
@@ -22,7 +22,7 @@ void composed_forward(StepWriter& step, std::int64_t elements) {
   step.op("aten::mul", {kernels::scale(elements, wide)});
   step.op("aten::add", {kernels::add(elements, wide)});
   step.op("aten::mul", {kernels::scale(elements, wide)});
-  step.op("aten::tanh", {kernels::elementwise("tanh", elements, wide, {.flops = kPowTanhForward})});
+  step.op("aten::tanh", {kernels::elementwise("tanh", elements, wide, {.flops = kTanhForward})});
   step.op("aten::add", {kernels::scale(elements, wide)});
   step.op("aten::mul", {kernels::mul(elements, wide)});
 }
@@ -50,11 +50,25 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
 }  // namespace
 
 double forward_flops(Gelu gelu) {
-  return gelu == Gelu::Tanh ? kTanhGeluForward : kGeluForward;
+  switch (gelu) {
+    case Gelu::Tanh:
+      return kTanhGeluForward;
+    case Gelu::Normcdf:
+      return kNormcdfGeluForward;
+    default:
+      return kGeluForward;
+  }
 }
 
 double backward_flops(Gelu gelu) {
-  return gelu == Gelu::Tanh ? kTanhGeluBackward : kGeluBackward;
+  switch (gelu) {
+    case Gelu::Tanh:
+      return kTanhGeluBackward;
+    case Gelu::Normcdf:
+      return kNormcdfGeluBackward;
+    default:
+      return kGeluBackward;
+  }
 }
 
 DataType gelu_result_type(Gelu gelu, TensorTypes types) {
