@@ -326,7 +326,8 @@ double pipeline_time(const TransformerPlanSpec& plan, int micro_batches, const P
   const double round = plan.schedule == PipelineSchedule::Interleaved
                            ? run.last_round()
                            : PipelineRun{plan, few + stages, costs}.length() - begun;
-  return begun + (micro_batches - few) / stages * round;
+  const int rounds = (micro_batches - few) / stages;
+  return begun + rounds * round;
 }
 
 }  // namespace lockstep
