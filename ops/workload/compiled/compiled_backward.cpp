@@ -67,7 +67,8 @@ void CompiledTransformer::gelu_backward() {
   const double tanh = composed ? size_of(model_) / size_of(products_) : 0;
   step_.launch(triton::pointwise(
       composed ? "add_mul_pow_tanh_backward" : "gelu_gelu_backward", block_.rows() * block_.feed_forward,
-      products_, {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_flops(block_.gelu)}));
+      products_,
+      {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_work(block_.gelu).flops}));
 }
 
 void CompiledTransformer::loss_backward() {

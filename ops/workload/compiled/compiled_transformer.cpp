@@ -161,7 +161,7 @@ void CompiledTransformer::gelu_forward() {
   const double tanh = composed && is_training_ ? size_of(model_) / size_of(products_) : 0;
   step_.launch(triton::pointwise(
       composed ? "add_mul_pow_tanh" : "gelu", block_.rows() * block_.feed_forward, products_,
-      {.writes = 1 + tanh, .flops = composed ? kTanhGeluForward : forward_flops(block_.gelu)}));
+      {.writes = 1 + tanh, .flops = (composed ? kTanhGeluForward : forward_work(block_.gelu)).flops}));
 }
 
 void CompiledTransformer::block_forward() {

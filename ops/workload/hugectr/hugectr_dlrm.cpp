@@ -129,7 +129,8 @@ class HugeCtrStep {
   void forward() {
     const ModuleRange module{step_, "bottom_mlp"};
     if (is_mixed(setup_.precision)) {
-      step_.launch(kernels::cast(parameters(), kWeights, features()));
+      const double narrow = size_of(features()) / size_of(kWeights);
+      step_.launch(kernels::elementwise("cast", parameters(), kWeights, {.writes = narrow}));
     }
     step_.wait_for(event("rows looked up"));
     hugectr_mlp_forward(step_, bottom_);

@@ -45,13 +45,13 @@ void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
     step.op("aten::div", {kernels::scale(scores, type)});
     views(step, {"aten::slice", "aten::slice", "aten::slice", "aten::slice"});
     step.op("aten::full", {kernels::fill(1, type)});  // the least number
-    step.op("aten::where", {kernels::elementwise("where", scores, type, {})});
+    step.op("aten::where", {kernels::by_offsets("where", scores, type, {})});
   } else if (shape.code == AttentionCode::Bert) {
     step.op("aten::div", {kernels::scale(scores, type)});
     step.op("aten::add",
-            {kernels::elementwise("add", scores, type, {})});  // the mask is one row for all heads
+            {kernels::by_offsets("add", scores, type, {})});  // the mask is one row for all heads
   } else {
-    step.op("aten::add", {kernels::elementwise("add", scores, type, {})});
+    step.op("aten::add", {kernels::by_offsets("add", scores, type, {})});
     step.blocking_copy("aten::to", kernels::copy_to_device(size_of(type), false));  // the least number
     step.op("aten::max", {kernels::elementwise("maximum", scores, type, {})});
   }
@@ -62,7 +62,7 @@ void mask_backward(StepWriter& step, const AttentionShape& shape) {
   const DataType type = product_storage(step);
   const std::int64_t scores = shape.scores();
   if (shape.code == AttentionCode::Gpt2) {
-    step.op("WhereBackward0", {kernels::fill(1, type), kernels::elementwise("where", scores, type, {})});
+    step.op("WhereBackward0", {kernels::fill(1, type), kernels::by_offsets("where", scores, type, {})});
   }
   if (shape.code == AttentionCode::Opt) {
     // where(sum == bound, gradient / 2, gradient), and 0 below: comparisons write a byte an element.

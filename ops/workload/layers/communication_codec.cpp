@@ -32,6 +32,11 @@ const char* decoder(CommunicationType type) {
   }
 }
 
+/// A cast to or from 16 bits is PyTorch's own kernel, the others are written for their types.
+double instructions(CommunicationType type) {
+  return type == CommunicationType::FP8 || type == CommunicationType::INT8 ? 0 : kernels::kUnvectorised;
+}
+
 }  // namespace
 
 void encode(StepWriter& step, CommunicationType type, const ElementsOfRank& elements) {
@@ -43,9 +48,12 @@ void encode(StepWriter& step, CommunicationType type, const ElementsOfRank& elem
         [&](std::size_t rank) { return kernels::elementwise("clamp", elements(rank), DataType::FP32, {}); });
   }
   step.launch_by_rank([&](std::size_t rank) {
-    return KernelCall{
-        encoder(type), DataType::FP32,
-        Pointwise{.elements = elements(rank), .reads = 1, .writes = part_of_fp32(type), .flops = 1}};
+    return KernelCall{encoder(type), DataType::FP32,
+                      Pointwise{.elements = elements(rank),
+                                .reads = 1,
+                                .writes = part_of_fp32(type),
+                                .flops = 1,
+                                .instructions = instructions(type)}};
   });
 }
 
@@ -54,9 +62,12 @@ void decode(StepWriter& step, CommunicationType type, const ElementsOfRank& elem
     return;
   }
   step.launch_by_rank([&](std::size_t rank) {
-    return KernelCall{
-        decoder(type), DataType::FP32,
-        Pointwise{.elements = elements(rank), .reads = part_of_fp32(type), .writes = 1, .flops = 1}};
+    return KernelCall{decoder(type), DataType::FP32,
+                      Pointwise{.elements = elements(rank),
+                                .reads = part_of_fp32(type),
+                                .writes = 1,
+                                .flops = 1,
+                                .instructions = instructions(type)}};
   });
 }
 

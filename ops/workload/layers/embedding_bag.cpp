@@ -48,11 +48,14 @@ void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const LookupP
 
 /// A pass over the pooled rows of the rank, in elements of @p type.
 void over_rows(StepWriter& step, const EmbeddingBagShape& bags, const char* name, DataType type, double reads,
-               double writes) {
+               double writes, double instructions = 0) {
   step.launch_by_rank([&](std::size_t rank) {
-    return KernelCall{
-        name, type,
-        Pointwise{.elements = bags.batch * bags.width(rank), .reads = reads, .writes = writes, .flops = 1}};
+    return KernelCall{name, type,
+                      Pointwise{.elements = bags.batch * bags.width(rank),
+                                .reads = reads,
+                                .writes = writes,
+                                .flops = 1,
+                                .instructions = instructions}};
   });
 }
 
@@ -65,7 +68,7 @@ void cast_rows(StepWriter& step, const EmbeddingBagShape& bags, const char* op) 
   const bool forward = std::string_view{op} == "aten::to";
   step.program().begin(op);
   over_rows(step, bags, "unrolled_elementwise_kernel<cast>", DataType::FP32, forward ? 1 : narrow,
-            forward ? narrow : 1);
+            forward ? narrow : 1, kernels::kUnvectorised);
   step.program().end();
 }
 

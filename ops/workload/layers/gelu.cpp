@@ -49,7 +49,7 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
 
 }  // namespace
 
-double forward_flops(Gelu gelu) {
+GeluWork forward_work(Gelu gelu) {
   switch (gelu) {
     case Gelu::Tanh:
       return kTanhGeluForward;
@@ -60,7 +60,7 @@ double forward_flops(Gelu gelu) {
   }
 }
 
-double backward_flops(Gelu gelu) {
+GeluWork backward_work(Gelu gelu) {
   switch (gelu) {
     case Gelu::Tanh:
       return kTanhGeluBackward;
@@ -79,8 +79,9 @@ void gelu_forward(StepWriter& step, Gelu gelu, std::int64_t elements) {
   if (gelu == Gelu::Composed) {
     composed_forward(step, elements);
   } else {
+    const GeluWork work = forward_work(gelu);
     step.op("aten::gelu", {kernels::elementwise("gelu", elements, storage_type(step.precision()),
-                                                {.flops = forward_flops(gelu)})});
+                                                {.flops = work.flops, .instructions = work.instructions})});
   }
 }
 
@@ -88,8 +89,10 @@ void gelu_backward(StepWriter& step, Gelu gelu, std::int64_t elements) {
   if (gelu == Gelu::Composed) {
     composed_backward(step, elements);
   } else {
-    step.op("GeluBackward0", {kernels::elementwise("gelu_backward", elements, storage_type(step.precision()),
-                                                   {.reads = 2, .flops = backward_flops(gelu)})});
+    const GeluWork work = backward_work(gelu);
+    step.op("GeluBackward0",
+            {kernels::elementwise("gelu_backward", elements, storage_type(step.precision()),
+                                  {.reads = 2, .flops = work.flops, .instructions = work.instructions})});
   }
 }
 

@@ -8,22 +8,28 @@
 
 namespace lockstep {
 
-// Arithmetic per element in FLOPs of the FP32 peak: two for each instruction that the FMA pipe executes in
-// PyTorch's kernels (ActivationGeluKernel.cu, UnaryGeometricTanhKernel.cu) with CUDA 12's library; selects
-// and bit operations have a pipe of their own (Volta, Turing, A100). erff: a square, seven FMAs whose
-// coefficients |x| chooses, a sum; tanhf: both of its branches, nine; expf: six. On P100 and H100 all
-// instructions share what the peak counts, up to twice as much, and moving the bytes still takes longer.
-// NeuSight's FP32 times (arXiv 2407.13853; PyTorch 2.1) are those of a ReLU, which leaves GELU 110 at most
-// (A100) and tanh 93.
-inline constexpr double kGeluForward = 26, kGeluBackward = 46;
-inline constexpr double kTanhGeluForward = 32, kTanhGeluBackward = 46;
+/// Work per element in one direction. `flops` are of the FP32 peak, two for each instruction of the FMA pipe;
+/// `instructions` all that a thread issues, with its share of offsets, loads and conversions.
+struct GeluWork {
+  double flops = 0, instructions = 0;
+};
+
+// Counted in PyTorch's kernels (ActivationGeluKernel.cu, UnaryGeometricTanhKernel.cu) with CUDA 12's library.
+// erff: a square, seven FMAs whose nine operands |x| chooses, a sum, an exponential, a sign; tanhf: both of
+// its branches, 16; expf: eight. BF16 on an H100 takes 1.57 ps an element forward
+// (github.com/pytorch/pytorch/pull/141959, before it), which is 34 instructions at the rate that
+// PointwiseModel issues them, and 3.1 on an A100, 8 % more than a ReLU; by the tanh formula 2.6 on an A100,
+// 33 at most (LLMCompass, arXiv 2312.03134, gelu_A100.csv). NeuSight's FP32 times (arXiv 2407.13853;
+// PyTorch 2.1) are those of a ReLU.
+inline constexpr GeluWork kGeluForward{26, 34}, kGeluBackward{46, 54};
+inline constexpr GeluWork kTanhGeluForward{32, 33}, kTanhGeluBackward{46, 43};
 inline constexpr double kTanhForward = 18, kTanhBackward = 3;
 inline constexpr double kPow = 2;  ///< x^3 and x^2 are products (PowKernel.cu)
 
 /// By normcdf: what 25,165,824 elements of 16 bits in 246.37 and 292.77 us are on a V100's 15.7 TFLOPS
 /// (github.com/microsoft/onnxruntime/pull/16608; with erf 132 and 199 us, which is moving the bytes). Lin et
 /// al. (arXiv 2201.07821) say 175 and 255 for PyTorch's of 2021.
-inline constexpr double kNormcdfGeluForward = 154, kNormcdfGeluBackward = 183;
+inline constexpr GeluWork kNormcdfGeluForward{154, 0}, kNormcdfGeluBackward{183, 0};
 
 enum class Gelu : std::uint8_t {
   Fused,     ///< torch.nn.functional.gelu: one kernel each way, with erf
@@ -38,9 +44,9 @@ constexpr auto names_of(Gelu) {
                                         {Gelu::Composed, "composed"}});
 }
 
-/// Arithmetic of an element where GELU is one kernel.
-[[nodiscard]] double forward_flops(Gelu gelu);
-[[nodiscard]] double backward_flops(Gelu gelu);
+/// Of an element where GELU is one kernel.
+[[nodiscard]] GeluWork forward_work(Gelu gelu);
+[[nodiscard]] GeluWork backward_work(Gelu gelu);
 
 /// The type that GELU leaves behind: autocast computes pow(), and what follows from it, in FP32.
 [[nodiscard]] DataType gelu_result_type(Gelu gelu, TensorTypes types);

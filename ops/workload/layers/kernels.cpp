@@ -25,9 +25,19 @@ std::string_view name_of_product(DataType type) {
 }  // namespace
 
 KernelCall elementwise(std::string_view what, std::int64_t elements, DataType type, Passes passes) {
-  return {
-      fmt::format("vectorized_elementwise_kernel<{}>", what), type,
-      Pointwise{.elements = elements, .reads = passes.reads, .writes = passes.writes, .flops = passes.flops}};
+  return {fmt::format("vectorized_elementwise_kernel<{}>", what), type,
+          Pointwise{.elements = elements,
+                    .reads = passes.reads,
+                    .writes = passes.writes,
+                    .flops = passes.flops,
+                    .instructions = passes.instructions}};
+}
+
+KernelCall by_offsets(std::string_view what, std::int64_t elements, DataType type, Passes passes) {
+  passes.instructions = kUnvectorised;
+  KernelCall call = elementwise(what, elements, type, passes);
+  call.name = fmt::format("elementwise_kernel<{}>", what);
+  return call;
 }
 
 KernelCall fill(std::int64_t elements, DataType type) {
@@ -47,8 +57,7 @@ KernelCall scale(std::int64_t elements, DataType type) {
 }
 
 KernelCall strided_copy(std::int64_t elements, DataType type) {
-  return {"elementwise_kernel<copy>", type,
-          Pointwise{.elements = elements, .reads = 1, .writes = 1, .flops = 0}};
+  return by_offsets("copy", elements, type, {.flops = 0});
 }
 
 KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type) {
@@ -59,7 +68,11 @@ KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, Data
 
 KernelCall cast(std::int64_t elements, DataType from, DataType to) {
   return {"unrolled_elementwise_kernel<cast>", from,
-          Pointwise{.elements = elements, .reads = 1, .writes = size_of(to) / size_of(from), .flops = 0}};
+          Pointwise{.elements = elements,
+                    .reads = 1,
+                    .writes = size_of(to) / size_of(from),
+                    .flops = 0,
+                    .instructions = kUnvectorised}};
 }
 
 KernelCall product(const Gemm& gemm, DataType type) {

@@ -10,12 +10,27 @@
 
 namespace lockstep::kernels {
 
-/// Passes over memory of an element-wise kernel, in tensors of its size, and arithmetic per element.
+/// Passes over memory of an element-wise kernel, in tensors of its size, and work per element.
 struct Passes {
   double reads = 1;
   double writes = 1;
   double flops = 1;
+  double instructions = 0;  ///< of a thread, all of them; 0: too few to matter
 };
+
+/// Instructions per element of PyTorch's element-wise kernels that are not vectorised: they compute the
+/// offsets of each element (a broadcast or strided operand) or convert by types that are known at run time.
+/// *Source*: at the rate that PointwiseModel issues them, 67 are 5.3 ps of an element on A100, 6.6 on
+/// V100, 4.1 on H100 PCIe, 3.1 on H200 and 2.8 on B200. Measured: casts from 16 bits to FP32 5.3 (A100, 67
+/// million elements less 7 us of launch, github.com/pytorch/pytorch/pull/195542), FP32 to FP16 4.1 (H100
+/// PCIe, .../pull/137053), BF16 to FP32 2.6 (B200, github.com/PaddlePaddle/Paddle/pull/76988), a broadcast
+/// operand in 16 bits 3.1 to 3.4 (H200, PReLU, github.com/tile-ai/TileOPs/pull/500), copies of a broadcast
+/// row 6.4 to 6.9 (V100, unrolled_copy()). A bias added to images in FP32 takes 3.4 (H100) and 7.6 (A100,
+/// where that is more than its memory's 5.9 too;
+/// ../shared/data/traces/vgg13_h100, cuda_sync/alexnet). index_select in 16 bits gained 2.5 times by vectors
+/// (.../pytorch/pull/152376). PyTorch 2.6 and later vectorise FP32 to 16 bits on
+/// Hopper.
+inline constexpr double kUnvectorised = 67;
 
 /// `vectorized_elementwise_kernel<what>` over contiguous tensors.
 [[nodiscard]] KernelCall elementwise(std::string_view what, std::int64_t elements, DataType type,
@@ -25,6 +40,10 @@ struct Passes {
 [[nodiscard]] KernelCall add(std::int64_t elements, DataType type);    ///< of two tensors
 [[nodiscard]] KernelCall mul(std::int64_t elements, DataType type);    ///< of two tensors
 [[nodiscard]] KernelCall scale(std::int64_t elements, DataType type);  ///< mul, div, add by a scalar
+
+/// `elementwise_kernel<what>`: operands that are broadcast or strided (kUnvectorised).
+[[nodiscard]] KernelCall by_offsets(std::string_view what, std::int64_t elements, DataType type,
+                                    Passes passes);
 
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.
 [[nodiscard]] KernelCall strided_copy(std::int64_t elements, DataType type);
@@ -37,7 +56,7 @@ struct Passes {
 /// fb_dlrm_trace_kernels_v100.csv
 [[nodiscard]] KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type);
 
-/// `unrolled_elementwise_kernel<cast>`: read as @p from, written as @p to.
+/// `unrolled_elementwise_kernel<cast>`: read as @p from, written as @p to (kUnvectorised).
 [[nodiscard]] KernelCall cast(std::int64_t elements, DataType from, DataType to);
 
 /// A product; the name follows from the type: sgemm, tf32_gemm, hgemm, bf16_gemm; gemv for one row or column.

@@ -140,11 +140,15 @@ void expert_activation(const LayerScope& scope, const ExpertLoad& load, Directio
 }
 
 /// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
-/// it is in order as it comes (token_dispatcher.py, sort_chunks_by_idxs).
+/// it is in order as it comes (moe_utils.py, sort_chunks_by_idxs: a kernel of
+/// Transformer Engine's with 'fused_permutation', else torch.cat of the pieces).
 void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name) {
   if (load.experts > 1) {
     op_by_rank(scope, name, [&](std::size_t place) {
-      return kernels::strided_copy(load.tokens_at(place) * scope.sizes.hidden, scope.storage());
+      const std::int64_t elements = load.tokens_at(place) * scope.sizes.hidden;
+      return scope.model.experts->fused_permutation
+                 ? kernels::elementwise("sort_chunks", elements, scope.storage(), {.flops = 0})
+                 : kernels::concat(elements, load.experts, scope.storage());
     });
   }
 }

@@ -20,13 +20,16 @@ void cast_operand(const LayerScope& scope, const ShardedLinear& shape, std::int6
 
 void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
   if (is_fp8(scope, shape)) {
-    scope.step.op("cast_to_fp8", {kernels::cast(elements, scope.storage(), DataType::FP8)});
+    const double written = size_of(DataType::FP8) / size_of(scope.storage());
+    scope.step.op("cast_to_fp8",
+                  {kernels::elementwise("cast_to_fp8", elements, scope.storage(), {.writes = written})});
   }
 }
 
 void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
   if (is_fp8(scope, shape)) {
-    scope.step.op("fp8_transpose", {kernels::strided_copy(elements, DataType::FP8)});
+    scope.step.op("fp8_transpose",
+                  {kernels::elementwise("fp8_transpose", elements, DataType::FP8, {.flops = 0})});
   }
 }
 

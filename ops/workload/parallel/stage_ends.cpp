@@ -210,7 +210,9 @@ void StageWriter::update_on_gpu(std::int64_t elements) {
   }
   step_.program().end();
   if (is_mixed(step_.precision()) && plan_.spec.sharding != Sharding::Zero3) {
-    step_.op("aten::_foreach_copy_", {kernels::cast(elements, DataType::FP32, scope_.storage())});
+    const double narrow = size_of(scope_.storage()) / size_of(DataType::FP32);
+    step_.op("aten::_foreach_copy_", {{"multi_tensor_apply_kernel<copy>", DataType::FP32,
+                                       Pointwise{.elements = elements, .reads = 1, .writes = narrow}}});
   }
 }
 

@@ -26,7 +26,7 @@ double ratio(const LayerScope& scope, double copies) {
   return copies / static_cast<double>(scope.sizes.elements());
 }
 
-/// Rows of copies to, or from, those of their tokens.
+/// Rows of copies to, or from, those of their tokens: index_select, an element a thread.
 KernelCall gather(const LayerScope& scope, double copies) {
   return kernels::strided_copy(std::llround(copies), scope.storage());
 }

@@ -94,6 +94,9 @@ TEST(TokenPermutation, SortsTokensOfSeveralExpertsOfARank) {
   const Job two = job_of_ranks(true, 4, {.expert = 4});
   EXPECT_DOUBLE_EQ(rows_moved(two, "sort_chunks_by_idxs"), 2 * (2 + 2));  // before the products and behind
   EXPECT_DOUBLE_EQ(rows_moved(two, "sort_chunks_by_idxs_backward"), 2 * (2 + 2));
+  const std::vector<KernelCall> pieces =
+      launched_in(job_of_ranks(false, 4, {.expert = 4}), "sort_chunks_by_idxs");
+  EXPECT_TRUE(std::holds_alternative<Concat>(pieces.at(0).work));  // torch.cat
   const Job one = job_of_ranks(true, 8, {.expert = 8});
   EXPECT_TRUE(launched_in(one, "sort_chunks_by_idxs").empty());
   EXPECT_TRUE(launched_in(one, "sort_chunks_by_idxs_backward").empty());

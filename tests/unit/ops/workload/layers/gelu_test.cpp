@@ -19,11 +19,15 @@ struct Times {
 
 Times us(Gelu gelu) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");
-  const auto kernel = [&](double reads, double flops) {
-    const Pointwise work{.elements = 256 * 128 * 768, .reads = reads, .writes = 1, .flops = flops};
+  const auto kernel = [&](double reads, const GeluWork& of) {
+    const Pointwise work{.elements = 256 * 128 * 768,
+                         .reads = reads,
+                         .writes = 1,
+                         .flops = of.flops,
+                         .instructions = of.instructions};
     return PointwiseModel{}.predict({"gelu", DataType::FP16, work}, gpu).duration / 1_us;
   };
-  return {kernel(1, forward_flops(gelu)), kernel(2, backward_flops(gelu))};
+  return {kernel(1, forward_work(gelu)), kernel(2, backward_work(gelu))};
 }
 
 TEST(Gelu, with_normcdf_takes_the_measured_time) {
