@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "app/memory_report.hpp"
+#include "app/plans/pass_clock.hpp"
 #include "app/scenario_file.hpp"
 #include "app/trust.hpp"
 #include "base/effective.hpp"
@@ -20,6 +21,16 @@ namespace {
 
 /// Steps of a probe: the second one is the answer.
 constexpr int kProbeSteps = 2;
+
+/// The times of a probe's passes, in the order in which they are printed.
+template <class Passes>
+auto times_of(Passes& passes) {
+  std::vector<decltype(&passes.layers.forward)> times;
+  for (auto* part : {&passes.layers, &passes.embedding, &passes.head}) {
+    times.insert(times.end(), {&part->forward, &part->backward, &part->weights});
+  }
+  return times;
+}
 
 void print(std::string& text, const MemoryBreakdown& memory) {
   for (const double bytes : memory.bytes) {
@@ -117,7 +128,10 @@ PlanJudgement judgement_in(const std::string& printed) {
 std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers) {
   std::string text;
   for (const ProbeAnswer& answer : answers) {
-    text += fmt::format("{}", answer.step);
+    text += fmt::format("{} {}", answer.step, answer.compute);
+    for (const double* time : times_of(answer.passes)) {
+      text += fmt::format(" {}", *time);
+    }
     print(text, answer.memory);
     text += '\n';
   }
@@ -128,7 +142,10 @@ std::array<ProbeAnswer, kProbeSizes.size()> probe_answers_in(const std::string& 
   std::istringstream in{printed};
   std::array<ProbeAnswer, kProbeSizes.size()> answers{};
   for (ProbeAnswer& answer : answers) {
-    in >> answer.step;
+    in >> answer.step >> answer.compute;
+    for (double* time : times_of(answer.passes)) {
+      in >> *time;
+    }
     read(in, answer.memory);
   }
   return answers;
@@ -194,6 +211,7 @@ std::string PlanJudge::effective(const PlanCandidate& candidate) const {
 void PlanJudge::prepare(const PlanCandidate& any) {
   setting_ = build(document_of(any), configs_);
   setting_->job = {};  // of no use to others, and every probe's process has a copy
+  messages_.emplace(*setting_);
 }
 
 std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& probe) const {
@@ -212,28 +230,25 @@ std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& p
     setting.job = probe_job(setting, probe, kProbeSizes[i], memory);
     SimulationInput input = simulation_input(setting, planner);
     input.known_kernels = &known;
-    answers[i].step = simulate(input, step_end_options(setting), nullptr).mean_step().in_base_units();
+    SimulationOptions options = step_end_options(setting);
+    options.metered_ranks = 1;
+    PassClock clock{setting.job, kProbeSteps - 1};
+    const SimulationResult result = simulate(input, options, i + 1 == kProbeSizes.size() ? &clock : nullptr);
+    answers[i].step = result.mean_step().in_base_units();
+    answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
+    answers[i].passes = clock.times();
     answers[i].memory = setting.job.memory.front();
   }
   return answers;
 }
 
 EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {
-  const TransformerPlanSpec& plan = candidate.plan;
-  const Setting& setting = setting_.value();
   EstimateInput input;
   input.layers = problem_.model.layers;
   input.tied = problem_.model.tied;
-  const Precision precision = setting.scenario.workload->precision;
-  const double tokens = static_cast<double>(candidate.micro_batch * problem_.model.sequence) / plan.context /
-                        (plan.sequence_parallel || plan.shares_messages() ? plan.tensor : 1);
-  input.message =
-      tokens * static_cast<double>(problem_.model.hidden) * (is_mixed(precision) ? 2.0 : 4.0) * Bytes{1};
-  if (plan.pipeline > 1) {
-    const auto gpus = setting.fabric.gpus();
-    const auto next = static_cast<std::size_t>(candidate.gpus / plan.pipeline);
-    const Route route = setting.fabric.route(gpus[0], gpus[next]);
-    input.link = {bottleneck(setting.fabric, route), route.latency};
+  if (candidate.plan.pipeline > 1) {
+    input.messages = messages_->of(candidate, problem_);
+    input.interference = messages_->interference();
   }
   return input;
 }

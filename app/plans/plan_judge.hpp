@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/plans/stage_messages.hpp"
 #include "app/prediction.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
@@ -44,6 +45,8 @@ class PlanJudge {
   /// @throws InputError for a scenario that is not one, or trains no transformer by any plan;
   ///   std::invalid_argument for more GPUs than the cluster has
   PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int> gpus);
+  PlanJudge(const PlanJudge&) = delete;
+  PlanJudge& operator=(const PlanJudge&) = delete;
 
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
   [[nodiscard]] const ScenarioSpec& scenario() const { return scenario_; }
@@ -76,6 +79,7 @@ class PlanJudge {
   ScenarioSpec scenario_;
   PlanProblem problem_;
   std::optional<Setting> setting_;
+  std::optional<StageMessages> messages_;  // on the setting's fabric
 };
 
 }  // namespace lockstep

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ops/workload/parallel/parallel_plan.hpp"
-#include "search/plans/pipeline_time.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,26 +17,29 @@ std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64
   return of_stage;
 }
 
-/// What the parts of the pipeline take. A layer's forward, gradients of inputs and of weights take equally
-/// long, and so does its forward again.
+/// What the parts of the pipeline take. Where the probe did not put off gradients of weights, they take as
+/// long as forward.
 PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& costs,
                              const EstimateInput& input) {
   const TransformerPlanSpec& plan = candidate.plan;
-  const double again = plan.recompute == Recompute::Full ? 1 : 0;
+  const std::vector<LayerRange> layers = split_layers(input.layers, plan.pipeline * plan.chunks);
   PipelineCosts parts;
-  const auto add = [&](double work, double shares) {
-    parts.forward.push_back(work / shares);
-    parts.backward.push_back(work - work / shares);
-    parts.weights.push_back(work / shares);
-  };
-  for (const LayerRange& layers : split_layers(input.layers, plan.pipeline * plan.chunks)) {
-    add(static_cast<double>(layers.count) * costs.layer_pass.in_base_units(), 3 + again);
+  for (std::vector<double>* times : {&parts.forward, &parts.backward, &parts.weights}) {
+    times->resize(layers.size());
   }
-  const double third = costs.pass.in_base_units() / 3;  // of the head, which is not recomputed
-  parts.forward.back() += third;
-  parts.backward.back() += 2 * third;
-  parts.weights.back() += third;
-  parts.message = (input.message / input.link.bandwidth + input.link.latency).in_base_units();
+  const auto add = [&](std::size_t part, double work, const PhaseTimes& shares) {
+    parts.forward[part] += work * shares.forward;
+    parts.backward[part] += work * (shares.backward + shares.weights);
+    parts.weights[part] += work * (shares.weights > 0 ? shares.weights : shares.forward);
+  };
+  for (std::size_t part = 0; part < layers.size(); ++part) {
+    add(part, static_cast<double>(layers[part].count) * costs.layer_pass.in_base_units(), costs.layer_shares);
+  }
+  add(0, costs.pass.in_base_units(), costs.embedding_shares);
+  add(layers.size() - 1, costs.pass.in_base_units(), costs.head_shares);
+  parts.messages = input.messages;
+  parts.compute = costs.compute;
+  parts.interference = input.interference;
   return parts;
 }
 

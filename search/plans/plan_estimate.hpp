@@ -5,23 +5,18 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "search/plans/pipeline_time.hpp"
 #include "search/plans/plan_candidate.hpp"
 #include "search/plans/stage_probe.hpp"
 
 namespace lockstep {
 
-/// What a message from one stage to the next meets.
-struct StageLink {
-  BytesPerSecond bandwidth;
-  Seconds latency;
-};
-
 /// What the estimate knows besides the probe.
 struct EstimateInput {
   std::int64_t layers = 1;
-  Bytes message;  ///< activations of a micro-batch between two stages, of one rank
-  StageLink link;
-  bool tied = true;  ///< embedding and head share their weight
+  bool tied = true;                       ///< embedding and head share their weight
+  std::vector<PipelineMessage> messages;  ///< by stage, as PipelineCosts; none without a pipeline
+  Interference interference = {};
 };
 
 struct PlanEstimate {
@@ -33,14 +28,14 @@ struct PlanEstimate {
 ///
 ///   step   = pipeline_time + L layer + step, L of the fullest stage
 ///
-/// where a part's layers take layer_pass each, split as stages split them, and the last part the pass
-/// besides;
+/// where a part's layers take layer_pass each, split as stages split them, the first part what the embedding
+/// takes of the pass besides, and the last part what the head does;
 ///   memory = that of the fullest stage with its layers and micro-batches in flight; embedding and head at
 ///   the ends
 ///
-/// *Assumes* forward : input gradients : weight gradients = 1 : 1 : 1 and one more forward with full
-/// recomputation (Qi et al., arXiv 2401.10241, table 1); messages that meet nobody else's. *Valid for*
-/// ranking: who is simulated next. The answer is the simulation's.
+/// *Assumes* gradients of weights that take as long as forward (Qi et al., arXiv 2401.10241, table 1) where
+/// the probe did not put them off; messages that meet nobody else's. *Valid for* ranking: who is simulated
+/// next. The answer is the simulation's.
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
                                     const EstimateInput& input);
 

@@ -38,6 +38,17 @@ StageProbe relaxed(StageProbe probe) {
   return probe;
 }
 
+namespace {
+
+/// Forward, and twice that backward, where nothing is known.
+constexpr PhaseTimes kThirds{1.0 / 3, 2.0 / 3, 0};
+
+PhaseTimes shares_of(const PhaseTimes& times, double all) {
+  return {times.forward / all, times.backward / all, times.weights / all};
+}
+
+}  // namespace
+
 StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers) {
   const auto [first, second] = std::pair{kProbeSizes[0], kProbeSizes[3]};
   const double layers = second.layers - first.layers, passes = second.micro_batches - first.micro_batches;
@@ -50,8 +61,17 @@ StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers) {
   const double layer = (long_one - short_one) / layers - first.micro_batches * layer_pass;
   const double rest =
       short_one - first.micro_batches * (first.layers * layer_pass + pass) - first.layers * layer;
+  const double computing =
+      ((answers[3].compute - answers[2].compute) - (answers[1].compute - answers[0].compute)) /
+      (layers * passes);
   costs.layer_pass = Seconds{std::max(0.0, layer_pass)};
+  costs.compute = layer_pass > 0 ? std::clamp(computing / layer_pass, 0.0, 1.0) : 1;
   costs.pass = Seconds{std::max(0.0, pass)};
+  const auto& [of_layers, of_embedding, of_head] = answers[3].passes;
+  const double ends = of_embedding.total() + of_head.total();
+  costs.layer_shares = of_layers.total() > 0 ? shares_of(of_layers, of_layers.total()) : kThirds;
+  costs.embedding_shares = ends > 0 ? shares_of(of_embedding, ends) : PhaseTimes{};
+  costs.head_shares = ends > 0 ? shares_of(of_head, ends) : kThirds;
   costs.layer = Seconds{std::max(0.0, layer)};
   costs.step = Seconds{std::max(0.0, rest)};
   for (std::size_t use = 0; use < kMemoryUses; ++use) {

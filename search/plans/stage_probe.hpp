@@ -39,9 +39,25 @@ struct ProbeSize {
 };
 inline constexpr std::array<ProbeSize, 4> kProbeSizes{{{2, 1}, {4, 1}, {2, 2}, {4, 2}}};
 
+/// Of passes through a part of the model, seconds.
+struct PhaseTimes {
+  double forward = 0;
+  double backward = 0;  ///< with what is computed again, and gradients of weights unless they are put off
+  double weights = 0;   ///< ZB-H1: gradients of weights by themselves
+
+  [[nodiscard]] double total() const { return forward + backward + weights; }
+};
+
+/// Where the compute stream was when, in one step: each kernel from the end of the one before.
+struct PassTimes {
+  PhaseTimes layers, embedding, head;  ///< the head with the loss
+};
+
 /// What one of them said.
 struct ProbeAnswer {
-  double step = 0;         ///< s
+  double step = 0;     ///< s
+  double compute = 0;  ///< s of it in which a compute kernel runs
+  PassTimes passes;
   MemoryBreakdown memory;  ///< peak, without context and fragmentation
 };
 
@@ -51,6 +67,9 @@ struct StageCosts {
   Seconds pass;                               ///< of embedding, head and loss
   Seconds layer;                              ///< once a step: gradients, optimizer
   Seconds step;                               ///< once a step
+  double compute = 1;                         ///< share of layer_pass in which a compute kernel runs
+  PhaseTimes layer_shares;                    ///< of layer_pass; sum 1
+  PhaseTimes embedding_shares, head_shares;   ///< of pass; sum 1
   MemoryBreakdown layer_memory, base_memory;  ///< of a layer; of the rest, with one micro-batch in flight
 };
 

@@ -16,7 +16,7 @@ TransformerPlanSpec pipeline(PipelineSchedule schedule, int stages, int chunks =
 /// Parts that take 1 forward and 2 back, of which 1 for the weights.
 PipelineCosts equal_parts(std::size_t count, double message) {
   return {std::vector<double>(count, 1), std::vector<double>(count, 2), std::vector<double>(count, 1),
-          message};
+          std::vector<PipelineMessage>(count, {message, 0})};
 }
 
 TEST(PipelineTime, OfOneStageIsItsWork) {
@@ -35,19 +35,58 @@ TEST(PipelineTime, HasTheBubblesOfThePapers) {
 }
 
 /// Two stages of two chunks, two micro-batches (a, b), messages of 1: every receive begins when the stage is
-/// free and the sender has ended. Forward: stage 0 0-1 a, 1-2 b; stage 1 2-3, 4-5; stage 0 4-5, 6-7; stage 1
-/// 6-7, 8-9. Back: stage 1 9-11, 11-13; stage 0 12-14, 15-17; stage 1 15-17, 18-20; stage 0 18-20, 21-23.
+/// free and the sender has ended; asked for ahead they come no earlier, because all forward actions are
+/// first. Forward: stage 0 0-1 a, 1-2 b; stage 1 2-3, 4-5; stage 0 4-5, 6-7; stage 1 6-7, 8-9. Back: stage 1
+/// 9-11, 11-13; stage 0 12-14, 15-17; stage 1 15-17, 18-20; stage 0 18-20, 21-23.
 TEST(PipelineTime, WaitsForMessages) {
-  const TransformerPlanSpec plan = pipeline(PipelineSchedule::Interleaved, 2, 2);
+  TransformerPlanSpec plan = pipeline(PipelineSchedule::Interleaved, 2, 2);
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, equal_parts(4, 0)), 2 * 2 * 3 + 3);
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, equal_parts(4, 1)), 23);
+  plan.overlap_p2p = false;
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, equal_parts(4, 1)), 23);
+}
+
+/// Once the pipeline is full, p micro-batches more take p v (f + b) = 12 where each message comes during the
+/// pass of the other direction. Without overlap 6 of the 8 passes of a stage wait for theirs: two have none,
+/// being those of the first part forward or of the last part back.
+TEST(PipelineTime, MessagesAskedForAheadHideBehindTheOtherDirection) {
+  TransformerPlanSpec plan = pipeline(PipelineSchedule::Interleaved, 2, 2);
+  const PipelineCosts costs = equal_parts(4, 0.25);
+  const auto round = [&] { return pipeline_time(plan, 12, costs) - pipeline_time(plan, 10, costs); };
+  EXPECT_DOUBLE_EQ(round(), 2 * 2 * 3);
+  plan.overlap_p2p = false;
+  EXPECT_DOUBLE_EQ(round(), 2 * 2 * 3 + 6 * 0.25);
+}
+
+/// ZB-H1, two stages, one micro-batch, messages of 1 that hold 1 of 2 SMs. Stage 0: forward 0-1; stage 1:
+/// forward 2-3, gradients of inputs 3-4, and of weights (3) from 4 on, half as fast until the message to
+/// stage 0 has come at 5: to 7.5. Where half of the time is no compute, 1 / 1.5 as fast: to 7 1/3. Stage 0
+/// ends at 7.
+TEST(PipelineTime, MessagesSlowDownWhatRunsBesideThem) {
+  const TransformerPlanSpec plan = pipeline(PipelineSchedule::ZeroBubble, 2);
+  PipelineCosts costs{{1, 1}, {2, 4}, {1, 3}, {{1, 1}, {1, 1}}};
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7);
+  costs.interference = {.sms = 2, .collective_sms = 1, .memory_share = 0};
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7.5);
+  costs.compute = 0.5;
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7 + 1.0 / 3);
+}
+
+/// With 1F1B the stage waits for what it sends, too: nothing runs beside messages.
+TEST(PipelineTime, MessagesOf1F1BRunAlone) {
+  const TransformerPlanSpec plan = pipeline(PipelineSchedule::OneFOneB, 4);
+  PipelineCosts costs = equal_parts(4, 0.5);
+  const double without = pipeline_time(plan, 8, costs);
+  costs.messages.assign(4, {0.5, 1});
+  costs.interference = {.sms = 2, .collective_sms = 1, .memory_share = 0};
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 8, costs), without);
 }
 
 /// The same, where the first chunk of both stages takes twice as long, without messages. Forward: stage 0 0-2
 /// a, 2-4 b; stage 1 2-4, 4-6; stage 0 4-5, 6-7 (b comes at 6); stage 1 5-6, 7-8. Back: stage 1 8-10, 10-12;
 /// stage 0 10-12, 12-14; stage 1 12-16, 16-20; stage 0 16-20, 20-24. Even parts with the same work: 18 + 4.5.
 TEST(PipelineTime, UnevenChunksWaitForEachOther) {
-  const PipelineCosts costs{{2, 2, 1, 1}, {4, 4, 2, 2}, {2, 2, 1, 1}, 0};
+  const PipelineCosts costs{{2, 2, 1, 1}, {4, 4, 2, 2}, {2, 2, 1, 1}, {{}, {}}};
   EXPECT_DOUBLE_EQ(pipeline_time(pipeline(PipelineSchedule::Interleaved, 2, 2), 2, costs), 24);
 }
 

@@ -37,7 +37,7 @@ PlanCandidate plan(PipelineSchedule schedule, int stages, int micro_batches, int
 
 /// Messages that take no time.
 EstimateInput layers(std::int64_t count) {
-  return {count, Bytes{0}, {BytesPerSecond{1}, Seconds{0}}, true};
+  return {count, true, std::vector<PipelineMessage>(2), {}};
 }
 
 TEST(StageCosts, AreThoseOfTheProbes) {
@@ -73,15 +73,24 @@ TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
   EXPECT_DOUBLE_EQ(step(PipelineSchedule::ZeroBubble, 1), busy + 4 + once);
 }
 
-/// A message of 10 B at 5 B/s and 1 s of latency takes 3 s. The last of two stages waits 3 s for each of 6
+/// Of the 5 s of a pass the embedding takes 2, the head 3: the first stage works 4 x 3 + 2, the last 4 x 3
+/// + 3.
+TEST(PlanEstimate, HasEmbeddingAndHeadAtTheEnds) {
+  std::array<ProbeAnswer, 4> probe = answers();
+  probe[3].passes = {{1, 2, 0}, {0.5, 1.5, 0}, {1, 2, 0}};
+  const StageCosts costs = stage_costs(probe);
+  const double step = estimate(plan(PipelineSchedule::OneFOneB, 2, 6), costs, layers(8)).step.in_base_units();
+  EXPECT_DOUBLE_EQ(step, 6 * 15 + 14 + 4 * 2 + 7);
+}
+
+/// A message takes 3 s. The last of two stages waits 3 s for each of 6
 /// micro-batches, meanwhile what it sends arrives; the first waits once more for the last gradient.
 TEST(PlanEstimate, CountsMessages) {
   const PlanCandidate candidate = plan(PipelineSchedule::OneFOneB, 2, 6);
   const StageCosts costs = stage_costs(answers());
   const EstimateInput input = layers(8);
   EstimateInput slow = input;
-  slow.message = Bytes{10};
-  slow.link = {BytesPerSecond{5}, Seconds{1}};
+  slow.messages = {{3, 0}, {3, 0}};
   EXPECT_DOUBLE_EQ(
       (estimate(candidate, costs, slow).step - estimate(candidate, costs, input).step).in_base_units(),
       6 * 3 + 3);

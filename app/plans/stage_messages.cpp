@@ -1,0 +1,91 @@
+#include "app/plans/stage_messages.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/collectives/channels.hpp"
+#include "ops/workload/precision.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Bytes of what one rank sends to the next stage.
+Bytes message_of(const PlanCandidate& candidate, const PlanProblem& problem, Precision precision) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  const double tokens = static_cast<double>(candidate.micro_batch * problem.model.sequence) / plan.context /
+                        (plan.sequence_parallel || plan.shares_messages() ? plan.tensor : 1);
+  return tokens * static_cast<double>(problem.model.hidden) * (is_mixed(precision) ? 2.0 : 4.0) * Bytes{1};
+}
+
+/// Ranks from one stage to the next: those that differ in what is nearer than the stage.
+int stride_of(const PlanCandidate& candidate) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  int stride = 1;
+  for (std::size_t at = 0; at < plan.rank_order.size(); at += 3) {
+    const std::string part = plan.rank_order.substr(at, 2);
+    if (part == "pp") {
+      break;
+    }
+    stride *= part == "tp" ? plan.tensor : part == "cp" ? plan.context : candidate.data;
+  }
+  return stride;
+}
+
+}  // namespace
+
+StageMessages::StageMessages(const Setting& setting)
+    : setting_{setting}, planner_{setting.fabric, collective_options(setting)} {}
+
+std::vector<PipelineMessage> StageMessages::of(const PlanCandidate& candidate,
+                                               const PlanProblem& problem) const {
+  const int stages = candidate.plan.pipeline;
+  const Bytes size = message_of(candidate, problem, setting_.scenario.workload->precision);
+  const Layout layout{candidate.gpus, stages, stride_of(candidate), size.in_base_units()};
+  const auto [known, fresh] = known_.try_emplace(layout);
+  if (fresh) {
+    for (int stage = 0; stage < stages; ++stage) {
+      known->second.push_back(between(layout, stage, (stage + 1) % stages));
+    }
+  }
+  return known->second;
+}
+
+PipelineMessage StageMessages::between(const Layout& layout, int stage, int next) const {
+  const auto gpu = [&](int rank) { return setting_.fabric.gpus()[static_cast<std::size_t>(rank)]; };
+  const auto node = [&](int rank) { return setting_.fabric.vertices()[gpu(rank)].node; };
+  const auto pair_of = [&](int rank) {
+    return std::array{gpu(rank), gpu(rank + (next - stage) * layout.stride)};
+  };
+  const DataType type = storage_type(setting_.scenario.workload->precision);
+  const int first = stage * layout.stride;
+  std::vector<CollectivePlan> plans;
+  std::map<LinkId, double> loads;
+  for (int rank = first; rank < layout.gpus && node(rank) == node(first); ++rank) {
+    if (rank / layout.stride % layout.stages == stage) {
+      plans.push_back(
+          planner_.plan({CollectiveKind::Send, type, Bytes{layout.bytes}, 1, 0, {}}, pair_of(rank)));
+      for (const LinkLoad& load : plans.back().loads) {
+        loads[load.link] += load.share;
+      }
+    }
+  }
+  PipelineMessage message;
+  message.sms = interference().held(channel_limit(setting_.fabric, pair_of(first)));
+  for (CollectivePlan& plan : plans) {
+    for (LinkLoad& load : plan.loads) {
+      load.share = loads.at(load.link);
+    }
+    message.seconds = std::max(message.seconds, time_alone(plan, setting_.fabric).in_base_units());
+  }
+  return message;
+}
+
+Interference StageMessages::interference() const {
+  if (!setting_.scenario.interferes()) {
+    return {};
+  }
+  const GpuSpec& gpu = setting_.gpu_models.front();
+  return {gpu.sm_count, gpu.communication.sm_count, gpu.communication.memory_bandwidth};
+}
+
+}  // namespace lockstep
