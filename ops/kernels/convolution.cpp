@@ -166,6 +166,13 @@ Seconds unfused_winograd_time(const Convolution& of, const ConvolutionProfile& p
          moved / (gpu.memory_bandwidth * profile.transforms);
 }
 
+/// TF32 gathers four channels at a time. Images of other numbers of them, a network's first, go forward on
+/// FP32's cores.
+DataType units_of(const Convolution& of, DataType type) {
+  const bool is_odd = of.channels_first && of.pass == Pass::Forward && of.in_channels % 4 != 0;
+  return type == DataType::TF32 && is_odd ? DataType::FP32 : type;
+}
+
 }  // namespace
 
 std::string ConvolutionModel::name() const {
@@ -176,15 +183,15 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   const auto& of = std::get<Convolution>(call.work);
   check(of);
   const ConvolutionProfile& profile = gpu.efficiency->convolution;
-  if (uses_tensor_cores(gpu, call.type)) {
+  const DataType type = units_of(of, call.type);
+  if (uses_tensor_cores(gpu, type)) {
     if (of.channels_first && is_batched_product(of)) {
-      return answer(batched_product_time(of, gpu, call.type), 0.2, false);
+      return answer(batched_product_time(of, gpu, type), 0.2, false);
     }
-    return answer(
-        implicit_time(of, gpu.efficiency->tensor, 1, gpu, call.type) + layout_time(of, gpu, call.type), 0.2,
-        false);
+    return answer(implicit_time(of, gpu.efficiency->tensor, 1, gpu, type) + layout_time(of, gpu, type), 0.2,
+                  false);
   }
-  Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, call.type);
+  Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, type);
   if (of.filter_height == 3 && of.filter_width == 3 && of.stride == 1) {
     best = std::min(best, unfused_winograd_time(of, profile, gpu));
     if (of.pass != Pass::WeightGradient) best = std::min(best, fused_winograd_time(of, profile, gpu));

@@ -28,7 +28,8 @@ namespace lockstep {
 /// TF32 forward, whose kernels write NCHW themselves. Filters of one pixel and stride 1 need neither where an
 /// image's pixels are a multiple of 4: each image is a matrix [channels, pixels] of a batched product as it
 /// lies; the filters' gradient writes one matrix for each image and reads them again to add them up. Copies
-/// of filters are left out.
+/// of filters are left out. In TF32 images of channels that are no multiple of four (the first layer's three)
+/// go forward on FP32's cores.
 ///
 /// *Assumes* that the library picks the best of the three, as its heuristics aim to; one group.
 /// *Valid for* sizes >= 1; checked in FP32 for filters of 1 x 1, 3 x 3, 7 x 7 and 1 to 64 images
@@ -37,7 +38,8 @@ namespace lockstep {
 /// (Winograd); shapes of blocks from the kernel names and grids of NeuSight's convolutions. NCHW: the kernels
 /// of each convolution in ../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments (ResNet-50, TF32,
 /// A100): 28 of 53 forward are batched products (all of 1 x 1 and stride 1 but those of 7 x 7 pixels), copies
-/// of 51 to 103 MB move 1.32 to 1.38 of 1.56 TB/s.
+/// of 51 to 103 MB move 1.32 to 1.38 of 1.56 TB/s, the first layer is
+/// ampere_scudnn_128x64_relu_xregs_large_nn_v1.
 class ConvolutionModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -192,6 +192,29 @@ TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
   EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 4 * 128 / sm * 1e3, 1e-9);
 }
 
+// ampere_scudnn_128x64_relu_xregs_large_nn_v1 of
+// ../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments: 0.462 ms, of which the FP32 formula makes
+// 0.646.
+TEST(Convolution, of_three_channels_in_tf32_goes_forward_on_the_cores_of_fp32) {
+  const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
+  Convolution of{.batch = 32,
+                 .in_channels = 3,
+                 .out_channels = 64,
+                 .height = 224,
+                 .width = 224,
+                 .filter_height = 7,
+                 .filter_width = 7,
+                 .stride = 2,
+                 .padding_height = 3,
+                 .padding_width = 3,
+                 .channels_first = true};
+  EXPECT_DOUBLE_EQ(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
+  EXPECT_NEAR(milliseconds(of, gpu, DataType::TF32), 0.462, 0.4 * 0.462);
+  EXPECT_LT(milliseconds(of, gpu, DataType::FP16), 0.5 * milliseconds(of, gpu));
+  of.in_channels = 4;
+  EXPECT_LT(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
+}
+
 TEST(Convolution, tensor_cores_multiply_and_are_derived) {
   const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
   const Convolution of = same_size_3x3(32, 256, 28);
