@@ -47,28 +47,29 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
   step.op("aten::add_", {kernels::add(elements, input)});
 }
 
-}  // namespace
+struct BothWays {
+  GeluWork forward, backward;
+};
 
-GeluWork forward_work(Gelu gelu) {
+BothWays work_of(Gelu gelu) {
   switch (gelu) {
     case Gelu::Tanh:
-      return kTanhGeluForward;
+      return {kTanhGeluForward, kTanhGeluBackward};
     case Gelu::Normcdf:
-      return kNormcdfGeluForward;
+      return {kNormcdfGeluForward, kNormcdfGeluBackward};
     default:
-      return kGeluForward;
+      return {kGeluForward, kGeluBackward};
   }
 }
 
+}  // namespace
+
+GeluWork forward_work(Gelu gelu) {
+  return work_of(gelu).forward;
+}
+
 GeluWork backward_work(Gelu gelu) {
-  switch (gelu) {
-    case Gelu::Tanh:
-      return kTanhGeluBackward;
-    case Gelu::Normcdf:
-      return kNormcdfGeluBackward;
-    default:
-      return kGeluBackward;
-  }
+  return work_of(gelu).backward;
 }
 
 DataType gelu_result_type(Gelu gelu, TensorTypes types) {
