@@ -31,6 +31,17 @@ constexpr auto names_of(Compile) {
       {{Compile::None, "none"}, {Compile::Inductor, "inductor"}, {Compile::CudaGraphs, "cuda_graphs"}});
 }
 
+/// What torch.compile's backward of the loss reads.
+enum class CompiledLoss : std::uint8_t {
+  Stored,      ///< the log-softmax, in FP32 (PyTorch up to 2.2)
+  Recomputed,  ///< the logits once more, with the maximum and the sum of each row
+};
+
+constexpr auto names_of(CompiledLoss) {
+  return std::to_array<EnumName<CompiledLoss>>(
+      {{CompiledLoss::Stored, "stored"}, {CompiledLoss::Recomputed, "recomputed"}});
+}
+
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
@@ -40,6 +51,7 @@ struct FrameworkSpec {
   bool clip_reads_norm = false;
   bool apex = false;
   Compile compile = Compile::None;
+  CompiledLoss compiled_loss = CompiledLoss::Recomputed;
 
   template <class Visitor>
   static void describe(Visitor& key, FrameworkSpec& framework) {
@@ -67,6 +79,9 @@ struct FrameworkSpec {
         "torch.compile of the model (not of the optimizer): inductor fuses element-wise operators and "
         "reductions into Triton kernels; cuda_graphs (mode 'reduce-overhead') launches them as one graph; "
         "GPT-2 and BERT with 'implementation: hugging_face' only");
+    key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
+                 "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
+                 "2.2), or the logits, from which it is recomputed");
   }
 
   void check() const {
@@ -77,6 +92,9 @@ struct FrameworkSpec {
     if (compile != Compile::None && (apex || !bias_in_gemm)) {
       throw FieldError{"compile",
                        "torch.compile is PyTorch 2: it has 'bias_in_gemm: true' and no 'apex: true'"};
+    }
+    if (compile == Compile::None && compiled_loss == CompiledLoss::Stored) {
+      throw FieldError{"compiled_loss", "is of torch.compile: it needs 'compile: inductor' or 'cuda_graphs'"};
     }
   }
 };

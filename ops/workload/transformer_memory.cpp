@@ -14,8 +14,12 @@ Bytes wide(std::int64_t elements) {
 }  // namespace
 
 TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
-                                     bool is_compiled)
-    : spec_{spec}, block_{spec.block(batch)}, types_{types}, is_compiled_{is_compiled} {}
+                                     const FrameworkSpec& framework)
+    : spec_{spec},
+      block_{spec.block(batch)},
+      types_{types},
+      is_compiled_{framework.compile != Compile::None},
+      keeps_log_softmax_{!is_compiled_ || framework.compiled_loss == CompiledLoss::Stored} {}
 
 /// Called, or found by Inductor as a pattern (CompiledTransformer).
 bool TransformerMemory::has_fused_attention() const {
@@ -89,9 +93,11 @@ Bytes TransformerMemory::kept_by_embeddings() const {
 Bytes TransformerMemory::kept_by_head() const {
   const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
   if (spec_.classes) {  // the pooler reads the first tokens where they are; tanh, dropout, log-softmax
-    return model(stream) + narrow(2 * pooled) + mask(pooled) + wide(logits());
+    return model(stream) + narrow(2 * pooled) + mask(pooled) +
+           (keeps_log_softmax_ ? wide(logits()) : narrow(logits()));
   }
-  Bytes kept = model(stream) + narrow(stream) + narrow(logits()) + wide(judged_logits());
+  Bytes kept = model(stream) + narrow(stream) + narrow(logits()) +
+               (keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0});
   if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
     kept += narrow(stream) + kept_by_gelu(stream);
   }
@@ -118,7 +124,8 @@ Bytes TransformerMemory::loss_forward() const {
 
 Bytes TransformerMemory::loss_backward() const {
   // Compiled: what the labels pick, zeros for the returned logits, the gradient in their type.
-  return is_compiled_ ? wide(judged_logits()) + narrow(2 * logits()) : wide(2 * judged_logits());
+  const Bytes picked = keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0};
+  return is_compiled_ ? picked + narrow(2 * logits()) : wide(2 * judged_logits());
 }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "ops/workload/framework_spec.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
 #include "ops/workload/precision.hpp"
 #include "ops/workload/transformer_spec.hpp"
@@ -34,13 +35,15 @@ namespace lockstep {
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.
 class TransformerMemory {
  public:
-  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types, bool is_compiled);
+  TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
+                    const FrameworkSpec& framework);
 
   [[nodiscard]] Bytes kept_by_block() const;
   [[nodiscard]] Bytes cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
 
   [[nodiscard]] Bytes kept_by_embeddings() const;
-  /// Logits, their log-softmax in FP32, and what the head's layers read (a classifier: of a token a sample).
+  /// Logits, their log-softmax in FP32 (but what a compiled graph recomputes), and what the head's layers
+  /// read (a classifier: of a token a sample).
   [[nodiscard]] Bytes kept_by_head() const;
   [[nodiscard]] Bytes cast_weights_of_head() const;
   /// Beside these while the loss is computed forward: its contiguous and FP32 copies; backward: two
@@ -62,6 +65,7 @@ class TransformerMemory {
   BlockShape block_;
   TensorTypes types_;
   bool is_compiled_;
+  bool keeps_log_softmax_;
 };
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert() && spec.shifts_logits},
       parameters_{spec.parameters()},
-      memory_{spec, block_.batch, step.types(), step.framework().compile != Compile::None},
+      memory_{spec, block_.batch, step.types(), step.framework()},
       loader_{step, setup, block_.batch} {
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());

@@ -71,7 +71,34 @@ void CompiledTransformer::gelu_backward() {
       {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_work(block_.gelu).flops}));
 }
 
+/// One kernel, whose sum of a row of the loss's gradient reads nothing: softmax of the logits less one where
+/// the label is, where they are shifted with zeros behind.
+void CompiledTransformer::recomputed_loss_backward() {
+  const std::int64_t all = block_.rows() * spec_.vocabulary, judged = loss_.rows() * loss_.classes;
+  const std::int64_t returned = spec_.classes ? judged : all;
+  const double narrow = size_of(products_) / size_of(DataType::FP32);
+  step_.launch(kernels::fill(returned, products_));  // autograd's, of the returned logits
+  const char* const name = "_log_softmax__log_softmax_backward_data_nll_loss_backward";
+  if (loss_.shifted) {
+    const double share = static_cast<double>(judged) / static_cast<double>(returned);
+    step_.launch(triton::pointwise(std::string{name} + "_slice_backward", returned, DataType::FP32,
+                                   {.reads = narrow * (1 + share), .writes = narrow, .flops = 4}));
+  } else {
+    step_.launch(triton::over_rows(name,
+                                   Softmax{.rows = loss_.rows(),
+                                           .columns = loss_.classes,
+                                           .direction = Direction::Backward,
+                                           .logarithm = true,
+                                           .fused = {2 * narrow, narrow, 0}},
+                                   DataType::FP32));
+  }
+}
+
 void CompiledTransformer::loss_backward() {
+  if (!stores_log_softmax()) {
+    recomputed_loss_backward();
+    return;
+  }
   const std::int64_t all = block_.rows() * spec_.vocabulary, judged = loss_.rows() * loss_.classes;
   const std::int64_t returned = spec_.classes ? judged : all;
   const double narrow = size_of(products_) / size_of(DataType::FP32);

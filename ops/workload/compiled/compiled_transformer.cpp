@@ -209,15 +209,17 @@ void CompiledTransformer::head_forward() {
   step_.launch(kernels::product({.batch = 1, .m = rows, .n = columns, .k = h, .transpose_b = true}, type));
 }
 
-/// Log-softmax in FP32 of the logits, read where they are, then the mean of what the labels pick.
+/// Log-softmax in FP32 of the logits, read where they are, or its sums alone, then the mean of what the
+/// labels pick.
 void CompiledTransformer::loss_forward() {
   const double logits = size_of(products_) / size_of(DataType::FP32);
-  step_.launch(triton::over_rows("_log_softmax",
-                                 Softmax{.rows = loss_.rows(),
-                                         .columns = loss_.classes,
-                                         .logarithm = true,
-                                         .fused = {logits, 1, 2 * logits}},
-                                 DataType::FP32));
+  const bool stores = stores_log_softmax();
+  const FusedPasses passes =
+      stores ? FusedPasses{logits, 1, 2 * logits} : FusedPasses{.reads = logits, .writes = 0, .again = 0};
+  step_.launch(triton::over_rows(
+      stores ? "_log_softmax" : "_log_softmax_prepare_softmax_online",
+      Softmax{.rows = loss_.rows(), .columns = loss_.classes, .logarithm = true, .fused = passes},
+      DataType::FP32));
   step_.launch({"triton_per_fused_nll_loss_forward", DataType::FP32,
                 Pointwise{.elements = loss_.rows(), .reads = 3, .writes = 0, .flops = 2}});
 }

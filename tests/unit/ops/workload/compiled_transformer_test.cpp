@@ -12,6 +12,7 @@
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "ops/workload/transformer.hpp"
+#include "ops/workload/transformer_memory.hpp"
 #include "tests/support/program_listing.hpp"
 
 namespace lockstep {
@@ -50,6 +51,7 @@ struct Setup {
   Compile compile = Compile::Inductor;
   int ranks = 1;
   int batch = 1;
+  CompiledLoss loss = CompiledLoss::Stored;  // as in the graphs that these are held against
 };
 
 Job job_of(const TransformerSpec& spec, const Setup& of) {
@@ -59,6 +61,7 @@ Job job_of(const TransformerSpec& spec, const Setup& of) {
   setup.global_batch = std::int64_t{of.batch} * of.ranks;
   setup.precision = of.precision;
   setup.framework.compile = of.compile;
+  if (of.compile != Compile::None) setup.framework.compiled_loss = of.loss;
   setup.host = plain_host();
   setup.phases = of.phases;
   setup.gpus = gpus;
@@ -277,6 +280,35 @@ TEST(CompiledTransformer, NeedNotShiftLogits) {
   const Names names = all_kernels(job_of(spec, {}));
   EXPECT_EQ(std::ranges::count(names, "triton_poi_fused_add_slice_backward"), 0);
   EXPECT_EQ(std::ranges::count(names, "triton_red_fused__log_softmax_backward_data_nll_loss_backward"), 1);
+}
+
+// 511 or 512 rows of 50,257 numbers of four bytes are not kept.
+TEST(CompiledTransformer, KeepsNoLogSoftmaxThatItRecomputes) {
+  const TransformerSpec spec = distil_gpt2();
+  const auto kept = [&](CompiledLoss loss) {
+    const FrameworkSpec framework{.compile = Compile::Inductor, .compiled_loss = loss};
+    return TransformerMemory{spec, 1, Precision::FP32, framework}.kept_by_head();
+  };
+  EXPECT_EQ(kept(CompiledLoss::Stored) - kept(CompiledLoss::Recomputed), Bytes{4.0 * 511 * 50257});
+}
+
+/// Later releases keep but two numbers of a row of the loss: nothing is written in FP32 forward, and one
+/// kernel makes the gradient of the logits.
+TEST(CompiledTransformer, MayRecomputeTheLossInBackward) {
+  TransformerSpec spec = distil_gpt2();
+  for (const bool shifts : {true, false}) {
+    spec.shifts_logits = shifts;
+    const Job job = job_of(spec, {.loss = CompiledLoss::Recomputed});
+    const Names names = all_kernels(job);
+    EXPECT_EQ(std::ranges::count(names, "triton_red_fused__log_softmax_prepare_softmax_online"), 1);
+    EXPECT_EQ(std::ranges::count(names, "triton_red_fused__log_softmax"), 0);
+    EXPECT_EQ(std::ranges::count_if(names,
+                                    [](const std::string& name) {
+                                      return name.find("nll_loss_backward") != std::string::npos;
+                                    }),
+              1)
+        << shifts;
+  }
 }
 
 }  // namespace
