@@ -113,7 +113,8 @@ void StageWriter::write() {
   for (auto action = actions.begin(); action != actions.end(); ++action) {
     const auto next = std::find_if(action + 1, actions.end(),
                                    [&](const StageAction& other) { return other.kind == action->kind; });
-    forward_follows_ = action + 1 != actions.end() && (action + 1)->kind == StageAction::Kind::Forward;
+    forward_follows_ = sends_tensors_one_by_one() && action + 1 != actions.end() &&
+                       (action + 1)->kind == StageAction::Kind::Forward;
     act(*action, posts_ahead() && next != actions.end() ? next->chunk : -1);
   }
   update();
