@@ -3,9 +3,21 @@
 
 #include <fmt/format.h>
 
+#include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
 namespace lockstep {
+namespace {
+
+// What nanotron tells of a tensor before it sends it: seven numbers, then its shape and its strides (three
+// dimensions).
+constexpr Bytes kFirstMetadata{7 * 8.0};
+constexpr Bytes kSecondMetadata{6 * 8.0};
+constexpr Bytes kNumber{8};
+constexpr int kReadsOfFirst = 2;  // how many numbers follow: compared with the buffer's, and its slice's end
+constexpr int kReadsOfSecond = 14;  // three ends of slices, three flags, the size, seven numbers of the view
+
+}  // namespace
 
 /// DeepSpeed and Megatron-LM without overlap of transfers send and receive in one NCCL group, which the
 /// compute stream waits for; schedules that overlap them do not.
@@ -19,7 +31,7 @@ void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends)
   const std::string stream = fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive");
   ends.push_back(step_.communicate({.kind = transfer.kind,
                                     .type = scope_.storage(),
-                                    .size = scope_.bytes(message_elements(plan_, scope_.sizes)),
+                                    .size = transfer.size,
                                     .send_bytes = {},
                                     .peer = transfer.peer},
                                    {.group = transfer.group, .stream = stream, .name = stream}));
@@ -43,12 +55,16 @@ void StageWriter::post_receive(StageAction::Kind kind, int chunk, std::vector<Ev
   const bool at_end = forward ? plan_.is_first(stage_, chunk) : plan_.is_last(stage_, chunk);
   if (!at_end && stages > 1) {
     transfer({CollectiveKind::Receive, forward ? "pp" : "pp gradients",
-              (stage_ + (forward ? stages - 1 : 1)) % stages},
+              (stage_ + (forward ? stages - 1 : 1)) % stages, message_size()},
              ends);
   }
 }
 
 void StageWriter::receive(const StageAction& action) {
+  if (sends_tensors_one_by_one()) {
+    receive_one_by_one(action);
+    return;
+  }
   std::vector<EventId>& ahead = posted(action.kind);
   if (ahead.empty()) {
     post_receive(action.kind, action.chunk, receives_);
@@ -65,12 +81,16 @@ void StageWriter::receive(const StageAction& action) {
 }
 
 void StageWriter::send(const StageAction& action) {
+  if (sends_tensors_one_by_one()) {
+    send_one_by_one(action);
+    return;
+  }
   const int stages = plan_.spec.pipeline;
   const bool forward = action.kind == StageAction::Kind::Forward;
   const bool at_end = forward ? plan_.is_last(stage_, action.chunk) : plan_.is_first(stage_, action.chunk);
   if (!at_end && stages > 1) {
     transfer({CollectiveKind::Send, forward ? "pp" : "pp gradients",
-              (stage_ + (forward ? 1 : stages - 1)) % stages},
+              (stage_ + (forward ? 1 : stages - 1)) % stages, message_size()},
              sends_);
   }
 }
@@ -86,6 +106,94 @@ void StageWriter::wait_for_transfers() {
   }
   receives_.clear();
   sends_.clear();
+}
+
+Bytes StageWriter::message_size() const {
+  return scope_.bytes(message_elements(plan_, scope_.sizes));
+}
+
+bool StageWriter::sends_tensors_one_by_one() const {
+  return is_eager(scope_) && waits_for_sends() && plan_.spec.pipeline > 1;
+}
+
+/// nanotron, parallel/pipeline_parallel/p2p.py of 2024, isend_tensors and irecv_tensors: a tensor's form goes
+/// ahead in two messages, through tensors on the GPU that the host fills and reads number by number. So it
+/// waits for all that the compute stream holds, and launches nothing ahead of a message.
+void StageWriter::exchange(const Transfer& tensor) {
+  const bool sends = tensor.kind == CollectiveKind::Send;
+  const auto pass = [&](Bytes size) {
+    std::vector<EventId> ends;
+    transfer({tensor.kind, tensor.group, tensor.peer, size}, ends);
+    step_.wait_for(ends.front());
+  };
+  const auto read = [&](int numbers) {
+    for (int i = 0; i < numbers; ++i) {
+      step_.blocking_copy("aten::item", kernels::copy_to_host(kNumber, false));
+    }
+  };
+  const auto compute = [&](const char* name) {
+    step_.op(name, {kernels::elementwise("metadata", 1, DataType::INT64, {.reads = 1, .writes = 1})});
+  };
+  if (sends) {
+    step_.blocking_copy("aten::copy_", kernels::copy_to_device(kFirstMetadata, false));
+    pass(kFirstMetadata);
+    for (int assertion = 0; assertion < 2; ++assertion) {
+      compute("aten::eq");
+      read(1);
+    }
+    step_.blocking_copy("aten::copy_", kernels::copy_to_device(kSecondMetadata, false));
+    pass(kSecondMetadata);
+  } else {
+    pass(kFirstMetadata);
+    compute("aten::add");
+    compute("aten::gt");
+    read(kReadsOfFirst);
+    pass(kSecondMetadata);
+    read(kReadsOfSecond);
+  }
+  pass(tensor.size);
+}
+
+/// The layer's two inputs (models/llama.py: hidden_states and sequence_mask, a byte a token), where the
+/// stage that receives them has layers.
+void StageWriter::exchange_activations(CollectiveKind kind, int peer, int receiver) {
+  exchange({kind, "pp", peer, message_size()});
+  if (plan_.layers_of(receiver, 0).count > 0) {
+    exchange({kind, "pp", peer, Bytes{static_cast<double>(scope_.sizes.batch * model_.sequence)}});
+  }
+}
+
+/// Likewise state.py, run_communication: "only one communication is done at a time", a gradient that waits
+/// to be sent goes behind the next activations that come.
+void StageWriter::receive_one_by_one(const StageAction& action) {
+  const int before = stage_ - 1;
+  if (action.kind != StageAction::Kind::Forward) {
+    if (stage_ + 1 < plan_.spec.pipeline) {
+      exchange({CollectiveKind::Receive, "pp gradients", stage_ + 1, message_size()});
+    }
+    return;
+  }
+  if (stage_ > 0) {
+    exchange_activations(CollectiveKind::Receive, before, stage_);
+  }
+  if (owes_gradient_) {
+    exchange({CollectiveKind::Send, "pp gradients", before, message_size()});
+    owes_gradient_ = false;
+  }
+}
+
+void StageWriter::send_one_by_one(const StageAction& action) {
+  if (action.kind == StageAction::Kind::Forward) {
+    if (stage_ + 1 < plan_.spec.pipeline) {
+      exchange_activations(CollectiveKind::Send, stage_ + 1, stage_ + 1);
+    }
+  } else if (stage_ > 0) {
+    if (forward_follows_) {
+      owes_gradient_ = true;
+    } else {
+      exchange({CollectiveKind::Send, "pp gradients", stage_ - 1, message_size()});
+    }
+  }
 }
 
 }  // namespace lockstep

@@ -113,6 +113,8 @@ void StageWriter::write() {
   for (auto action = actions.begin(); action != actions.end(); ++action) {
     const auto next = std::find_if(action + 1, actions.end(),
                                    [&](const StageAction& other) { return other.kind == action->kind; });
+    forward_follows_ = sends_tensors_one_by_one() && action + 1 != actions.end() &&
+                       (action + 1)->kind == StageAction::Kind::Forward;
     act(*action, posts_ahead() && next != actions.end() ? next->chunk : -1);
   }
   update();
@@ -138,13 +140,15 @@ void StageWriter::act(const StageAction& action, int next_chunk) {
   }
   const auto known = std::find_if(passages_.begin(), passages_.end(), [&](const Passage& passage) {
     return passage.kind == action.kind && passage.chunk == action.chunk && passage.next_chunk == next_chunk &&
-           passage.sends_before == sends_ && passage.posted_before == posted(action.kind);
+           passage.sends_before == sends_ && passage.posted_before == posted(action.kind) &&
+           passage.forward_follows == forward_follows_ && passage.owed_before == owes_gradient_;
   });
   if (known != passages_.end()) {
     step_.program().repeat(known->instructions[0], known->instructions[1]);
     memory_.repeat(known->memory[0], known->memory[1]);
     sends_ = known->sends_after;
     posted(action.kind) = known->posted_after;
+    owes_gradient_ = known->owed_after;
     return;
   }
   Passage passage{.kind = action.kind,
@@ -154,11 +158,15 @@ void StageWriter::act(const StageAction& action, int next_chunk) {
                   .sends_after = {},
                   .posted_before = posted(action.kind),
                   .posted_after = {},
+                  .forward_follows = forward_follows_,
+                  .owed_before = owes_gradient_,
+                  .owed_after = false,
                   .instructions = {step_.program().position(), 0},
                   .memory = {memory_.position(), 0}};
   write_all();
   passage.sends_after = sends_;
   passage.posted_after = posted(action.kind);
+  passage.owed_after = owes_gradient_;
   passage.instructions[1] = step_.program().position();
   passage.memory[1] = memory_.position();
   passages_.push_back(std::move(passage));

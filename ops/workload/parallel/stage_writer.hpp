@@ -39,6 +39,7 @@ class StageWriter {
     CollectiveKind kind;
     const char* group;
     int peer;
+    Bytes size;
   };
 
   /// What was written for an action, to be repeated for those like it.
@@ -47,6 +48,7 @@ class StageWriter {
     int chunk;
     int next_chunk;  ///< of the action of its kind whose input is asked for behind it; -1: none
     std::vector<EventId> sends_before, sends_after, posted_before, posted_after;
+    bool forward_follows, owed_before, owed_after;
     std::array<std::size_t, 2> instructions, memory;  ///< from, to
   };
 
@@ -81,6 +83,12 @@ class StageWriter {
   void fetch(int chunk);
   void transfer(const Transfer& transfer, std::vector<EventId>& ends);
   void wait_for_transfers();
+  [[nodiscard]] Bytes message_size() const;
+  [[nodiscard]] bool sends_tensors_one_by_one() const;
+  void receive_one_by_one(const StageAction& action);
+  void send_one_by_one(const StageAction& action);
+  void exchange_activations(CollectiveKind kind, int peer, int receiver);
+  void exchange(const Transfer& tensor);
   [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] bool has_experts(std::int64_t layer) const;
   [[nodiscard]] std::optional<std::int64_t> expert_layer(std::int64_t layer) const;
@@ -108,6 +116,8 @@ class StageWriter {
   BatchLoader loader_;
   std::vector<EventId> sends_, receives_;
   std::array<std::vector<EventId>, 2> posted_;  // forward, backward: receives that began ahead
+  bool forward_follows_ = false;                // the action that is written
+  bool owes_gradient_ = false;                  // to the stage before
   std::vector<Passage> passages_;
 };
 
