@@ -54,7 +54,7 @@ class ModelCosts::CopiesBound {
       for (std::int64_t columns = table.shape.dimension;; columns /= 2) {
         const Load load = costs.cut_evenly(table, columns);
         const double lookups = std::inner_product(weights.begin(), weights.end(), load.sums.begin(), 0.0);
-        const auto pieces = static_cast<double>(table.shape.dimension / columns);
+        const double pieces = static_cast<double>(table.shape.dimension) / static_cast<double>(columns);
         // A cut brings an index more for at most two pieces that are narrower than the table.
         const double more = columns < table.shape.dimension ? 0.5 : 0;
         offers_.push_back({Seconds{lookups / (pieces * indices)} * (groups.slowest / groups.together) +
