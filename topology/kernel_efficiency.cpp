@@ -24,10 +24,12 @@ void KernelEfficiency::check() {
   fp32_batched.calibrated = is_its_own("fp32_batched");
   tensor.calibrated = is_its_own("tensor");
   convolution.calibrated = is_its_own("convolution");
+  if (tf32_convolution) tf32_convolution->calibrated = is_its_own("tf32_convolution");
 }
 
 void KernelEfficiency::lend() {
   calibrated = fp32.calibrated = fp32_batched.calibrated = tensor.calibrated = convolution.calibrated = false;
+  if (tf32_convolution) tf32_convolution->calibrated = false;
 }
 
 }  // namespace lockstep

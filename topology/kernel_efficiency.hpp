@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/provenance.hpp"
 #include "topology/convolution_profile.hpp"
 #include "topology/gemm_profile.hpp"
+#include "topology/tf32_convolution_profile.hpp"
 
 namespace lockstep {
 
@@ -33,6 +35,7 @@ struct KernelEfficiency {
   GemmProfile fp32_batched;
   GemmProfile tensor;  ///< products on tensor cores, single or batched
   ConvolutionProfile convolution;
+  std::optional<Tf32ConvolutionProfile> tf32_convolution;  ///< none: TF32 as other types, at `tensor`'s rate
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -56,6 +59,8 @@ struct KernelEfficiency {
     key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
     key.required("tensor", of.tensor, "matrix products on tensor cores");
     key.required("convolution", of.convolution, "convolutions on CUDA cores");
+    key.optional("tf32_convolution", of.tf32_convolution, std::nullopt,
+                 "TF32 convolutions; ~: as those of other types, at the rate of 'tensor'");
     key.optional("provenance", of.provenance, {}, "where each of these numbers comes from, by its key");
   }
   /// Works out from the provenance what is calibrated.

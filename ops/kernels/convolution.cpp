@@ -9,7 +9,9 @@
 #include <stdexcept>
 
 #include "ops/kernels/answer.hpp"
+#include "ops/kernels/convolution_work.hpp"
 #include "ops/kernels/gemm.hpp"
+#include "ops/kernels/tf32_convolution.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -25,8 +27,6 @@ constexpr std::array kRegions{Region{1, 4, 8}, Region{2, 4, 4}, Region{4, 4, 2},
                               Region{4, 2, 4}, Region{2, 2, 8}, Region{4, 1, 8}};
 constexpr double kTilesOfBlock = 32;
 constexpr double kChannelsOfBlock = 32;
-constexpr std::int64_t kAlignedPixels =
-    4;                                   // 14 x 14 pixels are read as a matrix, 7 x 7 are not: see the header
 constexpr double kImagesOfUnfused = 16;  // grids of all of NeuSight's: whole groups of so many
 
 void check(const Convolution& of) {
@@ -40,36 +40,6 @@ void check(const Convolution& of) {
   }
 }
 
-double inputs_of(const Convolution& of) {
-  return static_cast<double>(of.batch * of.in_channels) * static_cast<double>(of.height * of.width);
-}
-double outputs_of(const Convolution& of) {
-  return static_cast<double>(of.batch * of.out_channels) *
-         static_cast<double>(of.out_height() * of.out_width());
-}
-double filters_of(const Convolution& of) {
-  return static_cast<double>(of.in_channels * of.out_channels) *
-         static_cast<double>(of.filter_height * of.filter_width);
-}
-
-/// The matrix product that a pass is.
-Gemm product_of(const Convolution& of) {
-  const std::int64_t filter = of.filter_height * of.filter_width;
-  const std::int64_t pixels = of.batch * of.out_height() * of.out_width();
-  switch (of.pass) {
-    case Pass::Forward:
-      return {.m = pixels, .n = of.out_channels, .k = of.in_channels * filter};
-    case Pass::DataGradient: {  // each input pixel meets 1 / stride^2 of the filter's positions
-      const std::int64_t depth = of.out_channels * filter / (of.stride * of.stride);
-      return {
-          .m = of.batch * of.height * of.width, .n = of.in_channels, .k = std::max<std::int64_t>(1, depth)};
-    }
-    case Pass::WeightGradient:
-      return {.m = of.in_channels * filter, .n = of.out_channels, .k = pixels};
-  }
-  return {};
-}
-
 double rate_of(const Convolution& of, const ConvolutionProfile& profile) {
   switch (of.pass) {
     case Pass::Forward:
@@ -80,50 +50,6 @@ double rate_of(const Convolution& of, const ConvolutionProfile& profile) {
       return profile.weight_gradient;
   }
   return 1;
-}
-
-Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, const GpuSpec& gpu,
-                      DataType type) {
-  for (GemmTile& tile : profile.tiles) tile.efficiency *= rate;
-  const Bytes moved = size_of(type) * (inputs_of(of) + outputs_of(of) + filters_of(of));
-  const Gemm product = product_of(of);
-  Seconds best = time_of_product(product, profile, gpu, type, moved);
-  if (of.pass == Pass::WeightGradient) {  // the library's kernels take either as rows
-    best = std::min(
-        best, time_of_product({.m = product.n, .n = product.m, .k = product.k}, profile, gpu, type, moved));
-  }
-  return best;
-}
-
-/// Filters of one pixel on every pixel: an image in NCHW is the matrix [channels, pixels] that a batched
-/// product reads as it lies, where its rows are aligned.
-bool is_batched_product(const Convolution& of) {
-  return of.filter_height == 1 && of.filter_width == 1 && of.stride == 1 && of.padding_height == 0 &&
-         of.padding_width == 0 && of.height * of.width % kAlignedPixels == 0;
-}
-
-/// Filters' gradients of the images are summed by a second kernel (reduce_wgrad_nchw_helper).
-Seconds batched_product_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
-  const std::int64_t pixels = of.height * of.width;
-  Gemm product{.batch = of.batch, .m = of.out_channels, .n = pixels, .k = of.in_channels};
-  Bytes moved = size_of(type) * (inputs_of(of) + outputs_of(of) + filters_of(of));
-  if (of.pass == Pass::DataGradient) std::swap(product.m, product.k);
-  if (of.pass == Pass::WeightGradient) {
-    std::swap(product.n, product.k);
-    moved += size_of(type) * (2.0 * static_cast<double>(of.batch) * filters_of(of));
-  }
-  return time_of_product(product, gpu.efficiency->tensor, gpu, type, moved);
-}
-
-/// Tensors of images copied into or from channels last (nchwToNhwcKernel, nhwcToNchwKernel).
-Seconds layout_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
-  if (!of.channels_first) {
-    return Seconds{0};
-  }
-  const bool writes_first = of.pass == Pass::Forward && type == DataType::TF32;  // ..._nhwckrsc_nchw
-  const Bytes copied = 2 * size_of(type) * (inputs_of(of) + (writes_first ? 0 : outputs_of(of)));
-  return (writes_first ? 1 : 2) * gpu.kernel_minimum +
-         copied / (gpu.memory_bandwidth * gpu.efficiency->memory);
 }
 
 double tiles_along(std::int64_t pixels, double tile) {
@@ -173,6 +99,15 @@ DataType units_of(const Convolution& of, DataType type) {
   return type == DataType::TF32 && is_odd ? DataType::FP32 : type;
 }
 
+/// At the rate of matrix products.
+Seconds time_on_tensor_cores(const Convolution& of, const GpuSpec& gpu, DataType type) {
+  const GemmProfile& products = gpu.efficiency->tensor;
+  if (!of.channels_first) return implicit_time(of, products, 1, gpu, type);
+  if (is_batched_product(of)) return batched_product_time(of, products, gpu, type);
+  const bool writes_first = of.pass == Pass::Forward && type == DataType::TF32;  // ..._nhwckrsc_nchw
+  return implicit_time(of, products, 1, gpu, type) + layout_time(of, writes_first, gpu, type);
+}
+
 }  // namespace
 
 std::string ConvolutionModel::name() const {
@@ -183,13 +118,13 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   const auto& of = std::get<Convolution>(call.work);
   check(of);
   const ConvolutionProfile& profile = gpu.efficiency->convolution;
+  const auto& tf32 = gpu.efficiency->tf32_convolution;
+  if (call.type == DataType::TF32 && tf32 && uses_tensor_cores(gpu, call.type)) {
+    return answer(time_of_tf32_convolution(of, gpu), 0.15, tf32->calibrated);
+  }
   const DataType type = units_of(of, call.type);
   if (uses_tensor_cores(gpu, type)) {
-    if (of.channels_first && is_batched_product(of)) {
-      return answer(batched_product_time(of, gpu, type), 0.2, false);
-    }
-    return answer(implicit_time(of, gpu.efficiency->tensor, 1, gpu, type) + layout_time(of, gpu, type), 0.2,
-                  false);
+    return answer(time_on_tensor_cores(of, gpu, type), 0.2, false);
   }
   Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, type);
   if (of.filter_height == 3 && of.filter_width == 3 && of.stride == 1) {
