@@ -244,7 +244,8 @@ std::vector<PredictedTimes> estimates_of(const std::string& name, std::span<cons
     PlanJudge judge{std::move(document), ConfigPath::standard(), {}};
     const PlanCandidate own = own_plan(judge);
     judge.prepare(own);
-    const StageCosts costs = stage_costs(judge.probe(probe_of(own)));
+    const StageProbe probe = probe_of(own);
+    const StageCosts costs = stage_costs(sizes_of(probe), judge.probe(probe));
     all.push_back({estimate(own, costs, judge.estimate_input(own)).step, Seconds{0}});
   }
   return all;

@@ -125,7 +125,7 @@ PlanJudgement judgement_in(const std::string& printed) {
   return judgement;
 }
 
-std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers) {
+std::string printed(const ProbeAnswers& answers) {
   std::string text;
   for (const ProbeAnswer& answer : answers) {
     text += fmt::format("{} {}", answer.step, answer.compute);
@@ -138,9 +138,9 @@ std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers) 
   return text;
 }
 
-std::array<ProbeAnswer, kProbeSizes.size()> probe_answers_in(const std::string& printed) {
+ProbeAnswers probe_answers_in(const std::string& printed) {
   std::istringstream in{printed};
-  std::array<ProbeAnswer, kProbeSizes.size()> answers{};
+  ProbeAnswers answers{};
   for (ProbeAnswer& answer : answers) {
     in >> answer.step >> answer.compute;
     for (double* time : times_of(answer.passes)) {
@@ -214,7 +214,7 @@ void PlanJudge::prepare(const PlanCandidate& any) {
   messages_.emplace(*setting_);
 }
 
-std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& probe) const {
+ProbeAnswers PlanJudge::probe(const StageProbe& probe) const {
   Setting setting = setting_.value();
   setting.scenario.vary = {};
   if (setting.scenario.network == ScenarioNetwork::Flows) {
@@ -225,15 +225,16 @@ std::array<ProbeAnswer, kProbeSizes.size()> PlanJudge::probe(const StageProbe& p
   // What the four simulations have in common is worked out once: routed traffic of collectives, kernels.
   const CollectivePlanner planner{setting.fabric, collective_options(setting)};
   std::vector<KnownKernels> known = nothing_known(setting.gpu_models);
-  std::array<ProbeAnswer, kProbeSizes.size()> answers{};
-  for (std::size_t i = 0; i < kProbeSizes.size(); ++i) {
-    setting.job = probe_job(setting, probe, kProbeSizes[i], memory);
+  ProbeAnswers answers{};
+  const ProbeSizes sizes = sizes_of(probe);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    setting.job = probe_job(setting, probe, sizes[i], memory);
     SimulationInput input = simulation_input(setting, planner);
     input.known_kernels = &known;
     SimulationOptions options = step_end_options(setting);
     options.metered_ranks = 1;
     PassClock clock{setting.job, kProbeSteps - 1};
-    const SimulationResult result = simulate(input, options, i + 1 == kProbeSizes.size() ? &clock : nullptr);
+    const SimulationResult result = simulate(input, options, i + 1 == sizes.size() ? &clock : nullptr);
     answers[i].step = result.mean_step().in_base_units();
     answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
     answers[i].passes = clock.times();

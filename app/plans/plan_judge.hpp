@@ -36,8 +36,8 @@ struct PlanJudgement {
 /// As a child process prints it, and its parent reads it.
 [[nodiscard]] std::string printed(const PlanJudgement& judgement);
 [[nodiscard]] PlanJudgement judgement_in(const std::string& printed);
-[[nodiscard]] std::string printed(const std::array<ProbeAnswer, kProbeSizes.size()>& answers);
-[[nodiscard]] std::array<ProbeAnswer, kProbeSizes.size()> probe_answers_in(const std::string& printed);
+[[nodiscard]] std::string printed(const ProbeAnswers& answers);
+[[nodiscard]] ProbeAnswers probe_answers_in(const std::string& printed);
 
 class PlanJudge {
  public:
@@ -59,7 +59,7 @@ class PlanJudge {
   [[nodiscard]] std::string effective(const PlanCandidate& candidate) const;
 
   /// The simulations of a probe, without what the scenario varies. @throws InputError, StallError
-  [[nodiscard]] std::array<ProbeAnswer, kProbeSizes.size()> probe(const StageProbe& probe) const;
+  [[nodiscard]] ProbeAnswers probe(const StageProbe& probe) const;
 
   [[nodiscard]] EstimateInput estimate_input(const PlanCandidate& candidate) const;
 

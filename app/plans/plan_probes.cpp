@@ -56,7 +56,7 @@ void PlanProbes::run(std::vector<StageProbe> probes, const std::string& what) {
     const std::string key = key_of(probes[i]);
     count_failure(failures_, *ends[i], key);
     if (ends[i]->failure.empty()) {
-      costs_.emplace(key, stage_costs(probe_answers_in(ends[i]->printed)));
+      costs_.emplace(key, stage_costs(sizes_of(probes[i]), probe_answers_in(ends[i]->printed)));
     }
   }
 }

@@ -102,13 +102,13 @@ class PlanSearch {
       if (costs == nullptr) {
         continue;
       }
-      FoundPlan plan{candidate, estimate(candidate, *costs, judge_.estimate_input(candidate)), {}};
-      plan.estimate.memory = judge_.whole_memory(plan.estimate.memory);
-      if (plan.estimate.memory > capacity) {
+      const EstimateInput input = judge_.estimate_input(candidate);
+      const Bytes memory = judge_.whole_memory(estimated_memory(candidate, *costs, input));
+      if (memory > capacity) {  // how fast it would be is worked out only if it is needed
         ++result_.enumeration.pruned[Pruned::Memory];
-        beyond_.push_back(plan);
+        beyond_.push_back({candidate, {Seconds{0}, memory}, {}});
       } else {
-        result_.estimated.push_back(plan);
+        result_.estimated.push_back({candidate, {estimate(candidate, *costs, input).step, memory}, {}});
       }
     }
     std::ranges::stable_sort(result_.estimated, {}, [](const FoundPlan& plan) { return plan.estimate.step; });
@@ -127,14 +127,23 @@ class PlanSearch {
     }
     simulate_front();
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
-      std::vector<FoundPlan> leanest = beyond_;
-      leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
-      leanest.resize(std::min(leanest.size(), kLeanest));
-      simulate(leanest);
+      simulate_leanest();
     }
     if (simulated_fits_ == 0) {
       try_offload();
     }
+  }
+
+  void simulate_leanest() {
+    std::vector<FoundPlan> leanest = beyond_;
+    leanest.resize(std::min(leanest.size(), kLeanest));
+    for (auto& [candidate, guess, judgement] : leanest) {
+      const StageCosts& costs = *probes_.costs_of(probe_of(candidate));
+      guess.step = estimate(candidate, costs, judge_.estimate_input(candidate)).step;
+    }
+    leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
+    leanest.resize(std::min(leanest.size(), kLeanest));
+    simulate(leanest);
   }
 
   /// Round by round in the order of estimates, until the next one is out of reach.

@@ -48,8 +48,10 @@ double states(const MemoryBreakdown& memory) {
          memory[MemoryUse::Communication];
 }
 
-Bytes memory_of(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input,
-                const std::vector<double>& layers) {
+}  // namespace
+
+Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
+  const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
   const double layer_states = states(costs.layer_memory), base_states = states(costs.base_memory);
   const double kept = costs.layer_memory[MemoryUse::Activations];
   const double layer_workspace = costs.layer_memory[MemoryUse::Workspace];
@@ -67,8 +69,6 @@ Bytes memory_of(const PlanCandidate& candidate, const StageCosts& costs, const E
   }
   return Bytes{most};
 }
-
-}  // namespace
 
 double in_flight(const PlanCandidate& candidate, int stage) {
   const TransformerPlanSpec& plan = candidate.plan;
@@ -96,7 +96,7 @@ PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, c
   const double step =
       pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)) +
       most_layers * costs.layer.in_base_units() + costs.step.in_base_units();
-  return {Seconds{step}, memory_of(candidate, costs, input, layers)};
+  return {Seconds{step}, estimated_memory(candidate, costs, input)};
 }
 
 std::vector<std::size_t> pareto_front(std::span<const PlanFigures> plans) {

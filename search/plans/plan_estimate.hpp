@@ -39,6 +39,10 @@ struct PlanEstimate {
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
                                     const EstimateInput& input);
 
+/// The memory alone: no pipeline is worked out for it.
+[[nodiscard]] Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs,
+                                     const EstimateInput& input);
+
 /// Micro-batches whose activations stage s keeps at once, in micro-batches of a whole stage (a chunk's are
 /// 1 / chunks): n for GPipe; min(p - s, n) for 1F1B; min(p, n) for ZB-H1, whose later stages put off weight
 /// gradients instead (arXiv 2401.10241, section 2.3); of an interleaved schedule one more than its warm-up,

@@ -49,8 +49,13 @@ PhaseTimes shares_of(const PhaseTimes& times, double all) {
 
 }  // namespace
 
-StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers) {
-  const auto [first, second] = std::pair{kProbeSizes[0], kProbeSizes[3]};
+ProbeSizes sizes_of(const StageProbe& probe) {
+  const int few = probe.plan.sharding == Sharding::Zero2 ? 4 : 2;
+  return {{{few, 1}, {2 * few, 1}, {few, 2}, {2 * few, 2}}};
+}
+
+StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers) {
+  const auto [first, second] = std::pair{sizes[0], sizes[3]};
   const double layers = second.layers - first.layers, passes = second.micro_batches - first.micro_batches;
   const double short_one = answers[0].step, long_one = answers[1].step;
   const double short_two = answers[2].step, long_two = answers[3].step;

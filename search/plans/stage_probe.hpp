@@ -2,9 +2,9 @@
 
 /// @file
 /// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
-/// stage: 2 and 4 layers, 1 and 2 micro-batches, on the GPUs of a stage. Candidates that differ in schedule
-/// and stages alone share them, but for ZB-H1 with tensor parallelism: its weight gradients come too late to
-/// hide messages behind them.
+/// stage: 2 and 4 layers (zero2: 4 and 8), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
+/// differ in schedule and stages alone share them, but for ZB-H1 with tensor parallelism: its weight
+/// gradients come too late to hide messages behind them.
 
 #include <array>
 #include <cstdint>
@@ -37,7 +37,12 @@ struct StageProbe {
 struct ProbeSize {
   int layers, micro_batches;
 };
-inline constexpr std::array<ProbeSize, 4> kProbeSizes{{{2, 1}, {4, 1}, {2, 2}, {4, 2}}};
+using ProbeSizes = std::array<ProbeSize, 4>;  ///< few and many layers, one pass; the same, two passes
+
+/// Few layers, but for zero2 enough of them that they, too, hide reductions: gradients of embedding and head
+/// are reduced after every micro-batch, which takes longer than two layers compute, and what they cannot hide
+/// would be counted to embedding and head.
+[[nodiscard]] ProbeSizes sizes_of(const StageProbe& probe);
 
 /// Of passes through a part of the model, seconds.
 struct PhaseTimes {
@@ -61,6 +66,8 @@ struct ProbeAnswer {
   MemoryBreakdown memory;  ///< peak, without context and fragmentation
 };
 
+using ProbeAnswers = std::array<ProbeAnswer, 4>;
+
 /// A step of n micro-batches through L layers takes n L layer_pass + n pass + L layer + step.
 struct StageCosts {
   Seconds layer_pass;                         ///< forward and backward of a layer and micro-batch
@@ -73,7 +80,7 @@ struct StageCosts {
   MemoryBreakdown layer_memory, base_memory;  ///< of a layer; of the rest, with one micro-batch in flight
 };
 
-/// @param answers in the order of kProbeSizes
-[[nodiscard]] StageCosts stage_costs(const std::array<ProbeAnswer, 4>& answers);
+/// @param answers in the order of @p sizes
+[[nodiscard]] StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers);
 
 }  // namespace lockstep

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace lockstep::sharding {
 
@@ -21,6 +20,7 @@ InputCosts::InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, Byt
       add({rate, devices});
     }
   }
+  groups_ = grouped();
 }
 
 /// Of links that the same devices share, the slowest decides.
@@ -50,19 +50,43 @@ Seconds InputCosts::held_up(std::size_t device, std::span<const double> indices)
   return longest - alone(own);
 }
 
-Seconds InputCosts::at_least(double indices) const {
-  BytesPerSecond together;
-  std::set<std::size_t> counted;
+InputCosts::Groups InputCosts::grouped() const {
+  const auto share = [&](std::size_t number) {
+    return links_[number].rate / static_cast<double>(links_[number].devices.size());
+  };
+  std::map<std::size_t, std::size_t> devices_of;  // by link
+  Groups groups;
+  const auto add_group = [&](BytesPerSecond rate) {
+    const bool is_first = groups.together == BytesPerSecond{0};
+    groups.slowest = is_first ? rate : std::min(groups.slowest, rate);
+    groups.fastest = std::max(groups.fastest, rate);
+    groups.together += rate;
+  };
   for (const std::vector<std::size_t>& links : links_of_) {
-    const auto slowest =
-        std::ranges::min_element(links, {}, [&](std::size_t number) { return links_[number].rate; });
-    if (slowest == links.end()) {
-      together += alone_;
-    } else if (counted.insert(*slowest).second) {
-      together += links_[*slowest].rate;
+    const auto scarcest = std::ranges::min_element(links, {}, share);
+    if (scarcest == links.end()) {
+      add_group(alone_);
+    } else if (++devices_of[*scarcest] == 1) {
+      add_group(links_[*scarcest].rate);
     }
+    groups.most = std::max(groups.most, scarcest == links.end() ? 1 : devices_of[*scarcest]);
   }
-  return indices * index_ / together;
+  return groups;
+}
+
+Seconds InputCosts::at_least(double indices) const {
+  return indices * index_ / groups_.together;
+}
+
+Seconds InputCosts::sum_at_least(double first, double all) const {
+  double waits = 0;
+  double left = all;
+  for (std::size_t k = 1; k <= groups_.most && left > 0; ++k) {
+    const double taken = std::min(first, left);
+    waits += static_cast<double>(2 * k - 1) * taken;
+    left -= taken;
+  }
+  return waits * index_ / groups_.fastest;
 }
 
 }  // namespace lockstep::sharding

@@ -31,17 +31,34 @@ class InputCosts {
   /// together they come as fast as the slowest shared link of each device, or its own rate, lets them.
   [[nodiscard]] Seconds at_least(double indices) const;
 
+  /// Devices in groups, each with the shared link that leaves its devices least, or alone. A device's copies
+  /// are done no earlier than the group's link brings them.
+  struct Groups {
+    std::size_t most = 0;             ///< devices in one
+    BytesPerSecond slowest, fastest;  ///< link of a group
+    BytesPerSecond together;          ///< all links
+  };
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] Bytes index() const { return index_; }
+
+  /// Sum over devices of the time until their copies are done, at least, where the devices that have the most
+  /// indices of their groups together have @p first of @p all: the k-th of a group waits for its own indices
+  /// k times, and once for those of every device that has fewer.
+  [[nodiscard]] Seconds sum_at_least(double first, double all) const;
+
  private:
   struct SharedLink {
     BytesPerSecond rate;
     std::vector<std::size_t> devices;
   };
   void add(SharedLink link);
+  [[nodiscard]] Groups grouped() const;
 
   BytesPerSecond alone_;
   Bytes index_;
   std::vector<SharedLink> links_;
   std::vector<std::vector<std::size_t>> links_of_;  // by device: indices into links_
+  Groups groups_;
 };
 
 }  // namespace lockstep::sharding

@@ -10,14 +10,6 @@
 namespace lockstep::sharding {
 namespace {
 
-// Places in Load::sums beside those of the header, seconds: of forward, then of backward.
-constexpr std::size_t kDram = 0;
-constexpr std::size_t kLevel2 = 1;
-constexpr std::size_t kHost = 3;
-constexpr std::size_t kBlockWaits = 4;
-constexpr std::size_t kPasses = 10;
-constexpr std::size_t kInputs = 11;
-
 // Bytes of the passes beside the two kernels: embedding_bag.cpp (bounds check, linearise, fills, run lengths,
 // scan, long segments; 24 for each pass of the sort), embedding_exchange.cpp (concatenate, copy).
 constexpr double kLookupBytes = 84;

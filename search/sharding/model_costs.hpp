@@ -52,14 +52,26 @@ class ModelCosts final : public CostModel {
 
   /// No plan for @p task takes less, whole or cut by columns: devices equally busy, exchanges at their best;
   /// but no piece may take longer by itself, and a table that has to be cut for that is looked up by each of
-  /// its pieces. Memory is not asked for.
+  /// its pieces. Where devices share a link for their inputs, those with most of them wait for all, and the
+  /// others spare only what these then look up. Memory is not asked for.
   [[nodiscard]] Seconds at_least(const Task& task) const;
 
  private:
-  // Places in Load::sums, seconds: waits of all bags one after the other; where those of backward begin.
+  // Places in Load::sums, seconds: of forward, then, from kBackward on, of backward; waits are those of all
+  // bags one after the other.
+  static constexpr std::size_t kDram = 0;
+  static constexpr std::size_t kLevel2 = 1;
   static constexpr std::size_t kWaits = 2;
+  static constexpr std::size_t kHost = 3;
+  static constexpr std::size_t kBlockWaits = 4;
   static constexpr std::size_t kBackward = 5;
+  static constexpr std::size_t kPasses = 10;
+  static constexpr std::size_t kInputs = 11;
 
+  using Weights = std::array<double, Load::kSums>;
+  class CopiesBound;
+
+  [[nodiscard]] Weights deciding(const Load& load) const;
   [[nodiscard]] Load cut_evenly(const Table& table, std::int64_t columns) const;
   void add(const EmbeddingTable& piece, Direction direction, Load& load) const;
 

@@ -92,6 +92,30 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
   EXPECT_GT(judge.probe(probe_of(candidate))[3].passes.layers.weights, 0);
 }
 
+/// zero2 reduces the gradients of a large embedding between nodes after every micro-batch: a probe of two
+/// layers cannot hide that, and would say that a layer costs hardly anything.
+TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
+  PlanJudge judge{
+      YamlDocument::from_text("name: eight nodes\ncluster: dgx_h100 x 8\nworkload: { model: llama3_8b, "
+                              "global_batch: 32, precision: bf16 }\nsteps: 2\n",
+                              "nodes.yaml"),
+      ConfigPath::standard(),
+      {}};
+  PlanCandidate candidate;
+  candidate.plan.tensor = 8;
+  candidate.plan.pipeline = 2;
+  candidate.plan.sharding = Sharding::Zero2;
+  candidate.plan.context = 2;
+  candidate.gpus = 64;
+  candidate.data = 2;
+  candidate.micro_batches = 16;
+  judge.prepare(candidate);
+  const StageProbe probe = probe_of(candidate);
+  const PlanEstimate found =
+      estimate(candidate, stage_costs(sizes_of(probe), judge.probe(probe)), judge.estimate_input(candidate));
+  EXPECT_NEAR(found.step.in_base_units() / judge.judge(candidate).step, 1, 0.03);
+}
+
 /// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
 TEST(PlanSearch, StagesSaidAreOfTheScenariosOwnPlan) {
   PlanJudge judge{scenario("", "pipeline: 2, stage_layers: [5, 3]"), ConfigPath::standard(), {}};

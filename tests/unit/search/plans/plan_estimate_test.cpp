@@ -13,10 +13,12 @@ double step_of(int layers, int micro_batches) {
   return micro_batches * layers * 3.0 + micro_batches * 5.0 + layers * 2.0 + 7.0;
 }
 
-std::array<ProbeAnswer, 4> answers() {
-  std::array<ProbeAnswer, 4> all{};
+const ProbeSizes kSizes = sizes_of({});
+
+ProbeAnswers answers() {
+  ProbeAnswers all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto [layers, micro_batches] = kProbeSizes[i];
+    const auto [layers, micro_batches] = kSizes[i];
     all[i].step = step_of(layers, micro_batches);
     all[i].memory[MemoryUse::Parameters] = 6 + 10.0 * layers;
     all[i].memory[MemoryUse::Activations] = 4.0 * layers;
@@ -41,7 +43,7 @@ EstimateInput layers(std::int64_t count) {
 }
 
 TEST(StageCosts, AreThoseOfTheProbes) {
-  const StageCosts costs = stage_costs(answers());
+  const StageCosts costs = stage_costs(kSizes, answers());
   EXPECT_DOUBLE_EQ(costs.layer_pass.in_base_units(), 3);
   EXPECT_DOUBLE_EQ(costs.pass.in_base_units(), 5);
   EXPECT_DOUBLE_EQ(costs.layer.in_base_units(), 2);
@@ -50,10 +52,26 @@ TEST(StageCosts, AreThoseOfTheProbes) {
   EXPECT_DOUBLE_EQ(costs.base_memory[MemoryUse::Workspace], 20);
 }
 
+/// After every micro-batch zero2 reduces the gradients of embedding and head, too: its probes have more
+/// layers to hide them.
+TEST(StageCosts, OfZero2AreOfMoreLayers) {
+  StageProbe probe;
+  probe.plan.sharding = Sharding::Zero2;
+  const ProbeSizes sizes = sizes_of(probe);
+  EXPECT_GT(sizes.front().layers, kSizes.front().layers);
+  ProbeAnswers probed{};
+  for (std::size_t i = 0; i < probed.size(); ++i) {
+    probed[i].step = step_of(sizes[i].layers, sizes[i].micro_batches);
+  }
+  const StageCosts costs = stage_costs(sizes, probed);
+  EXPECT_DOUBLE_EQ(costs.layer_pass.in_base_units(), 3);
+  EXPECT_DOUBLE_EQ(costs.step.in_base_units(), 7);
+}
+
 /// Without a pipeline the estimate is the formula of the probes, at any size: 10 layers, 4 micro-batches.
 TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
   const PlanEstimate found =
-      estimate(plan(PipelineSchedule::OneFOneB, 1, 4), stage_costs(answers()), layers(10));
+      estimate(plan(PipelineSchedule::OneFOneB, 1, 4), stage_costs(kSizes, answers()), layers(10));
   EXPECT_DOUBLE_EQ(found.step.in_base_units(), step_of(10, 4));
   EXPECT_DOUBLE_EQ(found.memory.in_base_units(), 6 + 20 + 10 * (10 + 4));
 }
@@ -62,7 +80,7 @@ TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
 /// longest works 6 x 17; the other fills the pipeline once (12), with v chunks 1 / v of it, with ZB-H1 a
 /// third: (tf + tb - tw) / (tf + tb + tw) of equal parts. Once a step: 4 x 2 + 7.
 TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
-  const StageCosts costs = stage_costs(answers());
+  const StageCosts costs = stage_costs(kSizes, answers());
   const double busy = 6 * 17, once = 4 * 2 + 7;
   const auto step = [&](PipelineSchedule schedule, int chunks) {
     return estimate(plan(schedule, 2, 6, chunks), costs, layers(8)).step.in_base_units();
@@ -76,9 +94,9 @@ TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
 /// Of the 5 s of a pass the embedding takes 2, the head 3: the first stage works 4 x 3 + 2, the last 4 x 3
 /// + 3.
 TEST(PlanEstimate, HasEmbeddingAndHeadAtTheEnds) {
-  std::array<ProbeAnswer, 4> probe = answers();
+  ProbeAnswers probe = answers();
   probe[3].passes = {{1, 2, 0}, {0.5, 1.5, 0}, {1, 2, 0}};
-  const StageCosts costs = stage_costs(probe);
+  const StageCosts costs = stage_costs(kSizes, probe);
   const double step = estimate(plan(PipelineSchedule::OneFOneB, 2, 6), costs, layers(8)).step.in_base_units();
   EXPECT_DOUBLE_EQ(step, 6 * 15 + 14 + 4 * 2 + 7);
 }
@@ -87,7 +105,7 @@ TEST(PlanEstimate, HasEmbeddingAndHeadAtTheEnds) {
 /// micro-batches, meanwhile what it sends arrives; the first waits once more for the last gradient.
 TEST(PlanEstimate, CountsMessages) {
   const PlanCandidate candidate = plan(PipelineSchedule::OneFOneB, 2, 6);
-  const StageCosts costs = stage_costs(answers());
+  const StageCosts costs = stage_costs(kSizes, answers());
   const EstimateInput input = layers(8);
   EstimateInput slow = input;
   slow.messages = {{3, 0}, {3, 0}};
@@ -111,7 +129,7 @@ TEST(PlanEstimate, KnowsWhatIsInFlight) {
 /// 2 stages of 4 layers: the first keeps 2 micro-batches, 6 + 4 (10 + 2 x 4) = 78 B; the last one, and the
 /// rest: 6 + 20 + 4 (10 + 4) = 82 B.
 TEST(PlanEstimate, MemoryIsThatOfTheFullerEnd) {
-  const StageCosts costs = stage_costs(answers());
+  const StageCosts costs = stage_costs(kSizes, answers());
   EXPECT_DOUBLE_EQ(estimate(plan(PipelineSchedule::OneFOneB, 2, 6), costs, layers(8)).memory.in_base_units(),
                    82);
   EXPECT_DOUBLE_EQ(estimate(plan(PipelineSchedule::GPipe, 2, 6), costs, layers(8)).memory.in_base_units(),

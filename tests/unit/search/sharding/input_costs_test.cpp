@@ -71,5 +71,22 @@ TEST_F(TwoBehindASwitch, NoDivisionIsFasterThanAllLinks) {
   }
 }
 
+/// Of 12 GB the two behind the switch wait for all and for twice the smaller part: 1 and 1 s, or 1 and 0.5.
+TEST_F(TwoBehindASwitch, TheFewerTheOthersHaveTheEarlierTheyAreDone) {
+  const InputCosts::Groups& groups = costs_->groups();
+  EXPECT_EQ(groups.most, 2);
+  EXPECT_EQ(groups.slowest, 10_GBps);
+  EXPECT_EQ(groups.fastest, 12_GBps);
+  EXPECT_EQ(groups.together, 22_GBps);
+  for (const double first : {6.0, 9.0}) {
+    const std::array<double, 3> divided{12 - first, first, 0};
+    double all = 0;
+    for (std::size_t gpu = 0; gpu < 3; ++gpu) {
+      all += (costs_->alone(divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s;
+    }
+    EXPECT_NEAR(costs_->sum_at_least(first, 12) / 1_s, all, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sharding

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 #include "base/yaml_reader.hpp"
 #include "ops/kernel_model.hpp"
@@ -25,12 +26,13 @@ struct Drawn {
 /// V100 of a DGX-1V, on which nothing is exchanged: what is left are kernels.
 class KernelCosts : public ::testing::Test {
  protected:
-  [[nodiscard]] ModelCosts costs(std::int64_t batch) const {
+  [[nodiscard]] ModelCosts costs(std::int64_t batch, const InputCosts* inputs = nullptr) const {
     const ConfigPath configs = ConfigPath::standard();
     return {{.gpu = read_file<GpuSpec>(configs.find("gpus", "v100_32gb"), configs),
              .optimizer = Optimizer::Sgd,
              .batch = batch,
-             .rows = 1e6},
+             .rows = 1e6,
+             .inputs = inputs},
             nothing_,
             nothing_};
   }
@@ -105,6 +107,37 @@ TEST_F(KernelCosts, BoundCountsTheLookupsOfEachPiece) {
   const Seconds whole = costs.compute(costs.load_of(wide, 64)), half = costs.compute(costs.load_of(wide, 32));
   ASSERT_GT(half, 0.55 * whole);  // indices are sorted for each half
   EXPECT_NEAR(costs.at_least(lockstep::testing::task({wide}, 2)) / half, 1, 1e-6);
+}
+
+/// GPUs of a DGX-1V share a link to the host in pairs, those of a DGX-2 in fours: copies take longer than
+/// look-ups.
+TEST_F(KernelCosts, BoundIsBelowEveryPlanWhereInputsShareLinks) {
+  const Fabric dgx2 = read_text<Drawn>("{cluster: dgx2 x 1}", "machine").cluster->fabric();
+  for (const auto& [fabric, gpus] :
+       {std::pair{&fabric_, 4U}, std::pair{&dgx2, 8U}, std::pair{&fabric_, 3U}}) {
+    const InputCosts inputs{*fabric, fabric->gpus().first(gpus), BytesPerSecond{12e9}, Bytes{8.0 * 65536}};
+    const ModelCosts costs = this->costs(65536, &inputs);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const Task tables = lockstep::testing::random_task(seed, 3 * seed, gpus, 1e12);
+      Judge judge{tables, costs};
+      for (const char* name : {"size_greedy", "lookup_greedy", "neuroshard", "lockstep"}) {
+        EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total)
+            << seed << name;
+      }
+    }
+  }
+}
+
+/// Two tables alike, one for each GPU of a pair: no other division is faster, and each waits for both copies.
+TEST_F(KernelCosts, BoundHasBothCopiesOfAPair) {
+  const InputCosts inputs{fabric_, fabric_.gpus().first(2), BytesPerSecond{12e9}, Bytes{8.0 * 65536}};
+  const ModelCosts costs = this->costs(65536, &inputs);
+  const Table narrow = lockstep::testing::table(1'000'000, 4, 40);
+  const Task two = lockstep::testing::task({narrow, narrow}, 2);
+  Judge judge{two, costs};
+  const Seconds found = judge.estimate(method_called("lookup_greedy").search(judge, {}).value()).total;
+  EXPECT_GT(found, costs.compute(costs.load_of(narrow, 4)) + 0.5 * inputs.alone(41));
+  EXPECT_NEAR(costs.at_least(two) / found, 1, 0.01);
 }
 
 }  // namespace
