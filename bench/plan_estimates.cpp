@@ -162,6 +162,10 @@ struct FamilyResult {
 FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) {
   PlanJudge judge{scenario_of(family), ConfigPath::standard(), {family.gpus}};
   const PlanEnumeration all = enumerate_plans(judge.problem(), usual_space(judge.problem()));
+  if (all.candidates.empty()) {
+    fmt::print("  no plan can be\n");
+    return {};
+  }
   judge.prepare(all.candidates.front());
   const std::vector<PlanCandidate> candidates = drawn(judge, all.candidates, count);
   const Progress progress{false};
@@ -214,6 +218,10 @@ int compare_families(std::size_t count, const std::string& only, std::size_t job
     table += fmt::format("| {} | {} | {:.3f} | {:.2f} | {:.0f} |\n", name_of(family),
                          in_columns(result.pairs), order(result.pairs), 100 * lost, result.microseconds);
     all.insert(all.end(), result.pairs.begin(), result.pairs.end());
+  }
+  if (families == 0) {
+    fmt::print(stderr, "no family whose name has '{}' in it, or none with two plans\n", only);
+    return 2;
   }
   fmt::print("{}| all | {} | | | |\n", table, in_columns(all));
   fmt::print("the pick is the fastest in {} of {} families, within 1/3 % of it in {}\n", exact, families,
