@@ -17,7 +17,6 @@ namespace {
 constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128};
 constexpr double kShortestDepth = 32;  // a split leaves each part at least one 32-deep step of the inner loop
 constexpr double kFullWarps = 16;      // four per scheduler hide the latency of the inner loop
-constexpr double kSplitLaunch = 1.5;   // of the fixed time: the parts are added by a kernel of their own
 constexpr double kLargestChecked = 40000;
 constexpr Bytes kAlignment{16};     // of a row, for loads of four floats
 constexpr double kManyRows = 8192;  // rows of A from which long rows cost all that they can

@@ -7,6 +7,9 @@
 
 namespace lockstep {
 
+/// Of a product's fixed time where k is split: the parts are added by a kernel of their own.
+inline constexpr double kSplitLaunch = 1.5;
+
 /// How long one product takes with @p profile, by the equations of GemmModel.
 /// @param moved what it moves when k is not split; left out: operands and result once
 /// @throws std::invalid_argument when the GPU has no unit for the type, or a size is below 1

@@ -14,8 +14,7 @@ using Pass = Convolution::Pass;
 
 constexpr double kChannelsOfBlock = 32;  // nchwToNhwcKernel's grid: pixels / 32, channels / 32, images
 constexpr std::int64_t kAligned = 4;     // channels that are gathered at a time
-constexpr double kOddDepth = 12;         // prologue and epilogue of a product on CUDA cores
-constexpr double kTwoLaunches = 1.5;     // of the fixed time: parts of k are added by a kernel of their own
+constexpr double kOddDepth = 12;         // prologue and epilogue of a product on CUDA cores: see the header
 
 double in_whole(std::int64_t size, int tile) {
   return std::ceil(static_cast<double>(size) / tile) * tile;
@@ -33,7 +32,7 @@ Seconds weight_gradient_time(const Convolution& of, const Tf32ConvolutionProfile
     best = std::min(best, Flops{2 * area * static_cast<double>(product.k)} / (peak * tile.efficiency));
   }
   return std::max(best, moved / (gpu.memory_bandwidth * profile.implicit.memory)) +
-         kTwoLaunches * profile.implicit.fixed;
+         kSplitLaunch * profile.implicit.fixed;
 }
 
 Seconds filter_copy_time(const Convolution& of, const Tf32ConvolutionProfile& profile, const GpuSpec& gpu) {

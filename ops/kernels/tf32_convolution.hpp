@@ -19,7 +19,8 @@ namespace lockstep {
 ///             one unless it `skips_strides`
 ///   odd       tensors in NCHW whose channels are no multiple of four, a network's first: forward, and the
 ///             filters' gradient where `odd_weight_gradient` says so, on FP32's cores:
-///             t = fixed + 2 outputs (k + 12) / (peak of FP32 * odd_channels), k = inputs * filter
+///             t = fixed + 2 outputs (k + 12) / (peak of FP32 * odd_channels), k = inputs * filter; 12 is
+///             what two of them on H100 have in common, k = 27 at 17.5 and k = 147 at 23.7 TFLOPS
 ///   copies    of tensors in NCHW around an implicit product: input and output at the rate of streams, the
 ///             output by the product itself where it `writes_images`; and the filters (or their gradient),
 ///             which a block copies 32 channels at a time however few pixels they have:

@@ -34,7 +34,7 @@ constexpr auto names_of(Compile) {
 /// What torch.compile's backward of the loss reads.
 enum class CompiledLoss : std::uint8_t {
   Stored,      ///< the log-softmax, in FP32 (PyTorch up to 2.2)
-  Recomputed,  ///< the logits once more, with the maximum and the sum of each row
+  Recomputed,  ///< the logits once more, with the maximum and the sum of each row (PyTorch 2.7)
 };
 
 constexpr auto names_of(CompiledLoss) {
@@ -81,7 +81,7 @@ struct FrameworkSpec {
         "GPT-2 and BERT with 'implementation: hugging_face' only");
     key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
                  "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
-                 "2.2), or the logits, from which it is recomputed");
+                 "2.2), or the logits, from which it is recomputed (2.7)");
   }
 
   void check() const {

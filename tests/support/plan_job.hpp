@@ -52,6 +52,25 @@ inline TransformerSpec gpt3() {
   return spec;
 }
 
+/// Four layers of a Llama, as many keys as queries, a vocabulary that is a multiple of 128 for one and two
+/// ranks.
+inline TransformerSpec small_llama(Implementation implementation) {
+  TransformerSpec spec;
+  spec.implementation = implementation;
+  spec.layers = 4;
+  spec.hidden = 2048;
+  spec.heads = 32;
+  spec.feed_forward = 4096;
+  spec.vocabulary = 50304;
+  spec.positions = spec.sequence = 4096;
+  spec.normalisation = Normalisation::Rms;
+  spec.activation = Activation::SwiGlu;
+  spec.position_encoding = PositionEncoding::Rotary;
+  spec.attention = AttentionKernels::Flash;
+  spec.bias = spec.dropout = false;
+  return spec;
+}
+
 /// Arithmetic of all matrix products of all ranks; of one type when given.
 inline double flops(const Job& job, std::optional<DataType> type = {}) {
   double sum = 0;

@@ -71,57 +71,41 @@ void CompiledTransformer::gelu_backward() {
       {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_work(block_.gelu).flops}));
 }
 
-/// One kernel, whose sum of a row of the loss's gradient reads nothing: softmax of the logits less one where
-/// the label is, where they are shifted with zeros behind.
-void CompiledTransformer::recomputed_loss_backward() {
-  const std::int64_t all = block_.rows() * spec_.vocabulary, judged = loss_.rows() * loss_.classes;
-  const std::int64_t returned = spec_.classes ? judged : all;
-  const double narrow = size_of(products_) / size_of(DataType::FP32);
-  step_.launch(kernels::fill(returned, products_));  // autograd's, of the returned logits
-  const char* const name = "_log_softmax__log_softmax_backward_data_nll_loss_backward";
-  if (loss_.shifted) {
-    const double share = static_cast<double>(judged) / static_cast<double>(returned);
-    step_.launch(triton::pointwise(std::string{name} + "_slice_backward", returned, DataType::FP32,
-                                   {.reads = narrow * (1 + share), .writes = narrow, .flops = 4}));
-  } else {
-    step_.launch(triton::over_rows(name,
-                                   Softmax{.rows = loss_.rows(),
-                                           .columns = loss_.classes,
-                                           .direction = Direction::Backward,
-                                           .logarithm = true,
-                                           .fused = {2 * narrow, narrow, 0}},
-                                   DataType::FP32));
-  }
-}
-
+/// A stored log-softmax meets the loss's gradient spread out in FP32. One that is recomputed is a kernel
+/// alone, whose sum of a row of that gradient reads nothing: softmax of the logits less one where the label
+/// is.
 void CompiledTransformer::loss_backward() {
-  if (!stores_log_softmax()) {
-    recomputed_loss_backward();
-    return;
-  }
   const std::int64_t all = block_.rows() * spec_.vocabulary, judged = loss_.rows() * loss_.classes;
   const std::int64_t returned = spec_.classes ? judged : all;
   const double narrow = size_of(products_) / size_of(DataType::FP32);
   const double share = static_cast<double>(judged) / static_cast<double>(returned);
+  const bool stores = stores_log_softmax();
+  const std::string name = stores ? "_log_softmax_backward_data_nll_loss_backward"
+                                  : "_log_softmax__log_softmax_backward_data_nll_loss_backward";
   step_.launch(kernels::fill(returned, products_));  // autograd's, of the returned logits
-  step_.launch(triton::pointwise("nll_loss_backward", judged, DataType::FP32, {.reads = 0, .flops = 0}));
-  step_.launch(triton::pointwise("nll_loss_backward", loss_.rows(), DataType::INT64, {}));
-  step_.launch(kernels::elementwise("scatter", loss_.rows(), DataType::INT64, {}));
-  const char* const name = "_log_softmax_backward_data_nll_loss_backward";
-  if (loss_.shifted) {  // other rows than those of the logits: sums, then the result
-    step_.launch({"triton_red_fused_" + std::string{name}, DataType::FP32,
-                  Pointwise{.elements = judged, .reads = 1, .writes = 0, .flops = 2}});
-    step_.launch(triton::pointwise("add_slice_backward", returned, DataType::FP32,
-                                   {.reads = narrow + 2 * share, .writes = narrow, .flops = 4}));
-  } else {
-    step_.launch(triton::over_rows(name,
-                                   Softmax{.rows = loss_.rows(),
-                                           .columns = loss_.classes,
-                                           .direction = Direction::Backward,
-                                           .logarithm = true,
-                                           .fused = {2 + narrow, narrow, 1}},
-                                   DataType::FP32));
+  if (stores) {
+    step_.launch(triton::pointwise("nll_loss_backward", judged, DataType::FP32, {.reads = 0, .flops = 0}));
+    step_.launch(triton::pointwise("nll_loss_backward", loss_.rows(), DataType::INT64, {}));
+    step_.launch(kernels::elementwise("scatter", loss_.rows(), DataType::INT64, {}));
   }
+  if (!loss_.shifted) {
+    step_.launch(triton::over_rows(
+        name,
+        Softmax{.rows = loss_.rows(),
+                .columns = loss_.classes,
+                .direction = Direction::Backward,
+                .logarithm = true,
+                .fused = stores ? FusedPasses{2 + narrow, narrow, 1} : FusedPasses{2 * narrow, narrow, 0}},
+        DataType::FP32));
+    return;
+  }
+  if (stores) {  // other rows than those of the logits: sums, then the result
+    step_.launch({"triton_red_fused_" + name, DataType::FP32,
+                  Pointwise{.elements = judged, .reads = 1, .writes = 0, .flops = 2}});
+  }
+  step_.launch(
+      triton::pointwise(stores ? "add_slice_backward" : name + "_slice_backward", returned, DataType::FP32,
+                        {.reads = narrow + share * (stores ? 2 : narrow), .writes = narrow, .flops = 4}));
 }
 
 void CompiledTransformer::head_backward(GradientSink& gradients) {

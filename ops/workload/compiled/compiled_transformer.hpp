@@ -32,7 +32,7 @@ namespace lockstep {
 /// * Log-softmax is written in FP32 and read by backward, or (`compiled_loss: recomputed`) only the maximum
 /// and
 ///   the sum of each row are, in one pass over the logits (prepare_softmax_online), and backward's one kernel
-///   goes through the logits again.
+///   goes through the logits again (PyTorch 2.7: pull request 127011).
 /// * The gradient of logits that the model returns besides the loss is zeros that autograd fills and backward
 ///   reads.
 /// * With several ranks DDPOptimizer cuts the graph where a bucket of gradients is full, here between layers,
@@ -75,7 +75,6 @@ class CompiledTransformer {
   [[nodiscard]] bool stores_log_softmax() const {
     return step_.framework().compiled_loss == CompiledLoss::Stored;
   }
-  void recomputed_loss_backward();
   [[nodiscard]] bool is_bert() const { return block_.kind == BlockKind::Bert; }
   /// The operator scaled_dot_product_attention, found as a pattern or called.
   [[nodiscard]] bool has_fused_attention() const;

@@ -12,19 +12,8 @@ namespace {
 constexpr double kTokens = 4096, kHidden = 2048, kFeedForward = 4096, kLayers = 4, kBytes = 2;
 
 TransformerSpec llama(Implementation implementation) {
-  TransformerSpec spec;
-  spec.implementation = implementation;
-  spec.layers = 4;
-  spec.hidden = 2048;
-  spec.heads = 32;
-  spec.feed_forward = 4096;
-  spec.vocabulary = 50304;
-  spec.positions = spec.sequence = 4096;
-  spec.normalisation = Normalisation::Rms;
-  spec.activation = Activation::SwiGlu;
-  spec.position_encoding = PositionEncoding::Rotary;
-  spec.attention = AttentionKernels::Flash;
-  spec.bias = spec.dropout = spec.tied = false;
+  TransformerSpec spec = small_llama(implementation);
+  spec.tied = false;
   return spec;
 }
 

@@ -8,23 +8,6 @@
 namespace lockstep {
 namespace {
 
-TransformerSpec llama(Implementation implementation) {
-  TransformerSpec spec;
-  spec.implementation = implementation;
-  spec.layers = 4;
-  spec.hidden = 2048;
-  spec.heads = 32;
-  spec.feed_forward = 4096;
-  spec.vocabulary = 50304;  // a multiple of 128 for one and two ranks
-  spec.positions = spec.sequence = 4096;
-  spec.normalisation = Normalisation::Rms;
-  spec.activation = Activation::SwiGlu;
-  spec.position_encoding = PositionEncoding::Rotary;
-  spec.attention = AttentionKernels::Flash;
-  spec.bias = spec.dropout = false;
-  return spec;
-}
-
 /// Launches of all kernels of the first rank.
 std::size_t launches(const Job& job) {
   const Program& program = *job.programs[job.ranks.front().program];
@@ -43,16 +26,16 @@ std::size_t launches(const Job& job) {
 /// products do. One sample needs no reordering.
 TEST(Nanotron, HasAKernelForEverything) {
   const Batch run{.ranks = 1};
-  const Job megatron = job_of(llama(Implementation::Megatron), {}, run);
-  const Job nanotron = job_of(llama(Implementation::Nanotron), {}, run);
+  const Job megatron = job_of(small_llama(Implementation::Megatron), {}, run);
+  const Job nanotron = job_of(small_llama(Implementation::Nanotron), {}, run);
   EXPECT_DOUBLE_EQ(flops(nanotron), flops(megatron));
   EXPECT_EQ(launches(nanotron) - launches(megatron), 4U * (3 + 6 + 1 + 4 + 3 + 4));
 }
 
 /// Two samples: the context goes into the order of tokens, and its gradient back.
 TEST(Nanotron, ReordersTheContextOfSeveralSamples) {
-  const Job one = job_of(llama(Implementation::Nanotron), {}, {.ranks = 1});
-  const Job two = job_of(llama(Implementation::Nanotron), {}, {.ranks = 1, .batch = 2});
+  const Job one = job_of(small_llama(Implementation::Nanotron), {}, {.ranks = 1});
+  const Job two = job_of(small_llama(Implementation::Nanotron), {}, {.ranks = 1, .batch = 2});
   EXPECT_EQ(launches(two) - launches(one), 4U * 2);
 }
 
@@ -62,14 +45,16 @@ TEST(Nanotron, KeepsWhatItGathered) {
   const Batch run{.ranks = 2};
   const TransformerPlanSpec plan{.tensor = 2, .sequence_parallel = true};
   const auto gathers = [&](Implementation implementation) {
-    return collectives_of(job_of(llama(implementation), plan, run), 0, CollectiveKind::AllGather).size();
+    return collectives_of(job_of(small_llama(implementation), plan, run), 0, CollectiveKind::AllGather)
+        .size();
   };
   EXPECT_EQ(gathers(Implementation::Megatron) - gathers(Implementation::Nanotron), 4U * 2 + 1);
 }
 
 /// GPT-2's vocabulary of 50,257 stays as it is on one rank; Megatron-LM pads it to 50,304.
 TEST(Nanotron, DoesNotPadTheVocabulary) {
-  TransformerSpec spec = llama(Implementation::Nanotron), padded = llama(Implementation::Megatron);
+  TransformerSpec spec = small_llama(Implementation::Nanotron),
+                  padded = small_llama(Implementation::Megatron);
   spec.vocabulary = padded.vocabulary = 50257;
   const double tokens = 4096, products = 3;
   EXPECT_DOUBLE_EQ(flops(job_of(padded, {}, {.ranks = 1})) - flops(job_of(spec, {}, {.ranks = 1})),

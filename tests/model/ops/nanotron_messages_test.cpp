@@ -13,21 +13,8 @@ namespace {
 
 /// Two layers, two layers, and a stage that has the head alone.
 Job three_stages(Implementation implementation) {
-  TransformerSpec spec;
-  spec.implementation = implementation;
-  spec.layers = 4;
-  spec.hidden = 2048;
-  spec.heads = 32;
-  spec.feed_forward = 4096;
-  spec.vocabulary = 50304;
-  spec.positions = spec.sequence = 4096;
-  spec.normalisation = Normalisation::Rms;
-  spec.activation = Activation::SwiGlu;
-  spec.position_encoding = PositionEncoding::Rotary;
-  spec.attention = AttentionKernels::Flash;
-  spec.bias = spec.dropout = false;
   const TransformerPlanSpec plan{.pipeline = 3, .stage_layers = {2, 2, 0}};
-  return job_of(spec, plan, {.ranks = 3, .batch = 4, .micro_batches = 4});
+  return job_of(small_llama(implementation), plan, {.ranks = 3, .batch = 4, .micro_batches = 4});
 }
 
 constexpr std::size_t kMiddle = 1;

@@ -64,15 +64,7 @@ TEST(Convolution, tensor_cores_want_channels_last) {
 // backward 8.
 TEST(Convolution, tf32_forward_writes_nchw_itself) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/rtx_3090_24gb.yaml");
-  Convolution of{.batch = 16,
-                 .in_channels = 64,
-                 .out_channels = 64,
-                 .height = 32,
-                 .width = 32,
-                 .filter_height = 3,
-                 .filter_width = 3,
-                 .padding_height = 1,
-                 .padding_width = 1};
+  Convolution of = same_size_3x3(16, 64, 32);
   const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
   const double least = gpu.kernel_minimum / Seconds{1e-3};
   EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::TF32), least + 2 * 4194304.0 / rate * 1e3, 1e-9);
@@ -195,17 +187,9 @@ TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
 // Where no TF32 kernels of the GPU's own are known (tf32_convolution).
 TEST(Convolution, of_three_channels_in_tf32_goes_forward_on_the_cores_of_fp32) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/rtx_3090_24gb.yaml");
-  Convolution of{.batch = 32,
-                 .in_channels = 3,
-                 .out_channels = 64,
-                 .height = 224,
-                 .width = 224,
-                 .filter_height = 7,
-                 .filter_width = 7,
-                 .stride = 2,
-                 .padding_height = 3,
-                 .padding_width = 3,
-                 .channels_first = true};
+  Convolution of = same_size_3x3(32, 64, 224);
+  of.in_channels = 3;
+  of.channels_first = true;
   EXPECT_DOUBLE_EQ(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
   of.in_channels = 4;
   EXPECT_NE(milliseconds(of, gpu, DataType::TF32), milliseconds(of, gpu));
