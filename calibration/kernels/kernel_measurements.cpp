@@ -38,11 +38,10 @@ struct AttentionName {
   FlashVersion version;
   std::string_view name;
 };
-constexpr std::array kAttentionNames{AttentionName{FlashVersion::Two, "flash"},
-                                     AttentionName{FlashVersion::One, "flash_1"},
-                                     AttentionName{FlashVersion::Three, "flash_3"},
-                                     AttentionName{FlashVersion::CuDnn, "cudnn"},
-                                     AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
+constexpr std::array kAttentionNames{
+    AttentionName{FlashVersion::Two, "flash"}, AttentionName{FlashVersion::One, "flash_1"},
+    AttentionName{FlashVersion::Three, "flash_3"}, AttentionName{FlashVersion::CuDnn, "cudnn"},
+    AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
 
 std::string tables_text(const EmbeddingBags& bags) {
   std::string text;
@@ -261,11 +260,11 @@ KernelWork work_in(const std::string& family, const Shape& shape) {
   if (family == "convolution") return convolution_in(shape);
   if (family == "attention_forward") return attention_in(shape, Direction::Forward);
   if (family == "attention_backward") return attention_in(shape, Direction::Backward);
-  throw std::invalid_argument{
-      fmt::format("there is no family '{}'{}", family,
-                  did_you_mean(family, {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward",
-                                        "embedding_backward", "convolution", "attention_forward",
-                                        "attention_backward"}))};
+  throw std::invalid_argument{fmt::format(
+      "there is no family '{}'{}", family,
+      did_you_mean(family,
+                   {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward", "embedding_backward",
+                    "convolution", "attention_forward", "attention_backward"}))};
 }
 
 DataType named_type(const std::string& name) {

@@ -89,7 +89,8 @@ TEST_F(KernelTables, problems_are_told_with_their_line) {
   EXPECT_THAT(complaint_of(header + "g,embedding_forward,fp32,batch=1 optimizer=sgd tables=5x6,5\n"),
               HasSubstr("ROWSxDIMENSIONxPOOLINGxREUSE"));
   const std::string attention = "g,attention_forward,bf16,batch=1 heads=1 queries=1 keys=1 head_size=64 ";
-  EXPECT_THAT(complaint_of(header + attention + "causal=2 version=cudnn,5\n"), HasSubstr("causal= is 0 or 1"));
+  EXPECT_THAT(complaint_of(header + attention + "causal=2 version=cudnn,5\n"),
+              HasSubstr("causal= is 0 or 1"));
   EXPECT_THAT(complaint_of(header + attention + "causal=1 version=4,5\n"),
               HasSubstr("none of flash, flash_1, flash_3, cudnn"));
 }
