@@ -73,10 +73,11 @@ TEST(KernelModel, host_copies_run_at_the_rate_of_the_link) {
   EXPECT_NEAR(predicted(DataType::FP32, copy).duration / 1_ms, 10.0015, 1e-9);
 }
 
-// V100's tensor cores have no measurements of their own, FP32 products have: provenance tells.
+// T4's tensor cores have no measurements of their own, V100's have: provenance tells.
 TEST(KernelModel, provenance_tells_measured_from_derived) {
   EXPECT_EQ(predicted(DataType::FP32, Gemm{1, 512, 512, 512}).provenance, Provenance::Fitted);
-  EXPECT_EQ(predicted(DataType::FP16, Gemm{1, 512, 512, 512}).provenance, Provenance::Derived);
+  EXPECT_EQ(predicted(DataType::FP16, Gemm{1, 512, 512, 512}).provenance, Provenance::Fitted);
+  EXPECT_EQ(predicted(DataType::FP16, Gemm{1, 512, 512, 512}, "t4_16gb").provenance, Provenance::Derived);
   EXPECT_EQ(predicted(DataType::FP32, Pointwise{100}, "titan_xp").provenance, Provenance::Derived);
 }
 
