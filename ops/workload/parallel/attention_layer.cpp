@@ -22,7 +22,8 @@ Projections projections_of(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const auto& latent = scope.model.latent_attention;
   if (is_by_product(scope)) {
-    Projections apart{.down = {}, .in = {}, .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
+    Projections apart{
+        .down = {}, .in = {}, .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
     for (const std::int64_t width : {s.query_width(), s.kv_width(), s.kv_width()}) {
       apart.in.push_back({.tokens = s.tokens, .in = s.hidden, .out = width, .bias = scope.model.bias});
     }

@@ -13,8 +13,7 @@ void check_sharding(const TransformerPlanSpec& plan) {
   if (plan.shard_group && plan.sharding == Sharding::None) {
     throw FieldError{"shard_group", "'shard_group' needs 'sharding' zero1, zero2 or zero3"};
   }
-  if (!plan.reduce_each_micro_batch &&
-      (plan.sharding != Sharding::Zero3 || plan.offload != Offload::None)) {
+  if (!plan.reduce_each_micro_batch && (plan.sharding != Sharding::Zero3 || plan.offload != Offload::None)) {
     throw FieldError{"reduce_each_micro_batch",
                      "'reduce_each_micro_batch: false' is FSDP's no_sync: it needs 'sharding: zero3' without "
                      "'offload'; zero1 reduces in the last micro-batch anyway"};

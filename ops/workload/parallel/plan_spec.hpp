@@ -80,8 +80,9 @@ constexpr auto names_of(ShardCopies) {
 /// Whose tensor parallelism.
 enum class TensorLayers : std::uint8_t {
   Megatron,  ///< products of one input gather it once; backward hides what it gathers and sums
-  DTensor,   ///< every product is a ColwiseParallel or RowwiseParallel of PyTorch by itself: it gathers its own
-             ///< input and sums its own gradient, under nothing, and tokens are put in the order of samples
+  DTensor,   ///< every product is a ColwiseParallel or RowwiseParallel of PyTorch by itself: it gathers its
+            ///< own input and sums its own gradient, under nothing, and tokens are put in the order of
+            ///< samples
 };
 constexpr auto names_of(TensorLayers) {
   return std::to_array<EnumName<TensorLayers>>(
@@ -151,10 +152,10 @@ struct TransformerPlanSpec {
         "tensor_overlap", plan.tensor_overlap, false,
         "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
         "products that need or make them (Megatron-LM --tp-comm-overlap)");
-    key.optional(
-        "tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
-        "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product is parallel "
-        "by itself (ColwiseParallel with input_layouts Shard(1) for each of q, k, v, gate and up)");
+    key.optional("tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
+                 "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product "
+                 "is parallel "
+                 "by itself (ColwiseParallel with input_layouts Shard(1) for each of q, k, v, gate and up)");
     describe_pipeline(key, plan);
     key.optional("context", plan.context, 1, "ranks that share every sequence");
     key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
@@ -162,18 +163,20 @@ struct TransformerPlanSpec {
     key.optional("expert", plan.expert, 1, "ranks that share the experts; they are data-parallel otherwise");
     key.optional("expert_tensor", plan.expert_tensor, 1, "ranks that share every expert's products");
     key.optional("sharding", plan.sharding, Sharding::None, "what data-parallel ranks share: ZeRO, FSDP");
-    key.optional("shard_group", plan.shard_group, std::nullopt,
-                 "zero1 to zero3: ranks that share, replicas of each other beyond (hybrid shard, hybrid ZeRO); "
-                 "all when left out");
+    key.optional(
+        "shard_group", plan.shard_group, std::nullopt,
+        "zero1 to zero3: ranks that share, replicas of each other beyond (hybrid shard, hybrid ZeRO); "
+        "all when left out");
     key.optional("reshard_after_forward", plan.reshard_after_forward, true,
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
                  "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
                  "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
-    key.optional("reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
-                 "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
-                 "last (FSDP's no_sync, fully_shard's set_requires_gradient_sync)");
+    key.optional(
+        "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
+        "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
+        "last (FSDP's no_sync, fully_shard's set_requires_gradient_sync)");
     key.optional(
         "offload", plan.offload, Offload::None,
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "

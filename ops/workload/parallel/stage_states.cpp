@@ -46,7 +46,8 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   }
   if (!on_host || sharding == Sharding::Zero1) {
     const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
-    memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, gradient));
+    memory_.allocate(MemoryUse::Gradients,
+                     whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, gradient));
   }
 }
 

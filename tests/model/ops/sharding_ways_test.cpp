@@ -37,13 +37,15 @@ double updated(const Job& job) {
   return elements;
 }
 
-/// Pairs share the optimizer's states: gradients are scattered in a pair (counted whole), a half is summed over
-/// the four pairs, each rank updates a half and gathers the other from its neighbour.
+/// Pairs share the optimizer's states: gradients are scattered in a pair (counted whole), a half is summed
+/// over the four pairs, each rank updates a half and gathers the other from its neighbour.
 TEST(ShardGroup, OfZero1KeepsParametersInTheGroup) {
   const Batch run{.ranks = 8, .batch = 8};
   const Job all = job_of(llama(), {.sharding = Sharding::Zero1}, run);
   const Job pairs = job_of(llama(), {.sharding = Sharding::Zero1, .shard_group = 2}, run);
-  const auto bytes = [](const Job& job, CollectiveKind kind) { return bytes_of(collectives_of(job, 0, kind)); };
+  const auto bytes = [](const Job& job, CollectiveKind kind) {
+    return bytes_of(collectives_of(job, 0, kind));
+  };
   const double gradients = bytes(all, CollectiveKind::ReduceScatter);
   EXPECT_DOUBLE_EQ(bytes(pairs, CollectiveKind::ReduceScatter), gradients);
   EXPECT_NEAR(bytes(pairs, CollectiveKind::AllReduce) - bytes(all, CollectiveKind::AllReduce), gradients / 2,
@@ -65,11 +67,11 @@ TEST(ReduceEachMicroBatch, ElseTheLastOneReduces) {
   EXPECT_DOUBLE_EQ(flops(last), flops(each));
 }
 
-/// A layer gathers for q, k, v, gate and up, and in backward the gradients of two outputs; it scatters two outputs
-/// and five gradients of inputs. Full recomputation gathers five more and, stopping early, scatters one more:
-/// 12 and 8, as a profile of KempnerForge has them (benchmarks/profiling/13b_24gpu_profiling.md: 9,679 gathers
-/// and 6,420 scatters for 800 backward passes of a layer). Embedding and head have one of each besides; no
-/// layer's recomputation is behind the head.
+/// A layer gathers for q, k, v, gate and up, and in backward the gradients of two outputs; it scatters two
+/// outputs and five gradients of inputs. Full recomputation gathers five more and, stopping early, scatters
+/// one more: 12 and 8, as a profile of KempnerForge has them (benchmarks/profiling/13b_24gpu_profiling.md:
+/// 9,679 gathers and 6,420 scatters for 800 backward passes of a layer). Embedding and head have one of each
+/// besides; no layer's recomputation is behind the head.
 TEST(TensorLayers, OfDTensorGatherForEveryProduct) {
   const Batch run{.ranks = 4, .batch = 2};
   TransformerPlanSpec plan{.tensor = 4, .sequence_parallel = true};
