@@ -81,8 +81,8 @@ constexpr auto names_of(ShardCopies) {
 enum class TensorLayers : std::uint8_t {
   Megatron,  ///< products of one input gather it once; backward hides what it gathers and sums
   DTensor,   ///< every product is a ColwiseParallel or RowwiseParallel of PyTorch by itself: it gathers its
-            ///< own input and sums its own gradient, under nothing, and tokens are put in the order of
-            ///< samples
+             ///< own input and sums its own gradient, under nothing, and tokens are put in the order of
+             ///< samples
 };
 constexpr auto names_of(TensorLayers) {
   return std::to_array<EnumName<TensorLayers>>(
