@@ -144,24 +144,7 @@ struct TransformerPlanSpec {
   }
 
   template <class Visitor>
-  static void describe(Visitor& key, TransformerPlanSpec& plan) {
-    key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
-    key.optional("sequence_parallel", plan.sequence_parallel, false,
-                 "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
-    key.optional(
-        "tensor_overlap", plan.tensor_overlap, false,
-        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
-        "products that need or make them (Megatron-LM --tp-comm-overlap)");
-    key.optional("tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
-                 "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product "
-                 "is parallel "
-                 "by itself (ColwiseParallel with input_layouts Shard(1) for each of q, k, v, gate and up)");
-    describe_pipeline(key, plan);
-    key.optional("context", plan.context, 1, "ranks that share every sequence");
-    key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
-                 "how its attention sees all keys");
-    key.optional("expert", plan.expert, 1, "ranks that share the experts; they are data-parallel otherwise");
-    key.optional("expert_tensor", plan.expert_tensor, 1, "ranks that share every expert's products");
+  static void describe_sharding(Visitor& key, TransformerPlanSpec& plan) {
     key.optional("sharding", plan.sharding, Sharding::None, "what data-parallel ranks share: ZeRO, FSDP");
     key.optional(
         "shard_group", plan.shard_group, std::nullopt,
@@ -181,6 +164,28 @@ struct TransformerPlanSpec {
         "offload", plan.offload, Offload::None,
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
         "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
+  }
+
+  template <class Visitor>
+  static void describe(Visitor& key, TransformerPlanSpec& plan) {
+    key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
+    key.optional("sequence_parallel", plan.sequence_parallel, false,
+                 "between the products they share the tokens (Korthikanti et al., arXiv 2205.05198)");
+    key.optional(
+        "tensor_overlap", plan.tensor_overlap, false,
+        "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
+        "products that need or make them (Megatron-LM --tp-comm-overlap)");
+    key.optional("tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
+                 "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product "
+                 "is parallel "
+                 "by itself (ColwiseParallel with input_layouts Shard(1) for each of q, k, v, gate and up)");
+    describe_pipeline(key, plan);
+    key.optional("context", plan.context, 1, "ranks that share every sequence");
+    key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
+                 "how its attention sees all keys");
+    key.optional("expert", plan.expert, 1, "ranks that share the experts; they are data-parallel otherwise");
+    key.optional("expert_tensor", plan.expert_tensor, 1, "ranks that share every expert's products");
+    describe_sharding(key, plan);
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
     key.optional("recompute_every", plan.recompute_every, 1,
                  "recompute full: of so many layers the last is computed again, the others keep their "
