@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace lockstep {
 namespace {
@@ -35,8 +37,13 @@ std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
 }
 
 std::string usual_host(const GpuSpec& gpu) {
-  const std::map<std::string, std::string> by_generation{
-      {"a100", "a100_server"}, {"h100", "h100_server"}, {"h200", "h100_server"}, {"b200", "a100_server"}};
+  // In this order: a GB200's CPU is Grace, of which nothing is known here; that of a B200's server is of the
+  // time of h100_server's
+  const std::vector<std::pair<std::string, std::string>> by_generation{{"a100", "a100_server"},
+                                                                       {"h100", "h100_server"},
+                                                                       {"h200", "h100_server"},
+                                                                       {"gb200", "a100_server"},
+                                                                       {"b200", "h100_server"}};
   for (const auto& [generation, host] : by_generation) {
     if (gpu.name.find(generation) != std::string::npos) {
       return host;

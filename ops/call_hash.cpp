@@ -52,7 +52,7 @@ struct HashWork {
     return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b, w.added_to}.value();
   }
   std::size_t operator()(const Pointwise& w) const {
-    return Mixer{w.elements, w.reads, w.writes, w.flops, w.instructions}.value();
+    return Mixer{w.elements, w.reads, w.writes, w.flops, w.instructions, w.in_step}.value();
   }
   std::size_t operator()(const Reduction& w) const { return Mixer{w.rows, w.columns, w.across_rows}.value(); }
   std::size_t operator()(const Concat& w) const { return Mixer{w.elements, w.pieces}.value(); }
@@ -65,7 +65,8 @@ struct HashWork {
         .value();
   }
   std::size_t operator()(const LayerNorm& w) const {
-    return Mixer{w.rows, w.columns, w.part, w.fused.reads, w.fused.writes, w.fused.again}.value();
+    return Mixer{w.rows, w.columns, w.part, w.fused.reads, w.fused.writes, w.fused.again, w.instructions}
+        .value();
   }
   std::size_t operator()(const FlashAttention& w) const {
     return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction, w.version}.value();

@@ -36,6 +36,7 @@ struct Pointwise {
   double writes = 1;  ///< likewise written
   double flops = 1;   ///< arithmetic per element
   double instructions = 0;  ///< of a thread per element, all of them; 0: too few to matter
+  bool in_step = false;     ///< threads of a block wait for each other behind each element of theirs
   bool operator==(const Pointwise&) const = default;
 };
 
@@ -91,6 +92,7 @@ struct LayerNorm {
   std::int64_t rows = 0, columns = 0;
   Part part = Part::Forward;
   FusedPasses fused{};
+  double instructions = 0;  ///< of a thread per element; 0: those of PyTorch's own kernels
   bool operator==(const LayerNorm&) const = default;
 };
 

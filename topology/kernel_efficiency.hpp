@@ -5,6 +5,7 @@
 
 #include "base/provenance.hpp"
 #include "topology/convolution_profile.hpp"
+#include "topology/cudnn_attention_profile.hpp"
 #include "topology/gemm_profile.hpp"
 #include "topology/tf32_convolution_profile.hpp"
 
@@ -31,7 +32,8 @@ struct KernelEfficiency {
   Seconds gather_latency{6e-6};     ///< of a kernel that gathers by index, however small
   Seconds reduction_latency{5e-6};  ///< of the smallest reduction
   double attention = 0.55;          ///< of the tensor peak: flash attention, forward, long sequences
-  GemmProfile fp32;                 ///< single products on CUDA cores
+  std::optional<CudnnAttentionProfile> cudnn_attention;  ///< none: cuDNN's in proportion to `attention`
+  GemmProfile fp32;                                      ///< single products on CUDA cores
   GemmProfile fp32_batched;
   GemmProfile tensor;  ///< products on tensor cores, single or batched
   ConvolutionProfile convolution;
@@ -55,6 +57,10 @@ struct KernelEfficiency {
     key.required("gather_latency", of.gather_latency, "of the smallest gather by index, e.g. 6 us");
     key.required("reduction_latency", of.reduction_latency, "of the smallest reduction, e.g. 5 us");
     key.required("attention", of.attention, "of the tensor peak: flash attention, forward");
+    key.optional(
+        "cudnn_attention", of.cudnn_attention, std::nullopt,
+        "cuDNN's attention, where its kernels are this GPU's own; ~: in proportion to 'attention', as "
+        "on Hopper");
     key.required("fp32", of.fp32, "single matrix products on CUDA cores");
     key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
     key.required("tensor", of.tensor, "matrix products on tensor cores");

@@ -34,6 +34,14 @@ struct OptimizerName {
 constexpr std::array kOptimizerNames{OptimizerName{Optimizer::Sgd, "sgd"},
                                      OptimizerName{Optimizer::Adagrad, "adagrad"},
                                      OptimizerName{Optimizer::AdamW, "adamw"}};
+struct AttentionName {
+  FlashVersion version;
+  std::string_view name;
+};
+constexpr std::array kAttentionNames{
+    AttentionName{FlashVersion::Two, "flash"}, AttentionName{FlashVersion::One, "flash_1"},
+    AttentionName{FlashVersion::Three, "flash_3"}, AttentionName{FlashVersion::CuDnn, "cudnn"},
+    AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
 
 std::string tables_text(const EmbeddingBags& bags) {
   std::string text;
@@ -70,6 +78,11 @@ struct ShapeText {
     return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={}", w.batch, w.in_channels,
                        w.out_channels, w.height, w.filter_height, w.stride, w.padding_height);
   }
+  std::string operator()(const FlashAttention& w) const {
+    return fmt::format("batch={} heads={} queries={} keys={} head_size={} causal={:d} version={}", w.batch,
+                       w.heads, w.queries, w.keys, w.head_size, w.causal,
+                       std::ranges::find(kAttentionNames, w.version, &AttentionName::version)->name);
+  }
   std::string operator()(const auto& /*other*/) const {
     throw std::logic_error{"no shape text for this kind of kernel"};
   }
@@ -81,6 +94,9 @@ std::string_view family_text(const KernelWork& work) {
   if (std::holds_alternative<LayerNorm>(work)) return "layer_norm";
   if (std::holds_alternative<Pointwise>(work)) return "pointwise";
   if (std::holds_alternative<Convolution>(work)) return "convolution";
+  if (const auto* attention = std::get_if<FlashAttention>(&work)) {
+    return attention->direction == Direction::Forward ? "attention_forward" : "attention_backward";
+  }
   const auto& bags = std::get<EmbeddingBags>(work);
   return bags.direction == Direction::Forward ? "embedding_forward" : "embedding_backward";
 }
@@ -214,6 +230,23 @@ Convolution convolution_in(const Shape& shape) {
           .padding_width = padding};
 }
 
+FlashAttention attention_in(const Shape& shape, Direction direction) {
+  const auto* version = std::ranges::find(kAttentionNames, shape.text("version"), &AttentionName::name);
+  if (version == kAttentionNames.end()) {
+    shape.complain("version= is none of flash, flash_1, flash_3, cudnn, memory_efficient");
+  }
+  const double causal = shape.number("causal", 0);
+  if (causal != 0 && causal != 1) shape.complain("causal= is 0 or 1");
+  return {.batch = shape.whole("batch"),
+          .heads = shape.whole("heads"),
+          .queries = shape.whole("queries"),
+          .keys = shape.whole("keys"),
+          .head_size = shape.whole("head_size"),
+          .causal = causal == 1,
+          .direction = direction,
+          .version = version->version};
+}
+
 KernelWork work_in(const std::string& family, const Shape& shape) {
   if (family == "gemm") return product_in(shape);
   if (family == "softmax") return Softmax{shape.whole("rows"), shape.whole("columns")};
@@ -225,10 +258,13 @@ KernelWork work_in(const std::string& family, const Shape& shape) {
   if (family == "embedding_forward") return bags_in(shape, Direction::Forward);
   if (family == "embedding_backward") return bags_in(shape, Direction::Backward);
   if (family == "convolution") return convolution_in(shape);
-  throw std::invalid_argument{
-      fmt::format("there is no family '{}'{}", family,
-                  did_you_mean(family, {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward",
-                                        "embedding_backward", "convolution"}))};
+  if (family == "attention_forward") return attention_in(shape, Direction::Forward);
+  if (family == "attention_backward") return attention_in(shape, Direction::Backward);
+  throw std::invalid_argument{fmt::format(
+      "there is no family '{}'{}", family,
+      did_you_mean(family,
+                   {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward", "embedding_backward",
+                    "convolution", "attention_forward", "attention_backward"}))};
 }
 
 DataType named_type(const std::string& name) {

@@ -94,9 +94,33 @@ double rate_of(const Pass& pass, const Pass& two, double attention) {
   return std::min(attention * pass.rate, std::max(attention, kMostOfThePeak) * two.rate);
 }
 
-double rate_of_head(double size, const Pass& pass) {
-  const double e = pass.exponentials;
-  return 1 / (1 - e + e * kWholeRateHead / std::min(size, kWholeRateHead));
+/// How one direction is computed on a GPU.
+struct Way {
+  double rate;  ///< of the tensor peak, head size 128, no mask
+  double once, exponentials, masked, rows;
+};
+
+Way way_of(FlashVersion version, Direction direction, const KernelEfficiency& efficiency) {
+  const bool backward = direction == Direction::Backward;
+  const Version& chosen = version_of(version);
+  const Pass& pass = backward ? chosen.backward : chosen.forward;
+  if (version == FlashVersion::CuDnn && efficiency.cudnn_attention) {
+    const CudnnAttentionProfile& own = *efficiency.cudnn_attention;
+    return {backward ? own.backward : own.forward, backward ? own.backward_once : own.forward_once,
+            pass.exponentials, own.masked, static_cast<double>(own.rows)};
+  }
+  const Pass& two = backward ? kVersionTwo.backward : kVersionTwo.forward;
+  return {rate_of(pass, two, efficiency.attention), pass.once, pass.exponentials, chosen.masked,
+          kRowsPerTile};
+}
+
+/// FlashAttention-3 is made of instructions that only Hopper has: not where cuDNN has other kernels.
+bool runs_on(FlashVersion version, const KernelEfficiency& efficiency) {
+  return version != FlashVersion::Three || !efficiency.cudnn_attention;
+}
+
+double rate_of_head(double size, double exponentials) {
+  return 1 / (1 - exponentials + exponentials * kWholeRateHead / std::min(size, kWholeRateHead));
 }
 
 }  // namespace
@@ -108,20 +132,18 @@ std::string FlashAttentionModel::name() const {
 Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<FlashAttention>(call.work);
   const bool backward = work.direction == Direction::Backward;
-  const Version& version = version_of(work.version);
-  const Pass& pass = backward ? version.backward : version.forward;
-  const Pass& two = backward ? kVersionTwo.backward : kVersionTwo.forward;
+  const Way way = way_of(work.version, work.direction, *gpu.efficiency);
   const auto heads = static_cast<double>(work.batch * work.heads);
   const auto queries = static_cast<double>(work.queries), keys = static_cast<double>(work.keys);
   const auto size = static_cast<double>(work.head_size);
 
-  const double tiles = heads * std::ceil((backward ? keys : queries) / kRowsPerTile);
+  const double tiles = heads * std::ceil((backward ? keys : queries) / way.rows);
   const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
-  const FlopsPerSecond rate = peak_of_attention(call, work.version, gpu) *
-                              (rate_of(pass, two, gpu.efficiency->attention) * busy *
-                               rate_of_head(size, pass) * (work.causal ? version.masked : 1));
+  const FlopsPerSecond rate =
+      peak_of_attention(call, work.version, gpu) *
+      (way.rate * busy * rate_of_head(size, way.exponentials) * (work.causal ? way.masked : 1));
   const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) *
-                    (columns_of_a_tile(backward ? queries : keys, work.causal) + pass.once)};
+                    (columns_of_a_tile(backward ? queries : keys, work.causal) + way.once)};
 
   const Passes& passes = backward ? kBackward : kForward;
   const Bytes one = size_of(call.type) * (heads * size);
@@ -129,7 +151,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu));
   return answer(gpu.kernel_minimum + time, 0.3, false,
-                work.head_size >= 32 && work.head_size <= version.largest_head);
+                runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
+                    work.head_size <= version_of(work.version).largest_head);
 }
 
 }  // namespace lockstep

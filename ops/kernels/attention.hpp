@@ -14,9 +14,10 @@ namespace lockstep {
 ///   columns(n) = n, with a mask n / 2 + 64: blocks of 128 on the diagonal are computed whole
 ///   t = kernel_minimum + max(flops / (peak * attention * r * h * m * busy), bytes of Q, K, V, O / streaming
 ///   bandwidth)
-///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128)
-///   peak: of the call's type; memory-efficient in FP32, where the GPU has TF32, a third of TF32's (3xTF32)
-///   h = 1 / (1 - e + e * 128 / min(head_size, 128)): narrow heads have as many exponentials
+///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128), or by the rows of
+///          `cudnn_attention`
+///   peak : of the call's type; memory-efficient in FP32, where the GPU has TF32, a third of TF32's (3xTF32)
+///   h    = 1 / (1 - e + e * 128 / min(head_size, 128)): narrow heads have as many exponentials
 ///
 ///   version           r forward, backward      once      e              m (with a mask)
 ///   2                 1          0.88          80, 235   0.142          0.92: tiles differ in length
@@ -29,6 +30,11 @@ namespace lockstep {
 /// and 6), which 2 meets within 7 % from 1,024 tokens on (16 % at 512 with a mask), cuDNN 9.1 within 6 % and
 /// 3 within 10 %; `attention` alone differs by GPU. Where FlashAttention-2 reaches 0.73 of the peak and more
 /// (A100), cuDNN's and 3 are as fast as it: what they gain on H100 is by wgmma and TMA.
+///
+/// Where a GPU's set has `cudnn_attention` (Blackwell), cuDNN's rates, `once`, m and rows of a tile are its
+/// own, not in proportion to FlashAttention-2, whose mma instructions do there what they do on Hopper. With
+/// tcgen05 a block has two tiles of 128 queries, so that tiles have 256 rows. FlashAttention-4 is as fast
+/// (docs/validation/blackwell.md); 3 has no kernels for it and is outside the range.
 ///
 /// Version 1 does what is no matrix product more often (the result is rescaled in every block of keys and the
 /// mask applied in every block, at a sixteenth of the tensor cores' rate; section 3.1), splits keys among

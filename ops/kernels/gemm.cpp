@@ -70,13 +70,14 @@ struct Tiling {
         across{std::ceil(of.n / shape.columns)} {}
 };
 
-/// @p rate: FLOP/s of one SM that is full
+/// @param rate FLOP/s of one SM that is full
+/// @param of_rate what rows that are not aligned, or long, leave of it; a tile's fixed part loses nothing
 Seconds compute_time(const Shape& of, const Tiling& by, const GemmProfile& profile, double sms,
-                     FlopsPerSecond rate) {
+                     FlopsPerSecond rate, double of_rate) {
   const double blocks = std::ceil(of.batch * by.down * by.across * by.split / sms);
   const double warps = std::min(blocks * by.tile.warps, kFullWarps);
   const double full = warps / (warps + profile.half_warps) * (kFullWarps + profile.half_warps) / kFullWarps;
-  const double depth = std::ceil(of.k / by.split) + profile.fixed_depth;
+  const double depth = std::ceil(of.k / by.split) / of_rate + profile.fixed_depth;
   return Flops{2 * blocks * by.tile.rows * by.tile.columns * depth} / (rate * (by.tile.efficiency * full));
 }
 
@@ -100,8 +101,8 @@ bool may_split(const Shape& of, const Tiling& by, const GemmProfile& profile, co
 Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type,
                         std::optional<Bytes> moved) {
   const Shape of = shape_of(gemm);
-  const FlopsPerSecond rate =
-      peak_of(gpu, type) / gpu.sm_count * rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
+  const FlopsPerSecond rate = peak_of(gpu, type) / gpu.sm_count;
+  const double of_rate = rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
   const Bytes result = size_of_result(gemm, type) * (of.batch * of.m * of.n);
   const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
@@ -114,7 +115,7 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
     for (const GemmTile& tile : profile.tiles) {
       const Tiling by{of, tile, split};
       if (split > 1 && !may_split(of, by, profile, gpu)) continue;
-      Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate);
+      Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate, of_rate);
       if (profile.exposed > 0) {
         compute += size_of(type) * reread(of, by, gpu.sm_count) / dram * profile.exposed;
       }

@@ -21,9 +21,9 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)         on the fullest SM
 ///   full    = w / (w + half_warps) * (16 + half_warps) / 16,  w = min(blocks * warps, 16)
 ///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
-///   rate    = peak / SMs * efficiency * full / long [* unaligned: rows of A, B or, on tensor cores, C are no
-///             multiple of 16 bytes]
-///   compute = blocks * 2 rows columns (ceil(k / split) + fixed_depth) / rate
+///   rate    = peak / SMs * efficiency * full
+///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
+///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
 ///   memory) t       = fixed [* 1.5 when k is split]

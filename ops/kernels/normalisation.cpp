@@ -11,8 +11,9 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLongestRow = 65536;
-constexpr std::int64_t kRowOfAWarp = 1024;    // elements: softmax_warp_forward holds it in registers
-constexpr double kThreadsOfALayerNorm = 128;  // vectorized_layer_norm_kernel: four warps
+constexpr std::int64_t kRowOfAWarp = 1024;     // elements: softmax_warp_forward holds it in registers
+constexpr double kInstructionsOfSoftmax = 35;  // of a thread for an element there; see the header
+constexpr double kThreadsOfALayerNorm = 128;   // vectorized_layer_norm_kernel: four warps
 constexpr double kOperationsOfLayerNorm =
     80;                       // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
 constexpr Bytes kVector{16};  // what a thread of cunn_SoftMaxForward reads at a time
@@ -132,7 +133,12 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
                   static_cast<double>(threads)};
   const Bytes matrix = rows.size * rows.count;
   Passes passes = passes_of(softmax);
-  if (in_registers(softmax)) return over_rows(matrix, passes, gpu.efficiency->softmax, gpu);
+  if (in_registers(softmax)) {
+    const double elements = rows.count * static_cast<double>(softmax.columns);
+    const Seconds issue =
+        softmax.fused.any() ? Seconds{0} : time_to_issue(kInstructionsOfSoftmax * elements, gpu);
+    return std::max(issue, over_rows(matrix, passes, gpu.efficiency->softmax, gpu));
+  }
   const double level1 = missing_level1(rows, passes, gpu);
   const double level2 = missing_level2(rows, passes, gpu);
   passes.reads += passes.again * level1 * level2;
@@ -151,7 +157,8 @@ Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu
   Passes passes = passes_of(norm);
   passes.reads += passes.again * missing_level2(rows, passes, gpu);
   const double elements = rows.count * static_cast<double>(norm.columns);
-  const Seconds arithmetic = Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32;
+  const Seconds arithmetic = norm.instructions > 0 ? time_to_issue(norm.instructions * elements, gpu)
+                                                   : Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32;
   return std::max(arithmetic, over_rows(rows.size * rows.count, passes, gpu.efficiency->layer_norm, gpu));
 }
 

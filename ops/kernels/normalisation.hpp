@@ -10,7 +10,8 @@ namespace lockstep {
 /// are of rows that the block has read just before: from a cache as far as it still holds them.
 ///
 ///   softmax     forward 1 read, 2 again, 1 write; backward 2 reads, 1 again, 1 write
-///               rows of up to 1024 elements: none again, a warp holds them in registers
+///               rows of up to 1024 elements: none again, a warp holds them in registers and goes through
+///               them an element a thread: at least time_to_issue(35 rows columns)
 ///   layer norm  forward 1 read, 1 again, 1 write; input gradient 2 reads, 2 again, 1 write;
 ///               parameter gradient 2 reads
 ///   batch norm  forward 2 reads, 1 write; backward 4 reads, 1 write; a block for each channel, so that
@@ -27,7 +28,9 @@ namespace lockstep {
 ///   missing 2 = missing(L2 / copies, SMs * resident)  copies = 2 - 1 / l2_partitions
 ///   move      = time_to_move(reads + again * missing 1 * missing 2, writes) at
 ///               softmax | layer_norm | batch_norm of the streaming bandwidth
-///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak)
+///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak or, where the call says
+///   how
+///               many instructions it issues, time_to_issue(instructions rows columns))
 ///
 /// A block of softmax with a row of its own waits: for each pass's read of a row and for the sum of the block
 /// that follows (1.5 us; forward two, backward one), and in each pass again for each read of the row's tail,
@@ -50,7 +53,10 @@ namespace lockstep {
 /// rows are read again from memory shows in NeuSight's tables (long rows: layer norm at 2/3 of streaming,
 /// softmax at 1/2). 1.5 us, 0.17 us and 1.25 are fitted to its softmax of 1,025 elements and more, train
 /// part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
-/// (vidur_mlp, phi-2: 2048 and 4096 x 2560). Batch norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
+/// (vidur_mlp, phi-2: 2048 and 4096 x 2560). 35: forward of 2^30 elements of 16 bits in rows of 1,024 takes
+/// an H20 (78 SMs) 2.90 and 2.98 ms (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory
+/// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. Batch
+/// norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
 /// ../shared/data/traces/resnet50_v100_loader_in_process (sizes and times). by_block 0.73 forward and 0.36
 /// backward, by_sm 0.91 and 0.53 elements a clock: ResNet-50 in NCHW and FP32 on A100 40 GB
 /// (../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments; 64 channels: 1.04 and 0.50 elements/ns a

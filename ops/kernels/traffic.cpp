@@ -8,7 +8,10 @@
 namespace lockstep {
 namespace {
 
-constexpr double kCacheReach = 1.5;  // see time_to_move()
+constexpr double kCacheReach = 1.5;          // see time_to_move()
+constexpr double kIssuedEachClock = 4 * 32;  // instructions of threads, by an SM
+constexpr double kReached = 0.65;            // of that; see time_to_issue()
+constexpr double kFlopsOfACore = 2;          // each clock
 
 }  // namespace
 
@@ -24,6 +27,11 @@ Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
   const Seconds dram = std::max(traffic.moved / streaming, stored);
   const Seconds cache = std::max(traffic.moved / (gpu.l2_bandwidth * traffic.fraction), stored);
   return dram * (1 - resident) + std::min(cache, dram) * resident;
+}
+
+Seconds time_to_issue(double instructions, const GpuSpec& gpu) {
+  const double of_peak = kIssuedEachClock / (kFlopsOfACore * gpu.cores_per_sm);  // instructions by flop
+  return Flops{instructions} / (gpu.peak.fp32 * (of_peak * kReached));
 }
 
 bool uses_tensor_cores(const GpuSpec& gpu, DataType type) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// The two limits every kernel model shares: moving bytes and doing arithmetic.
+/// The limits that all kernel models share: moving bytes, doing arithmetic, issuing instructions.
 
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
@@ -37,6 +37,20 @@ struct Traffic {
 /// backward of 1 to 25 MB), stores from fills in ../shared/data/traces/resnet50_v100_loader_in_process and
 /// single_rank, `memory` and `writes` from the files named in configs/kernel_efficiency/.
 [[nodiscard]] Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu);
+
+/// Time to issue @p instructions of threads, all SMs together:
+///
+///   t = instructions / (sm_count * 128 * clock * 0.65), clock = peak FP32 / (sm_count * cores_per_sm * 2)
+///
+/// An SM has four schedulers that issue an instruction for 32 threads each clock. Kernels of dependent
+/// integer instructions reach 0.65 of that.
+///
+/// *Assumes* enough threads to hide latencies (2,048 resident on an SM; with 1,024, as on Turing, a quarter
+/// slower). *Valid for* Volta and later (GP100 has two schedulers, and Pascal multiplies integers in three
+/// instructions). *Source*: NVIDIA's Volta, Ampere and Hopper whitepapers; 0.65 fitted to PyTorch's
+/// max_pool_backward_nchw on a V100 (0.64) and a H100 (0.65),
+/// ../shared/data/traces/{resnet50_v100_loader_in_process,vgg13_h100}.
+[[nodiscard]] Seconds time_to_issue(double instructions, const GpuSpec& gpu);
 
 /// The dense peak @p gpu offers for @p type. TF32 on a GPU without it is computed in FP32, as cuBLAS does.
 /// @throws std::invalid_argument when the GPU has no unit for the type

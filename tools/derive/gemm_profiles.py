@@ -134,7 +134,8 @@ def reread(product, tile, split, sms):
 def predict(rows, efficiency, constants, of):
     sms, dram = of.gpu[0], of.gpu[3] * constants["memory"]
     batch, m, n, k, _ = rows.T
-    rate = of.peak / sms * rows_rate(rows, constants, of.element, of.by_weight)
+    rate = of.peak / sms
+    of_rate = rows_rate(rows, constants, of.element, of.by_weight)
     half_warps = constants["half_warps"]
     best = np.full(len(rows), np.inf)
     for tile, fraction in zip(of.tiles, efficiency):
@@ -144,7 +145,7 @@ def predict(rows, efficiency, constants, of):
             blocks = np.ceil(count * split / sms)
             resident = np.minimum(blocks * warps, FULL_WARPS)
             full = resident / (resident + half_warps) * (FULL_WARPS + half_warps) / FULL_WARPS
-            compute = 2 * blocks * tile_rows * tile_columns * (np.ceil(k / split) + constants["fixed_depth"]) / (
+            compute = 2 * blocks * tile_rows * tile_columns * (np.ceil(k / split) / of_rate + constants["fixed_depth"]) / (
                 rate * fraction * full)
             if constants["exposed"] > 0:
                 compute += constants["exposed"] * of.element * reread(rows, tile, split, sms) / dram

@@ -5,6 +5,9 @@
 namespace lockstep {
 namespace {
 
+/// Of a thread for each random number, see the header.
+constexpr double kInstructions = 34;
+
 double mask_share(DataType type) {
   return size_of(DataType::BOOL) / size_of(type);
 }
@@ -12,10 +15,13 @@ double mask_share(DataType type) {
 }  // namespace
 
 void dropout_forward(StepWriter& step, std::int64_t elements, DataType type) {
-  // About ten integer multiplications and additions of Philox for each random number.
-  step.op("aten::dropout",
-          {{"fused_dropout_kernel_vec", type,
-            Pointwise{.elements = elements, .reads = 1, .writes = 1 + mask_share(type), .flops = 10}}});
+  step.op("aten::dropout", {{"fused_dropout_kernel_vec", type,
+                             Pointwise{.elements = elements,
+                                       .reads = 1,
+                                       .writes = 1 + mask_share(type),
+                                       .flops = 10,
+                                       .instructions = kInstructions,
+                                       .in_step = true}}});
 }
 
 void dropout_backward(StepWriter& step, std::int64_t elements, DataType type) {

@@ -21,6 +21,7 @@ TEST(UsualHost, IsThatOfTheGpusGeneration) {
   EXPECT_EQ(usual_host(named("a100_40gb_pcie")), "a100_server");
   EXPECT_EQ(usual_host(named("h100_80gb_boost")), "h100_server");
   EXPECT_EQ(usual_host(named("h200_141gb")), "h100_server");
+  EXPECT_EQ(usual_host(named("b200_180gb")), "h100_server");
   EXPECT_EQ(usual_host(named("gb200_186gb")), "a100_server");
 }
 

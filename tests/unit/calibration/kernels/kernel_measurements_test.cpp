@@ -51,11 +51,20 @@ TEST_F(KernelTables, what_is_written_reads_back) {
                                 .stride = 2,
                                 .padding_height = 0,
                                 .padding_width = 0};
+  const FlashAttention attention{.batch = 2,
+                                 .heads = 16,
+                                 .queries = 4096,
+                                 .keys = 8192,
+                                 .head_size = 64,
+                                 .causal = false,
+                                 .direction = Direction::Backward,
+                                 .version = FlashVersion::CuDnn};
   const KernelMeasurements rows{
       {"p100_16gb_pcie", {"gemm", DataType::FP32, Gemm{4, 1, 2, 3, false, true}}, 5_us},
       {"p100_16gb_pcie", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us},
       {"p100_16gb_pcie", {"layer_norm", DataType::BF16, LayerNorm{7, 8}}, 6.5_us},
       {"p100_16gb_pcie", {"pointwise", DataType::FP32, Pointwise{100, 2, 1, 1}}, 7_us},
+      {"p100_16gb_pcie", {"attention_backward", DataType::BF16, attention}, 9.5_us},
       {"p100_16gb_pcie", {"convolution", DataType::FP32, convolution}, 9_us},
       {"p100_16gb_pcie", {"embedding_backward", DataType::FP32, bags}, 8_us}};
   const KernelMeasurements read = read_kernel_csv({file(kernel_csv(rows))});
@@ -79,6 +88,11 @@ TEST_F(KernelTables, problems_are_told_with_their_line) {
   EXPECT_THAT(complaint_of(header + "g,gemm,fp32,batch=1 m=1 n=1 k=1 layout=nx,5\n"), HasSubstr("layout=nx"));
   EXPECT_THAT(complaint_of(header + "g,embedding_forward,fp32,batch=1 optimizer=sgd tables=5x6,5\n"),
               HasSubstr("ROWSxDIMENSIONxPOOLINGxREUSE"));
+  const std::string attention = "g,attention_forward,bf16,batch=1 heads=1 queries=1 keys=1 head_size=64 ";
+  EXPECT_THAT(complaint_of(header + attention + "causal=2 version=cudnn,5\n"),
+              HasSubstr("causal= is 0 or 1"));
+  EXPECT_THAT(complaint_of(header + attention + "causal=1 version=4,5\n"),
+              HasSubstr("none of flash, flash_1, flash_3, cudnn"));
 }
 
 TEST_F(KernelTables, neusights_rows) {

@@ -1,0 +1,98 @@
+// cuDNN's attention on a GPU whose set has rates of its own for it, against the closed form.
+
+#include <gmock/gmock.h>
+
+#include "base/parameters.hpp"
+#include "base/yaml_reader.hpp"
+#include "ops/kernel_model.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kColumns = 65536;  // so long that nothing waits for memory
+
+GpuSpec gpu_named(const std::string& name) {
+  return read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + name + ".yaml");
+}
+
+/// 37 heads of 1,024 rows in tiles of 256: one for each of a B200's 148 SMs.
+FlashAttention one_wave(FlashVersion version, Direction direction, bool causal = false) {
+  const bool forward = direction == Direction::Forward;
+  return {.heads = 37,
+          .queries = forward ? 1024 : static_cast<std::int64_t>(kColumns),
+          .keys = forward ? static_cast<std::int64_t>(kColumns) : 1024,
+          .head_size = 128,
+          .causal = causal,
+          .direction = direction,
+          .version = version};
+}
+
+Prediction predicted(const FlashAttention& work, const GpuSpec& gpu) {
+  const KernelCall call{"attention", DataType::BF16, work};
+  return model_for(call).predict(call, gpu);
+}
+
+double rate(const FlashAttention& work, const GpuSpec& gpu, double columns) {
+  const double flops = 4.0 * 37 * 1024 * 128 * columns * (work.direction == Direction::Backward ? 2.5 : 1);
+  return flops / ((predicted(work, gpu).duration - gpu.kernel_minimum) / Seconds{1}) /
+         gpu.peak.bf16.in_base_units();
+}
+
+GpuSpec with_own_kernels() {
+  GpuSpec gpu = gpu_named("b200_180gb");
+  gpu.efficiency.value.cudnn_attention = CudnnAttentionProfile{
+      .forward = 0.8, .backward = 0.5, .forward_once = 400, .backward_once = 600, .masked = 0.9, .rows = 256};
+  return gpu;
+}
+
+TEST(CudnnAttention, rates_of_its_own_hold_where_a_set_has_them) {
+  const GpuSpec gpu = with_own_kernels();
+  const auto forward = one_wave(FlashVersion::CuDnn, Direction::Forward);
+  const auto backward = one_wave(FlashVersion::CuDnn, Direction::Backward);
+  EXPECT_NEAR(rate(forward, gpu, kColumns + 400), 0.8, 1e-9);
+  EXPECT_NEAR(rate(backward, gpu, kColumns + 600), 0.5, 1e-9);
+  const auto masked = one_wave(FlashVersion::CuDnn, Direction::Forward, true);
+  EXPECT_NEAR(rate(masked, gpu, kColumns / 2 + 64 + 400), 0.8 * 0.9, 1e-9);
+}
+
+TEST(CudnnAttention, its_tiles_fill_the_sms) {
+  GpuSpec gpu = with_own_kernels();
+  gpu.efficiency.value.cudnn_attention->rows = 128;  // two waves of half the work each
+  const auto work = one_wave(FlashVersion::CuDnn, Direction::Forward);
+  EXPECT_NEAR(rate(work, gpu, kColumns + 400), 0.8, 1e-9);
+  gpu.efficiency.value.cudnn_attention->rows = 512;  // half of the SMs have none
+  EXPECT_NEAR(rate(work, gpu, kColumns + 400), 0.4, 1e-9);
+}
+
+TEST(CudnnAttention, other_versions_keep_their_proportion) {
+  GpuSpec gpu = with_own_kernels();
+  const auto two = one_wave(FlashVersion::Two, Direction::Forward);
+  const double before = predicted(two, gpu).duration / Seconds{1};
+  gpu.efficiency.value.cudnn_attention.reset();
+  EXPECT_EQ(predicted(two, gpu).duration / Seconds{1}, before);
+  const auto cudnn = one_wave(FlashVersion::CuDnn, Direction::Forward);
+  EXPECT_NEAR(rate(cudnn, gpu, kColumns + 120), 1.66 * gpu.efficiency->attention, 1e-9);
+}
+
+TEST(CudnnAttention, flash_attention_3_has_no_kernels_beside_it) {
+  const auto three = one_wave(FlashVersion::Three, Direction::Forward);
+  EXPECT_FALSE(predicted(three, gpu_named("b200_180gb")).in_range);
+  EXPECT_TRUE(predicted(three, gpu_named("h200_141gb")).in_range);
+}
+
+TEST(CudnnAttention, what_cannot_be_is_refused) {
+  for (auto change :
+       {+[](CudnnAttentionProfile& p) { p.forward = 0; }, +[](CudnnAttentionProfile& p) { p.backward = 1.1; },
+        +[](CudnnAttentionProfile& p) { p.masked = -1; },
+        +[](CudnnAttentionProfile& p) { p.forward_once = -1; },
+        +[](CudnnAttentionProfile& p) { p.backward_once = -1; },
+        +[](CudnnAttentionProfile& p) { p.rows = 0; }}) {
+    CudnnAttentionProfile profile;
+    EXPECT_NO_THROW(profile.check());
+    change(profile);
+    EXPECT_THROW(profile.check(), FieldError);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
