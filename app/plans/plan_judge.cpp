@@ -79,15 +79,25 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
 }
 
 /// Keys of `parallelism` that a candidate says.
-constexpr std::array kSaid{"ranks",          "tensor",
-                           "pipeline",       "context",
-                           "expert",         "sequence_parallel",
-                           "schedule",       "chunks",
-                           "sharding",       "recompute",
-                           "shard_group",    "tensor_overlap",
-                           "scatter_gather", "recompute_last_stage",
-                           "offload",        "stage_layers",
-                           "recompute_every"};
+constexpr std::array kSaid{"ranks",
+                           "tensor",
+                           "pipeline",
+                           "context",
+                           "expert",
+                           "sequence_parallel",
+                           "schedule",
+                           "chunks",
+                           "sharding",
+                           "recompute",
+                           "shard_group",
+                           "tensor_overlap",
+                           "scatter_gather",
+                           "recompute_last_stage",
+                           "offload",
+                           "stage_layers",
+                           "recompute_every",
+                           "tensor_layers",
+                           "reduce_each_micro_batch"};
 
 /// The steps of one simulation of a probe.
 Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
@@ -195,6 +205,12 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   say("recompute_every", plan.recompute_every);
   if (plan.shard_group) {
     say("shard_group", *plan.shard_group);
+  }
+  if (plan.tensor_layers != TensorLayers::Megatron) {
+    say("tensor_layers", name_of(plan.tensor_layers));
+  }
+  if (!plan.reduce_each_micro_batch) {
+    say("reduce_each_micro_batch", false);
   }
   if (!plan.stage_layers.empty()) {
     say("stage_layers", fmt::format("[{}]", fmt::join(plan.stage_layers, ", ")));

@@ -148,6 +148,7 @@ class Enumerator {
       }
       candidate.plan.sequence_parallel = sequence_parallel;
       candidate.plan.tensor_overlap = problem_.base.tensor_overlap && sequence_parallel;
+      candidate.plan.tensor_layers = sequence_parallel ? problem_.base.tensor_layers : TensorLayers::Megatron;
       for (const auto& [schedule, chunks] : schedules_) {
         candidate.plan.schedule = schedule;
         candidate.plan.chunks = chunks;
@@ -195,6 +196,7 @@ class Enumerator {
     }
     if (sharding != Sharding::Zero3) {
       plan.shard_group.reset();
+      plan.reduce_each_micro_batch = true;
     }
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except

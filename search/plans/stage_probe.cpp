@@ -31,6 +31,7 @@ StageProbe relaxed(StageProbe probe) {
   if (probe.plan.offload == Offload::None) {
     probe.plan.sharding = Sharding::None;
     probe.plan.shard_group.reset();
+    probe.plan.reduce_each_micro_batch = true;
   }
   probe.plan.recompute = Recompute::None;
   probe.plan.recompute_every = 1;

@@ -21,6 +21,14 @@ struct Projections {
 Projections projections_of(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const auto& latent = scope.model.latent_attention;
+  if (is_by_product(scope)) {
+    Projections apart{
+        .down = {}, .in = {}, .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
+    for (const std::int64_t width : {s.query_width(), s.kv_width(), s.kv_width()}) {
+      apart.in.push_back({.tokens = s.tokens, .in = s.hidden, .out = width, .bias = scope.model.bias});
+    }
+    return apart;
+  }
   if (!latent) {
     return {.down = {},
             .in = {{.tokens = s.tokens,
@@ -305,6 +313,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   }
   for (const ShardedLinear& in : projections.in) {
     column_linear_backward(scope, in, parts);
+    add_input_gradient(scope, &in != &projections.in.front() && parts.inputs);
   }
   for (const ShardedLinear& down : projections.down) {
     norm_backward(scope, down.tokens, down.out, parts);

@@ -1,6 +1,8 @@
 /// @file
 /// Feed-forward layers as Megatron-LM writes them (core/transformer/mlp.py).
 
+#include <vector>
+
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -26,15 +28,17 @@ const char* activation_operator(const LayerScope& scope, Direction direction) {
 namespace {
 
 struct FeedForward {
-  ShardedLinear in, out;
+  std::vector<ShardedLinear> in;
+  ShardedLinear out;
 };
 
 FeedForward linears(const LayerScope& scope, std::int64_t width) {
   const LayerSizes& s = scope.sizes;
-  return {.in = {.tokens = s.tokens,
-                 .in = s.hidden,
-                 .out = width * (scope.model.activation == Activation::SwiGlu ? 2 : 1),
-                 .bias = scope.model.bias},
+  const std::int64_t parts = scope.model.activation == Activation::SwiGlu ? 2 : 1;
+  const std::int64_t products = is_by_product(scope) ? parts : 1;
+  const ShardedLinear in{
+      .tokens = s.tokens, .in = s.hidden, .out = width * parts / products, .bias = scope.model.bias};
+  return {.in = std::vector(static_cast<std::size_t>(products), in),
           .out = {.tokens = s.tokens, .in = width, .out = s.hidden}};
 }
 
@@ -65,7 +69,9 @@ void activation(const LayerScope& scope, std::int64_t width, Direction direction
 }  // namespace
 
 void feed_forward_again(const LayerScope& scope, std::int64_t width) {
-  column_linear_forward(scope, linears(scope, width).in);
+  for (const ShardedLinear& in : linears(scope, width).in) {
+    column_linear_forward(scope, in);
+  }
   activation(scope, width, Direction::Forward);
 }
 
@@ -80,7 +86,10 @@ void feed_forward_backward(const LayerScope& scope, std::int64_t width, Backward
   if (parts.inputs) {
     activation(scope, width, Direction::Backward);
   }
-  column_linear_backward(scope, linear.in, parts);
+  for (const ShardedLinear& in : linear.in) {
+    column_linear_backward(scope, in, parts);
+    add_input_gradient(scope, &in != &linear.in.front() && parts.inputs);
+  }
 }
 
 }  // namespace lockstep

@@ -5,9 +5,9 @@
 namespace lockstep {
 
 void GradientReduction::begin(bool first, bool last) {
-  const bool shares = plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
+  const bool shares = plan_.spec.shares_each_micro_batch();
   first_ = first || shares;  // what was reduced before is a share of the gradients: little to add to
-  reduces_ = last || plan_.spec.sharding == Sharding::Zero2 || plan_.spec.sharding == Sharding::Zero3;
+  reduces_ = last || shares;
   host_.begin(first, last);
 }
 
@@ -64,8 +64,7 @@ void GradientReduction::reduce(Bucket& bucket) {
     step_.program().record(step_.current(), ends_.back());
   }
   if (host_.is_used()) {
-    const int ranks =
-        plan_.spec.sharding == Sharding::Zero3 && !bucket.expert ? plan_.shard : replicas(bucket.expert);
+    const int ranks = bucket.expert ? plan_.expert_data : plan_.shard;
     host_.leave({elements * size_of(type()), elements / ranks, ends_.back()});
   }
 }
@@ -76,7 +75,7 @@ void GradientReduction::reduce(Bucket& bucket) {
 ///          divided by about the square root of the ranks (torch/distributed/fsdp/_runtime_utils.py,
 ///          _div_if_needed; algorithms/_comm_hooks/default_hooks.py)
 ///   fsdp2  torch._chunk_cat puts them together as it changes their type: without a change it is a copy
-///          (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py)
+///          (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py), as it is of sums of micro-batches
 void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
   const DataType product = storage_type(step_.precision());
   switch (plan_.spec.shard_copies) {
@@ -87,8 +86,8 @@ void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) 
       step_.op("aten::div_", {kernels::scale(elements, type())});
       return;
     case ShardCopies::Fsdp2:
-      if (type() == product) {
-        step_.op("aten::_chunk_cat", {kernels::concat(elements, pieces, product)});
+      if (type() == product || !first_) {
+        step_.op("aten::_chunk_cat", {kernels::concat(elements, pieces, type())});
       }
       return;
   }

@@ -15,8 +15,9 @@ namespace lockstep {
 ///   none          all-reduce
 ///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
 ///                 every micro-batch reduces; the others do in the last one
-///   zero3         reduce-scatter by layer (layer_done), in every micro-batch; before it the copies of
-///                 `shard_copies`
+///   zero3         reduce-scatter by layer (layer_done), in every micro-batch or the last
+///                 (`reduce_each_micro_batch`); before it the copies of `shard_copies`
+/// With a `shard_group` the share that a rank needs is summed over its counterparts in other groups.
 /// With `offload` the rank's share of what was reduced goes on to the host.
 /// *Source*: Megatron-LM core/distributed (param_and_grad_buffer.py); Rajbhandari et al., arXiv 1910.02054,
 /// section 7; torch.distributed.fsdp.

@@ -98,6 +98,12 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
   }
 }
 
+void add_input_gradient(const LayerScope& scope, bool has_others) {
+  if (is_by_product(scope) && has_others) {
+    scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
+  }
+}
+
 void residual_forward(const LayerScope& scope) {
   const double random = scope.model.dropout ? 10 : 0;
   if (is_eager(scope)) {
@@ -150,6 +156,10 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
     kept += scores * (model.dropout ? 2 + mask : 1);
   }
   const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
+  if (is_by_product(scope)) {  // each product keeps what it gathered, in place of a share for all
+    const double products = 3 + (model.activation == Activation::SwiGlu ? 2 : 1);
+    kept += scope.bytes(s.tokens * s.hidden) * products - row * 2;
+  }
   const auto& experts = model.experts;
   if (!expert_layer) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;

@@ -70,10 +70,18 @@ struct LayerScope {
   return scope.model.implementation == Implementation::TorchTitan;
 }
 
+/// Every product is tensor parallel by itself, as PyTorch's DTensor has it.
+[[nodiscard]] inline bool is_by_product(const LayerScope& scope) {
+  return scope.plan.spec.tensor_layers == TensorLayers::DTensor;
+}
+
 /// Normalisation of the residual stream, and its backward. The gradient of what was normalised is added to
 /// that of the residual stream.
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts);
+
+/// With `tensor_layers: dtensor`: the gradient that a product gives its input is added to those of others.
+void add_input_gradient(const LayerScope& scope, bool has_others);
 
 /// Dropout of a layer's output and the sum with the residual stream: one kernel (bias_dropout_add_fused).
 void residual_forward(const LayerScope& scope);

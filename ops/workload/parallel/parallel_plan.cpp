@@ -24,6 +24,9 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
          "'fused_loss' needs all logits of a token on one rank: 'tensor' must be 1, or 'fused_loss' false");
   expect(is_eager_llama || spec.recompute != Recompute::Operators,
          "'recompute: operators' is torchtitan's: it needs the model's 'implementation: torchtitan'");
+  expect(spec.tensor_layers == TensorLayers::Megatron ||
+             (model.implementation == Implementation::Megatron && !model.experts && !model.latent_attention),
+         "'tensor_layers: dtensor' is for dense models of 'implementation: megatron'");
   expect(model.heads % tensor == 0, "{} heads cannot be divided among {} tensor-parallel ranks", model.heads,
          tensor);
   expect(kv_heads % tensor == 0 || tensor % kv_heads == 0,

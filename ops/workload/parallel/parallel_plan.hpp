@@ -19,7 +19,7 @@ struct ParallelPlan {
   int ranks = 1;
   int data = 1;         ///< ranks / (tensor x context x pipeline)
   int expert_data = 1;  ///< replicas of an expert: tensor x context x data / (expert_tensor x expert)
-  int shard = 1;        ///< zero3: ranks that share parameters
+  int shard = 1;        ///< data-parallel ranks that share what ZeRO shares
   std::int64_t micro_batch = 0;  ///< samples of a data-parallel rank
   int micro_batches = 1;         ///< per step
   /// Ranks of a stage that run its program with slots of their own: they differ in the context place, and

@@ -10,8 +10,13 @@ namespace lockstep {
 namespace {
 
 void check_sharding(const TransformerPlanSpec& plan) {
-  if (plan.shard_group && plan.sharding != Sharding::Zero3) {
-    throw FieldError{"shard_group", "'shard_group' belongs to 'sharding: zero3'"};
+  if (plan.shard_group && plan.sharding == Sharding::None) {
+    throw FieldError{"shard_group", "'shard_group' needs 'sharding' zero1, zero2 or zero3"};
+  }
+  if (!plan.reduce_each_micro_batch && (plan.sharding != Sharding::Zero3 || plan.offload != Offload::None)) {
+    throw FieldError{"reduce_each_micro_batch",
+                     "'reduce_each_micro_batch: false' is FSDP's no_sync: it needs 'sharding: zero3' without "
+                     "'offload'; zero1 reduces in the last micro-batch anyway"};
   }
   if (plan.sharding == Sharding::Zero3 && plan.pipeline > 1) {
     throw FieldError{"sharding",
@@ -115,6 +120,11 @@ void TransformerPlanSpec::check() const {
     throw FieldError{"tensor_overlap",
                      "'tensor_overlap' hides the gathers and sums of sequence parallelism: it needs "
                      "'sequence_parallel: true'"};
+  }
+  if (tensor_layers == TensorLayers::DTensor && (!sequence_parallel || tensor_overlap)) {
+    throw FieldError{"tensor_layers",
+                     "'tensor_layers: dtensor' gathers and scatters tokens for every product: it needs "
+                     "'sequence_parallel: true' without 'tensor_overlap'"};
   }
   check_sharding(*this);
   check_stage_layers(*this);

@@ -77,6 +77,18 @@ constexpr auto names_of(ShardCopies) {
       {{ShardCopies::None, "none"}, {ShardCopies::Fsdp, "fsdp"}, {ShardCopies::Fsdp2, "fsdp2"}});
 }
 
+/// Whose tensor parallelism.
+enum class TensorLayers : std::uint8_t {
+  Megatron,  ///< products of one input gather it once; backward hides what it gathers and sums
+  DTensor,   ///< every product is a ColwiseParallel or RowwiseParallel of PyTorch by itself: it gathers its
+             ///< own input and sums its own gradient, under nothing, and tokens are put in the order of
+             ///< samples
+};
+constexpr auto names_of(TensorLayers) {
+  return std::to_array<EnumName<TensorLayers>>(
+      {{TensorLayers::Megatron, "megatron"}, {TensorLayers::DTensor, "dtensor"}});
+}
+
 /// How attention works when a sequence is cut.
 enum class ContextAttention : std::uint8_t {
   Ring,  ///< keys and values travel round the group while attention goes on (Liu et al., arXiv 2310.01889)
@@ -92,6 +104,7 @@ constexpr auto names_of(ContextAttention) {
 struct TransformerPlanSpec {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, expert_tensor = 1;
   bool sequence_parallel = false, tensor_overlap = false;
+  TensorLayers tensor_layers = TensorLayers::Megatron;
   bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
@@ -103,6 +116,7 @@ struct TransformerPlanSpec {
   bool reshard_after_forward = true;
   int prefetch = 1;
   ShardCopies shard_copies = ShardCopies::None;
+  bool reduce_each_micro_batch = true;
   Offload offload = Offload::None;
   Recompute recompute = Recompute::None;
   int recompute_every = 1;
@@ -130,6 +144,29 @@ struct TransformerPlanSpec {
   }
 
   template <class Visitor>
+  static void describe_sharding(Visitor& key, TransformerPlanSpec& plan) {
+    key.optional("sharding", plan.sharding, Sharding::None, "what data-parallel ranks share: ZeRO, FSDP");
+    key.optional(
+        "shard_group", plan.shard_group, std::nullopt,
+        "zero1 to zero3: ranks that share, replicas of each other beyond (hybrid shard, hybrid ZeRO); "
+        "all when left out");
+    key.optional("reshard_after_forward", plan.reshard_after_forward, true,
+                 "zero3: parameters are dropped after forward and gathered again for backward");
+    key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
+    key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
+                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
+                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
+    key.optional(
+        "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
+        "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
+        "last (FSDP's no_sync, fully_shard's set_requires_gradient_sync)");
+    key.optional(
+        "offload", plan.offload, Offload::None,
+        "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
+        "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
+  }
+
+  template <class Visitor>
   static void describe(Visitor& key, TransformerPlanSpec& plan) {
     key.optional("tensor", plan.tensor, 1, "ranks that share every matrix product of a layer");
     key.optional("sequence_parallel", plan.sequence_parallel, false,
@@ -138,25 +175,17 @@ struct TransformerPlanSpec {
         "tensor_overlap", plan.tensor_overlap, false,
         "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
         "products that need or make them (Megatron-LM --tp-comm-overlap)");
+    key.optional("tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
+                 "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product "
+                 "is parallel "
+                 "by itself (ColwiseParallel with input_layouts Shard(1) for each of q, k, v, gate and up)");
     describe_pipeline(key, plan);
     key.optional("context", plan.context, 1, "ranks that share every sequence");
     key.optional("context_attention", plan.context_attention, ContextAttention::Ring,
                  "how its attention sees all keys");
     key.optional("expert", plan.expert, 1, "ranks that share the experts; they are data-parallel otherwise");
     key.optional("expert_tensor", plan.expert_tensor, 1, "ranks that share every expert's products");
-    key.optional("sharding", plan.sharding, Sharding::None, "what data-parallel ranks share: ZeRO, FSDP");
-    key.optional("shard_group", plan.shard_group, std::nullopt,
-                 "zero3: ranks that share, replicas of each other beyond (hybrid shard); all when left out");
-    key.optional("reshard_after_forward", plan.reshard_after_forward, true,
-                 "zero3: parameters are dropped after forward and gathered again for backward");
-    key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
-    key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
-                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
-                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
-    key.optional(
-        "offload", plan.offload, Offload::None,
-        "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
-        "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
+    describe_sharding(key, plan);
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
     key.optional("recompute_every", plan.recompute_every, 1,
                  "recompute full: of so many layers the last is computed again, the others keep their "
@@ -189,6 +218,11 @@ struct TransformerPlanSpec {
   /// Whether products add to the gradients of earlier micro-batches.
   [[nodiscard]] bool fuses_weight_gradients() const {
     return fuse_weight_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
+  }
+
+  /// Whether gradients of a micro-batch are shared before those of the next are there.
+  [[nodiscard]] bool shares_each_micro_batch() const {
+    return sharding == Sharding::Zero2 || (sharding == Sharding::Zero3 && reduce_each_micro_batch);
   }
 
   /// @throws FieldError for degrees below 1 and options that belong to others

@@ -30,6 +30,13 @@ Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::in
   return size_of(type) * static_cast<double>(shape.tokens * columns);
 }
 
+/// [samples, tokens, columns] in the order of ranks, or back: one sample is in it already.
+void reorder_tokens(const LayerScope& scope, std::int64_t elements) {
+  if (is_by_product(scope) && scope.sizes.batch > 1) {
+    scope.step.op("aten::cat", {kernels::concat(elements, scope.plan.spec.tensor, scope.storage())});
+  }
+}
+
 /// The operand [tokens, columns] as products read it: cast, and gathered from sequence-parallel ranks.
 void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
   if (!gathers(scope)) {
@@ -39,6 +46,7 @@ void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::in
   cast_share(scope, shape, scope.sizes.rows * columns);
   scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
                     operand_bytes(scope, shape, columns));
+  reorder_tokens(scope, shape.tokens * columns);
 }
 
 CollectiveKind sum_of(const LayerScope& scope) {
@@ -164,7 +172,7 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
 
 namespace {
 
-/// Autograd sums the input's gradient behind both products; nanotron keeps the gathered operand.
+/// Autograd sums the input's gradient behind both products; nanotron and DTensor keep the gathered operand.
 void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
   if (parts.inputs) {
     input_gradient(scope, shape);
@@ -173,6 +181,7 @@ void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape
     weight_gradient(scope, shape);
   }
   if (parts.inputs) {
+    reorder_tokens(scope, shape.tokens * shape.in);
     scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.in));
   }
 }
@@ -180,7 +189,8 @@ void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape
 }  // namespace
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (is_eager(scope) || (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
+  if (is_eager(scope) || is_by_product(scope) ||
+      (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
     column_backward_in_turn(scope, shape, parts);
     return;
   }
@@ -214,6 +224,7 @@ void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
     return;
   }
   product_forward(scope, shape);
+  reorder_tokens(scope, shape.tokens * shape.out);
   scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
 }
 

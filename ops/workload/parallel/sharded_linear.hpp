@@ -20,7 +20,11 @@ struct ShardedLinear {
 /// under the product (tensor_overlap); backward gathers it again under the input's gradient, and sums that
 /// over the ranks (all-reduce, or reduce-scatter to sequence-parallel rows) under the weight's gradient, as
 /// Megatron-LM does (core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication); behind
-/// both products without overlap_input_gradients, as autograd does.
+/// both products without overlap_input_gradients, as autograd does. With `tensor_layers: dtensor` backward
+/// has kept what was gathered, nothing is hidden, and what is gathered or scattered is copied from or to the
+/// order of ranks (torch/distributed/tensor: Shard(1) of [samples, tokens, columns] is gathered along
+/// dimension 0 and concatenated along 1; chunks of dimension 1 are concatenated along 0 before they are
+/// scattered).
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 

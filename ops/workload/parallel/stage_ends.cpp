@@ -229,9 +229,7 @@ void StageWriter::update() {
   host_optimizer_.flush();
   const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-    const int ranks = expert                                   ? plan_.expert_data
-                      : plan_.spec.sharding == Sharding::Zero3 ? plan_.shard
-                                                               : plan_.replicas();
+    const int ranks = expert ? plan_.expert_data : plan_.shard;
     return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
   };
   const std::int64_t elements = share(dense_, false) + share(expert_, true);
@@ -248,7 +246,7 @@ void StageWriter::update() {
         scope_.communicate(CollectiveKind::AllGather, group, ranks, scope_.bytes(all));
       }
     };
-    gather(dense_, "dp", plan_.replicas());
+    gather(dense_, plan_.shard < plan_.replicas() ? "shard" : "dp", plan_.shard);
     gather(expert_, "edp", plan_.expert_data);
   }
 }

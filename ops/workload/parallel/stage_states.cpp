@@ -27,8 +27,7 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   const auto elements = static_cast<double>(elements_of(parameters));
   const Sharding sharding = plan_.spec.sharding;
   const auto kept = [&](Sharding from, double bytes) {
-    const int ranks =
-        expert ? plan_.expert_data : (sharding == Sharding::Zero3 ? plan_.shard : plan_.replicas());
+    const int ranks = expert ? plan_.expert_data : plan_.shard;
     return Bytes{elements * bytes / (sharding >= from ? ranks : 1)};
   };
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
@@ -46,7 +45,9 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
     host_memory_.allocate(MemoryUse::Gradients, kept(Sharding::Zero1, gradient));
   }
   if (!on_host || sharding == Sharding::Zero1) {
-    memory_.allocate(MemoryUse::Gradients, kept(Sharding::Zero2, gradient));
+    const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
+    memory_.allocate(MemoryUse::Gradients,
+                     whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, gradient));
   }
 }
 
@@ -58,7 +59,7 @@ void StageWriter::begin_step() {
   if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu) {
     return;  // gradients are dropped instead of filled
   }
-  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.replicas() : 1.0;
+  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.shard : 1.0;
   const double elements = static_cast<double>(elements_of(dense_) + elements_of(expert_)) * share;
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");

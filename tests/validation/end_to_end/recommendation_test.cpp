@@ -30,6 +30,14 @@ TEST(RecommendationModels, OfMlperfArePredicted) {
   EXPECT_GT(step_order(validation).overall.value_or(0), 0.9);
 }
 
+/// PyTorch's operators stand for TensorFlow's: one GPU is near, several are too fast.
+TEST(RecommendationModels, OfTensorFlowArePredicted) {
+  const Validation validation = validated("dlrm_tensorflow");
+  EXPECT_EQ(validation.points.size(), 14U);
+  EXPECT_GT(step_order(validation).overall.value_or(0), 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.45);
+}
+
 /// Its loader is missing in the prediction, which therefore is short.
 TEST(RecommendationModels, OfTorchRecsExampleArePredicted) {
   const Validation validation = validated("dlrm_torchrec_a100");

@@ -98,6 +98,26 @@ TEST(PlansOfPyTorch, OfFlashAttentionArePredicted) {
   EXPECT_GT(*step_order(validation).overall, 0.9);
 }
 
+/// Fully sharded and tensor parallel by product on H200; the clock and the network of that machine are not
+/// ours.
+TEST(PlansOfPyTorch, OfKempnerForgeArePredicted) {
+  const Validation validation =
+      validate_set("kempnerforge_h200", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 26U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.55);
+}
+
+/// Optimizer states shared by all ranks or by a node's: each fifth row.
+TEST(PlansOfPyTorch, OfInternLmArePredicted) {
+  const Validation validation =
+      validate_set("internlm_a100", ConfigPath::standard(), {.data = {}, .every = 5, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 10U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.55);
+}
+
 TEST(PlansOfPyTorch, OptimisationsOfNanoGptArePredicted) {
   const Validation validation =
       validate_set("nanogpt_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});

@@ -114,5 +114,25 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
 }
 
+/// What belongs to zero3 or to shared tokens alone is left where a candidate has neither.
+TEST(PlanSpace, LeavesOptionsThatACandidateCannotHave) {
+  PlanProblem problem = small();
+  problem.base.sharding = Sharding::Zero3;
+  problem.base.reduce_each_micro_batch = false;
+  problem.base.sequence_parallel = true;
+  problem.base.tensor = 2;
+  problem.base.tensor_layers = TensorLayers::DTensor;
+  PlanSpace space = one_choice_each(problem);
+  space.sequence_parallel = {false, true};
+  space.sharding = {Sharding::Zero1, Sharding::Zero3};
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  EXPECT_FALSE(found.candidates.empty());
+  for (const PlanCandidate& candidate : found.candidates) {
+    const TransformerPlanSpec& plan = candidate.plan;
+    EXPECT_EQ(plan.reduce_each_micro_batch, plan.sharding != Sharding::Zero3);
+    EXPECT_EQ(plan.tensor_layers == TensorLayers::DTensor, plan.sequence_parallel);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
