@@ -33,8 +33,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1     (forward,
 ///                                 square images and filters)
 ///   attention_forward, -backward  batch=2 heads=16 queries=8192 keys=8192 head_size=128 causal=1
-///   version=cudnn
-///                                 (or flash, flash_1, flash_3, memory_efficient)
+///                                 version=cudnn (or flash, flash_1, flash_3, memory_efficient)
 ///
 /// @throws std::logic_error for other work
 [[nodiscard]] std::string shape_text(const KernelWork& work);

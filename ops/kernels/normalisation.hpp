@@ -28,9 +28,8 @@ namespace lockstep {
 ///   missing 2 = missing(L2 / copies, SMs * resident)  copies = 2 - 1 / l2_partitions
 ///   move      = time_to_move(reads + again * missing 1 * missing 2, writes) at
 ///               softmax | layer_norm | batch_norm of the streaming bandwidth
-///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak or, where the call says
-///   how
-///               many instructions it issues, time_to_issue(instructions rows columns))
+///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak or, where the call
+///               says how many instructions it issues, time_to_issue(instructions rows columns))
 ///
 /// A block of softmax with a row of its own waits: for each pass's read of a row and for the sum of the block
 /// that follows (1.5 us; forward two, backward one), and in each pass again for each read of the row's tail,

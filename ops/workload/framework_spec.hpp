@@ -73,9 +73,8 @@ struct FrameworkSpec {
         "apex", framework.apex, false,
         "NVIDIA Apex in place of PyTorch's own DistributedDataParallel (flat buckets of 'bucket', averaged "
         "behind the all-reduce), clipping (the host reads the norm), layer normalisation (FusedLayerNorm) "
-        "and "
-        "16-bit training (amp's O2: every backward pass is added to FP32 gradients, the host reads whether "
-        "it overflowed)");
+        "and 16-bit training (amp's O2: every backward pass is added to FP32 gradients, the host reads "
+        "whether it overflowed)");
     key.optional(
         "compile", framework.compile, Compile::None,
         "torch.compile of the model (not of the optimizer): inductor fuses element-wise operators and "
