@@ -62,6 +62,11 @@ struct ModelSpec {
           "compiled are 'family: gpt' and 'family: bert': OPT's layers are dropped at random in training, "
           "which breaks its graph at each of them"};
     }
+    if (transformer->classes && transformer->family == TransformerFamily::Gpt) {
+      throw FieldError{
+          "framework.compile",
+          "of models with 'classes' only 'family: bert' is compiled: leave 'classes' out, or 'compile'"};
+    }
     if (transformer->gelu == Gelu::Normcdf) {
       throw FieldError{"framework.compile",
                        "'gelu: normcdf' is PyTorch before 1.12, torch.compile PyTorch 2: say 'gelu: fused'"};

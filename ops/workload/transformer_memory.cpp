@@ -40,12 +40,15 @@ Bytes TransformerMemory::mask(std::int64_t elements) const {
 }
 
 std::int64_t TransformerMemory::logits() const {
-  return spec_.classes ? block_.batch * *spec_.classes : block_.rows() * spec_.vocabulary;
+  if (!spec_.classes) {
+    return block_.rows() * spec_.vocabulary;
+  }
+  return (spec_.family == TransformerFamily::Bert ? block_.batch : block_.rows()) * *spec_.classes;
 }
 
 std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
-    return logits();
+    return block_.batch * *spec_.classes;
   }
   const bool is_shifted =
       spec_.family != TransformerFamily::Bert && spec_.shifts_logits;  // the last token has no next one
@@ -92,7 +95,8 @@ Bytes TransformerMemory::kept_by_embeddings() const {
 
 Bytes TransformerMemory::kept_by_head() const {
   const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
-  if (spec_.classes) {  // the pooler reads the first tokens where they are; tanh, dropout, log-softmax
+  if (spec_.classes && spec_.family == TransformerFamily::Bert) {  // the pooler reads the first tokens where
+                                                                   // they are; tanh, dropout, log-softmax
     return model(stream) + narrow(2 * pooled) + mask(pooled) +
            (keeps_log_softmax_ ? wide(logits()) : narrow(logits()));
   }
@@ -106,18 +110,15 @@ Bytes TransformerMemory::kept_by_head() const {
 
 Bytes TransformerMemory::cast_weights_of_head() const {
   const std::int64_t h = spec_.hidden;
-  if (spec_.classes) {
-    return types_.casts() ? narrow(h * (h + *spec_.classes)) : Bytes{0};
-  }
-  const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;
-  return types_.casts() ? narrow(h * spec_.vocabulary + dense) : Bytes{0};
+  const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;  // or the pooler's
+  return types_.casts() ? narrow(h * spec_.classes.value_or(spec_.vocabulary) + dense) : Bytes{0};
 }
 
 Bytes TransformerMemory::loss_forward() const {
   if (is_compiled_) {
     return Bytes{0};
   }
-  const bool copies = spec_.family != TransformerFamily::Bert && block_.batch > 1;
+  const bool copies = spec_.family != TransformerFamily::Bert && !spec_.classes && block_.batch > 1;
   return (copies ? narrow(judged_logits()) : Bytes{0}) +
          (is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0});
 }

@@ -36,9 +36,10 @@ void LatentAttentionSpec::check() const {
 }
 
 void TransformerSpec::check_implementation() const {
-  if (classes && (family != TransformerFamily::Bert || implementation != Implementation::HuggingFace)) {
+  if (classes && (family == TransformerFamily::Opt || implementation != Implementation::HuggingFace)) {
     throw FieldError{"classes",
-                     "samples are classified by 'family: bert', 'implementation: hugging_face' only"};
+                     "samples are classified by 'family: bert' and 'family: gpt' with 'implementation: "
+                     "hugging_face' only"};
   }
   const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
   if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
@@ -199,8 +200,10 @@ std::vector<std::int64_t> TransformerSpec::parameters() const {
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     all.insert(all.end(), of_block.begin(), of_block.end());
   }
-  if (classes) {  // pooler and classifier
+  if (classes && is_bert) {  // pooler and classifier
     all.insert(all.end(), {hidden * hidden, hidden, *classes * hidden, *classes});
+  } else if (classes) {  // last normalisation and classifier
+    all.insert(all.end(), {hidden, hidden, *classes * hidden});
   } else if (is_bert) {  // the head: bias of the output, dense layer, normalisation
     all.insert(all.end(), {vocabulary, hidden * hidden, hidden, hidden, hidden});
   } else {

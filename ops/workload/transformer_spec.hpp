@@ -140,10 +140,9 @@ struct TransformerSpec {
     key.required("positions", model.positions, "longest sequence");
     key.required("sequence", model.sequence, "tokens of a sample");
     key.optional("token_types", model.token_types, 0, "rows of BERT's segment embedding");
-    key.optional(
-        "classes", model.classes, std::nullopt,
-        "of a sample, told from its first token (BertForSequenceClassification); left out: tokens are "
-        "predicted");
+    key.optional("classes", model.classes, std::nullopt,
+                 "of a sample, told from its first token (BertForSequenceClassification) or its last one "
+                 "(GPT2ForSequenceClassification); left out: tokens are predicted");
     key.optional("implementation", model.implementation, Implementation::HuggingFace,
                  "whose code; what follows up to latent_attention is for megatron");
     key.optional("kv_heads", model.kv_heads, std::nullopt,

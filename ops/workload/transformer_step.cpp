@@ -36,7 +36,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       loss_{.batch = block_.batch,
             .sequence = spec.classes ? 1 : spec.sequence,
             .classes = spec.classes.value_or(spec.vocabulary),
-            .shifted = !is_bert() && spec.shifts_logits},
+            .shifted = !is_bert() && !spec.classes && spec.shifts_logits},
       parameters_{spec.parameters()},
       memory_{spec, block_.batch, step.types(), step.framework()},
       loader_{step, setup, block_.batch} {
@@ -226,6 +226,9 @@ void TransformerStep::head_forward() {
   keep(memory_.kept_by_head());
   ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_head());
   if (spec_.classes) {
+    if (!is_bert()) {
+      layer_norm_forward(step_, block_.rows(), h);
+    }
     classifier_forward(step_, block_, *spec_.classes);
     return;
   }
@@ -286,11 +289,14 @@ void TransformerStep::backward(GradientSink& gradients) {
 
 void TransformerStep::head_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "head"};
+  const std::int64_t h = spec_.hidden;
   if (spec_.classes) {
     classifier_backward(step_, block_, *spec_.classes, gradients);
+    if (!is_bert()) {
+      layer_norm_backward(step_, block_.rows(), h, gradients, 0);
+    }
     return;
   }
-  const std::int64_t h = spec_.hidden;
   tied_output_backward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()},
                        gradients);
   layer_norm_backward(step_, block_.rows(), h, gradients, 0);

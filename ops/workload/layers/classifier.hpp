@@ -7,9 +7,12 @@
 namespace lockstep {
 
 /// The head of BertForSequenceClassification: BertPooler (dense layer and tanh of each sample's first token),
-/// dropout, and a linear layer to @p classes. *Source*: transformers models/bert/modeling_bert.py.
+/// dropout, and a linear layer to @p classes; or of GPT2ForSequenceClassification: a linear layer without
+/// bias of every token, of which each sample's last one is taken. *Source*: transformers
+/// models/bert/modeling_bert.py, models/gpt2/modeling_gpt2.py.
 void classifier_forward(StepWriter& step, const BlockShape& shape, std::int64_t classes);
-/// Up to the gradient of the last block's result, which is zero but for the first tokens.
+/// Up to the gradient of the last block's result (GPT-2: of the last normalisation's), which is zero but for
+/// those tokens.
 void classifier_backward(StepWriter& step, const BlockShape& shape, std::int64_t classes,
                          GradientSink& gradients);
 

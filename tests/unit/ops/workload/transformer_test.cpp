@@ -75,6 +75,20 @@ TEST(Transformer, AClassifierHasThePublishedParametersAndNoOutputOfTokens) {
   EXPECT_NO_THROW(check(job_of(spec, {.batch = 4, .precision = Precision::BF16})));
 }
 
+TEST(Transformer, AGptClassifierScoresEveryTokenAndLearnsFromTheLastOfEachSample) {
+  // Hugging Face's GPT2ForSequenceClassification with two labels: GPT2Model of 124,439,808 and 2 x 768.
+  TransformerSpec spec = shipped("gpt2").transformer.value();
+  spec.classes = 2;
+  const std::vector<std::int64_t> all = spec.parameters();
+  EXPECT_EQ(std::accumulate(all.begin(), all.end(), std::int64_t{0}), 124439808 + 2 * 768);
+  // 4 x 1024 tokens; per layer 12 h^2 and 2 S h for each token; the head for each token.
+  const Job job = job_of(spec, {.batch = 4, .phases = Phases::Forward});
+  const double layers = 2.0 * 4096 * 12 * (12 * 768 * 768 + 2 * 1024 * 768);
+  EXPECT_DOUBLE_EQ(gemm_flops(job), layers + 2.0 * 4096 * 2 * 768);
+  EXPECT_NEAR(gemm_flops(job_of(spec, {.batch = 4})) / gemm_flops(job), 3, 1e-9);
+  EXPECT_NO_THROW(check(job_of(spec, {.ranks = 8, .batch = 16, .precision = Precision::BF16})));
+}
+
 TEST(Transformer, ForwardAloneIsAThirdOfTheArithmeticWithoutDropoutLossAndGradients) {
   const Job whole = job_of("gpt2", {.batch = 2});
   const Job forward = job_of("gpt2", {.batch = 2, .phases = Phases::Forward});
