@@ -163,7 +163,7 @@ struct EmbeddingTable {
 };
 
 /// BertAdam: of pytorch-pretrained-BERT, Adam written as element-wise operators.
-enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW, Lamb, BertAdam };
+enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW, AdamWHf, Lamb, BertAdam };
 
 /// A table-batched embedding call: `batch` bags of every table; backward applies the optimizer in place
 /// (fused).

@@ -38,6 +38,7 @@ double state_of(Optimizer optimizer, double row) {
     case Optimizer::Adagrad:
       return kSector;  // row-wise: one number in a sector of its own
     case Optimizer::AdamW:
+    case Optimizer::AdamWHf:
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
       return 2 * row;

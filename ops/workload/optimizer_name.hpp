@@ -11,6 +11,7 @@ constexpr auto names_of(Optimizer) {
   return std::to_array<EnumName<Optimizer>>({{Optimizer::Sgd, "sgd"},
                                              {Optimizer::Adagrad, "adagrad"},
                                              {Optimizer::AdamW, "adamw"},
+                                             {Optimizer::AdamWHf, "adamw_hf"},
                                              {Optimizer::Lamb, "lamb"},
                                              {Optimizer::BertAdam, "bert_adam"}});
 }
@@ -23,6 +24,7 @@ constexpr auto names_of(Optimizer) {
     case Optimizer::Adagrad:
       return 1;
     case Optimizer::AdamW:
+    case Optimizer::AdamWHf:
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
       return 2;

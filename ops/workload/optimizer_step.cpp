@@ -14,27 +14,37 @@
 namespace lockstep {
 namespace {
 
-/// One arithmetic operation of an optimizer: what it is, how many lists of tensors it takes, and its passes
-/// over memory in tensors of the parameter's size.
+/// One arithmetic operation of an optimizer: what it is, its operator where each tensor has its own, how many
+/// lists of tensors it takes, and its passes over memory in tensors of the parameter's size.
 struct Operation {
   const char* name;
+  const char* op;
   int operands;
   double reads, writes, flops;
 };
 
 // torch/optim/sgd.py without momentum, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order.
 // Adagrad's list is that of ../shared/data/traces/dlrm_8xv100.
-constexpr std::array kSgd{Operation{"add", 2, 2, 1, 2}};
-constexpr std::array kAdagrad{Operation{"addcmul", 3, 2, 1, 3}, Operation{"sqrt", 2, 1, 1, 1},
-                              Operation{"add", 1, 1, 1, 1}, Operation{"addcdiv", 3, 3, 1, 3}};
-constexpr std::array kAdamW{Operation{"mul", 1, 1, 1, 1},  Operation{"lerp", 2, 2, 1, 3},
-                            Operation{"mul", 1, 1, 1, 1},  Operation{"addcmul", 3, 2, 1, 3},
-                            Operation{"sqrt", 2, 1, 1, 1}, Operation{"div", 1, 1, 1, 1},
-                            Operation{"add", 1, 1, 1, 1},  Operation{"addcdiv", 3, 3, 1, 3}};
+constexpr std::array kSgd{Operation{"add", "aten::add_", 2, 2, 1, 2}};
+constexpr std::array kAdagrad{
+    Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3}, Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},
+    Operation{"add", "aten::add_", 1, 1, 1, 1}, Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
+constexpr std::array kAdamW{
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},  Operation{"lerp", "aten::lerp_", 2, 2, 1, 3},
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},  Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
+    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1}, Operation{"div", "aten::div", 1, 1, 1, 1},
+    Operation{"add", "aten::add_", 1, 1, 1, 1},  Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
+// transformers/optimization.py, class AdamW (until transformers 4.47; the Trainer's optim="adamw_hf"),
+// without weight decay, its default.
+constexpr std::array kAdamWHf{
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"add", "aten::add_", 2, 2, 1, 2},
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
+    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},       Operation{"add", "aten::add_", 1, 1, 1, 1},
+    Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
 
 // Everything at once: parameters and gradients, for AdamW both moments too.
-constexpr Operation kFusedSgd{"fused_sgd", 2, 2, 1, 2};
-constexpr Operation kFusedAdamW{"fused_adamw", 4, 4, 3, 15};
+constexpr Operation kFusedSgd{"fused_sgd", "", 2, 2, 1, 2};
+constexpr Operation kFusedAdamW{"fused_adamw", "", 4, 4, 3, 15};
 
 std::span<const Operation> operations_of(Optimizer optimizer) {
   switch (optimizer) {
@@ -44,6 +54,8 @@ std::span<const Operation> operations_of(Optimizer optimizer) {
       return kAdagrad;
     case Optimizer::AdamW:
       return kAdamW;
+    case Optimizer::AdamWHf:
+      return kAdamWHf;
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
       break;  // files of their own
@@ -58,6 +70,7 @@ const char* class_name(Optimizer optimizer) {
     case Optimizer::Adagrad:
       return "Adagrad";
     case Optimizer::AdamW:
+    case Optimizer::AdamWHf:
       return "AdamW";
     case Optimizer::Lamb:
       return "FusedLAMB";
@@ -86,11 +99,29 @@ void for_many(StepWriter& step, Optimizer optimizer, const Operation& operation,
   }
 }
 
+/// A loop in Python, of which each operator costs the host what it costs elsewhere; or the loop as a whole
+/// where the host's profile lists it, as traces of PyTorch's own optimizers have it.
+class PythonLoop {
+ public:
+  PythonLoop(StepWriter& step, const std::string& name)
+      : step_{step}, is_measured_{step.program().host().operators.contains(name)} {
+    is_measured_ ? step_.program().begin(name) : step_.program().begin_range(name);
+  }
+  ~PythonLoop() { is_measured_ ? step_.program().end() : step_.program().end_range(); }
+  PythonLoop(const PythonLoop&) = delete;
+  PythonLoop& operator=(const PythonLoop&) = delete;
+
+ private:
+  StepWriter& step_;
+  bool is_measured_;
+};
+
 void for_each(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters) {
   for (const std::int64_t elements : parameters) {
     for (const Operation& operation : operations_of(optimizer)) {
-      step.launch(update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer,
-                         operation, {.elements = elements, .tensors = 1}, step.types().optimizer()));
+      step.op(operation.op,
+              {update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer, operation,
+                      {.elements = elements, .tensors = 1}, step.types().optimizer())});
     }
   }
 }
@@ -105,17 +136,19 @@ void fused(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> 
 }  // namespace
 
 void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters) {
-  const char* const name = class_name(optimizer);
-  step.program().begin(fmt::format("Optimizer.zero_grad#{}.zero_grad", name));
-  if (step.framework().zero_gradients) {
-    const bool by_apex = step.framework().apex && step.types().has_master_weights();
-    if (step.framework().optimizer == OptimizerStyle::PerTensor || by_apex) {
-      for (const std::int64_t elements : parameters) {
-        step.launch(kernels::fill(elements, step.types().model()));
-      }
-    } else {
-      for_many(step, optimizer, {"zero", 1, 0, 1, 0}, parameters);
+  const std::string name = fmt::format("Optimizer.zero_grad#{}.zero_grad", class_name(optimizer));
+  const bool by_apex = step.framework().apex && step.types().has_master_weights();
+  const bool by_tensor = step.framework().optimizer == OptimizerStyle::PerTensor || by_apex;
+  if (step.framework().zero_gradients && by_tensor) {
+    const PythonLoop loop{step, name};
+    for (const std::int64_t elements : parameters) {
+      step.op("aten::zero_", {kernels::fill(elements, step.types().model())});
     }
+    return;
+  }
+  step.program().begin(name);
+  if (step.framework().zero_gradients) {
+    for_many(step, optimizer, {"zero", "", 1, 0, 1, 0}, parameters);
   }
   step.program().end();
 }
@@ -130,19 +163,19 @@ void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::
     bert_adam_step(step, parameters, decays);
     return;
   }
-  step.program().begin(fmt::format("Optimizer.step#{0}.step", class_name(optimizer)));
-  switch (step.framework().optimizer) {
-    case OptimizerStyle::PerTensor:
-      for_each(step, optimizer, parameters);
-      break;
-    case OptimizerStyle::MultiTensor:
-      for (const Operation& operation : operations_of(optimizer)) {
-        for_many(step, optimizer, operation, parameters);
-      }
-      break;
-    case OptimizerStyle::Fused:
-      fused(step, optimizer, parameters);
-      break;
+  const std::string name = fmt::format("Optimizer.step#{0}.step", class_name(optimizer));
+  if (optimizer == Optimizer::AdamWHf || step.framework().optimizer == OptimizerStyle::PerTensor) {
+    const PythonLoop loop{step, name};
+    for_each(step, optimizer, parameters);
+    return;
+  }
+  step.program().begin(name);
+  if (step.framework().optimizer == OptimizerStyle::Fused) {
+    fused(step, optimizer, parameters);
+  } else {
+    for (const Operation& operation : operations_of(optimizer)) {
+      for_many(step, optimizer, operation, parameters);
+    }
   }
   step.program().end();
 }

@@ -14,8 +14,8 @@ namespace lockstep {
 void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters);
 
 /// optimizer.step() over parameters of type TensorTypes::optimizer(): the kernels of torch.optim, per
-/// parameter, for many at once or fused (FrameworkSpec::optimizer), or those of LAMB or BertAdam, of which
-/// there is one style each.
+/// parameter, for many at once or fused (FrameworkSpec::optimizer), or those of transformers' AdamW, LAMB or
+/// BertAdam, of which there is one style each.
 /// @param decays BertAdam: whether a parameter of so many elements decays; none given: all do
 /// @throws std::invalid_argument for a fused Adagrad, which PyTorch does not have on GPUs
 void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters,

@@ -48,10 +48,11 @@ struct WorkloadSpec {
     key.optional("micro_batch", workload.micro_batch, std::nullopt,
                  "samples of a micro-batch on one replica, in place of gradient_accumulation");
     key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
-    key.optional("optimizer", workload.optimizer, Optimizer::AdamW,
-                 "with the kernels of torch.optim as framework.optimizer says, lamb: Apex's FusedLAMB, "
-                 "bert_adam: pytorch-pretrained-BERT's loop over parameters; transformers with "
-                 "'implementation: hugging_face' only (a DLRM's is in the model)");
+    key.optional(
+        "optimizer", workload.optimizer, Optimizer::AdamW,
+        "with the kernels of torch.optim as framework.optimizer says, adamw_hf: transformers.AdamW, lamb: "
+        "Apex's FusedLAMB, bert_adam: pytorch-pretrained-BERT's loop over parameters; transformers "
+        "with 'implementation: hugging_face' only (a DLRM's is in the model)");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("phases", workload.phases, Phases::Step,
                  "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
