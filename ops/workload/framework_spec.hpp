@@ -42,6 +42,23 @@ constexpr auto names_of(CompiledLoss) {
       {{CompiledLoss::Stored, "stored"}, {CompiledLoss::Recomputed, "recomputed"}});
 }
 
+/// Backward of nn.Embedding by the release that brought it (aten/src/ATen/native/cuda/Embedding.cu). Few
+/// look-ups are added row by row; more are sorted first, and then thrust::unique_by_key_copy tells the host
+/// how many different rows there are, for which it waits.
+/// *Source*: PyTorch's pull requests 49913 (January 2021: 3,072 look-ups in place of 768) and 70943 (March
+/// 2022: the device keeps the number, with CUDA 11.6 and later).
+enum class EmbeddingBackward : std::uint8_t {
+  PyTorch17,   ///< from 769 look-ups on sorted and waited for
+  PyTorch18,   ///< from 3,073
+  PyTorch112,  ///< from 3,073 sorted, without a wait
+};
+
+constexpr auto names_of(EmbeddingBackward) {
+  return std::to_array<EnumName<EmbeddingBackward>>({{EmbeddingBackward::PyTorch17, "pytorch_1.7"},
+                                                     {EmbeddingBackward::PyTorch18, "pytorch_1.8"},
+                                                     {EmbeddingBackward::PyTorch112, "pytorch_1.12"}});
+}
+
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
@@ -49,6 +66,7 @@ struct FrameworkSpec {
   bool gradient_as_bucket_view = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   bool clip_reads_norm = false;
+  EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool apex = false;
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
@@ -69,6 +87,10 @@ struct FrameworkSpec {
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,
                  "torch.nn.utils.clip_grad_norm_ lets the host read whether gradients are to be clipped, and "
                  "does not clip them (before PyTorch 1.10)");
+    key.optional(
+        "embedding_backward", framework.embedding_backward, EmbeddingBackward::PyTorch112,
+        "of nn.Embedding: the host waits for the number of different rows before PyTorch 1.12 (and with "
+        "CUDA before 11.6) where more than 3,072 are looked up; before 1.8 where more than 768 are");
     key.optional(
         "apex", framework.apex, false,
         "NVIDIA Apex in place of PyTorch's own DistributedDataParallel (flat buckets of 'bucket', averaged "

@@ -111,17 +111,23 @@ class PythonLoop {
   PythonLoop(const PythonLoop&) = delete;
   PythonLoop& operator=(const PythonLoop&) = delete;
 
+  void call(const char* op, const KernelCall& kernel) {
+    is_measured_ ? step_.launch(kernel) : step_.op(op, {kernel});
+  }
+
  private:
   StepWriter& step_;
   bool is_measured_;
 };
 
-void for_each(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters) {
+void for_each(StepWriter& step, const std::string& name, Optimizer optimizer,
+              std::span<const std::int64_t> parameters) {
+  PythonLoop loop{step, name};
   for (const std::int64_t elements : parameters) {
     for (const Operation& operation : operations_of(optimizer)) {
-      step.op(operation.op,
-              {update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer, operation,
-                      {.elements = elements, .tensors = 1}, step.types().optimizer())});
+      loop.call(operation.op,
+                update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer, operation,
+                       {.elements = elements, .tensors = 1}, step.types().optimizer()));
     }
   }
 }
@@ -140,9 +146,9 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   const bool by_apex = step.framework().apex && step.types().has_master_weights();
   const bool by_tensor = step.framework().optimizer == OptimizerStyle::PerTensor || by_apex;
   if (step.framework().zero_gradients && by_tensor) {
-    const PythonLoop loop{step, name};
+    PythonLoop loop{step, name};
     for (const std::int64_t elements : parameters) {
-      step.op("aten::zero_", {kernels::fill(elements, step.types().model())});
+      loop.call("aten::zero_", kernels::fill(elements, step.types().model()));
     }
     return;
   }
@@ -165,8 +171,7 @@ void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::
   }
   const std::string name = fmt::format("Optimizer.step#{0}.step", class_name(optimizer));
   if (optimizer == Optimizer::AdamWHf || step.framework().optimizer == OptimizerStyle::PerTensor) {
-    const PythonLoop loop{step, name};
-    for_each(step, optimizer, parameters);
+    for_each(step, name, optimizer, parameters);
     return;
   }
   step.program().begin(name);

@@ -41,6 +41,9 @@ void TransformerSpec::check_implementation() const {
                      "samples are classified by 'family: bert' and 'family: gpt' with 'implementation: "
                      "hugging_face' only"};
   }
+  if (class_indices_on_host && (!classes || family != TransformerFamily::Gpt)) {
+    throw FieldError{"class_indices_on_host", "is about the logits that 'family: gpt' with 'classes' picks"};
+  }
   const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
   if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{

@@ -7,6 +7,7 @@
 
 #include "base/parameters.hpp"
 #include "ops/workload/layers/attention.hpp"
+#include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/gelu.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
 
@@ -115,6 +116,7 @@ struct TransformerSpec {
   std::optional<std::int64_t> feed_forward;
   std::int64_t token_types = 0;
   std::optional<std::int64_t> classes;
+  bool class_indices_on_host = false;
   Implementation implementation = Implementation::HuggingFace;
   std::optional<std::int64_t> kv_heads, head_size;
   Normalisation normalisation = Normalisation::Layer;
@@ -143,6 +145,10 @@ struct TransformerSpec {
     key.optional("classes", model.classes, std::nullopt,
                  "of a sample, told from its first token (BertForSequenceClassification) or its last one "
                  "(GPT2ForSequenceClassification); left out: tokens are predicted");
+    key.optional(
+        "class_indices_on_host", model.class_indices_on_host, false,
+        "classes of a gpt: Python picks the last tokens' logits by a list (transformers before 4.27), which "
+        "is copied and waited for, forward and backward");
     key.optional("implementation", model.implementation, Implementation::HuggingFace,
                  "whose code; what follows up to latent_attention is for megatron");
     key.optional("kv_heads", model.kv_heads, std::nullopt,
@@ -188,6 +194,8 @@ struct TransformerSpec {
 
   [[nodiscard]] std::int64_t position_rows() const;  ///< of the table of positions
   [[nodiscard]] BlockShape block(std::int64_t batch) const;
+  /// Of a model with classes.
+  [[nodiscard]] ClassifierShape classifier() const { return {classes.value(), class_indices_on_host}; }
 
   /// Elements of the parameters in the order of the modules.
   [[nodiscard]] std::vector<std::int64_t> parameters() const;

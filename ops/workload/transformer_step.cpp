@@ -229,7 +229,7 @@ void TransformerStep::head_forward() {
     if (!is_bert()) {
       layer_norm_forward(step_, block_.rows(), h);
     }
-    classifier_forward(step_, block_, *spec_.classes);
+    classifier_forward(step_, block_, spec_.classifier());
     return;
   }
   if (is_bert()) {
@@ -291,7 +291,7 @@ void TransformerStep::head_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
   if (spec_.classes) {
-    classifier_backward(step_, block_, *spec_.classes, gradients);
+    classifier_backward(step_, block_, spec_.classifier(), gradients);
     if (!is_bert()) {
       layer_norm_backward(step_, block_.rows(), h, gradients, 0);
     }

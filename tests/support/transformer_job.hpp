@@ -39,6 +39,7 @@ struct Run {
   Optimizer update = Optimizer::AdamW;
   bool apex = false;
   bool clip_reads_norm = false;
+  EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
 };
 
 inline Job job_of(TransformerSpec spec, const Run& run) {
@@ -49,6 +50,7 @@ inline Job job_of(TransformerSpec spec, const Run& run) {
   framework.optimizer = run.optimizer;
   framework.apex = run.apex;
   framework.clip_reads_norm = run.clip_reads_norm;
+  framework.embedding_backward = run.embedding_backward;
   return transformer_job(spec, {.global_batch = run.batch,
                                 .precision = run.precision,
                                 .mixed_precision = run.mixed,

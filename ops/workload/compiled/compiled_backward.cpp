@@ -111,7 +111,7 @@ void CompiledTransformer::loss_backward() {
 void CompiledTransformer::head_backward(GradientSink& gradients) {
   follows_head_ = true;
   if (spec_.classes) {
-    classifier_backward(step_, block_, *spec_.classes, gradients);
+    classifier_backward(step_, block_, spec_.classifier(), gradients);
     return;
   }
   const std::int64_t rows = block_.rows(), h = spec_.hidden;

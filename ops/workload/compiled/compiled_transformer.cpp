@@ -191,7 +191,7 @@ void CompiledTransformer::block_forward() {
 void CompiledTransformer::head_forward() {
   const std::int64_t rows = block_.rows(), h = spec_.hidden;
   if (spec_.classes) {
-    classifier_forward(step_, block_, *spec_.classes);
+    classifier_forward(step_, block_, spec_.classifier());
     return;
   }
   if (is_bert()) {  // a dense layer, whose GELU is part of the norm

@@ -8,7 +8,7 @@ namespace lockstep {
 
 namespace {
 
-void bert_forward(StepWriter& step, const BlockShape& shape, std::int64_t classes) {
+void bert_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
   const std::int64_t pooled = shape.batch * shape.hidden;
   const DataType type = storage_type(step.precision());
   step.op("aten::select");
@@ -17,13 +17,14 @@ void bert_forward(StepWriter& step, const BlockShape& shape, std::int64_t classe
   if (shape.dropout) {
     dropout_forward(step, pooled, type);
   }
-  linear_forward(step, {.rows = shape.batch, .in = shape.hidden, .out = classes});
+  linear_forward(step, {.rows = shape.batch, .in = shape.hidden, .out = head.classes});
 }
 
-void bert_backward(StepWriter& step, const BlockShape& shape, std::int64_t classes, GradientSink& gradients) {
+void bert_backward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head,
+                   GradientSink& gradients) {
   const std::int64_t pooled = shape.batch * shape.hidden;
   const DataType type = storage_type(step.precision());
-  linear_backward(step, {.rows = shape.batch, .in = shape.hidden, .out = classes}, gradients, true);
+  linear_backward(step, {.rows = shape.batch, .in = shape.hidden, .out = head.classes}, gradients, true);
   if (shape.dropout) {
     dropout_backward(step, pooled, type);
   }
@@ -34,38 +35,54 @@ void bert_backward(StepWriter& step, const BlockShape& shape, std::int64_t class
                               kernels::strided_copy(pooled, step.types().model())});
 }
 
-LinearShape score(const BlockShape& shape, std::int64_t classes) {
-  return {.rows = shape.rows(), .in = shape.hidden, .out = classes, .bias = false};
+LinearShape score(const BlockShape& shape, const ClassifierShape& head) {
+  return {.rows = shape.rows(), .in = shape.hidden, .out = head.classes, .bias = false};
+}
+
+/// The list of samples' numbers, to the device; the host waits until it is there.
+void copy_indices(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
+  if (head.indices_on_host) {
+    step.launch(kernels::copy_to_device(size_of(DataType::INT64) * static_cast<double>(shape.batch), false));
+    step.program().wait_stream(step.current());
+  }
 }
 
 /// Where a sample ends is found from its padding: tokens that are none are counted.
-void gpt_forward(StepWriter& step, const BlockShape& shape, std::int64_t classes) {
-  linear_forward(step, score(shape, classes), true);
+void gpt_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
+  linear_forward(step, score(shape, head), true);
   step.op("aten::ne", {kernels::elementwise("ne", shape.rows(), DataType::INT64, {})});
   step.op("aten::sum",
           {kernels::reduce("sum", {.rows = shape.batch, .columns = shape.sequence}, DataType::INT64)});
   step.op("aten::sub", {kernels::scale(shape.batch, DataType::INT64)});
-  step.op("aten::arange", {kernels::fill(shape.batch, DataType::INT64)});
-  step.op("aten::index",
-          {kernels::by_offsets("index", shape.batch * classes, storage_type(step.precision()), {})});
+  if (!head.indices_on_host) {
+    step.op("aten::arange", {kernels::fill(shape.batch, DataType::INT64)});
+  }
+  step.program().begin("aten::index");
+  copy_indices(step, shape, head);
+  step.launch(kernels::by_offsets("index", shape.batch * head.classes, storage_type(step.precision()), {}));
+  step.program().end();
 }
 
-void gpt_backward(StepWriter& step, const BlockShape& shape, std::int64_t classes, GradientSink& gradients) {
+void gpt_backward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head,
+                  GradientSink& gradients) {
   const DataType type = storage_type(step.precision());
-  step.op("IndexBackward0", {kernels::fill(shape.rows() * classes, type),
-                             kernels::by_offsets("index_put", shape.batch * classes, type, {.reads = 2})});
-  linear_backward(step, score(shape, classes), gradients, true, true);
+  step.program().begin("IndexBackward0");
+  step.launch(kernels::fill(shape.rows() * head.classes, type));
+  copy_indices(step, shape, head);
+  step.launch(kernels::by_offsets("index_put", shape.batch * head.classes, type, {.reads = 2}));
+  step.program().end();
+  linear_backward(step, score(shape, head), gradients, true, true);
 }
 
 }  // namespace
 
-void classifier_forward(StepWriter& step, const BlockShape& shape, std::int64_t classes) {
-  (shape.kind == BlockKind::Bert ? bert_forward : gpt_forward)(step, shape, classes);
+void classifier_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
+  (shape.kind == BlockKind::Bert ? bert_forward : gpt_forward)(step, shape, head);
 }
 
-void classifier_backward(StepWriter& step, const BlockShape& shape, std::int64_t classes,
+void classifier_backward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head,
                          GradientSink& gradients) {
-  (shape.kind == BlockKind::Bert ? bert_backward : gpt_backward)(step, shape, classes, gradients);
+  (shape.kind == BlockKind::Bert ? bert_backward : gpt_backward)(step, shape, head, gradients);
 }
 
 }  // namespace lockstep

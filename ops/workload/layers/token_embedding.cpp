@@ -7,7 +7,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kMostUnsorted = 3072;
+std::int64_t most_unsorted(EmbeddingBackward backward) {
+  return backward == EmbeddingBackward::PyTorch17 ? 768 : 3072;
+}
 
 KernelCall over_picks(const char* name, std::int64_t picks, double reads, double writes) {
   return {name, DataType::INT64, Pointwise{.elements = picks, .reads = reads, .writes = writes, .flops = 1}};
@@ -30,6 +32,9 @@ void write_sorted(StepWriter& step, const TokenEmbeddingShape& shape) {
     step.launch(over_picks("DeviceRadixSortOnesweepKernel", shape.picks, 2, 2));
   }
   step.launch(over_picks("DeviceUniqueByKeyKernel", shape.picks, 1, 1));
+  if (step.framework().embedding_backward != EmbeddingBackward::PyTorch112) {
+    step.program().wait_stream(step.current());
+  }
   step.launch(over_picks("krn_partials_per_segment", shape.picks, 1, 1));
   step.launch(over_picks("DeviceScanKernel", shape.picks, 1, 1));
   step.launch(over_picks("krn_partial_segment_offset", shape.picks, 1, 1));
@@ -50,7 +55,7 @@ void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape
   const std::int64_t elements = shape.rows * shape.columns;
   step.program().begin("EmbeddingBackward0");
   step.launch(kernels::fill(elements, step.types().model()));
-  if (shape.picks <= kMostUnsorted) {
+  if (shape.picks <= most_unsorted(step.framework().embedding_backward)) {
     step.launch(add_rows(step, "embedding_backward_feature_kernel", shape));
   } else {
     write_sorted(step, shape);

@@ -163,8 +163,13 @@ std::int64_t elements_of(const Job& job, const std::string& kernel) {
   return elements;
 }
 
+std::int64_t waits_of(const Job& job, std::size_t thread) {
+  return std::ranges::count(job.programs[0]->threads.at(thread).instructions, Opcode::WaitStream,
+                            &Instruction::op);
+}
+
 std::int64_t waits_of_main(const Job& job) {
-  return std::ranges::count(job.programs[0]->threads[0].instructions, Opcode::WaitStream, &Instruction::op);
+  return waits_of(job, 0);
 }
 
 TEST(Transformer, LambTakesThreeNormsAndTwoStages) {
@@ -189,6 +194,39 @@ TEST(Transformer, TheHostReadsTheNormOfEveryParameterBeforePyTorch110) {
   EXPECT_EQ(count(clamps, "aten::mul_") - count(reads, "aten::mul_"), parameters);
   EXPECT_EQ(waits_of_main(job_of("bert_base", {.clips = true})), plain);
   EXPECT_EQ(waits_of_main(job_of("bert_base", {.clips = true, .clip_reads_norm = true})), plain + 1);
+}
+
+TEST(Transformer, OldEmbeddingsLetTheHostCountTheirRows) {
+  const auto waits = [](std::int64_t batch, EmbeddingBackward backward) {
+    return waits_of(job_of("gpt2", {.batch = batch, .embedding_backward = backward}), 1);
+  };
+  // 1,024 tokens and as many positions a sample; positions are the same for all samples.
+  EXPECT_EQ(waits(1, EmbeddingBackward::PyTorch17), 2);
+  EXPECT_EQ(waits(1, EmbeddingBackward::PyTorch18), 0);
+  EXPECT_EQ(waits(4, EmbeddingBackward::PyTorch18), 1);
+  EXPECT_EQ(waits(4, EmbeddingBackward::PyTorch112), 0);
+}
+
+TEST(Transformer, OldTransformersCopyTheIndicesOfTheirClasses) {
+  TransformerSpec spec = shipped("gpt2").transformer.value();
+  spec.classes = 2;
+  const Job plain = job_of(spec, {.batch = 4});
+  spec.class_indices_on_host = true;
+  const Job copies = job_of(spec, {.batch = 4});
+  EXPECT_EQ(waits_of(copies, 0) - waits_of(plain, 0), 1);
+  EXPECT_EQ(waits_of(copies, 1) - waits_of(plain, 1), 1);
+}
+
+TEST(Transformer, AnOptimizerPerTensorIsALoopOfOperators) {
+  const auto parameters = static_cast<std::int64_t>(shipped("bert_base").transformer->parameters().size());
+  EXPECT_EQ(count(job_of("bert_base", {}), "aten::addcdiv_"), 0);
+  EXPECT_EQ(count(job_of("bert_base", {.optimizer = OptimizerStyle::PerTensor}), "aten::addcdiv_"),
+            parameters);
+  const Job job = job_of("bert_base", {.update = Optimizer::AdamWHf});
+  EXPECT_EQ(count(job, "aten::mul_"), 2 * parameters);
+  EXPECT_EQ(count(job, "aten::sqrt"), parameters);
+  EXPECT_DOUBLE_EQ(job.memory.at(0)[MemoryUse::Optimizer],
+                   8.0 * static_cast<double>(parameters_of_model("bert_base")));
 }
 
 TEST(Transformer, BertAdamIsALoopOverParameters) {
