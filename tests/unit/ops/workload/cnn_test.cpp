@@ -41,11 +41,13 @@ double forward_gflops(const CnnSpec& cnn) {
   return sum / Flops{1e9};
 }
 
-// The published numbers of torchvision's models: 25,557,032 and (without auxiliary classifier: 27,161,264
-// less 3,326,696) 23,834,568 parameters. ResNet-50: 4.09 GMAC with the last layer's 0.002 (torchvision's
-// table).
+// The published numbers of torchvision's models: 25,557,032, 44,549,160, 60,192,808 and (without auxiliary
+// classifier: 27,161,264 less 3,326,696) 23,834,568 parameters. ResNet-50: 4.09 GMAC with the last layer's
+// 0.002 (torchvision's table).
 TEST(Cnn, torchvisions_models_have_their_published_sizes) {
   EXPECT_EQ(parameters(network("resnet50")), 25'557'032);
+  EXPECT_EQ(parameters(network("resnet101")), 44'549'160);
+  EXPECT_EQ(parameters(network("resnet152")), 60'192'808);
   EXPECT_EQ(parameters(network("inception_v3")), 23'834'568);
   EXPECT_NEAR(forward_gflops(network("resnet50")) / 2, 4.09, 0.01);
   EXPECT_NEAR(forward_gflops(network("inception_v3")) / 2, 5.71, 0.02);
