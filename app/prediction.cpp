@@ -73,6 +73,15 @@ Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPat
   return gpus;
 }
 
+/// The machine with @p gpu in the places of its own GPUs.
+Fabric with_gpus(const Fabric& fabric, const GpuSpec& gpu) {
+  std::vector<Vertex> vertices{fabric.vertices().begin(), fabric.vertices().end()};
+  for (const VertexId id : fabric.gpus()) {
+    vertices[id].model = gpu.name;
+  }
+  return {std::move(vertices), {fabric.links().begin(), fabric.links().end()}};
+}
+
 /// The machine as NCCL takes it: which GPUs of a node exchange directly.
 Fabric with_peers(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
                   const Gpus& gpus) {
@@ -223,6 +232,9 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
   }
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
+  if (scenario.gpu) {
+    fabric = with_gpus(fabric, **scenario.gpu);
+  }
   fabric = with_peers(document, scenario, fabric, gpus);
   const GpuSpec& first = gpus.models.front();
   auto host = at_key(document, "host", [&] { return named_or(scenario.host, usual_host(first), configs); });

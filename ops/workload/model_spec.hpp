@@ -37,6 +37,7 @@ struct ModelSpec {
       throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
     }
     check_compile();
+    check_embedding_backward();
     if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
                        "'implementation: megatron' and 'nanotron' reduce gradients and keep master weights "
@@ -46,6 +47,15 @@ struct ModelSpec {
   }
 
  private:
+  void check_embedding_backward() const {
+    const bool eager = framework.compile == Compile::None && transformer &&
+                       transformer->implementation == Implementation::HuggingFace;
+    if (framework.embedding_backward != EmbeddingBackward::PyTorch112 && !eager) {
+      throw FieldError{"framework.embedding_backward",
+                       "is of eager transformers with 'implementation: hugging_face'; leave it out"};
+    }
+  }
+
   void check_compile() const {
     if (framework.compile == Compile::None) {
       return;
