@@ -34,7 +34,7 @@ constexpr std::array kAdamW{
     Operation{"mul", "aten::mul_", 1, 1, 1, 1},  Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
     Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1}, Operation{"div", "aten::div", 1, 1, 1, 1},
     Operation{"add", "aten::add_", 1, 1, 1, 1},  Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
-// transformers/optimization.py, class AdamW (until transformers 4.47; the Trainer's optim="adamw_hf"),
+// transformers/optimization.py, class AdamW (the Trainer's optim="adamw_hf"),
 // without weight decay, its default.
 constexpr std::array kAdamWHf{
     Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"add", "aten::add_", 2, 2, 1, 2},

@@ -145,10 +145,10 @@ struct TransformerSpec {
     key.optional("classes", model.classes, std::nullopt,
                  "of a sample, told from its first token (BertForSequenceClassification) or its last one "
                  "(GPT2ForSequenceClassification); left out: tokens are predicted");
-    key.optional(
-        "class_indices_on_host", model.class_indices_on_host, false,
-        "classes of a gpt: Python picks the last tokens' logits by a list (transformers before 4.27), which "
-        "is copied and waited for, forward and backward");
+    key.optional("class_indices_on_host", model.class_indices_on_host, false,
+                 "classes of a gpt: Python picks the last tokens' logits by a list (older releases of "
+                 "transformers), which "
+                 "is copied and waited for, forward and backward");
     key.optional("implementation", model.implementation, Implementation::HuggingFace,
                  "whose code; what follows up to latent_attention is for megatron");
     key.optional("kv_heads", model.kv_heads, std::nullopt,
