@@ -36,14 +36,6 @@ void LatentAttentionSpec::check() const {
 }
 
 void TransformerSpec::check_implementation() const {
-  if (classes && (family == TransformerFamily::Opt || implementation != Implementation::HuggingFace)) {
-    throw FieldError{"classes",
-                     "samples are classified by 'family: bert' and 'family: gpt' with 'implementation: "
-                     "hugging_face' only"};
-  }
-  if (class_indices_on_host && (!classes || family != TransformerFamily::Gpt)) {
-    throw FieldError{"class_indices_on_host", "is about the logits that 'family: gpt' with 'classes' picks"};
-  }
   const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
   if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{
@@ -101,6 +93,18 @@ void TransformerSpec::check_implementation() const {
 
 namespace {
 
+void check_classes_of(const TransformerSpec& model) {
+  const bool is_opt = model.family == TransformerFamily::Opt;
+  if (model.classes && (is_opt || model.implementation != Implementation::HuggingFace)) {
+    throw FieldError{"classes",
+                     "samples are classified by 'family: bert' and 'family: gpt' with 'implementation: "
+                     "hugging_face' only"};
+  }
+  if (model.class_indices_on_host && (!model.classes || model.family != TransformerFamily::Gpt)) {
+    throw FieldError{"class_indices_on_host", "is about the logits that 'family: gpt' with 'classes' picks"};
+  }
+}
+
 void check_loss_of(const TransformerSpec& model) {
   if (model.fused_loss && model.implementation != Implementation::Megatron) {
     throw FieldError{"fused_loss",
@@ -145,6 +149,7 @@ void TransformerSpec::check() const {
                      fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
   }
   check_implementation();
+  check_classes_of(*this);
   check_loss_of(*this);
   if (token_types < 0 || (family != TransformerFamily::Bert && token_types > 0)) {
     throw FieldError{"token_types", "'token_types' is not negative, and 0 for a decoder"};
