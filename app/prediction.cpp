@@ -16,6 +16,7 @@
 #include "base/yaml_text.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
+#include "topology/gpu_model.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/chakra/chakra_job.hpp"
 #include "traces/chakra/program_trace.hpp"
@@ -71,15 +72,6 @@ Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPat
     gpus.of_rank.push_back(entry->second);
   }
   return gpus;
-}
-
-/// The machine with @p gpu in the places of its own GPUs.
-Fabric with_gpus(const Fabric& fabric, const GpuSpec& gpu) {
-  std::vector<Vertex> vertices{fabric.vertices().begin(), fabric.vertices().end()};
-  for (const VertexId id : fabric.gpus()) {
-    vertices[id].model = gpu.name;
-  }
-  return {std::move(vertices), {fabric.links().begin(), fabric.links().end()}};
 }
 
 /// The machine as NCCL takes it: which GPUs of a node exchange directly.
@@ -233,7 +225,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   }
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
   if (scenario.gpu) {
-    fabric = with_gpus(fabric, **scenario.gpu);
+    fabric = with_gpu_model(fabric, (*scenario.gpu)->name);
   }
   fabric = with_peers(document, scenario, fabric, gpus);
   const GpuSpec& first = gpus.models.front();
