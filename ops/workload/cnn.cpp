@@ -74,7 +74,7 @@ class CnnStep {
       if (scales_loss()) {
         unscale_gradients(step_, parameters_);
       }
-      optimizer_step(step_, Optimizer::Sgd, parameters_);
+      optimizer_step(step_, setup_.optimizer, parameters_);
       if (scales_loss()) {
         update_scale(step_);
       }
@@ -93,7 +93,7 @@ class CnnStep {
 
   void zero() {
     const ModuleRange phase{step_, "zero_grad"};
-    zero_gradients(step_, Optimizer::Sgd, parameters_);
+    zero_gradients(step_, setup_.optimizer.kind, parameters_);
   }
 
   void forward() {
@@ -192,7 +192,8 @@ Job cnn_job(const CnnSpec& spec, const TrainingSetup& setup) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
   CnnStep{step, spec, setup, blocks}.write();
   Job job = std::move(step).finish(setup.gpus);
-  job.memory = {cnn_memory(spec, blocks, setup.gpus.size(), storage_type(setup.precision))};
+  job.memory = {
+      cnn_memory(spec, blocks, setup.gpus.size(), storage_type(setup.precision), setup.optimizer.states())};
   for (auto& rank : job.ranks) rank.memory = 0;
   return job;
 }

@@ -27,7 +27,7 @@ double kept(const ShapedLayer& layer, double element) {
 }  // namespace
 
 MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks, std::size_t ranks,
-                           DataType activations_in) {
+                           DataType activations_in, int states) {
   const double element = size_of(activations_in) / Bytes{1};
   const std::vector<std::int64_t> sizes = cnn_parameters(spec);
   const double parameters =
@@ -48,6 +48,7 @@ MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blo
   MemoryBreakdown memory;
   memory[MemoryUse::Parameters] = parameters;
   memory[MemoryUse::Gradients] = parameters;
+  memory[MemoryUse::Optimizer] = states * parameters;
   memory[MemoryUse::Activations] = activations;
   memory[MemoryUse::Workspace] =
       kGradientsAtATime * largest + (element < kFloat ? parameters / kFloat * element : 0);

@@ -19,13 +19,15 @@ namespace lockstep {
 ///   cuDNN
 ///                           gathers
 ///                           (with 16 bits also the weights' copies: autocast's cache)
+///   optimizer               what it keeps, 4 B an element each
 ///   communication           another copy of the gradients where there are several ranks: buckets
 ///
 /// *Assumes*: parameters and gradients in FP32; ReLU in place; a bounded workspace of cuDNN (the largest of
 /// the transforms is not followed). *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml.
 /// @param blocks for the rank's share of the batch
 /// @param activations type of layers' outputs
+/// @param states tensors of the parameters' size that the optimizer keeps
 [[nodiscard]] MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks,
-                                         std::size_t ranks, DataType activations);
+                                         std::size_t ranks, DataType activations, int states);
 
 }  // namespace lockstep

@@ -190,7 +190,7 @@ void DlrmStep::update() {
     unscale_gradients(step_, parameters_);
     embeddings_.unscale();
   }
-  optimizer_step(step_, optimizer(), parameters_);
+  optimizer_step(step_, {.kind = optimizer()}, parameters_);
   embeddings_.update();
   if (scales_loss()) {
     update_scale(step_);

@@ -5,6 +5,7 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "ops/workload/bert_adam.hpp"
 #include "ops/workload/lamb.hpp"
@@ -23,9 +24,14 @@ struct Operation {
   double reads, writes, flops;
 };
 
-// torch/optim/sgd.py without momentum, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order.
+// torch/optim/sgd.py, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order. SGD's weight decay
+// makes a new tensor, with Nesterov's momentum the step does as well (one after the other or into the first).
 // Adagrad's list is that of ../shared/data/traces/dlrm_8xv100.
-constexpr std::array kSgd{Operation{"add", "aten::add_", 2, 2, 1, 2}};
+constexpr Operation kDecay{"add", "aten::add", 3, 2, 1, 2};
+constexpr std::array kMomentum{Operation{"mul", "aten::mul_", 1, 1, 1, 1},
+                               Operation{"add", "aten::add_", 2, 2, 1, 2}};
+constexpr Operation kNesterov{"add", "aten::add", 2, 2, 1, 2};
+constexpr Operation kDescent{"add", "aten::add_", 2, 2, 1, 2};
 constexpr std::array kAdagrad{
     Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3}, Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},
     Operation{"add", "aten::add_", 1, 1, 1, 1}, Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
@@ -42,20 +48,36 @@ constexpr std::array kAdamWHf{
     Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},       Operation{"add", "aten::add_", 1, 1, 1, 1},
     Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
 
-// Everything at once: parameters and gradients, for AdamW both moments too.
+// Everything at once: parameters and gradients, SGD's momentum, AdamW's two moments.
 constexpr Operation kFusedSgd{"fused_sgd", "", 2, 2, 1, 2};
+constexpr Operation kFusedMomentum{"fused_sgd", "", 3, 3, 2, 5};
 constexpr Operation kFusedAdamW{"fused_adamw", "", 4, 4, 3, 15};
 
-std::span<const Operation> operations_of(Optimizer optimizer) {
-  switch (optimizer) {
+std::vector<Operation> sgd_operations(const OptimizerSpec& sgd) {
+  std::vector<Operation> operations;
+  if (sgd.weight_decay != 0) {
+    operations.push_back(kDecay);
+  }
+  if (sgd.momentum != 0) {
+    operations.insert(operations.end(), kMomentum.begin(), kMomentum.end());
+  }
+  if (sgd.nesterov) {
+    operations.push_back(kNesterov);
+  }
+  operations.push_back(kDescent);
+  return operations;
+}
+
+std::vector<Operation> operations_of(const OptimizerSpec& optimizer) {
+  switch (optimizer.kind) {
     case Optimizer::Sgd:
-      return kSgd;
+      return sgd_operations(optimizer);
     case Optimizer::Adagrad:
-      return kAdagrad;
+      return {kAdagrad.begin(), kAdagrad.end()};
     case Optimizer::AdamW:
-      return kAdamW;
+      return {kAdamW.begin(), kAdamW.end()};
     case Optimizer::AdamWHf:
-      return kAdamWHf;
+      return {kAdamWHf.begin(), kAdamWHf.end()};
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
       break;  // files of their own
@@ -120,23 +142,25 @@ class PythonLoop {
   bool is_measured_;
 };
 
-void for_each(StepWriter& step, const std::string& name, Optimizer optimizer,
+void for_each(StepWriter& step, const std::string& name, const OptimizerSpec& optimizer,
               std::span<const std::int64_t> parameters) {
   PythonLoop loop{step, name};
+  const std::vector<Operation> operations = operations_of(optimizer);
   for (const std::int64_t elements : parameters) {
-    for (const Operation& operation : operations_of(optimizer)) {
+    for (const Operation& operation : operations) {
       loop.call(operation.op,
-                update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer, operation,
-                       {.elements = elements, .tensors = 1}, step.types().optimizer()));
+                update(fmt::format("vectorized_elementwise_kernel<{}>", operation.name), optimizer.kind,
+                       operation, {.elements = elements, .tensors = 1}, step.types().optimizer()));
     }
   }
 }
 
-void fused(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters) {
-  if (optimizer == Optimizer::Adagrad) {
+void fused(StepWriter& step, const OptimizerSpec& optimizer, std::span<const std::int64_t> parameters) {
+  if (optimizer.kind == Optimizer::Adagrad) {
     throw std::invalid_argument{"PyTorch has no fused Adagrad on GPUs; use multi_tensor or per_tensor"};
   }
-  for_many(step, optimizer, optimizer == Optimizer::AdamW ? kFusedAdamW : kFusedSgd, parameters);
+  const Operation& sgd = optimizer.momentum != 0 ? kFusedMomentum : kFusedSgd;
+  for_many(step, optimizer.kind, optimizer.kind == Optimizer::AdamW ? kFusedAdamW : sgd, parameters);
 }
 
 }  // namespace
@@ -159,18 +183,19 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   step.program().end();
 }
 
-void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters,
+void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
+                    std::span<const std::int64_t> parameters,
                     const std::function<bool(std::int64_t elements)>& decays) {
-  if (optimizer == Optimizer::Lamb) {
+  if (optimizer.kind == Optimizer::Lamb) {
     lamb_step(step, parameters);
     return;
   }
-  if (optimizer == Optimizer::BertAdam) {
+  if (optimizer.kind == Optimizer::BertAdam) {
     bert_adam_step(step, parameters, decays);
     return;
   }
-  const std::string name = fmt::format("Optimizer.step#{0}.step", class_name(optimizer));
-  if (optimizer == Optimizer::AdamWHf || step.framework().optimizer == OptimizerStyle::PerTensor) {
+  const std::string name = fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind));
+  if (optimizer.kind == Optimizer::AdamWHf || step.framework().optimizer == OptimizerStyle::PerTensor) {
     for_each(step, name, optimizer, parameters);
     return;
   }
@@ -179,7 +204,7 @@ void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::
     fused(step, optimizer, parameters);
   } else {
     for (const Operation& operation : operations_of(optimizer)) {
-      for_many(step, optimizer, operation, parameters);
+      for_many(step, optimizer.kind, operation, parameters);
     }
   }
   step.program().end();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "ops/workload/optimizer_spec.hpp"
 #include "ops/workload/step_writer.hpp"
 
 namespace lockstep {
@@ -18,7 +19,8 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
 /// BertAdam, of which there is one style each.
 /// @param decays BertAdam: whether a parameter of so many elements decays; none given: all do
 /// @throws std::invalid_argument for a fused Adagrad, which PyTorch does not have on GPUs
-void optimizer_step(StepWriter& step, Optimizer optimizer, std::span<const std::int64_t> parameters,
+void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
+                    std::span<const std::int64_t> parameters,
                     const std::function<bool(std::int64_t elements)>& decays = {});
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include "ops/host_overhead.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/loader_spec.hpp"
+#include "ops/workload/optimizer_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
 #include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
@@ -24,11 +25,11 @@ struct TrainingSetup {
   LoaderSpec loader;
   int gradient_accumulation = 1;  ///< micro-batches per step
   bool clip_gradients = false;
-  Optimizer optimizer = Optimizer::AdamW;  ///< Hugging Face's transformers only
-  Phases phases = Phases::Step;            ///< other than Step: Hugging Face's transformers only
-  std::span<const VertexId> gpus;          ///< one rank each
-  std::span<const Bytes> gpu_memory;       ///< of each
-  std::span<const int> gpu_nodes{};        ///< node of each; left out: all in one
+  OptimizerSpec optimizer;            ///< convolutional networks and Hugging Face's transformers only
+  Phases phases = Phases::Step;       ///< other than Step: Hugging Face's transformers only
+  std::span<const VertexId> gpus;     ///< one rank each
+  std::span<const Bytes> gpu_memory;  ///< of each
+  std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one
   /// DRAM bandwidth of each one's host by the ranks there; 0: not known. For plans with `offload`.
   std::span<const BytesPerSecond> host_bandwidth{};
 };

@@ -13,7 +13,6 @@
 #include "ops/workload/layers/token_embedding.hpp"
 #include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/master_weights.hpp"
-#include "ops/workload/optimizer_name.hpp"
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
@@ -56,7 +55,7 @@ void TransformerStep::allocate_states() {
     return;
   }
   const bool optimizes = setup_.phases == Phases::Step;
-  const double states = states_of(setup_.optimizer) + (step_.types().has_master_weights() ? 1 : 0);
+  const double states = setup_.optimizer.states() + (step_.types().has_master_weights() ? 1 : 0);
   ledger_.allocate(MemoryUse::Optimizer,
                    size_of(step_.types().optimizer()) * all * (optimizes ? states : 0.0));
   const bool buckets_hold_gradients = step_.framework().gradient_as_bucket_view;
@@ -91,7 +90,7 @@ void TransformerStep::write() {
   }
   const bool optimizes = setup_.phases == Phases::Step;
   if (optimizes) {
-    zero_gradients(step_, setup_.optimizer, parameters_);
+    zero_gradients(step_, setup_.optimizer.kind, parameters_);
   }
   GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   for (int index = 0; index < setup_.gradient_accumulation; ++index) {
@@ -352,7 +351,7 @@ void TransformerStep::update() {
   if (setup_.clip_gradients) {
     clip();
   }
-  const bool makes_roots = setup_.optimizer == Optimizer::AdamW &&
+  const bool makes_roots = setup_.optimizer.kind == Optimizer::AdamW &&
                            step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of second moments
   const Bytes one = size_of(step_.types().optimizer()) * static_cast<double>(elements_of(parameters_));
   const Bytes extra = one * (int{makes_roots} + int{has_master_weights && !unscales_at_once()});

@@ -77,7 +77,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .loader = workload.loader,
                             .gradient_accumulation = micro_batches,
                             .clip_gradients = workload.clip_gradients,
-                            .optimizer = workload.optimizer,
+                            .optimizer = workload.update(),
                             .phases = workload.phases,
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),

@@ -12,7 +12,7 @@
 #include "ops/job.hpp"
 #include "ops/workload/loader_spec.hpp"
 #include "ops/workload/model_spec.hpp"
-#include "ops/workload/optimizer_name.hpp"
+#include "ops/workload/optimizer_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
 #include "ops/workload/phases.hpp"
 #include "ops/workload/precision.hpp"
@@ -29,7 +29,10 @@ struct WorkloadSpec {
   int gradient_accumulation = 1;
   std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
-  Optimizer optimizer = Optimizer::AdamW;
+  std::optional<Optimizer> optimizer;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
   std::optional<std::int64_t> sequence;
   Phases phases = Phases::Step;
   LoaderSpec loader;
@@ -49,10 +52,14 @@ struct WorkloadSpec {
                  "samples of a micro-batch on one replica, in place of gradient_accumulation");
     key.optional("clip_gradients", workload.clip_gradients, false, "by their norm; transformers only");
     key.optional(
-        "optimizer", workload.optimizer, Optimizer::AdamW,
-        "with the kernels of torch.optim as framework.optimizer says, adamw_hf: transformers.AdamW, lamb: "
-        "Apex's FusedLAMB, bert_adam: pytorch-pretrained-BERT's loop over parameters; transformers "
-        "with 'implementation: hugging_face' only (a DLRM's is in the model)");
+        "optimizer", workload.optimizer, std::nullopt,
+        "sgd, adagrad or adamw with the kernels of torch.optim as framework.optimizer says: convolutional "
+        "networks (default sgd) and transformers with 'implementation: hugging_face' (default adamw). These "
+        "alone: adamw_hf: transformers.AdamW, lamb: Apex's FusedLAMB, bert_adam: pytorch-pretrained-BERT's "
+        "loop over parameters. A DLRM's is in the model");
+    key.optional("momentum", workload.momentum, 0.0, "of sgd: other than 0 is a tensor and a pass more");
+    key.optional("nesterov", workload.nesterov, false, "of sgd: Nesterov's momentum");
+    key.optional("weight_decay", workload.weight_decay, 0.0, "of sgd: other than 0 is a pass more");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("phases", workload.phases, Phases::Step,
                  "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
@@ -78,12 +85,7 @@ struct WorkloadSpec {
                                             "sequence",
                                             model->dlrm ? "DLRM" : "convolutional network")};
     }
-    if (optimizer != Optimizer::AdamW &&
-        (!model->transformer || model->transformer->implementation != Implementation::HuggingFace)) {
-      throw FieldError{"optimizer", fmt::format("only transformers with 'implementation: hugging_face' are "
-                                                "trained with {}; leave 'optimizer' out",
-                                                name_of(optimizer))};
-    }
+    check_optimizer();
     if (phases != Phases::Step) {
       check_phases();
     }
@@ -94,7 +96,38 @@ struct WorkloadSpec {
     }
   }
 
+  [[nodiscard]] OptimizerSpec update() const {
+    return {.kind = optimizer.value_or(model->cnn ? Optimizer::Sgd : Optimizer::AdamW),
+            .momentum = momentum,
+            .nesterov = nesterov,
+            .weight_decay = weight_decay};
+  }
+
  private:
+  void check_optimizer() const {
+    const OptimizerSpec chosen = update();
+    const bool by_torch =
+        chosen.kind == Optimizer::Sgd || chosen.kind == Optimizer::Adagrad || chosen.kind == Optimizer::AdamW;
+    const bool hugging_face =
+        model->transformer && model->transformer->implementation == Implementation::HuggingFace;
+    if (optimizer && !hugging_face && !model->cnn && (model->dlrm || chosen.kind != Optimizer::AdamW)) {
+      throw FieldError{"optimizer", model->dlrm
+                                        ? "a DLRM's optimizer is in its model: 'dlrm: { optimizer: sgd }'"
+                                        : "other transformers than those with 'implementation: hugging_face' "
+                                          "are trained with their code's AdamW; leave 'optimizer' out"};
+    }
+    if (model->cnn && !by_torch) {
+      throw FieldError{"optimizer", fmt::format("a convolutional network is trained with sgd, adagrad or "
+                                                "adamw; {} is for transformers",
+                                                name_of(chosen.kind))};
+    }
+    if (model->dlrm && !(momentum == 0 && !nesterov && weight_decay == 0)) {
+      throw FieldError{momentum != 0 ? "momentum" : (nesterov ? "nesterov" : "weight_decay"),
+                       "a DLRM's SGD has neither momentum nor weight decay"};
+    }
+    chosen.check();
+  }
+
   void check_phases() const {
     if (!model->transformer || model->transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{

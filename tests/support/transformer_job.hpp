@@ -59,7 +59,7 @@ inline Job job_of(TransformerSpec spec, const Run& run) {
                                 .host = plain_host(),
                                 .gradient_accumulation = run.micro_batches,
                                 .clip_gradients = run.clips,
-                                .optimizer = run.update,
+                                .optimizer = {.kind = run.update},
                                 .phases = run.phases,
                                 .gpus = gpus,
                                 .gpu_memory = memory});

@@ -195,7 +195,7 @@ void StageWriter::update_on_gpu(std::int64_t elements) {
     for (std::int64_t& share : shares) {
       share = std::max<std::int64_t>(1, share * elements / all);
     }
-    optimizer_step(step_, Optimizer::AdamW, shares);
+    optimizer_step(step_, {.kind = Optimizer::AdamW}, shares);
     return;
   }
   step_.program().begin("Optimizer.step#FusedAdam.step");

@@ -119,7 +119,7 @@ TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
   EXPECT_EQ(complaint("{branches: [[conv 3 3x3], []], join: add}"), "");
 }
 
-Job resnet_job(Precision precision, bool channels_last = false) {
+Job resnet_job(Precision precision, bool channels_last = false, const OptimizerSpec& optimizer = {}) {
   CnnSpec spec = network("resnet50");
   spec.channels_last = channels_last;
   static const std::vector<VertexId> gpus{0, 1};
@@ -127,6 +127,7 @@ Job resnet_job(Precision precision, bool channels_last = false) {
   setup.global_batch = 64;
   setup.precision = precision;
   setup.host = plain_host();
+  setup.optimizer = optimizer;
   setup.gpus = gpus;
   return cnn_job(spec, setup);
 }
@@ -147,6 +148,42 @@ TEST(Cnn, autocast_casts_filters_and_halves_activations) {
   EXPECT_EQ(narrow.memory[0][MemoryUse::Parameters], wide.memory[0][MemoryUse::Parameters]);
   EXPECT_EQ(kernels_of_first(narrow, "aten::_amp_update_scale_").size(), 0U);
   EXPECT_EQ(kernels_of_first(resnet_job(Precision::FP16), "aten::_amp_update_scale_").size(), 1U);
+}
+
+/// Bytes that an optimizer's kernels move for each parameter of ResNet-50, and those that it keeps.
+struct Traffic {
+  double moved, kept;
+  bool operator==(const Traffic&) const = default;
+};
+
+Traffic traffic_of(const OptimizerSpec& optimizer) {
+  const Job job = resnet_job(Precision::FP32, false, optimizer);
+  double moved = 0;
+  for (const Program::Thread& thread : job.programs[0]->threads) {
+    for (const Instruction& i : thread.instructions) {
+      const KernelWork* work = i.op == Opcode::Launch ? &job.programs[0]->kernels[i.operand].work : nullptr;
+      const auto* update = work != nullptr ? std::get_if<OptimizerUpdate>(work) : nullptr;
+      moved += update != nullptr
+                   ? 4 * static_cast<double>(update->parameters) * (update->reads + update->writes)
+                   : 0;
+    }
+  }
+  const auto all = static_cast<double>(parameters(network("resnet50")));
+  return {moved / all, job.memory[0][MemoryUse::Optimizer] / all};
+}
+
+// torch/optim/sgd.py: p += g; with momentum m *= a, m += g; with decay g + d p first, with Nesterov g + a m
+// behind. An addition reads two tensors and writes one.
+TEST(Cnn, each_option_of_sgd_is_another_pass) {
+  const auto sgd = [](double momentum, bool nesterov, double decay) {
+    return traffic_of(
+        {.kind = Optimizer::Sgd, .momentum = momentum, .nesterov = nesterov, .weight_decay = decay});
+  };
+  EXPECT_EQ(sgd(0, false, 0), (Traffic{12, 0}));
+  EXPECT_EQ(sgd(0, false, 1e-4), (Traffic{12 + 12, 0}));
+  EXPECT_EQ(sgd(0.9, false, 0), (Traffic{12 + 8 + 12, 4}));
+  EXPECT_EQ(sgd(0.9, true, 1e-4), (Traffic{12 + 12 + 8 + 12 + 12, 4}));
+  EXPECT_EQ(traffic_of({.kind = Optimizer::AdamW}).kept, 8);
 }
 
 TEST(Cnn, layout_is_that_of_its_convolutions) {
