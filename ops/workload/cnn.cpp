@@ -16,6 +16,7 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/linear.hpp"
 #include "ops/workload/loss_scaling.hpp"
+#include "ops/workload/module_buffers.hpp"
 #include "ops/workload/optimizer_step.hpp"
 #include "ops/workload/step_writer.hpp"
 
@@ -98,6 +99,7 @@ class CnnStep {
 
   void forward() {
     const ModuleRange phase{step_, "forward"};
+    broadcast_buffers(step_, cnn_buffers(blocks_));
     if (step_.types().casts()) {
       step_.op("aten::to", {kernels::cast(blocks_.front().input.elements(), DataType::FP32, type_)});
     }

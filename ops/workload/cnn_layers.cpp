@@ -139,4 +139,20 @@ std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn) {
   return parameters;
 }
 
+std::vector<ModuleBuffers> cnn_buffers(std::span<const ShapedBlock> blocks) {
+  ModuleBuffers averages, counts{.type = DataType::INT64, .elements = {}};
+  for (const ShapedBlock& block : blocks) {
+    for (const std::vector<ShapedLayer>& branch : block.branches) {
+      for (const ShapedLayer& layer : branch) {
+        if (layer.layer.kind != CnnLayer::Kind::Convolution) continue;
+        for (std::size_t filter = 0; filter < layer.layer.filters.size(); ++filter) {
+          averages.elements.insert(averages.elements.end(), 2, layer.layer.channels);
+          counts.elements.push_back(1);
+        }
+      }
+    }
+  }
+  return {averages, counts};
+}
+
 }  // namespace lockstep

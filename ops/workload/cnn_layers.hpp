@@ -4,10 +4,12 @@
 /// A convolutional network with all sizes known.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ops/kernel.hpp"
 #include "ops/workload/cnn_spec.hpp"
+#include "ops/workload/module_buffers.hpp"
 
 namespace lockstep {
 
@@ -47,5 +49,8 @@ struct ShapedBlock {
 /// Elements of each parameter in the order of the modules: filters, gain and bias of batch norm; at last the
 /// linear layer's weight and bias.
 [[nodiscard]] std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn);
+
+/// Those of batch norms: averages of mean and variance, and how many batches they are of.
+[[nodiscard]] std::vector<ModuleBuffers> cnn_buffers(std::span<const ShapedBlock> blocks);
 
 }  // namespace lockstep

@@ -64,6 +64,7 @@ struct FrameworkSpec {
   bool bias_in_gemm = true;
   bool zero_gradients = false;
   bool gradient_as_bucket_view = false;
+  bool broadcast_buffers = true;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   bool clip_reads_norm = false;
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
@@ -82,6 +83,11 @@ struct FrameworkSpec {
         "zero_grad fills gradients and backward adds to them (before PyTorch 2.0); else they are dropped");
     key.optional("gradient_as_bucket_view", framework.gradient_as_bucket_view, false,
                  "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
+    key.optional(
+        "broadcast_buffers", framework.broadcast_buffers, true,
+        "DDP: rank 0's buffers (averages of batch norms, GPT-2's causal masks) go to all ranks before "
+        "a step's first forward pass; convolutional networks and transformers with "
+        "'implementation: hugging_face'");
     key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
                  "how torch.optim launches a step");
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,

@@ -13,6 +13,7 @@
 #include "ops/workload/layers/token_embedding.hpp"
 #include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/master_weights.hpp"
+#include "ops/workload/module_buffers.hpp"
 #include "ops/workload/optimizer_step.hpp"
 
 namespace lockstep {
@@ -22,6 +23,22 @@ constexpr DataType kLoss = DataType::FP32;
 
 std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
   return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+}
+
+/// transformers' modeling_gpt2.py: each layer's causal mask and the number that it puts in;
+/// modeling_bert.py: positions and segments of one sample.
+std::vector<ModuleBuffers> buffers_of(const TransformerSpec& model) {
+  const auto layers = static_cast<std::size_t>(model.layers);
+  switch (model.family) {
+    case TransformerFamily::Gpt:
+      return {{.type = DataType::BOOL, .elements = std::vector(layers, model.positions * model.positions)},
+              {.type = DataType::FP32, .elements = std::vector(layers, std::int64_t{1})}};
+    case TransformerFamily::Bert:
+      return {{.type = DataType::INT64, .elements = {model.positions, model.positions}}};
+    case TransformerFamily::Opt:
+      break;
+  }
+  return {};
 }
 
 }  // namespace
@@ -107,6 +124,9 @@ void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
   {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
+    if (index == 0) {
+      broadcast_buffers(step_, buffers_of(spec_));
+    }
     forward();
     loss();
   }

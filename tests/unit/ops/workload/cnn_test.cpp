@@ -186,6 +186,41 @@ TEST(Cnn, each_option_of_sgd_is_another_pass) {
   EXPECT_EQ(traffic_of({.kind = Optimizer::AdamW}).kept, 8);
 }
 
+/// Bytes of each broadcast, and the copies behind them, of a step on two GPUs.
+struct Broadcasts {
+  std::vector<double> sizes;
+  std::int64_t copies = 0;
+};
+
+Broadcasts broadcasts_of(const FrameworkSpec& framework, std::size_t ranks) {
+  const std::vector<VertexId> gpus{0, 1};
+  TrainingSetup setup;
+  setup.global_batch = 64;
+  setup.framework = framework;
+  setup.host = plain_host();
+  setup.gpus = std::span{gpus}.first(ranks);
+  const Job job = cnn_job(network("resnet50"), setup);
+  Broadcasts found;
+  for (const CollectiveCall& call : job.programs.at(0)->collectives) {
+    if (call.kind == CollectiveKind::Broadcast) found.sizes.push_back(call.size / Bytes{1});
+  }
+  for (const ListedOperator& op : operators_of(job)) {
+    if (op.name == "aten::unflatten_dense_tensors") found.copies += std::ssize(op.kernels);
+  }
+  return found;
+}
+
+// ../shared/data/traces/pytorch_et/resnet_2gpu_et_1.1.0.json.gz: c10d::broadcast_ of 53,120 floats (106
+// averages) and of 53 counts of batches, then a copy into each.
+TEST(Cnn, buffers_of_rank_0_go_to_all_before_forward) {
+  const Broadcasts two = broadcasts_of({}, 2);
+  EXPECT_THAT(two.sizes, testing::ElementsAre(53120 * 4, 53 * 8));
+  EXPECT_EQ(two.copies, 106 + 53);
+  EXPECT_THAT(broadcasts_of({}, 1).sizes, testing::IsEmpty());
+  EXPECT_THAT(broadcasts_of({.broadcast_buffers = false}, 2).sizes, testing::IsEmpty());
+  EXPECT_THAT(broadcasts_of({.apex = true}, 2).sizes, testing::IsEmpty());
+}
+
 TEST(Cnn, layout_is_that_of_its_convolutions) {
   for (const bool channels_last : {false, true}) {
     const Job job = resnet_job(Precision::TF32, channels_last);

@@ -295,14 +295,32 @@ TEST(Transformer, ABatchMustDivide) {
                   HasSubstr("24 cannot be divided evenly among 8 GPUs x 2 micro-batches")));
 }
 
-double reduced_bytes(const Job& job) {
+/// Of all collectives of that kind.
+double bytes_of(const Job& job, CollectiveKind kind) {
   double bytes = 0;
   for (const Program::Thread& thread : job.programs[0]->threads) {
     for (const Instruction& i : thread.instructions) {
-      bytes += i.op == Opcode::Collective ? job.programs[0]->collectives[i.operand].size.in_base_units() : 0;
+      const CollectiveCall* call =
+          i.op == Opcode::Collective ? &job.programs[0]->collectives[i.operand] : nullptr;
+      bytes += call != nullptr && call->kind == kind ? call->size.in_base_units() : 0;
     }
   }
   return bytes;
+}
+
+double reduced_bytes(const Job& job) {
+  return bytes_of(job, CollectiveKind::AllReduce);
+}
+
+// A byte for each pair of GPT-2's 1,024 positions in each of twelve layers, and a number of each; BERT's
+// positions and segments. Once a step, however many micro-batches it has.
+TEST(Transformer, BuffersAreBroadcastOnceAStep) {
+  const auto sent = [](const char* name) {
+    return bytes_of(job_of(name, {.ranks = 2, .batch = 4, .micro_batches = 2}), CollectiveKind::Broadcast);
+  };
+  EXPECT_EQ(sent("gpt2"), 12 * (1024.0 * 1024 + 4));
+  EXPECT_EQ(sent("bert_base"), 2 * 512 * 8.0);
+  EXPECT_EQ(sent("opt_1b3"), 0);
 }
 
 TEST(Transformer, AModelIn16BitsCastsNothingButTheLogits) {
