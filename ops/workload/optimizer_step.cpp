@@ -24,8 +24,8 @@ struct Operation {
   double reads, writes, flops;
 };
 
-// torch/optim/sgd.py, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order. SGD's weight decay
-// makes a new tensor, with Nesterov's momentum the step does as well (one after the other or into the first).
+// torch/optim/sgd.py, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order. SGD's
+// weight decay makes a new tensor of the gradients.
 // Adagrad's list is that of ../shared/data/traces/dlrm_8xv100.
 constexpr Operation kDecay{"add", "aten::add", 3, 2, 1, 2};
 constexpr std::array kMomentum{Operation{"mul", "aten::mul_", 1, 1, 1, 1},
