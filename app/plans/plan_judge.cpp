@@ -250,7 +250,8 @@ ProbeAnswers PlanJudge::probe(const StageProbe& probe) const {
     SimulationOptions options = step_end_options(setting);
     options.metered_ranks = 1;
     PassClock clock{setting.job, kProbeSteps - 1};
-    const SimulationResult result = simulate(input, options, i + 1 == sizes.size() ? &clock : nullptr);
+    const bool many_layers = sizes[i].layers == sizes.back().layers;
+    const SimulationResult result = simulate(input, options, many_layers ? &clock : nullptr);
     answers[i].step = result.mean_step().in_base_units();
     answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
     answers[i].passes = clock.times();

@@ -26,7 +26,7 @@ struct TrainingSetup {
   int gradient_accumulation = 1;  ///< micro-batches per step
   bool clip_gradients = false;
   OptimizerSpec optimizer;            ///< convolutional networks and Hugging Face's transformers only
-  Phases phases = Phases::Step;       ///< other than Step: Hugging Face's transformers only
+  Phases phases = Phases::Step;       ///< other than Step: transformers only; Forward: Hugging Face's
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
   std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one

@@ -62,8 +62,8 @@ struct WorkloadSpec {
     key.optional("weight_decay", workload.weight_decay, 0.0, "of sgd: other than 0 is a pass more");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("phases", workload.phases, Phases::Step,
-                 "a whole step, forward and backward without optimizer, or forward alone (evaluation); other "
-                 "than step: transformers with 'implementation: hugging_face' only");
+                 "a whole step, forward and backward without optimizer, or forward alone (evaluation, with "
+                 "'implementation: hugging_face' only); other than step: transformers only");
     key.optional("loader", workload.loader, LoaderSpec{},
                  "how batches come to the training process (torch.utils.data.DataLoader)");
   }
@@ -129,9 +129,13 @@ struct WorkloadSpec {
   }
 
   void check_phases() const {
-    if (!model->transformer || model->transformer->implementation != Implementation::HuggingFace) {
-      throw FieldError{
-          "phases", "only transformers with 'implementation: hugging_face' are run without their optimizer"};
+    if (!model->transformer) {
+      throw FieldError{"phases", "only transformers are run without their optimizer"};
+    }
+    if (phases == Phases::Forward && model->transformer->implementation != Implementation::HuggingFace) {
+      throw FieldError{"phases",
+                       "'forward' is known of transformers with 'implementation: hugging_face'; others know "
+                       "'step' and 'forward_backward'"};
     }
     if (phases == Phases::Forward && (gradient_accumulation > 1 || micro_batch)) {
       throw FieldError{"phases", "'forward' accumulates no gradients: leave micro-batches out"};

@@ -163,14 +163,16 @@ class PipelineRun {
     return costs_.messages[route.stage[route.direction == 0 ? Sender : Receiver]];
   }
 
-  [[nodiscard]] double duration(std::uint32_t part, Kind kind) const {
-    switch (kind) {
+  [[nodiscard]] double duration(std::uint32_t part, const StageAction& action) const {
+    const bool is_last = static_cast<std::uint32_t>(action.micro_batch) + 1 == micro_batches_;
+    const double last = is_last && !costs_.last.empty() ? costs_.last[part] : 0;
+    switch (action.kind) {
       case Kind::Forward:
         return costs_.forward[part];
       case Kind::Backward:
-        return costs_.backward[part] - (apart_ ? costs_.weights[part] : 0);
+        return costs_.backward[part] + (apart_ ? -costs_.weights[part] : last);
       case Kind::WeightGradient:
-        return costs_.weights[part];
+        return costs_.weights[part] + last;
     }
     return 0;
   }
@@ -188,7 +190,7 @@ class PipelineRun {
       return;
     }
     stage.runs = true;
-    stage.left = duration(part_of(number, action), action.kind);
+    stage.left = duration(part_of(number, action), action);
     stage.since = now_;
     stage.pace = pace(stage);
     stage.due = now_ + stage.left * stage.pace;

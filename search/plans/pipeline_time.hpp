@@ -20,6 +20,7 @@ struct PipelineCosts {
   std::vector<PipelineMessage> messages;  ///< by stage: between it and the next, of the last the first
   double compute = 1;                     ///< share of a part's time in which a compute kernel runs
   Interference interference = {};         ///< what messages do to these
+  std::vector<double> last = {};  ///< by part: what is added to backward of the last micro-batch; empty: 0
 };
 
 /// Time from the first action of a pipeline to its last, s: the actions of all stages (stage_actions()) as

@@ -24,7 +24,7 @@ PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& c
   const TransformerPlanSpec& plan = candidate.plan;
   const std::vector<LayerRange> layers = split_layers(input.layers, plan.pipeline * plan.chunks);
   PipelineCosts parts;
-  for (std::vector<double>* times : {&parts.forward, &parts.backward, &parts.weights}) {
+  for (std::vector<double>* times : {&parts.forward, &parts.backward, &parts.weights, &parts.last}) {
     times->resize(layers.size());
   }
   const auto add = [&](std::size_t part, double work, const PhaseTimes& shares) {
@@ -33,8 +33,12 @@ PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& c
     parts.weights[part] += work * (shares.weights > 0 ? shares.weights : shares.forward);
   };
   for (std::size_t part = 0; part < layers.size(); ++part) {
-    add(part, static_cast<double>(layers[part].count) * costs.layer_pass.in_base_units(), costs.layer_shares);
+    const auto count = static_cast<double>(layers[part].count);
+    add(part, count * costs.layer_pass.in_base_units(), costs.layer_shares);
+    parts.last[part] = count * costs.last_layer;
   }
+  parts.last.front() += costs.last_embedding;
+  parts.last.back() += costs.last_head;
   add(0, costs.pass.in_base_units(), costs.embedding_shares);
   add(layers.size() - 1, costs.pass.in_base_units(), costs.head_shares);
   parts.messages = input.messages;
@@ -95,7 +99,8 @@ PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, c
   const double most_layers = *std::ranges::max_element(layers);
   const double step =
       pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)) +
-      most_layers * costs.layer.in_base_units() + costs.step.in_base_units();
+      most_layers * (costs.layer.in_base_units() - costs.last_layer) + costs.step.in_base_units() -
+      costs.last_embedding - costs.last_head;
   return {Seconds{step}, estimated_memory(candidate, costs, input)};
 }
 

@@ -48,6 +48,12 @@ PhaseTimes shares_of(const PhaseTimes& times, double all) {
   return {times.forward / all, times.backward / all, times.weights / all};
 }
 
+/// What the backward of the last micro-batch has beside that of the others, s: of one, less what two take
+/// more.
+double last_extra(const PhaseTimes& one, const PhaseTimes& two) {
+  return std::max(0.0, 2 * (one.backward + one.weights) - (two.backward + two.weights));
+}
+
 }  // namespace
 
 ProbeSizes sizes_of(const StageProbe& probe) {
@@ -80,6 +86,14 @@ StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers) {
   costs.head_shares = ends > 0 ? shares_of(of_head, ends) : kThirds;
   costs.layer = Seconds{std::max(0.0, layer)};
   costs.step = Seconds{std::max(0.0, rest)};
+  const PassTimes &one = answers[1].passes, &two = answers[3].passes;
+  costs.last_layer =
+      std::min(costs.layer.in_base_units(), last_extra(one.layers, two.layers) / second.layers);
+  costs.last_embedding = last_extra(one.embedding, two.embedding);
+  costs.last_head = last_extra(one.head, two.head);
+  for (double* end : {&costs.last_embedding, &costs.last_head}) {
+    *end = std::min(*end, costs.step.in_base_units() / 2);
+  }
   for (std::size_t use = 0; use < kMemoryUses; ++use) {
     const double fewer = answers[0].memory.bytes[use], more = answers[1].memory.bytes[use];
     costs.layer_memory.bytes[use] = std::max(0.0, (more - fewer) / layers);

@@ -60,9 +60,9 @@ struct PassTimes {
 
 /// What one of them said.
 struct ProbeAnswer {
-  double step = 0;     ///< s
-  double compute = 0;  ///< s of it in which a compute kernel runs
-  PassTimes passes;
+  double step = 0;         ///< s
+  double compute = 0;      ///< s of it in which a compute kernel runs
+  PassTimes passes;        ///< of the probes with many layers
   MemoryBreakdown memory;  ///< peak, without context and fragmentation
 };
 
@@ -70,13 +70,16 @@ using ProbeAnswers = std::array<ProbeAnswer, 4>;
 
 /// A step of n micro-batches through L layers takes n L layer_pass + n pass + L layer + step.
 struct StageCosts {
-  Seconds layer_pass;                         ///< forward and backward of a layer and micro-batch
-  Seconds pass;                               ///< of embedding, head and loss
-  Seconds layer;                              ///< once a step: gradients, optimizer
-  Seconds step;                               ///< once a step
-  double compute = 1;                         ///< share of layer_pass in which a compute kernel runs
-  PhaseTimes layer_shares;                    ///< of layer_pass; sum 1
-  PhaseTimes embedding_shares, head_shares;   ///< of pass; sum 1
+  Seconds layer_pass;                        ///< forward and backward of a layer and micro-batch
+  Seconds pass;                              ///< of embedding, head and loss
+  Seconds layer;                             ///< once a step: gradients, optimizer
+  Seconds step;                              ///< once a step
+  double compute = 1;                        ///< share of layer_pass in which a compute kernel runs
+  PhaseTimes layer_shares;                   ///< of layer_pass; sum 1
+  PhaseTimes embedding_shares, head_shares;  ///< of pass; sum 1
+  /// By what backward of the last micro-batch takes longer than the others', of `layer` and of `step`:
+  /// gradients are scaled and reduced in it.
+  double last_layer = 0, last_embedding = 0, last_head = 0;
   MemoryBreakdown layer_memory, base_memory;  ///< of a layer; of the rest, with one micro-batch in flight
 };
 

@@ -18,6 +18,7 @@ struct Batch {
   int micro_batches = 1;
   Precision precision = Precision::BF16;
   bool clip = false;
+  Phases phases = Phases::Step;
 };
 
 constexpr BytesPerSecond kHostBandwidth{100e9};  // for each rank
@@ -29,6 +30,7 @@ inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan,
   setup.global_batch = run.batch;
   setup.gradient_accumulation = run.micro_batches;
   setup.precision = run.precision;
+  setup.phases = run.phases;
   setup.host = plain_host();
   setup.parallelism.transformer = plan;
   setup.clip_gradients = run.clip;

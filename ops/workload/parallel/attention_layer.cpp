@@ -8,6 +8,7 @@
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/unfused_attention.hpp"
 
 namespace lockstep {
 namespace {
@@ -206,57 +207,6 @@ void flash_core(const LayerScope& scope, Direction direction) {
   if (direction == Direction::Backward) {
     scope.communicate(CollectiveKind::ReduceScatter, "cp", ranks, all);
   }
-}
-
-Gemm head_product(const LayerSizes& s, std::int64_t n, std::int64_t k) {
-  return {.batch = s.batch * s.heads, .m = s.sequence, .n = n, .k = k};
-}
-
-std::int64_t scores_of(const LayerSizes& s) {
-  return s.batch * s.heads * s.sequence * s.sequence;
-}
-
-KernelCall masked_softmax(const LayerScope& scope, Direction direction) {
-  const bool forward = direction == Direction::Forward;
-  return {forward ? "scaled_masked_softmax_warp_forward" : "scaled_masked_softmax_warp_backward",
-          scope.storage(),
-          Softmax{.rows = scores_of(scope.sizes) / scope.sizes.sequence,
-                  .columns = scope.sizes.sequence,
-                  .direction = direction}};
-}
-
-void unfused_forward(const LayerScope& scope) {
-  const LayerSizes& s = scope.sizes;
-  Gemm query_key = head_product(s, s.sequence, s.head_size);
-  query_key.transpose_b = true;
-  scope.step.op("aten::baddbmm", {kernels::product(query_key, scope.type())});
-  scope.step.op("ScaledMaskedSoftmax", {masked_softmax(scope, Direction::Forward)});
-  if (scope.model.dropout) {
-    scope.step.op("aten::dropout",
-                  {{"fused_dropout_kernel_vec", scope.storage(),
-                    Pointwise{.elements = scores_of(s), .reads = 1, .writes = 1.5, .flops = 10}}});
-  }
-  scope.step.op("aten::bmm", {kernels::product(head_product(s, s.head_size, s.sequence), scope.type())});
-  scope.step.op("aten::contiguous", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
-}
-
-void unfused_backward(const LayerScope& scope) {
-  const LayerSizes& s = scope.sizes;
-  const std::int64_t many = s.batch * s.heads, n = s.sequence, d = s.head_size;
-  const auto product = [&](const Gemm& gemm) { return kernels::product(gemm, scope.type()); };
-  scope.step.op("CloneBackward0", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
-  scope.step.op("BmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true}),
-                                 product({.batch = many, .m = n, .n = n, .k = d, .transpose_b = true})});
-  if (scope.model.dropout) {
-    scope.step.op("NativeDropoutBackward0",
-                  {kernels::elementwise("masked_scale", scores_of(s), scope.storage(),
-                                        {.reads = 1.5, .writes = 1, .flops = 2})});
-  }
-  scope.step.op("ScaledMaskedSoftmaxBackward", {masked_softmax(scope, Direction::Backward)});
-  scope.step.op("BaddbmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n}),
-                                     product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true})});
-  scope.step.op("SplitBackward0",
-                {kernels::concat(s.tokens * (s.query_width() + 2 * s.kv_width()), 3, scope.storage())});
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ DataType GradientReduction::type() const {
 void GradientReduction::accumulate(std::int64_t elements, bool expert) {
   const DataType product = storage_type(step_.precision());
   const bool converts = type() != product;
-  if (!first_ || converts) {  // main_grad += grad, in the type of gradients; a first one is only converted
-    const double reads = first_ ? 0 : 1;
+  const bool adds = !first_ || plan_.spec.sums_in_buffer();
+  if (adds || converts) {  // main_grad += grad, in the type of gradients
+    const double reads = adds ? 1 : 0;
     step_.op("aten::add_",
              {kernels::elementwise("add", elements, type(),
                                    {.reads = reads + size_of(product) / size_of(type()), .writes = 1})});
@@ -55,6 +56,9 @@ void GradientReduction::reduce(Bucket& bucket) {
   const auto elements = static_cast<double>(bucket.open);
   if (replicas(bucket.expert) > 1) {
     copy_shards(bucket.open, bucket.pieces);
+    if (scales_) {
+      step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
+    }
   }
   bucket.open = bucket.pieces = 0;
   if (replicas(bucket.expert) > 1) {

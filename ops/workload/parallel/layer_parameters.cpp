@@ -1,7 +1,6 @@
 #include "ops/workload/parallel/layer_scope.hpp"
 
 namespace lockstep {
-namespace {
 
 void add_norm(const TransformerSpec& model, std::int64_t columns, std::vector<std::int64_t>& all) {
   all.push_back(columns);
@@ -9,6 +8,8 @@ void add_norm(const TransformerSpec& model, std::int64_t columns, std::vector<st
     all.push_back(columns);
   }
 }
+
+namespace {
 
 void add_product(std::int64_t elements, std::vector<std::int64_t>& of_kind, LayerParameters& all) {
   of_kind.push_back(elements);

@@ -123,6 +123,9 @@ struct LayerParameters {
   std::int64_t linear = 0;         ///< those of products that FP8 computes
   std::int64_t linear_layers = 0;  ///< how many products these are
 };
+/// Adds the gain of a norm of @p columns, and the bias of one that has it.
+void add_norm(const TransformerSpec& model, std::int64_t columns, std::vector<std::int64_t>& all);
+
 [[nodiscard]] LayerParameters parameters_of_layer(const TransformerSpec& model, const ParallelPlan& plan,
                                                   bool has_experts);
 

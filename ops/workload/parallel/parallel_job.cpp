@@ -66,6 +66,11 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
     throw std::invalid_argument{
         "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: unfused'"};
   }
+  if (setup.phases != Phases::Step && setup.parallelism.transformer.offload != Offload::None) {
+    throw std::invalid_argument{
+        "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "
+        "out"};
+  }
   const auto ranks = static_cast<int>(setup.gpus.size());
   const ParallelPlan plan =
       make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);

@@ -122,7 +122,7 @@ struct TransformerPlanSpec {
   int recompute_every = 1;
   bool recompute_last_stage = true, recompute_early_stop = false;
   bool overlap_gradients = true;
-  bool fp32_gradients = true;
+  bool fp32_gradients = true, average_in_collective = false;
   bool fuse_weight_gradients = true, overlap_input_gradients = true;
   std::string rank_order = "tp-cp-dp-pp";
 
@@ -200,6 +200,10 @@ struct TransformerPlanSpec {
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,
                  "gradients are summed and reduced in FP32; else in the type of matrix products");
+    key.optional("average_in_collective", plan.average_in_collective, false,
+                 "collectives average gradients (Megatron-LM's --ddp-average-in-collective, NeMo's and "
+                 "Megatron-Bridge's recipes); else Megatron-LM scales them before, in a pass over the buffer "
+                 "(up to zero2)");
     key.optional(
         "fuse_weight_gradients", plan.fuse_weight_gradients, true,
         "products add weights' gradients to those of earlier micro-batches themselves (Megatron-LM's "
@@ -219,6 +223,9 @@ struct TransformerPlanSpec {
   [[nodiscard]] bool fuses_weight_gradients() const {
     return fuse_weight_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
   }
+
+  /// Whether gradients are added to a buffer of zeros.
+  [[nodiscard]] bool sums_in_buffer() const { return sharding <= Sharding::Zero1; }
 
   /// Whether gradients of a micro-batch are shared before those of the next are there.
   [[nodiscard]] bool shares_each_micro_batch() const {

@@ -216,8 +216,7 @@ void StageWriter::update_on_gpu(std::int64_t elements) {
   }
 }
 
-void StageWriter::update() {
-  const ModuleRange phase{step_, "optimizer"};
+void StageWriter::finish_gradients() {
   gradients_.finish();
   wait_for_transfers();
   const bool split_weight = model_.tied && plan_.spec.pipeline > 1;
@@ -227,6 +226,14 @@ void StageWriter::update() {
     scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
   }
   host_optimizer_.flush();
+}
+
+void StageWriter::update() {
+  const ModuleRange phase{step_, optimizes() ? "optimizer" : "gradients"};
+  finish_gradients();
+  if (!optimizes()) {
+    return;
+  }
   const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
     const int ranks = expert ? plan_.expert_data : plan_.shard;

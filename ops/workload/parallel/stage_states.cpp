@@ -32,9 +32,11 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   };
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
   const double z = size_of(scope_.storage()).in_base_units();
-  const double gradient = plan_.spec.fp32_gradients ? 4 : z, states = mixed || on_host ? 12 : 8;
+  const double gradient = plan_.spec.fp32_gradients ? 4 : z;
   // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
   const bool is_master = sharding == Sharding::Zero3 && mixed && !expert && !on_host;
+  const double of_optimizer = mixed || on_host ? 12 : 8, without = is_master ? 4 : 0;
+  const double states = optimizes() ? of_optimizer : without;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
   const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there
   MemoryLedger& of_parameters = moves ? host_memory_ : memory_;
@@ -56,8 +58,8 @@ void StageWriter::begin_step() {
     loader_.begin_step(plan_.micro_batches);
   }
   const bool leave_gpu = host_optimizer_.is_used() && plan_.spec.sharding == Sharding::Zero2;
-  if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu) {
-    return;  // gradients are dropped instead of filled
+  if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu || !optimizes()) {
+    return;  // gradients are dropped, or added to, instead of filled
   }
   const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.shard : 1.0;
   const double elements = static_cast<double>(elements_of(dense_) + elements_of(expert_)) * share;

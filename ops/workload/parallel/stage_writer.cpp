@@ -18,6 +18,13 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
+/// DistributedDataParallel of Megatron-LM (core/distributed/param_and_grad_buffer.py,
+/// gradient_scaling_factor); the others' collectives average, and those of its FSDP multiply.
+bool scales_gradients(const TransformerSpec& model, const ParallelPlan& plan) {
+  return model.implementation == Implementation::Megatron && plan.spec.sharding != Sharding::Zero3 &&
+         !plan.spec.average_in_collective;
+}
+
 }  // namespace
 
 StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
@@ -31,7 +38,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
                       plan,
                       memory_,
                       {ranks.host_bandwidth, setup.clip_gradients || step.precision() == Precision::FP16}},
-      gradients_{step, plan, setup.parallelism.bucket, host_optimizer_},
+      gradients_{step, plan, setup.parallelism.bucket, scales_gradients(model, plan), host_optimizer_},
       scope_{step, model, plan, gradients_, memory_, layer_sizes(model, plan)},
       gather_{scope_, units()},
       loader_{step, setup, scope_.sizes.batch} {
@@ -53,7 +60,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
     }
   }
   if (has_head()) {
-    dense_.push_back(model.hidden);
+    add_norm(model, model.hidden, dense_);
     if (!model.tied || !has_embedding()) {
       dense_.push_back(table);
     }
@@ -258,7 +265,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
   if (parts.inputs) {
     receive(action);
   }
-  gradients_.begin(action.micro_batch == 0, action.micro_batch + 1 == plan_.micro_batches);
+  gradients_.begin(action.micro_batch == 0 && optimizes(), action.micro_batch + 1 == plan_.micro_batches);
   plan_gathers(action.chunk, false);
   if (plan_.is_last(stage_, action.chunk)) {
     head_backward(parts);

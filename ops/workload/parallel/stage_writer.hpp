@@ -72,6 +72,8 @@ class StageWriter {
   void loss();
   void read_loss();
   [[nodiscard]] CrossEntropyShape eager_loss() const;
+  [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
+  void finish_gradients();
   void update();
   void update_on_gpu(std::int64_t elements);
   void clip(std::int64_t elements);

@@ -40,11 +40,11 @@ Additions additions_of_layer(const TransformerPlanSpec& plan, const Batch& run) 
   return {(more.bytes - less.bytes) / 2, (more.products - less.products) / 2};
 }
 
-/// Of three micro-batches the first gradient is converted (2 + 4 bytes), two are added (4 + 2 + 4). Matrices
-/// have 12 h^2 elements; their products add those themselves when fused, biases and gains are left.
+/// The gradients of three micro-batches are added to a buffer of zeros (4 + 2 + 4 bytes each). Matrices have
+/// 12 h^2 elements; their products add those themselves when fused, biases and gains are left.
 TEST(WeightGradients, AreAddedByTheirProducts) {
   const Batch run{.batch = 3, .micro_batches = 3};
-  const double h = 12288, bytes = 6 + 2 * 10;
+  const double h = 12288, bytes = 3 * 10;
   TransformerPlanSpec plan;
   const Additions fused = additions_of_layer(plan, run);
   plan.fuse_weight_gradients = false;
@@ -65,6 +65,61 @@ TEST(WeightGradients, AreAddedByKernelsElsewhere) {
     EXPECT_EQ(additions_of_layer(plan, run).products, 0);
   }
   EXPECT_GT(additions_of_layer({.sharding = Sharding::Zero1}, run).products, 0);
+}
+
+/// Bytes of kernels whose name holds @p what, of a plan's first rank.
+double bytes_of(const Job& job, std::string_view what) {
+  double bytes = 0;
+  const Program& program = *job.programs.front();
+  for (const Instruction& instruction : program.threads.front().instructions) {
+    if (instruction.op != Opcode::Launch) continue;
+    const KernelCall& call = program.kernels[instruction.operand];
+    if (call.name.find(what) == std::string::npos) continue;
+    if (const auto* fill = std::get_if<Memset>(&call.work)) {
+      bytes += fill->size.in_base_units();
+    } else if (const auto* pass = std::get_if<Pointwise>(&call.work)) {
+      bytes += static_cast<double>(pass->elements) * (pass->reads + pass->writes) *
+               size_of(call.type).in_base_units();
+    }
+  }
+  return bytes;
+}
+
+/// Megatron-LM multiplies the buffer by one over the ranks that reduce it: 4 bytes read and 4 written for
+/// each of the parameters, which the fill before the step has written once.
+TEST(GradientBuffer, IsScaledBeforeItIsSummedUnlessTheCollectiveAverages) {
+  const Batch run{.ranks = 2, .batch = 4, .micro_batches = 2};
+  TransformerSpec model = gpt3();
+  model.dropout = false;
+  const double all = bytes_of(job_of(model, {}, run), "Memset");
+  EXPECT_GT(all, 4 * 4 * 12.0 * 12288 * 12288);
+  for (const Sharding sharding : {Sharding::None, Sharding::Zero1}) {
+    const Job scaled = job_of(model, {.sharding = sharding}, run);
+    const Job averaged = job_of(model, {.sharding = sharding, .average_in_collective = true}, run);
+    EXPECT_DOUBLE_EQ(bytes_of(scaled, "<scale>") - bytes_of(averaged, "<scale>"), 2 * all);
+  }
+  const Job alone = job_of(model, {}, {.batch = 4, .micro_batches = 2});
+  const Job alone_averaged = job_of(model, {.average_in_collective = true}, {.batch = 4, .micro_batches = 2});
+  EXPECT_DOUBLE_EQ(bytes_of(alone, "<scale>"), bytes_of(alone_averaged, "<scale>"));
+}
+
+/// Forward and backward reduce gradients and neither fill their buffer nor update parameters.
+TEST(GradientBuffer, IsAddedToWithoutAnOptimizer) {
+  const Batch step{.ranks = 4, .batch = 4, .micro_batches = 2, .clip = true};
+  Batch passes = step;
+  passes.clip = false;
+  passes.phases = Phases::ForwardBackward;
+  const TransformerPlanSpec plan{.tensor = 2, .sharding = Sharding::Zero1};
+  const Job whole = job_of(gpt3(), plan, step), part = job_of(gpt3(), plan, passes);
+  EXPECT_DOUBLE_EQ(flops(part), flops(whole));
+  EXPECT_EQ(collectives_of(part, 0, CollectiveKind::ReduceScatter).size(),
+            collectives_of(whole, 0, CollectiveKind::ReduceScatter).size());
+  EXPECT_TRUE(collectives_of(part, 0, CollectiveKind::AllGather).empty());
+  EXPECT_EQ(bytes_of(part, "Memset"), 0);
+  EXPECT_EQ(part.memory.at(0)[MemoryUse::Optimizer], 0);
+  EXPECT_EQ(part.memory.at(0)[MemoryUse::Gradients], whole.memory.at(0)[MemoryUse::Gradients]);
+  EXPECT_THROW(job_of(gpt3(), {.sharding = Sharding::Zero1, .offload = Offload::Optimizer}, passes),
+               std::invalid_argument);
 }
 
 /// Products that begin while the sum of an input's gradient is under way, in backward of the first rank.

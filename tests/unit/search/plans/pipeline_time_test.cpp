@@ -72,6 +72,23 @@ TEST(PipelineTime, MessagesSlowDownWhatRunsBesideThem) {
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7 + 1.0 / 3);
 }
 
+/// The backward of the last micro-batch goes from stage to stage, and what each adds to it, too; ZB-H1 adds
+/// it to the gradients of weights, for which no other stage waits.
+TEST(PipelineTime, AddsToTheLastBackwardOfEachStage) {
+  PipelineCosts costs = equal_parts(4, 0);
+  for (const int micro_batches : {1, 4, 40}) {
+    costs.last = {};
+    const double without = pipeline_time(pipeline(PipelineSchedule::OneFOneB, 4), micro_batches, costs);
+    costs.last = {0.5, 0.25, 0.125, 0.125};
+    EXPECT_DOUBLE_EQ(pipeline_time(pipeline(PipelineSchedule::OneFOneB, 4), micro_batches, costs),
+                     without + 1);
+  }
+  costs.last = {};
+  const double without = pipeline_time(pipeline(PipelineSchedule::ZeroBubble, 4), 8, costs);
+  costs.last = {0.5, 0.25, 0.125, 0.125};
+  EXPECT_DOUBLE_EQ(pipeline_time(pipeline(PipelineSchedule::ZeroBubble, 4), 8, costs), without + 0.5);
+}
+
 /// With 1F1B the stage waits for what it sends, too: nothing runs beside messages.
 TEST(PipelineTime, MessagesOf1F1BRunAlone) {
   const TransformerPlanSpec plan = pipeline(PipelineSchedule::OneFOneB, 4);

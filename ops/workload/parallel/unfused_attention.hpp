@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// Attention's products, mask, softmax and dropout as Megatron-LM's DotProductAttention writes them
+/// (core/transformer/dot_product_attention.py, core/fusions/fused_softmax.py). Its fused kernel masks and
+/// normalises in one pass; where it does not apply, masked_fill_ and PyTorch's softmax do.
+void unfused_forward(const LayerScope& scope);
+void unfused_backward(const LayerScope& scope);
+
+}  // namespace lockstep
