@@ -57,7 +57,7 @@ double last_extra(const PhaseTimes& one, const PhaseTimes& two) {
 }  // namespace
 
 ProbeSizes sizes_of(const StageProbe& probe) {
-  const int few = probe.plan.sharding == Sharding::Zero2 ? 4 : 2;
+  const int few = probe.plan.sharding == Sharding::Zero2 ? 8 : 2;
   return {{{few, 1}, {2 * few, 1}, {few, 2}, {2 * few, 2}}};
 }
 

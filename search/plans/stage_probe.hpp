@@ -2,7 +2,7 @@
 
 /// @file
 /// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
-/// stage: 2 and 4 layers (zero2: 4 and 8), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
+/// stage: 2 and 4 layers (zero2: 8 and 16), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
 /// differ in schedule and stages alone share them, but for ZB-H1 with tensor parallelism: its weight
 /// gradients come too late to hide messages behind them.
 
@@ -40,8 +40,8 @@ struct ProbeSize {
 using ProbeSizes = std::array<ProbeSize, 4>;  ///< few and many layers, one pass; the same, two passes
 
 /// Few layers, but for zero2 enough of them that they, too, hide reductions: gradients of embedding and head
-/// are reduced after every micro-batch, which takes longer than two layers compute, and what they cannot hide
-/// would be counted to embedding and head.
+/// are reduced after every micro-batch, which takes longer than a few layers compute, and what they cannot
+/// hide would be counted to embedding and head.
 [[nodiscard]] ProbeSizes sizes_of(const StageProbe& probe);
 
 /// Of passes through a part of the model, seconds.
