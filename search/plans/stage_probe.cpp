@@ -12,10 +12,9 @@ StageProbe probe_of(const PlanCandidate& candidate) {
   StageProbe probe{candidate.plan, candidate.gpus / candidate.plan.pipeline, candidate.micro_batch};
   probe.plan.pipeline = 1;
   probe.plan.chunks = 1;
-  // Weight gradients that are put off hide no messages of tensor parallelism.
-  const bool hides_less =
-      candidate.plan.schedule == PipelineSchedule::ZeroBubble && candidate.plan.tensor > 1;
-  probe.plan.schedule = hides_less ? PipelineSchedule::ZeroBubble : PipelineSchedule::OneFOneB;
+  // Weight gradients that are put off hide no messages of tensor parallelism, and fewer of the reductions.
+  const bool puts_off = candidate.plan.schedule == PipelineSchedule::ZeroBubble;
+  probe.plan.schedule = puts_off ? PipelineSchedule::ZeroBubble : PipelineSchedule::OneFOneB;
   probe.plan.recompute_last_stage = true;
   return probe;
 }

@@ -3,8 +3,8 @@
 /// @file
 /// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
 /// stage: 2 and 4 layers (zero2: 8 and 16), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
-/// differ in schedule and stages alone share them, but for ZB-H1 with tensor parallelism: its weight
-/// gradients come too late to hide messages behind them.
+/// differ in schedule and stages alone share them, but for ZB-H1: its weight gradients come too late to hide
+/// what others hide behind them.
 
 #include <array>
 #include <cstdint>
