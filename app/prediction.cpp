@@ -74,17 +74,20 @@ Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPat
   return gpus;
 }
 
-/// The machine as NCCL takes it: which GPUs of a node exchange directly.
+/// The machine as NCCL takes it: which GPUs of a node exchange directly, and which NICs reach their memory.
 Fabric with_peers(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
                   const Gpus& gpus) {
   PeerAccess access;
-  access.level = scenario.collectives.p2p_level;
+  access.level = {scenario.collectives.p2p_level, scenario.collectives.net_gdr_level};
   access.gpus_used = static_cast<std::size_t>(scenario.trace ? scenario.trace->ranks.value_or(0)
                                                              : scenario.parallelism.ranks.value_or(0));
   for (const std::uint32_t model : gpus.of_rank) {
-    access.over_pcie.push_back(gpus.models[model].pcie_peer_access);
+    access.gpus.push_back(access_of(gpus.models[model]));
   }
-  return at_key(document, access.level ? "collectives.p2p_level" : "cluster",
+  return at_key(document,
+                access.level.p2p       ? "collectives.p2p_level"
+                : access.level.net_gdr ? "collectives.net_gdr_level"
+                                       : "cluster",
                 [&] { return with_peer_access(fabric, access); });
 }
 

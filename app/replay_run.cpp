@@ -147,8 +147,9 @@ void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs)
   try {
     const auto gpu =
         read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
-    fabric_ = with_peer_access(
-        fabric_, {peers_over_pcie(fabric_, configs), spec_.collectives.p2p_level, replay_.job.ranks.size()});
+    fabric_ = with_peer_access(fabric_, {access_of_models(fabric_, configs),
+                                         {spec_.collectives.p2p_level, spec_.collectives.net_gdr_level},
+                                         replay_.job.ranks.size()});
     auto profile =
         spec_.collectives.profile
             ? **spec_.collectives.profile

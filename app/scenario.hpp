@@ -33,6 +33,7 @@ struct CollectiveSettings {
   std::optional<CommAlgorithm> reduce_scatter;
   std::optional<CommProtocol> protocol;
   std::optional<P2pLevel> p2p_level;
+  std::optional<P2pLevel> net_gdr_level;
 
   template <class Visitor>
   static void describe(Visitor& key, CollectiveSettings& settings) {
@@ -50,6 +51,10 @@ struct CollectiveSettings {
         "p2p_level", settings.p2p_level, std::nullopt,
         "NCCL_P2P_LEVEL: how far apart GPUs of a node exchange directly, the others through host memory; "
         "LOC: none (NCCL_P2P_DISABLE), NVL, PIX, PXB, PHB or SYS: all; left out: NCCL's own rule");
+    key.optional(
+        "net_gdr_level", settings.net_gdr_level, std::nullopt,
+        "NCCL_NET_GDR_LEVEL: how far a NIC may be that reads and writes a GPU's memory, the others by way of "
+        "host memory; LOC: none, PIX, PXB, PHB or SYS: all; left out: NCCL's own rule, PXB");
   }
 };
 

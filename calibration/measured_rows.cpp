@@ -68,9 +68,9 @@ class Machines {
     std::unique_ptr<Entry>& entry = known_[{cluster, profile, level, gpus}];
     if (!entry) {
       const Fabric drawn = read_cluster(cluster, configs_).fabric();
-      PeerAccess access{peers_over_pcie(drawn, configs_), std::nullopt, gpus};
+      PeerAccess access{access_of_models(drawn, configs_), {}, gpus};
       if (!level.empty()) {
-        access.level = p2p_level_of(level);
+        access.level.p2p = p2p_level_of(level);
       }
       entry = std::make_unique<Entry>(
           with_peer_access(drawn, access),

@@ -38,18 +38,35 @@ VertexId place_node(const Drawing& node, int number, Drawing& cluster) {
   return first;
 }
 
-std::vector<Port> ports_of(const ClusterSpec& spec, const NodeGroup& group, const Drawing& node) {
-  const auto& link = spec.network.link ? spec.network.link : group.node->network;
-  std::vector<Port> ports;
+/// NICs of @p node in the order of their index.
+std::vector<VertexId> nics_of(const Drawing& node) {
+  std::vector<VertexId> nics;
   for (VertexId id = 0; id < node.vertices.size(); ++id) {
-    const int plugged = spec.network.nics_per_node;
-    const Vertex& vertex = node.vertices[id];
-    if (vertex.kind == VertexKind::Nic && (plugged == 0 || vertex.index < plugged)) {
-      ports.push_back({id, 0, vertex.index, link ? (*link)->wire() : Wire{}});
+    if (node.vertices[id].kind == VertexKind::Nic) {
+      nics.push_back(id);
     }
   }
-  if (ports.empty()) {
+  std::ranges::sort(nics, {}, [&](VertexId id) { return node.vertices[id].index; });
+  return nics;
+}
+
+/// The NICs that are plugged in, spread evenly: of eight on four switches, four are one of each.
+std::vector<Port> ports_of(const ClusterSpec& spec, const NodeGroup& group, const Drawing& node) {
+  const auto& link = spec.network.link ? spec.network.link : group.node->network;
+  const std::vector<VertexId> nics = nics_of(node);
+  if (nics.empty()) {
     throw FieldError{"nodes", fmt::format("'{}' has no NIC for the network between nodes", group.node->name)};
+  }
+  const auto asked = static_cast<std::size_t>(spec.network.nics_per_node);
+  if (asked > nics.size()) {
+    throw FieldError{"network", fmt::format("nics_per_node: {} are asked for, '{}' has {}", asked,
+                                            group.node->name, nics.size())};
+  }
+  const std::size_t plugged = asked == 0 ? nics.size() : asked;
+  std::vector<Port> ports;
+  for (std::size_t i = 0; i < plugged; ++i) {
+    const VertexId nic = nics[i * nics.size() / plugged];
+    ports.push_back({nic, 0, node.vertices[nic].index, link ? (*link)->wire() : Wire{}});
   }
   if (!link) {
     throw FieldError{"network",

@@ -97,7 +97,8 @@ struct NetworkSpec {
     const NetworkSpec usual;
     key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine, torus, dragonfly or none");
     key.optional("link", network.link, std::nullopt, "NIC to leaf; default: the ports of each node's NICs");
-    key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node, "plugged in; 0: all");
+    key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node,
+                 "plugged in, spread evenly over those of a node; 0: all");
     key.optional("nodes_per_leaf", network.nodes_per_leaf, usual.nodes_per_leaf,
                  "0: all nodes; of a torus or dragonfly one");
     key.optional("spines", network.spines, usual.spines,

@@ -50,9 +50,11 @@ struct Vertex {
   std::string model;      ///< GPUs: the name of the GpuSpec; else empty
   bool forwards = false;  ///< GPUs: passes on what is meant for others; every other kind always does
   Bytes memory{0};        ///< CPU sockets: of their DRAM; 0: not known
-  BytesPerSecond memory_bandwidth{0};     ///< CPU sockets: of their DRAM's channels together; 0: not known
-  CpuVendor vendor = CpuVendor::Unknown;  ///< CPU sockets
-  P2pLevel p2p_level = P2pLevel::Sys;     ///< GPUs: how far away its peers in the node may be
+  BytesPerSecond memory_bandwidth{0};        ///< CPU sockets: of their DRAM's channels together; 0: not known
+  CpuVendor vendor = CpuVendor::Unknown;     ///< CPU sockets
+  P2pLevel p2p_level = P2pLevel::Sys;        ///< GPUs: how far away its peers in the node may be
+  P2pLevel nic_read_level = P2pLevel::Sys;   ///< GPUs: how far away NICs may be that read its memory
+  P2pLevel nic_write_level = P2pLevel::Sys;  ///< likewise, that write it
 };
 
 /// One direction of a link. Several links may join the same two vertices: a message takes one of them, by

@@ -7,6 +7,7 @@
 #include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "topology/kernel_efficiency.hpp"
+#include "topology/kinds.hpp"
 #include "topology/learned_kernels.hpp"
 
 namespace lockstep {
@@ -80,7 +81,8 @@ struct GpuSpec {
   int launch_queue = 1024;    ///< launches in flight before the launch call blocks
   HostCopyRates host_copy;
   CommunicationShare communication;
-  bool pcie_peer_access = true;  ///< the driver maps its memory for other GPUs over PCIe
+  bool pcie_peer_access = true;            ///< the driver maps its memory for other GPUs over PCIe
+  NicAccess nic_access = NicAccess::Full;  ///< what NCCL lets NICs do with its memory (GPUDirect RDMA)
   Named<KernelEfficiency> efficiency;
   std::optional<Named<LearnedKernels>> learned;  ///< networks that answer where they were trained
   ProvenanceTable provenance;
@@ -116,6 +118,9 @@ struct GpuSpec {
     key.optional("pcie_peer_access", gpu.pcie_peer_access, true,
                  "the driver lets other GPUs reach its memory over PCIe; if not (GeForce RTX 30 and 40), "
                  "collectives go through host memory, but for NVLink");
+    key.optional("nic_access", gpu.nic_access, NicAccess::Full,
+                 "what NCCL lets NICs do with its memory (GPUDirect RDMA): full; reads_with_nvlink: before "
+                 "Ampere, no reads without NVLink in the node; none: GeForce and TITAN");
     key.required("efficiency", gpu.efficiency, "fractions of the peaks kernels reach, a name or in place");
     key.optional("learned", gpu.learned, std::nullopt,
                  "networks that answer instead of formulas where they were trained; ~ for none");

@@ -5,6 +5,7 @@
 
 #include "base/parameters.hpp"
 #include "topology/fabric.hpp"
+#include "topology/nic_access.hpp"
 
 namespace lockstep {
 
@@ -32,6 +33,12 @@ constexpr auto names_of(CpuVendor /*unused*/) {
                                              {CpuVendor::Amd, "amd"},
                                              {CpuVendor::Arm, "arm"},
                                              {CpuVendor::Intel, "intel"}});
+}
+
+constexpr auto names_of(NicAccess /*unused*/) {
+  return std::to_array<EnumName<NicAccess>>({{NicAccess::Full, "full"},
+                                             {NicAccess::ReadsWithNvLink, "reads_with_nvlink"},
+                                             {NicAccess::None, "none"}});
 }
 
 constexpr auto names_of(P2pLevel /*unused*/) {

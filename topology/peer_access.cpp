@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 
 #include "base/yaml_reader.hpp"
-#include "topology/gpu_spec.hpp"
+#include "topology/host_memory.hpp"
 #include "topology/kinds.hpp"
 
 namespace lockstep {
@@ -50,19 +51,23 @@ bool is_amd(const Fabric& fabric, int node) {
   return any && all;
 }
 
+std::size_t used_count(const Fabric& fabric, std::size_t used) {
+  return used == 0 ? fabric.gpus().size() : std::min(used, fabric.gpus().size());
+}
+
 /// By node: its GPUs that the job takes, in rank order.
 std::map<int, std::vector<VertexId>> used_gpus(const Fabric& fabric, std::size_t used) {
   std::map<int, std::vector<VertexId>> of_node;
   const auto gpus = fabric.gpus();
-  for (std::size_t i = 0; i < (used == 0 ? gpus.size() : std::min(used, gpus.size())); ++i) {
+  for (std::size_t i = 0; i < used_count(fabric, used); ++i) {
     of_node[fabric.vertices()[gpus[i]].node].push_back(gpus[i]);
   }
   return of_node;
 }
 
 P2pLevel level_in(const Fabric& fabric, int node, std::size_t gpus, const PeerAccess& access) {
-  if (access.level) {
-    return *access.level;
+  if (access.level.p2p) {
+    return *access.level.p2p;
   }
   return gpus <= 2 && is_amd(fabric, node) ? P2pLevel::Sys : P2pLevel::Pxb;
 }
@@ -103,34 +108,6 @@ bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
   return any;
 }
 
-void draw_memory(const std::set<int>& nodes, std::vector<Vertex>& vertices, std::vector<Link>& links) {
-  const std::size_t drawn = vertices.size();
-  for (VertexId id = 0; id < drawn; ++id) {
-    const Vertex socket = vertices[id];
-    if (socket.kind != VertexKind::CpuSocket || !nodes.contains(socket.node) ||
-        !(socket.memory_bandwidth > BytesPerSecond{0})) {
-      continue;
-    }
-    const auto memory = static_cast<VertexId>(vertices.size());
-    vertices.push_back({VertexKind::HostMemory, socket.node, socket.index, socket.name + ".memory", ""});
-    links.push_back({id, memory, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
-    links.push_back({memory, id, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
-  }
-}
-
-/// The link that writes to the memory of @p socket and the one that reads it; none where it was not drawn.
-std::vector<LinkId> memory_of(const Fabric& fabric, VertexId socket) {
-  for (LinkId link = static_cast<LinkId>(fabric.links().size()); link-- > 0;) {  // drawn last
-    if (fabric.links()[link].kind != LinkKind::HostMemory) {
-      break;
-    }
-    if (fabric.links()[link].from == socket) {
-      return {link, link + 1};
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
@@ -144,7 +121,7 @@ Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
     Vertex& gpu = vertices[fabric.gpus()[i]];
     const auto level = levels.find(gpu.node);
     gpu.p2p_level = level == levels.end() ? level_in(fabric, gpu.node, 0, access) : level->second;
-    if (i < access.over_pcie.size() && !access.over_pcie[i]) {
+    if (i < access.gpus.size() && !access.gpus[i].over_pcie) {
       gpu.p2p_level = std::min(gpu.p2p_level, P2pLevel::Nvl);
     }
   }
@@ -155,26 +132,36 @@ Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
       through_memory.insert(node);
     }
   }
+  if (used.size() > 1) {
+    std::vector<NicAccess> nics;
+    std::ranges::transform(access.gpus, std::back_inserter(nics), &GpuAccess::nics);
+    through_memory.merge(limit_nics(fabric, vertices, nics, access.level.net_gdr.value_or(P2pLevel::Pxb),
+                                    used_count(fabric, access.gpus_used)));
+  }
   if (through_memory.empty()) {
     return fabric;
   }
   std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
-  draw_memory(through_memory, vertices, links);
+  draw_host_memory(through_memory, vertices, links);
   return {std::move(vertices), std::move(links)};
 }
 
-std::vector<bool> peers_over_pcie(const Fabric& fabric, const ConfigPath& configs) {
-  std::map<std::string, bool> known;
-  std::vector<bool> peers;
+std::vector<GpuAccess> access_of_models(const Fabric& fabric, const ConfigPath& configs) {
+  std::map<std::string, GpuAccess> known;
+  std::vector<GpuAccess> access;
   for (const VertexId gpu : fabric.gpus()) {
     const std::string& model = fabric.vertices()[gpu].model;
-    const auto [entry, is_new] = known.try_emplace(model, true);
+    const auto [entry, is_new] = known.try_emplace(model);
     if (is_new) {
-      entry->second = read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, model), configs).pcie_peer_access;
+      entry->second = access_of(read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, model), configs));
     }
-    peers.push_back(entry->second);
+    access.push_back(entry->second);
   }
-  return peers;
+  return access;
+}
+
+GpuAccess access_of(const GpuSpec& gpu) {
+  return {gpu.pcie_peer_access, gpu.nic_access};
 }
 
 P2pLevel p2p_level_of(const std::string& word) {
@@ -223,7 +210,7 @@ Route through_host_memory(const Fabric& fabric, VertexId from, VertexId to, std:
   const VertexId socket = fabric.host_memory_of(to);
   Route route = fabric.route(from, socket, flow);
   const Route read = fabric.route(socket, to, flow);
-  const std::vector<LinkId> memory = memory_of(fabric, socket);
+  const std::vector<LinkId> memory = host_memory_links(fabric, socket);
   route.links.insert(route.links.end(), memory.begin(), memory.end());
   route.links.insert(route.links.end(), read.links.begin(), read.links.end());
   route.latency += read.latency;

@@ -176,6 +176,8 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
                       "keep all groups with so many GPUs from the fit, e.g. 3 5 6 7");
   command->add_option("--p2p-level", options->p2p_level,
                       "NCCL_P2P_LEVEL of the runs (LOC: NCCL_P2P_DISABLE); default: NCCL's own rule");
+  command->add_option("--net-gdr-level", options->net_gdr_level,
+                      "NCCL_NET_GDR_LEVEL of the runs (LOC: no GPUDirect RDMA); default: NCCL's own rule");
   add_fit_kernels_options(*command, *kernels);
   command->callback([options, kernels, &action] {
     if (is_kernel_csv(options->files.front())) {
@@ -208,9 +210,12 @@ int calibrate_import_command(const CalibrateImportOptions& options) {
 /// Where the collectives ran, as NCCL took it.
 Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs) {
   const Fabric drawn = read_cluster(options.cluster).fabric();
-  PeerAccess access{peers_over_pcie(drawn, configs), std::nullopt, 0};
+  PeerAccess access{access_of_models(drawn, configs), {}, 0};
   if (!options.p2p_level.empty()) {
-    access.level = p2p_level_of(options.p2p_level);
+    access.level.p2p = p2p_level_of(options.p2p_level);
+  }
+  if (!options.net_gdr_level.empty()) {
+    access.level.net_gdr = p2p_level_of(options.net_gdr_level);
   }
   return with_peer_access(drawn, access);
 }

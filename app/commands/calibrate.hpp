@@ -33,7 +33,8 @@ struct CalibrateFitOptions {
   std::string plot;       ///< likewise
   int held_out_every = 4;
   std::vector<int> held_out_groups;
-  std::string p2p_level;  ///< NCCL_P2P_LEVEL of the runs; empty: NCCL's own rule
+  std::string p2p_level;      ///< NCCL_P2P_LEVEL of the runs; empty: NCCL's own rule
+  std::string net_gdr_level;  ///< NCCL_NET_GDR_LEVEL of the runs; likewise
 };
 
 /// A profile for configs/profiles from measured collectives. Returns the exit code.

@@ -67,11 +67,19 @@ Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, Ve
       return *std::move(detour);
     }
   }
+  if (!same_node) {
+    const Staging staging = staging_of(fabric, from, to, route);
+    return staging.sender || staging.receiver ? through_sockets(fabric, from, to, route, staging, flow)
+                                              : route;
+  }
   return are_peers(fabric, from, to, route) ? route : through_host_memory(fabric, from, to, flow);
 }
 
-bool is_through_host_memory(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to) {
+bool is_read_from_host_memory(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to) {
   const Route route = fabric.route(from, to);
+  if (fabric.vertices()[from].node != fabric.vertices()[to].node) {
+    return staging_of(fabric, from, to, route).receiver;
+  }
   return !are_peers(fabric, from, to, route) &&
          !(may_pass_through_a_gpu(fabric, from, to) && way_through_a_gpu(fabric, nvlinks, from, to));
 }

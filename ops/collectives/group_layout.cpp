@@ -1,6 +1,7 @@
 #include "ops/collectives/group_layout.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -15,7 +16,9 @@ namespace {
 /// One node of a group that spans several.
 struct NodePorts {
   std::vector<Order> rings;
-  std::map<int, VertexId> nic_of;  // by member
+  std::map<int, VertexId> nic_of;     // by member
+  std::map<int, Seconds> way_to_nic;  // likewise
+  bool switched = false;
 
   [[nodiscard]] std::size_t nics() const {
     std::set<VertexId> distinct;
@@ -24,18 +27,27 @@ struct NodePorts {
     }
     return distinct.size();
   }
+  /// Some members are farther from their NIC than others.
+  [[nodiscard]] bool is_uneven() const {
+    return std::ranges::any_of(way_to_nic,
+                               [&](const auto& way) { return way.second != way_to_nic.begin()->second; });
+  }
 };
 
 /// How often the ends of the paths chosen so far meet a NIC and a GPU, and how often each ring was used.
 class PathCounts {
  public:
-  using Cost = std::tuple<int, int, int, int>;
+  using Cost = std::tuple<int, int, Seconds, int, int>;
 
-  /// NICs first: the network is the narrow part; then the GPUs' ways to them; then the NVLinks.
+  /// NICs first: the network is the narrow part; then GPUs near them (NCCL's search takes the nearest path
+  /// type that reaches the NIC's rate: typeInter, src/graph/search.cc), then the GPUs' ways to them; then the
+  /// NVLinks.
   Cost cost(const NodePorts& node, const Order& path, std::size_t ring) {
     const int first = begins_[node.nic_of.at(path.front())];
     const int last = ends_[node.nic_of.at(path.back())];
-    return {std::max(first, last), first + last, uses_[path.front()] + uses_[path.back()], rings_[ring]};
+    return {std::max(first, last), first + last,
+            node.way_to_nic.at(path.front()) + node.way_to_nic.at(path.back()),
+            uses_[path.front()] + uses_[path.back()], rings_[ring]};
   }
   void add(const NodePorts& node, const Order& path, std::size_t ring) {
     ++begins_[node.nic_of.at(path.front())];
@@ -52,27 +64,58 @@ class PathCounts {
   std::map<std::size_t, int> rings_;
 };
 
-/// The node's rings opened into paths, one a channel, where that spreads their ends best.
-std::vector<Order> open_rings(const NodePorts& node, std::size_t channels) {
-  PathCounts counts;
-  std::vector<Order> paths;
-  while (paths.size() < channels) {
-    Order best = node.rings.front();
-    std::size_t best_ring = 0;
-    for (std::size_t ring = 0; ring < node.rings.size(); ++ring) {
-      Order turned = node.rings[ring];
-      for (std::size_t turn = 0; turn < turned.size(); ++turn) {
-        if (counts.cost(node, turned, ring) < counts.cost(node, best, best_ring)) {
-          best = turned;
-          best_ring = ring;
-        }
-        std::rotate(turned.begin(), turned.begin() + 1, turned.end());
-      }
+/// A way through all members of a node, by which of its rings.
+struct Path {
+  Order members;
+  std::size_t ring = 0;
+};
+
+/// Each ring opened at each of its links.
+std::vector<Path> opened(const std::vector<Order>& rings) {
+  std::vector<Path> paths;
+  for (std::size_t ring = 0; ring < rings.size(); ++ring) {
+    Order turned = rings[ring];
+    for (std::size_t turn = 0; turn < turned.size(); ++turn) {
+      paths.push_back({turned, ring});
+      std::rotate(turned.begin(), turned.begin() + 1, turned.end());
     }
-    counts.add(node, best, best_ring);
-    paths.push_back(std::move(best));
   }
   return paths;
+}
+
+/// From each member to each other one, through the rest in order.
+std::vector<Path> between_all(const Order& members) {
+  std::vector<Path> paths;
+  for (const int first : members) {
+    for (const int last : members) {
+      if (first == last) {
+        continue;
+      }
+      Path path{{first}, 0};
+      std::ranges::copy_if(members, std::back_inserter(path.members),
+                           [&](int member) { return member != first && member != last; });
+      path.members.push_back(last);
+      paths.push_back(std::move(path));
+    }
+  }
+  return paths;
+}
+
+/// Paths through the node, one a channel, whose ends are spread best: its rings, opened; behind NVSwitches,
+/// which join any two, also others where some members are farther from their NIC.
+std::vector<Order> open_rings(const NodePorts& node, std::size_t channels) {
+  const std::vector<Path> paths = node.switched && node.is_uneven() && node.nic_of.size() > 1
+                                      ? between_all(node.rings.front())
+                                      : opened(node.rings);
+  PathCounts counts;
+  std::vector<Order> chosen;
+  while (chosen.size() < channels) {
+    const Path& best = *std::ranges::min_element(
+        paths, {}, [&](const Path& path) { return counts.cost(node, path.members, path.ring); });
+    counts.add(node, best.members, best.ring);
+    chosen.push_back(best.members);
+  }
+  return chosen;
 }
 
 /// Rings through all nodes. Odd nodes run the other way: they are entered at the rail by which their
@@ -210,11 +253,14 @@ GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<cons
   std::vector<NodePorts> nodes;
   for (std::size_t node = 0; node < layout.nodes.size(); ++node) {
     const int other = layout.nodes[node == 0 ? 1 : 0].front();
-    nodes.push_back({rings_of_node(site, layout.nodes[node], known), {}});
+    nodes.push_back(
+        {rings_of_node(site, layout.nodes[node], known), {}, {}, site.all_switched(layout.nodes[node])});
     for (const int member : layout.nodes[node]) {
-      nodes.back().nic_of[member] = site.nic(member, other);
+      const VertexId nic = site.nic(member, other);
+      nodes.back().nic_of[member] = nic;
+      nodes.back().way_to_nic[member] = fabric.route(members[static_cast<std::size_t>(member)], nic).latency;
     }
-    if (site.all_switched(layout.nodes[node])) {
+    if (nodes.back().switched) {
       find_members_at_nics(fabric, members, nodes.back(), layout);
     }
   }

@@ -51,7 +51,7 @@ class GroupSite {
   /// Latency and links of what a message from a to b takes; through host memory it is further than to any
   /// peer.
   [[nodiscard]] std::tuple<bool, Seconds, std::size_t> distance(int a, int b) const {
-    const bool through_memory = is_through_host_memory(fabric_, nvlinks_, vertex(a), vertex(b));
+    const bool through_memory = is_read_from_host_memory(fabric_, nvlinks_, vertex(a), vertex(b));
     const Route way = through_memory ? comm_route(fabric_, nvlinks_, vertex(a), vertex(b), 0) : route(a, b);
     return {through_memory, way.latency, way.links.size()};
   }

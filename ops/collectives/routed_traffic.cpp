@@ -103,7 +103,7 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
     const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
-    if (is_through_host_memory(fabric, nvlinks, members[src], members[dst])) {
+    if (is_read_from_host_memory(fabric, nvlinks, members[src], members[dst])) {
       hop.kind = std::max(hop.kind, HopClass::HostMemory);
       const VertexId socket = fabric.host_memory_of(members[dst]);
       for (const LinkId& link : fabric.route(members[dst], socket, edge.channel).links) {

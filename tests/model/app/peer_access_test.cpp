@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 Setting setting_of(const std::string& machine) {
   return build(YamlDocument::from_text(
                    "name: x\n" + machine +
-                       "\nworkload: {model: bert_base, global_batch: 8, precision: fp16}\nsteps: 2\n",
+                       "\nworkload: {model: bert_base, global_batch: 16, precision: fp16}\nsteps: 2\n",
                    "scenario.yaml"),
                ConfigPath::standard());
 }
@@ -61,6 +61,15 @@ TEST(PeerAccessOfAScenario, SaysWhatIsWrong) {
       HasSubstr(
           "scenario.yaml:7:26: collectives.p2p_level: 'gpu0' and 'gpu1' have no peer access and exchange "
           "through host memory: 'gpu0' has no host memory"));
+}
+
+/// Between nodes: NICs reach the memory of GPUs below their own switch, unless NCCL is told otherwise.
+TEST(PeerAccessOfAScenario, IsTheNicsToo) {
+  const std::string nodes = "cluster: {from: dgx_a100 x 2, network: {nics_per_node: 1}}\n";
+  EXPECT_FALSE(has_memory(setting_of("cluster: dgx_a100 x 2\n")));
+  EXPECT_GT(step(nodes + "collectives: {net_gdr_level: LOC}"), step(nodes));
+  EXPECT_EQ(step(nodes + "collectives: {net_gdr_level: PIX}"), step(nodes));
+  EXPECT_TRUE(has_memory(setting_of(nodes + "gpu: rtx_4090_24gb\ncollectives: {profile: dgx_a100}")));
 }
 
 }  // namespace

@@ -13,10 +13,11 @@ namespace {
 
 using namespace lockstep::testing;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-const std::vector<bool> kEverywhere;
+const std::vector<GpuAccess> kEverywhere;
 
 Fabric preset(const std::string& cluster) {
   return read_cluster(cluster, ConfigPath::standard()).fabric();
@@ -43,7 +44,7 @@ std::size_t memories(const Fabric& fabric) {
 
 // NCCL's own level is PXB: GPUs below one PCIe switch are peers, those that a host bridge parts are not.
 TEST(PeerAccess, EndsAtTheHostBridge) {
-  const Fabric fabric = with_peer_access(preset("workstation_4gpu_pcie"), {kEverywhere, std::nullopt, 0});
+  const Fabric fabric = with_peer_access(preset("workstation_4gpu_pcie"), {kEverywhere, {}, 0});
   EXPECT_TRUE(peers(fabric, 0, 1));
   EXPECT_FALSE(peers(fabric, 0, 2));
   EXPECT_EQ(memories(fabric), 1U);
@@ -53,15 +54,15 @@ TEST(PeerAccess, EndsAtTheHostBridge) {
 
 TEST(PeerAccess, PairsOnAmdReachAcrossTheCpu) {
   const Fabric drawn = preset("workstation_4gpu_pcie4");
-  EXPECT_EQ(memories(with_peer_access(drawn, {kEverywhere, std::nullopt, 2})), 0U);
-  EXPECT_EQ(memories(with_peer_access(drawn, {kEverywhere, std::nullopt, 3})), 1U);
-  EXPECT_EQ(memories(with_peer_access(preset("workstation_4gpu_pcie"), {{}, std::nullopt, 2})),
+  EXPECT_EQ(memories(with_peer_access(drawn, {kEverywhere, {}, 2})), 0U);
+  EXPECT_EQ(memories(with_peer_access(drawn, {kEverywhere, {}, 3})), 1U);
+  EXPECT_EQ(memories(with_peer_access(preset("workstation_4gpu_pcie"), {{}, {}, 2})),
             0U);  // a switch
 }
 
 TEST(PeerAccess, IsWhatTheLevelSays) {
   const Fabric drawn = preset("server_8gpu_pcie4");
-  const auto at = [&](P2pLevel level) { return with_peer_access(drawn, {kEverywhere, level, 0}); };
+  const auto at = [&](P2pLevel level) { return with_peer_access(drawn, {kEverywhere, {level, {}}, 0}); };
   EXPECT_TRUE(peers(at(P2pLevel::Sys), 0, 4));
   EXPECT_FALSE(peers(at(P2pLevel::Phb), 0, 4));
   EXPECT_TRUE(peers(at(P2pLevel::Phb), 0, 3));
@@ -72,10 +73,11 @@ TEST(PeerAccess, IsWhatTheLevelSays) {
 
 TEST(PeerAccess, IsNvlinksWhateverPcieAllows) {
   const Fabric pairs = preset("a100_pcie_pairs");
-  const Fabric fabric = with_peer_access(pairs, {{false, false, false, false}, P2pLevel::Sys, 0});
+  const Fabric fabric =
+      with_peer_access(pairs, {std::vector<GpuAccess>(4, {.over_pcie = false}), {P2pLevel::Sys, {}}, 0});
   EXPECT_TRUE(peers(fabric, 0, 1));
   EXPECT_FALSE(peers(fabric, 1, 2));
-  const Fabric none = with_peer_access(pairs, {kEverywhere, P2pLevel::Loc, 0});
+  const Fabric none = with_peer_access(pairs, {kEverywhere, {P2pLevel::Loc, {}}, 0});
   EXPECT_FALSE(peers(none, 0, 1));
 }
 
@@ -83,13 +85,12 @@ TEST(PeerAccess, IsNvlinksWhateverPcieAllows) {
 TEST(PeerAccess, LeavesOtherMachinesAlone) {
   for (const char* cluster : {"dgx_a100 x 2", "dgx1v", "gb200_nvl72"}) {
     const Fabric drawn = preset(cluster);
-    EXPECT_EQ(with_peer_access(drawn, {kEverywhere, std::nullopt, 0}).links().data(), drawn.links().data())
-        << cluster;
+    EXPECT_EQ(with_peer_access(drawn, {kEverywhere, {}, 0}).links().data(), drawn.links().data()) << cluster;
   }
 }
 
 TEST(PeerAccess, WritesIntoTheMemoryOfTheReceiver) {
-  const Fabric fabric = with_peer_access(preset("server_8gpu_pcie4"), {kEverywhere, P2pLevel::Nvl, 0});
+  const Fabric fabric = with_peer_access(preset("server_8gpu_pcie4"), {kEverywhere, {P2pLevel::Nvl, {}}, 0});
   const auto way = [&](std::size_t from, std::size_t to) {
     return stops(fabric, through_host_memory(fabric, fabric.gpus()[from], fabric.gpus()[to], 0));
   };
@@ -106,7 +107,7 @@ TEST(PeerAccess, NeedsASocket) {
   const Fabric fabric{drawing.vertices, drawing.links};
   EXPECT_THAT(
       [&] {
-        (void)with_peer_access(fabric, {kEverywhere, P2pLevel::Loc, 0});
+        (void)with_peer_access(fabric, {kEverywhere, {P2pLevel::Loc, {}}, 0});
       },
       ThrowsMessage<std::invalid_argument>(
           HasSubstr("'node0.gpu0' and 'node0.gpu1' have no peer access and exchange through host memory")));
@@ -129,8 +130,12 @@ TEST(PeerAccess, IsKnownOfModels) {
     }
   }
   drawing.vertices[0].forwards = true;
-  EXPECT_THAT(peers_over_pcie({drawing.vertices, drawing.links}, ConfigPath::standard()),
-              ElementsAre(false, true, false));
+  const auto access = access_of_models({drawing.vertices, drawing.links}, ConfigPath::standard());
+  EXPECT_THAT(access, ElementsAre(Field(&GpuAccess::over_pcie, false), Field(&GpuAccess::over_pcie, true),
+                                  Field(&GpuAccess::over_pcie, false)));
+  EXPECT_THAT(access,
+              ElementsAre(Field(&GpuAccess::nics, NicAccess::None), Field(&GpuAccess::nics, NicAccess::Full),
+                          Field(&GpuAccess::nics, NicAccess::None)));
 }
 
 }  // namespace

@@ -5,11 +5,14 @@
 #include <numeric>
 
 #include "tests/support/small_machines.hpp"
+#include "topology/read_cluster.hpp"
 
 namespace lockstep {
 namespace {
 
 using testing::all_gpus;
+using ::testing::AnyOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 
 TEST(LayOut, OneRingBehindAnNvSwitch) {
@@ -67,6 +70,23 @@ TEST(LayOut, RingsCrossNodesOnTheirRail) {
   // 4 rings of 4 crossings over 4 rails.
   EXPECT_THAT(left, ElementsAre(4, 4, 4, 4));
   EXPECT_THAT(entered, ElementsAre(4, 4, 4, 4));
+}
+
+// Two NICs of a DGX A100, each below the switch of two GPUs: rings enter and leave there, not over the CPU.
+TEST(LayOut, RingsCrossNodesAtTheGpusNextToTheNics) {
+  ClusterSpec spec = read_cluster("dgx_a100 x 2", ConfigPath::standard());
+  spec.network.nics_per_node = 2;
+  spec.check();
+  const Fabric fabric = spec.fabric();
+  const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, all_gpus(fabric));
+  ASSERT_EQ(layout.channels(), 2);
+  std::vector<int> ends;  // numbers in their nodes
+  for (const auto& ring : layout.rings) {
+    for (const std::size_t end : {0, 7, 8, 15}) {
+      ends.push_back(ring[end] % 8);
+    }
+  }
+  EXPECT_THAT(ends, Each(AnyOf(0, 1, 4, 5)));
 }
 
 TEST(LayOut, KeepsTheMembersOfANodeTogetherWhateverTheGroupsOrder) {

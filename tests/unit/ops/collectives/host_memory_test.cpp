@@ -44,7 +44,7 @@ Fabric drawn(const Shape& shape) {
 }
 
 Fabric at(P2pLevel level, const Shape& shape) {
-  return with_peer_access(drawn(shape), {{}, level, 0});
+  return with_peer_access(drawn(shape), {{}, {level, {}}, 0});
 }
 
 Seconds time(const Fabric& fabric, CollectiveKind kind, Bytes size) {
@@ -147,8 +147,42 @@ TEST(HostMemory, TakesNvlinksOutWithoutPeers) {
   }
   const Fabric fabric{vertices, links};
   expect_near(time(fabric, CollectiveKind::AllReduce, 30_GB), 2 * 0.2_us + Seconds{0.1});
-  const Fabric without = with_peer_access(fabric, {{}, P2pLevel::Loc, 0});
+  const Fabric without = with_peer_access(fabric, {{}, {P2pLevel::Loc, {}}, 0});
   expect_near(time(without, CollectiveKind::AllReduce, 20_GB), 2 * 2_us + Seconds{1 + kRequest});
+}
+
+/// A GPU and a NIC on the socket of each of two nodes, 20 GB/s and 0.1 us each, 40 GB/s and 1 us to a leaf.
+Fabric two_nodes(BytesPerSecond memory, P2pLevel level) {
+  std::vector<Vertex> vertices{{VertexKind::LeafSwitch, -1, 0, "leaf0", ""}};
+  std::vector<Link> links;
+  const auto connect = [&](VertexId a, VertexId b, const Link& like) {
+    links.push_back({a, b, like.kind, like.bandwidth, like.latency});
+    links.push_back({b, a, like.kind, like.bandwidth, like.latency});
+  };
+  for (int node = 0; node < 2; ++node) {
+    const std::string name = "node" + std::to_string(node);
+    const auto socket = static_cast<VertexId>(vertices.size());
+    vertices.push_back({VertexKind::CpuSocket, node, 0, name + ".cpu0", ""});
+    vertices.back().memory_bandwidth = memory;
+    vertices.push_back({VertexKind::Gpu, node, 0, name + ".gpu0", "any"});
+    vertices.push_back({VertexKind::Nic, node, 0, name + ".nic0", ""});
+    connect(socket, socket + 1, {0, 0, LinkKind::Pcie, 20_GBps, 0.1_us});
+    connect(socket, socket + 2, {0, 0, LinkKind::Pcie, 20_GBps, 0.1_us});
+    connect(socket + 2, 0, {0, 0, LinkKind::Network, 40_GBps, 1_us});
+  }
+  return with_peer_access({vertices, links}, {{}, {{}, level}, 0});
+}
+
+// Behind the CPU's host bridge a NIC reads and writes host memory: each end writes and reads what passes,
+// and the receiver asks for it on its own way up, which an all-reduce of two fills.
+TEST(HostMemory, IsBetweenGpuAndNicBeyondTheHostBridge) {
+  const Seconds latency = 2 * 2.4_us;
+  expect_near(time(two_nodes(400_GBps, P2pLevel::Phb), CollectiveKind::AllReduce, 20_GB),
+              latency + Seconds{1.0});
+  expect_near(time(two_nodes(400_GBps, P2pLevel::Pxb), CollectiveKind::AllReduce, 20_GB),
+              latency + Seconds{1.0 + kRequest});
+  expect_near(time(two_nodes(40_GBps, P2pLevel::Pxb), CollectiveKind::AllReduce, 20_GB),
+              latency + Seconds{2.0});  // sent and received, at 20 GB/s
 }
 
 }  // namespace
