@@ -92,6 +92,14 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
   EXPECT_GT(judge.probe(probe_of(candidate))[3].passes.layers.weights, 0);
 }
 
+double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate) {
+  judge.prepare(candidate);
+  const StageProbe probe = probe_of(candidate);
+  const PlanEstimate found =
+      estimate(candidate, stage_costs(sizes_of(probe), judge.probe(probe)), judge.estimate_input(candidate));
+  return found.step.in_base_units() / judge.judge(candidate).step;
+}
+
 /// zero2 reduces the gradients of a large embedding between nodes after every micro-batch: a probe of two
 /// layers cannot hide that, and would say that a layer costs hardly anything.
 TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
@@ -109,11 +117,7 @@ TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
   candidate.gpus = 64;
   candidate.data = 2;
   candidate.micro_batches = 16;
-  judge.prepare(candidate);
-  const StageProbe probe = probe_of(candidate);
-  const PlanEstimate found =
-      estimate(candidate, stage_costs(sizes_of(probe), judge.probe(probe)), judge.estimate_input(candidate));
-  EXPECT_NEAR(found.step.in_base_units() / judge.judge(candidate).step, 1, 0.03);
+  EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
 }
 
 /// Gradients that travel about as long as a backward pass computes: of 70 billion parameters, whose layers'
@@ -135,11 +139,7 @@ TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   candidate.data = 4;
   candidate.micro_batch = 2;
   candidate.micro_batches = 8;
-  judge.prepare(candidate);
-  const StageProbe probe = probe_of(candidate);
-  const PlanEstimate found =
-      estimate(candidate, stage_costs(sizes_of(probe), judge.probe(probe)), judge.estimate_input(candidate));
-  EXPECT_NEAR(found.step.in_base_units() / judge.judge(candidate).step, 1, 0.01);
+  EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.01);
 }
 
 /// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
