@@ -1,7 +1,6 @@
 #include "topology/host_memory.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace lockstep {
 
@@ -21,6 +20,7 @@ HostMemory host_memory_of_node(const Fabric& fabric, int node) {
 }
 
 void draw_host_memory(const std::set<int>& nodes, std::vector<Vertex>& vertices, std::vector<Link>& links) {
+  std::vector<Link> writes, reads;
   const std::size_t drawn = vertices.size();
   for (VertexId id = 0; id < drawn; ++id) {
     const Vertex socket = vertices[id];
@@ -30,25 +30,27 @@ void draw_host_memory(const std::set<int>& nodes, std::vector<Vertex>& vertices,
     }
     const auto memory = static_cast<VertexId>(vertices.size());
     vertices.push_back({VertexKind::HostMemory, socket.node, socket.index, socket.name + ".memory", ""});
-    links.push_back({id, memory, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
-    links.push_back({memory, id, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
+    writes.push_back({id, memory, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
+    reads.push_back({memory, id, LinkKind::HostMemory, socket.memory_bandwidth / 2, Seconds{0}});
   }
+  links.insert(links.end(), writes.begin(), writes.end());
+  links.insert(links.end(), reads.begin(), reads.end());
 }
 
 std::vector<LinkId> host_memory_links(const Fabric& fabric, VertexId socket) {
-  // Drawn last, in pairs, in the order of their sockets.
+  // Drawn last: all that write, in the order of their sockets, then all that read.
   const auto links = fabric.links();
   const auto drawn =
       std::ranges::partition_point(links, [](const Link& link) { return link.kind != LinkKind::HostMemory; });
   const auto first = static_cast<std::size_t>(drawn - links.begin());
-  const auto pairs = std::views::iota(std::size_t{0}, (links.size() - first) / 2);
-  const auto found = std::ranges::partition_point(
-      pairs, [&](std::size_t pair) { return links[first + 2 * pair].from < socket; });
-  if (found == pairs.end() || links[first + 2 * *found].from != socket) {
+  const std::size_t sockets = (links.size() - first) / 2;
+  const auto writes = links.subspan(first, sockets);
+  const auto found = std::ranges::lower_bound(writes, socket, {}, &Link::from);
+  if (found == writes.end() || found->from != socket) {
     return {};
   }
-  const auto write = static_cast<LinkId>(first + 2 * *found);
-  return {write, write + 1};
+  const auto write = static_cast<std::size_t>(found - links.begin());
+  return {static_cast<LinkId>(write), static_cast<LinkId>(write + sockets)};
 }
 
 }  // namespace lockstep
