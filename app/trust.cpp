@@ -10,6 +10,7 @@
 #include "app/answer.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/kernel_model.hpp"
+#include "ops/workload/allocator_calls.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "sim/compiled_program.hpp"
 
@@ -31,6 +32,11 @@ PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
   const std::string name = share.what.starts_with(prefix) ? share.what.substr(prefix.size()) : std::string{};
   if (name == kDataLoading || name == kPrepareBatch) {
     return as_given(share.seconds);
+  }
+  if (name == kMallocCall || name == kFreeCall) {
+    return resting_on(evidence_for(setting.host.provenance,
+                                   name == kMallocCall ? "runtime_calls.malloc" : "runtime_calls.free"),
+                      "calls of the allocator", share.seconds);
   }
   const bool is_listed = setting.host.operators.contains(name);
   return resting_on(evidence_for(setting.host.provenance, is_listed ? "operators" : "fallback"),

@@ -58,6 +58,9 @@ const OperatorOverhead& HostOverheads::of(std::string_view operator_name) const 
 
 Seconds HostOverheads::duration_of(RuntimeCall call) const {
   const auto found = runtime_calls.find(call);
+  if (call == RuntimeCall::Malloc || call == RuntimeCall::Free) {
+    return runtime_calls.at(call);
+  }
   return found == runtime_calls.end() ? runtime_calls.at(RuntimeCall::LaunchKernel) : found->second;
 }
 

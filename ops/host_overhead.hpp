@@ -15,7 +15,8 @@
 
 namespace lockstep {
 
-/// Runtime calls whose own duration (T4) differs.
+/// Runtime calls whose own duration (T4) differs. Malloc and Free are cudaMalloc and cudaFree of one segment
+/// of PyTorch's caching allocator, which only `framework.empty_cache` makes in every step.
 enum class RuntimeCall : std::uint8_t {
   LaunchKernel,
   MemcpyAsync,
@@ -24,6 +25,8 @@ enum class RuntimeCall : std::uint8_t {
   StreamWaitEvent,
   LaunchCollective,
   Synchronize,
+  Malloc,
+  Free,
 };
 
 constexpr auto names_of(RuntimeCall) {
@@ -33,7 +36,9 @@ constexpr auto names_of(RuntimeCall) {
                                                {RuntimeCall::EventRecord, "event_record"},
                                                {RuntimeCall::StreamWaitEvent, "stream_wait_event"},
                                                {RuntimeCall::LaunchCollective, "launch_collective"},
-                                               {RuntimeCall::Synchronize, "synchronize"}});
+                                               {RuntimeCall::Synchronize, "synchronize"},
+                                               {RuntimeCall::Malloc, "malloc"},
+                                               {RuntimeCall::Free, "free"}});
 }
 
 /// Overheads of one operator.
@@ -84,7 +89,7 @@ struct HostOverheads {
   /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
 
-  /// T4 of a call; of one that is not listed, that of a kernel launch.
+  /// T4 of a call; of one that is not listed, that of a kernel launch (Malloc and Free must be listed).
   /// @throws std::out_of_range when not even that is listed
   [[nodiscard]] Seconds duration_of(RuntimeCall call) const;
 

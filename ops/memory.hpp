@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,12 @@ inline constexpr std::size_t kMemoryUses = static_cast<std::size_t>(MemoryUse::F
       "parameters", "gradients",     "optimizer states", "activations",
       "workspace",  "communication", "CUDA context",     "fragmentation"};
   return kNames[static_cast<std::size_t>(use)];
+}
+
+/// Sizes of tensors that are allocated one by one, in that order.
+using Tensors = std::vector<Bytes>;
+[[nodiscard]] inline Bytes total(const Tensors& tensors) {
+  return std::accumulate(tensors.begin(), tensors.end(), Bytes{0});
 }
 
 /// Bytes of each use.

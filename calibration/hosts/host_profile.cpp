@@ -157,6 +157,10 @@ class ProfileText {
       const std::string key = fmt::format("runtime_calls.{}", name);
       const bool is_collective = kind == RuntimeCall::LaunchCollective;
       const auto found = samples_.calls.find(is_collective ? RuntimeCall::LaunchKernel : kind);
+      const bool is_of_allocator = kind == RuntimeCall::Malloc || kind == RuntimeCall::Free;
+      if (is_of_allocator && !options_.start.runtime_calls.contains(kind)) {
+        continue;  // a step in which all comes from PyTorch's cache shows none
+      }
       const Seconds length =
           found == samples_.calls.end()
               ? options_.start.duration_of(kind)

@@ -17,7 +17,7 @@ void TransformerStep::compiled_forward() {
     const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
     step_.launch(kernels::copy_on_device(tokens * (is_training() ? 2.0 : 1.0)));
   }
-  keep(memory_.kept_by_embeddings());
+  keep(MemoryUse::Activations, memory_.kept_by_embeddings());
   model.embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     if (model.graph_begins_at(layer)) {
@@ -25,12 +25,12 @@ void TransformerStep::compiled_forward() {
       model.begin_graph(kCompiledForward);
     }
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    keep(memory_.kept_by_block());
-    ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    keep(MemoryUse::Activations, memory_.kept_by_block());
+    keep(MemoryUse::Parameters, memory_.cast_weights_of_block());
     model.block_forward();
   }
-  keep(memory_.kept_by_head());
-  ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  keep(MemoryUse::Activations, memory_.kept_by_head());
+  keep(MemoryUse::Parameters, memory_.cast_weights_of_head());
   {
     const ModuleRange module{step_, "head"};
     model.head_forward();
@@ -49,15 +49,15 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
   const std::int64_t block_elements = std::accumulate(of_block.begin(), of_block.end(), std::int64_t{0});
   gradients.hold();
   model.begin_graph(kCompiledBackward);
-  ledger_.allocate(MemoryUse::Workspace, memory_.loss_backward());
+  keep(MemoryUse::Workspace, memory_.loss_backward());
   model.loss_backward();
-  ledger_.release(MemoryUse::Workspace, memory_.loss_backward());
+  free(MemoryUse::Workspace, memory_.loss_backward());
   {
     const ModuleRange module{step_, "head"};
     model.head_backward(gradients);
   }
-  ledger_.release(MemoryUse::Activations, memory_.kept_by_head());
-  ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  free(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  free(MemoryUse::Activations, memory_.kept_by_head());
   allocate_gradients(std::accumulate(parameters_.begin(), parameters_.end(), std::int64_t{0}) -
                      parameters_of_blocks());
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
@@ -66,8 +66,8 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
       allocate_gradients(block_elements);
       model.block_backward(gradients);
     }
-    ledger_.release(MemoryUse::Activations, memory_.kept_by_block());
-    ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    free(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    free(MemoryUse::Activations, memory_.kept_by_block());
     if (model.graph_begins_at(layer)) {
       model.next_backward_graph(gradients);
     }
@@ -76,7 +76,7 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
     const ModuleRange module{step_, "embeddings"};
     model.embeddings_backward(gradients);
   }
-  ledger_.release(MemoryUse::Activations, memory_.kept_by_embeddings());
+  free(MemoryUse::Activations, memory_.kept_by_embeddings());
   model.end_graph();
   gradients.release();
 }

@@ -59,6 +59,19 @@ constexpr auto names_of(EmbeddingBackward) {
                                                      {EmbeddingBackward::PyTorch112, "pytorch_1.12"}});
 }
 
+/// Whether the loop calls torch.cuda.empty_cache(), behind which cudaMalloc is called for all that is kept.
+enum class EmptyCache : std::uint8_t {
+  Never,
+  BetweenSteps,  ///< as benchmarks do: the device is waited for, cudaFree's calls are not timed
+  EachStep,      ///< as the last thing of a step: the device is waited for, segments are freed one by one
+};
+
+constexpr auto names_of(EmptyCache) {
+  return std::to_array<EnumName<EmptyCache>>({{EmptyCache::Never, "never"},
+                                              {EmptyCache::BetweenSteps, "between_steps"},
+                                              {EmptyCache::EachStep, "each_step"}});
+}
+
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
@@ -71,6 +84,7 @@ struct FrameworkSpec {
   bool apex = false;
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
+  EmptyCache empty_cache = EmptyCache::Never;
 
   template <class Visitor>
   static void describe(Visitor& key, FrameworkSpec& framework) {
@@ -111,6 +125,11 @@ struct FrameworkSpec {
     key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
                  "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
                  "2.2), or the logits, from which it is recomputed (2.7)");
+    key.optional(
+        "empty_cache", framework.empty_cache, EmptyCache::Never,
+        "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
+        "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
+        "transformers with 'implementation: hugging_face' only");
   }
 
   void check() const {
@@ -124,6 +143,10 @@ struct FrameworkSpec {
     }
     if (compile == Compile::None && compiled_loss == CompiledLoss::Stored) {
       throw FieldError{"compiled_loss", "is of torch.compile: it needs 'compile: inductor' or 'cuda_graphs'"};
+    }
+    if (empty_cache != EmptyCache::Never && compile == Compile::CudaGraphs) {
+      throw FieldError{"empty_cache",
+                       "a CUDA graph keeps its memory: leave it out, or 'compile: cuda_graphs'"};
     }
   }
 };

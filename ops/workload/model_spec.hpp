@@ -38,6 +38,12 @@ struct ModelSpec {
     }
     check_compile();
     check_embedding_backward();
+    if (framework.empty_cache != EmptyCache::Never &&
+        (!transformer || transformer->implementation != Implementation::HuggingFace)) {
+      throw FieldError{"framework.empty_cache",
+                       "is known for transformers with 'implementation: hugging_face', whose tensors are "
+                       "followed one by one; leave it out"};
+    }
     if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
                        "'implementation: megatron' and 'nanotron' reduce gradients and keep master weights "

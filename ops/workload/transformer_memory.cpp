@@ -1,6 +1,8 @@
 #include "ops/workload/transformer_memory.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 
 #include "ops/workload/layers/gelu.hpp"
 
@@ -9,6 +11,17 @@ namespace {
 
 Bytes wide(std::int64_t elements) {
   return static_cast<double>(elements) * size_of(DataType::FP32);
+}
+
+/// Without those that hold nothing.
+Tensors tensors(std::initializer_list<Bytes> sizes) {
+  Tensors all;
+  std::ranges::copy_if(sizes, std::back_inserter(all), [](Bytes size) { return size > Bytes{0}; });
+  return all;
+}
+
+void append(Tensors& all, const Tensors& more) {
+  all.insert(all.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -55,78 +68,100 @@ std::int64_t TransformerMemory::judged_logits() const {
   return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
 }
 
-Bytes TransformerMemory::kept_by_attention() const {
-  const Bytes tokens = narrow(4 * block_.elements());
+/// Projections of the attention and its result: GPT-2's queries, keys and values are parts of one tensor.
+Tensors TransformerMemory::kept_by_attention() const {
+  const Bytes one = narrow(block_.elements());
+  Tensors kept = block_.kind == BlockKind::Gpt ? Tensors{3.0 * one, one} : Tensors{one, one, one, one};
   const std::int64_t rows = block_.rows() * block_.heads;
   if (has_fused_attention()) {
-    return tokens + wide(rows);
+    append(kept, {wide(rows)});
+    return kept;
   }
   const std::int64_t scores = rows * block_.sequence;
   const bool read_apart = spec_.dropout || types_.casts();  // what the product reads is not softmax's result
   const Bytes softmax = is_compiled_ && types_.casts() ? narrow(scores) : model(scores);
-  return tokens + softmax + mask(scores) + (read_apart ? narrow(scores) : Bytes{0});
+  append(kept, tensors({softmax, mask(scores), read_apart ? narrow(scores) : Bytes{0}}));
+  return kept;
 }
 
-Bytes TransformerMemory::kept_by_gelu(std::int64_t elements) const {
-  return narrow(elements) +
-         (block_.gelu == Gelu::Composed ? model((is_compiled_ ? 1 : 3) * elements) : Bytes{0});
-}
-
-Bytes TransformerMemory::kept_by_block() const {
-  const std::int64_t stream = block_.elements(), inner = block_.rows() * block_.feed_forward;
-  const bool casts_thrice = block_.kind == BlockKind::Bert && types_.casts() && !is_compiled_;
-  const Bytes norms = model(2 * stream);
-  const Bytes linears =
-      narrow((casts_thrice ? 3 : 1) * stream + stream + inner);  // projections, two of feed-forward
-  const bool is_relu = block_.kind == BlockKind::Opt;  // whose result is what the next product keeps
-  return norms + linears + kept_by_attention() + mask(2 * stream) +
-         (is_relu ? Bytes{0} : kept_by_gelu(inner));
-}
-
-Bytes TransformerMemory::cast_weights_of_block() const {
-  const std::int64_t h = block_.hidden, f = block_.feed_forward;
-  return types_.casts() ? narrow(4 * h * h + 2 * h * f) : Bytes{0};
-}
-
-Bytes TransformerMemory::kept_by_embeddings() const {
-  const Bytes norm = spec_.family == TransformerFamily::Bert ? model(block_.elements()) : Bytes{0};
-  return norm + (spec_.family == TransformerFamily::Opt ? Bytes{0} : mask(block_.elements()));
-}
-
-Bytes TransformerMemory::kept_by_head() const {
-  const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
-  if (spec_.classes && spec_.family == TransformerFamily::Bert) {  // the pooler reads the first tokens where
-                                                                   // they are; tanh, dropout, log-softmax
-    return model(stream) + narrow(2 * pooled) + mask(pooled) +
-           (keeps_log_softmax_ ? wide(logits()) : narrow(logits()));
-  }
-  Bytes kept = model(stream) + narrow(stream) + narrow(logits()) +
-               (keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0});
-  if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
-    kept += narrow(stream) + kept_by_gelu(stream);
+Tensors TransformerMemory::kept_by_gelu(std::int64_t elements) const {
+  Tensors kept{narrow(elements)};
+  if (block_.gelu == Gelu::Composed) {
+    kept.insert(kept.end(), is_compiled_ ? 1 : 3, model(elements));
   }
   return kept;
 }
 
-Bytes TransformerMemory::cast_weights_of_head() const {
-  const std::int64_t h = spec_.hidden;
-  const std::int64_t dense = spec_.family == TransformerFamily::Bert ? h * h : 0;  // or the pooler's
-  return types_.casts() ? narrow(h * spec_.classes.value_or(spec_.vocabulary) + dense) : Bytes{0};
+Tensors TransformerMemory::kept_by_block() const {
+  const std::int64_t stream = block_.elements(), inner = block_.rows() * block_.feed_forward;
+  const bool casts_thrice = block_.kind == BlockKind::Bert && types_.casts() && !is_compiled_;
+  Tensors kept(2, model(stream));                                 // norms
+  kept.insert(kept.end(), casts_thrice ? 4 : 2, narrow(stream));  // projections, first of feed-forward
+  append(kept, {narrow(inner)});                                  // second
+  append(kept, kept_by_attention());
+  append(kept, tensors({mask(stream), mask(stream)}));
+  const bool is_relu = block_.kind == BlockKind::Opt;  // whose result is what the next product keeps
+  if (!is_relu) {
+    append(kept, kept_by_gelu(inner));
+  }
+  return kept;
 }
 
-Bytes TransformerMemory::loss_forward() const {
+Tensors TransformerMemory::cast_weights_of_block() const {
+  const std::int64_t h = block_.hidden, f = block_.feed_forward;
+  if (!types_.casts()) {
+    return {};
+  }
+  Tensors cast = block_.kind == BlockKind::Gpt ? Tensors{narrow(3 * h * h)} : Tensors(3, narrow(h * h));
+  append(cast, {narrow(h * h), narrow(h * f), narrow(h * f)});
+  return cast;
+}
+
+Tensors TransformerMemory::kept_by_embeddings() const {
+  const Bytes norm = spec_.family == TransformerFamily::Bert ? model(block_.elements()) : Bytes{0};
+  return tensors({norm, spec_.family == TransformerFamily::Opt ? Bytes{0} : mask(block_.elements())});
+}
+
+Tensors TransformerMemory::kept_by_head() const {
+  const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
+  if (spec_.classes && spec_.family == TransformerFamily::Bert) {  // the pooler reads the first tokens where
+                                                                   // they are; tanh, dropout, log-softmax
+    return tensors({model(stream), narrow(pooled), narrow(pooled), mask(pooled),
+                    keeps_log_softmax_ ? wide(logits()) : narrow(logits())});
+  }
+  Tensors kept = tensors({model(stream), narrow(stream)});
+  if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
+    append(kept, {narrow(stream)});
+    append(kept, kept_by_gelu(stream));
+  }
+  append(kept, tensors({narrow(logits()), keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0}}));
+  return kept;
+}
+
+Tensors TransformerMemory::cast_weights_of_head() const {
+  const std::int64_t h = spec_.hidden;
+  if (!types_.casts()) {
+    return {};
+  }
+  const bool has_dense = spec_.family == TransformerFamily::Bert;  // or a pooler
+  return tensors(
+      {has_dense ? narrow(h * h) : Bytes{0}, narrow(h * spec_.classes.value_or(spec_.vocabulary))});
+}
+
+Tensors TransformerMemory::loss_forward() const {
   if (is_compiled_) {
-    return Bytes{0};
+    return {};
   }
   const bool copies = spec_.family != TransformerFamily::Bert && !spec_.classes && block_.batch > 1;
-  return (copies ? narrow(judged_logits()) : Bytes{0}) +
-         (is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0});
+  return tensors({copies ? narrow(judged_logits()) : Bytes{0},
+                  is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0}});
 }
 
-Bytes TransformerMemory::loss_backward() const {
+Tensors TransformerMemory::loss_backward() const {
   // Compiled: what the labels pick, zeros for the returned logits, the gradient in their type.
   const Bytes picked = keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0};
-  return is_compiled_ ? picked + narrow(2 * logits()) : wide(2 * judged_logits());
+  const Bytes gradient = is_compiled_ ? narrow(logits()) : wide(judged_logits());
+  return tensors({is_compiled_ ? picked : Bytes{0}, gradient, gradient});
 }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "ops/memory.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
 #include "ops/workload/precision.hpp"
@@ -38,23 +39,23 @@ class TransformerMemory {
   TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
                     const FrameworkSpec& framework);
 
-  [[nodiscard]] Bytes kept_by_block() const;
-  [[nodiscard]] Bytes cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
+  [[nodiscard]] Tensors kept_by_block() const;
+  [[nodiscard]] Tensors cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
 
-  [[nodiscard]] Bytes kept_by_embeddings() const;
+  [[nodiscard]] Tensors kept_by_embeddings() const;
   /// Logits, their log-softmax in FP32 (but what a compiled graph recomputes), and what the head's layers
   /// read (a classifier: of a token a sample).
-  [[nodiscard]] Bytes kept_by_head() const;
-  [[nodiscard]] Bytes cast_weights_of_head() const;
+  [[nodiscard]] Tensors kept_by_head() const;
+  [[nodiscard]] Tensors cast_weights_of_head() const;
   /// Beside these while the loss is computed forward: its contiguous and FP32 copies; backward: two
   /// gradients.
-  [[nodiscard]] Bytes loss_forward() const;
-  [[nodiscard]] Bytes loss_backward() const;
+  [[nodiscard]] Tensors loss_forward() const;
+  [[nodiscard]] Tensors loss_backward() const;
 
  private:
   [[nodiscard]] bool has_fused_attention() const;
-  [[nodiscard]] Bytes kept_by_attention() const;
-  [[nodiscard]] Bytes kept_by_gelu(std::int64_t elements) const;
+  [[nodiscard]] Tensors kept_by_attention() const;
+  [[nodiscard]] Tensors kept_by_gelu(std::int64_t elements) const;
   [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
   [[nodiscard]] Bytes model(std::int64_t elements) const;   ///< in that of the model
   [[nodiscard]] Bytes mask(std::int64_t elements) const;    ///< of a dropout; nothing without

@@ -55,6 +55,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .shifted = !is_bert() && !spec.classes && spec.shifts_logits},
       parameters_{spec.parameters()},
       memory_{spec, block_.batch, step.types(), step.framework()},
+      calls_{step},
       loader_{step, setup, block_.batch} {
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());
@@ -103,6 +104,7 @@ void TransformerStep::write() {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
     forward();
+    calls_.end_step();
     return;
   }
   const bool optimizes = setup_.phases == Phases::Step;
@@ -116,6 +118,7 @@ void TransformerStep::write() {
   if (optimizes) {
     update();
   }
+  calls_.end_step();
 }
 
 void TransformerStep::micro_batch(int index, GradientBuckets& buckets) {
@@ -160,11 +163,19 @@ void TransformerStep::unscale(int index) {
 }
 
 /// An evaluation holds at most what the same operators keep for backward, and frees it behind them.
-void TransformerStep::keep(Bytes activations) {
-  ledger_.allocate(is_training() ? MemoryUse::Activations : MemoryUse::Workspace, activations);
-  if (!is_training()) {
-    ledger_.release(MemoryUse::Workspace, activations);
+void TransformerStep::keep(MemoryUse use, const Tensors& tensors) {
+  const bool is_freed = use == MemoryUse::Activations && !is_training();
+  const MemoryUse counted = is_freed ? MemoryUse::Workspace : use;
+  ledger_.allocate(counted, total(tensors));
+  calls_.keep(tensors);
+  if (is_freed) {
+    free(counted, tensors);
   }
+}
+
+void TransformerStep::free(MemoryUse use, const Tensors& tensors) {
+  ledger_.release(use, total(tensors));
+  calls_.release();
 }
 
 void TransformerStep::copy_inputs() {
@@ -184,8 +195,8 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    keep(memory_.kept_by_block());
-    ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    keep(MemoryUse::Activations, memory_.kept_by_block());
+    keep(MemoryUse::Parameters, memory_.cast_weights_of_block());
     block_forward(step_, block_);
   }
   head_forward();
@@ -194,7 +205,7 @@ void TransformerStep::forward() {
 void TransformerStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
-  keep(memory_.kept_by_embeddings());
+  keep(MemoryUse::Activations, memory_.kept_by_embeddings());
   step_.op("aten::view");
   if (is_opt()) {
     decoder_mask_forward();
@@ -242,8 +253,8 @@ void TransformerStep::decoder_mask_forward() {
 void TransformerStep::head_forward() {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
-  keep(memory_.kept_by_head());
-  ledger_.allocate(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  keep(MemoryUse::Activations, memory_.kept_by_head());
+  keep(MemoryUse::Parameters, memory_.cast_weights_of_head());
   if (spec_.classes) {
     if (!is_bert()) {
       layer_norm_forward(step_, block_.rows(), h);
@@ -262,9 +273,9 @@ void TransformerStep::head_forward() {
 void TransformerStep::loss() {
   const ModuleRange module{step_, "loss"};
   if (!compiled_) {  // else part of the graph
-    ledger_.allocate(MemoryUse::Workspace, memory_.loss_forward());
+    keep(MemoryUse::Workspace, memory_.loss_forward());
     cross_entropy_forward(step_, loss_);
-    ledger_.release(MemoryUse::Workspace, memory_.loss_forward());
+    free(MemoryUse::Workspace, memory_.loss_forward());
   }
   if (setup_.gradient_accumulation > 1) {
     step_.op("aten::div", {kernels::scale(1, kLoss)});
@@ -288,22 +299,22 @@ void TransformerStep::backward(GradientSink& gradients) {
     compiled_backward(gradients);
     return;
   }
-  ledger_.allocate(MemoryUse::Workspace, memory_.loss_backward());
+  keep(MemoryUse::Workspace, memory_.loss_backward());
   cross_entropy_backward(step_, loss_);
-  ledger_.release(MemoryUse::Workspace, memory_.loss_backward());
+  free(MemoryUse::Workspace, memory_.loss_backward());
   head_backward(gradients);
-  ledger_.release(MemoryUse::Activations, memory_.kept_by_head());
-  ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  free(MemoryUse::Parameters, memory_.cast_weights_of_head());
+  free(MemoryUse::Activations, memory_.kept_by_head());
   allocate_gradients(elements_of(parameters_) - parameters_of_blocks());  // the tied table's come first
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     allocate_gradients(elements_of(parameters_of(block_)));
     block_backward(step_, block_, gradients);
-    ledger_.release(MemoryUse::Activations, memory_.kept_by_block());
-    ledger_.release(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    free(MemoryUse::Parameters, memory_.cast_weights_of_block());
+    free(MemoryUse::Activations, memory_.kept_by_block());
   }
   embeddings_backward(gradients);
-  ledger_.release(MemoryUse::Activations, memory_.kept_by_embeddings());
+  free(MemoryUse::Activations, memory_.kept_by_embeddings());
 }
 
 void TransformerStep::head_backward(GradientSink& gradients) {
@@ -351,14 +362,6 @@ void TransformerStep::embeddings_backward(GradientSink& gradients) {
                            !spec_.classes);
 }
 
-void TransformerStep::clip() {
-  if (step_.framework().apex) {
-    clip_gradients_with_apex(step_, parameters_);
-  } else {
-    clip_gradients(step_, parameters_);
-  }
-}
-
 void TransformerStep::update() {
   const ModuleRange phase{step_, "optimizer"};
   const bool by_scaler = scales_loss() && !unscales_at_once();  // torch.cuda.amp.GradScaler
@@ -369,7 +372,8 @@ void TransformerStep::update() {
     widen_gradients(step_, parameters_);
   }
   if (setup_.clip_gradients) {
-    clip();
+    step_.framework().apex ? clip_gradients_with_apex(step_, parameters_)
+                           : clip_gradients(step_, parameters_);
   }
   const bool makes_roots = setup_.optimizer.kind == Optimizer::AdamW &&
                            step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of second moments

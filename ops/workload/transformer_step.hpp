@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/memory.hpp"
+#include "ops/workload/allocator_calls.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "ops/workload/compiled/compiled_transformer.hpp"
 #include "ops/workload/gradient_buckets.hpp"
@@ -44,12 +45,13 @@ class TransformerStep {
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
   void unscale(int index);
-  void clip();
   void update();
 
   [[nodiscard]] bool is_training() const { return setup_.phases != Phases::Forward; }
-  /// What forward leaves behind for backward, and which of it an evaluation frees at once.
-  void keep(Bytes activations);
+  /// Allocates what lives beyond an operator; activations are freed at once in an evaluation.
+  void keep(MemoryUse use, const Tensors& tensors);
+  /// Frees what was kept last.
+  void free(MemoryUse use, const Tensors& tensors);
   [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
   [[nodiscard]] bool is_opt() const { return spec_.family == TransformerFamily::Opt; }
   /// OPT looks up the position of every token (padding has none), the others once for all samples.
@@ -71,6 +73,7 @@ class TransformerStep {
   std::vector<std::int64_t> parameters_;
   TransformerMemory memory_;
   MemoryLedger ledger_;
+  AllocatorCalls calls_;
   BatchLoader loader_;
   std::optional<CompiledTransformer> compiled_;  ///< none: eager
   bool first_backward_ = true;                   ///< of the step: gradients come into being

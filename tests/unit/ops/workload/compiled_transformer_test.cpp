@@ -287,7 +287,7 @@ TEST(CompiledTransformer, KeepsNoLogSoftmaxThatItRecomputes) {
   const TransformerSpec spec = distil_gpt2();
   const auto kept = [&](CompiledLoss loss) {
     const FrameworkSpec framework{.compile = Compile::Inductor, .compiled_loss = loss};
-    return TransformerMemory{spec, 1, Precision::FP32, framework}.kept_by_head();
+    return total(TransformerMemory{spec, 1, Precision::FP32, framework}.kept_by_head());
   };
   EXPECT_EQ(kept(CompiledLoss::Stored) - kept(CompiledLoss::Recomputed), Bytes{4.0 * 511 * 50257});
 }
