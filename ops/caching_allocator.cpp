@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kMiB = std::int64_t{1024} * 1024;
 constexpr std::int64_t kMinBlockSize = 512;
 constexpr std::int64_t kSmallSize = kMiB;         // the largest small block
 constexpr std::int64_t kSmallBuffer = 2 * kMiB;   // segment of small blocks

@@ -28,6 +28,11 @@ add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_D
 set_tests_properties(inputs.beyond_networks PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "[0-9] % of the kernel time is outside what the GPU's networks were trained on. formulas answered, with a wider band: sgemm")
 
+add_test(NAME inputs.full_memory COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/full_memory.yaml
+         --no-timeline -o ${PROJECT_BINARY_DIR}/full_memory)
+set_tests_properties(inputs.full_memory PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "rank 0 needs 99.9 % of its GPU's memory: where PyTorch's allocator finds no room")
+
 # Dependencies on nodes that a trace has not are left out, and said.
 add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/trace_unknown_node.yaml
          --no-timeline -o ${PROJECT_BINARY_DIR}/trace_unknown_node)

@@ -85,6 +85,19 @@ void warn_of_guesses(const Setting& setting) {
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
 }
 
+/// What PyTorch's allocator does when it finds no room is not simulated (ops/workload/allocator_calls.hpp).
+void warn_of_full_memory(const Setting& setting) {
+  constexpr double kNearlyFull = 0.97;
+  const auto fullest = fullest_rank(setting);
+  if (fullest && fullest->share() > kNearlyFull) {
+    spdlog::warn(
+        "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits for "
+        "the "
+        "device and gives free segments back (retries of cudaMalloc), which may make steps longer than this",
+        fullest->rank, 100 * fullest->share());
+  }
+}
+
 /// Ranks of the timeline: those asked for, all of a small job; else empty.
 std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const Setting& setting) {
   constexpr std::size_t kFew = 64;
@@ -201,6 +214,7 @@ int run_command(const RunOptions& options) {
   };
   warn_of_traces(setting);
   warn_of_guesses(setting);
+  warn_of_full_memory(setting);
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);
   progress.say("writing results");
