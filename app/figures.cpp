@@ -15,6 +15,9 @@ std::optional<double> tokens_of_sample(const WorkloadSpec& workload) {
   if (workload.model->transformer) {
     return static_cast<double>(workload.model->transformer->sequence);
   }
+  if (const auto& model = workload.model->encoder_decoder) {  // read and written ones
+    return static_cast<double>(model->sequence + model->written_tokens());
+  }
   return std::nullopt;
 }
 

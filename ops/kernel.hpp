@@ -37,6 +37,10 @@ struct Pointwise {
   double flops = 1;   ///< arithmetic per element
   double instructions = 0;  ///< of a thread per element, all of them; 0: too few to matter
   bool in_step = false;     ///< threads of a block wait for each other behind each element of theirs
+  /// Of one operand read, each element lies in a memory sector of its own, whose other elements are read so
+  /// many elements later; 0: all operands lie side by side.
+  std::int64_t sector_window = 0;
+  std::int64_t chain = 0;  ///< loads of a thread of which each is waited for before the next; 0: none
   bool operator==(const Pointwise&) const = default;
 };
 

@@ -19,9 +19,13 @@ Traffic streamed(Bytes reads, Bytes writes, double fraction) {
   return {.moved = reads + writes, .written = writes, .footprint = reads + writes, .fraction = fraction};
 }
 
+double resident_share(Bytes footprint, const GpuSpec& gpu) {
+  return std::clamp(kCacheReach - footprint / gpu.l2_size, 0.0, 1.0);
+}
+
 Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
   const KernelEfficiency& reached = *gpu.efficiency;
-  const double resident = std::clamp(kCacheReach - traffic.footprint / gpu.l2_size, 0.0, 1.0);
+  const double resident = resident_share(traffic.footprint, gpu);
   const BytesPerSecond streaming = gpu.memory_bandwidth * (reached.memory * traffic.fraction);
   const Seconds stored = traffic.written / (streaming * reached.writes);
   const Seconds dram = std::max(traffic.moved / streaming, stored);

@@ -38,6 +38,9 @@ struct Traffic {
 /// single_rank, `memory` and `writes` from the files named in configs/kernel_efficiency/.
 [[nodiscard]] Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu);
 
+/// `resident` of that for so many distinct bytes.
+[[nodiscard]] double resident_share(Bytes footprint, const GpuSpec& gpu);
+
 /// Time to issue @p instructions of threads, all SMs together:
 ///
 ///   t = instructions / (sm_count * 128 * clock * 0.65), clock = peak FP32 / (sm_count * cores_per_sm * 2)

@@ -1,8 +1,6 @@
 // TransformerStep where the model is compiled.
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/transformer_step.hpp"
@@ -58,8 +56,7 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
   }
   free(MemoryUse::Parameters, memory_.cast_weights_of_head());
   free(MemoryUse::Activations, memory_.kept_by_head());
-  allocate_gradients(std::accumulate(parameters_.begin(), parameters_.end(), std::int64_t{0}) -
-                     parameters_of_blocks());
+  allocate_gradients(all_parameters() - parameters_of_blocks());
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     {
       const ModuleRange module{step_, fmt::format("layer {}", layer)};

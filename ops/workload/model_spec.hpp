@@ -6,6 +6,7 @@
 #include "base/parameters.hpp"
 #include "ops/workload/cnn_spec.hpp"
 #include "ops/workload/dlrm_spec.hpp"
+#include "ops/workload/encoder_decoder_spec.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/transformer_spec.hpp"
 
@@ -20,6 +21,7 @@ struct ModelSpec {
   FrameworkSpec framework;
   std::optional<DlrmSpec> dlrm;
   std::optional<TransformerSpec> transformer;
+  std::optional<EncoderDecoderSpec> encoder_decoder;
   std::optional<CnnSpec> cnn;
 
   template <class Visitor>
@@ -29,17 +31,32 @@ struct ModelSpec {
     key.optional("framework", model.framework, FrameworkSpec{}, "the PyTorch version's ways");
     key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
     key.optional("transformer", model.transformer, std::nullopt, "a GPT or BERT");
+    key.optional("encoder_decoder", model.encoder_decoder, std::nullopt, "a T5 or Switch Transformer");
     key.optional("cnn", model.cnn, std::nullopt, "a convolutional network for images");
   }
 
+  /// Written as Hugging Face's code runs, with its training loop.
+  [[nodiscard]] bool is_hugging_face() const {
+    return encoder_decoder || (transformer && transformer->implementation == Implementation::HuggingFace);
+  }
+  /// Of tokens, whoever wrote it.
+  [[nodiscard]] bool is_transformer() const { return transformer || encoder_decoder; }
+
   void check() const {
-    if (int{dlrm.has_value()} + int{transformer.has_value()} + int{cnn.has_value()} != 1) {
-      throw FieldError{"name", "a model is described by one of 'dlrm:', 'transformer:' and 'cnn:'"};
+    if (int{dlrm.has_value()} + int{transformer.has_value()} + int{encoder_decoder.has_value()} +
+            int{cnn.has_value()} !=
+        1) {
+      throw FieldError{"name",
+                       "a model is described by one of 'dlrm:', 'transformer:', 'encoder_decoder:' and 'cnn:'"};
+    }
+    if (framework.apex && encoder_decoder) {
+      throw FieldError{"framework.apex",
+                       "with Apex installed an encoder-decoder's norms are its FusedRMSNorm, which is not "
+                       "known; leave it out"};
     }
     check_compile();
     check_embedding_backward();
-    if (framework.empty_cache != EmptyCache::Never &&
-        (!transformer || transformer->implementation != Implementation::HuggingFace)) {
+    if (framework.empty_cache != EmptyCache::Never && !is_hugging_face()) {
       throw FieldError{"framework.empty_cache",
                        "is known for transformers with 'implementation: hugging_face', whose tensors are "
                        "followed one by one; leave it out"};
@@ -54,8 +71,7 @@ struct ModelSpec {
 
  private:
   void check_embedding_backward() const {
-    const bool eager = framework.compile == Compile::None && transformer &&
-                       transformer->implementation == Implementation::HuggingFace;
+    const bool eager = framework.compile == Compile::None && is_hugging_face();
     if (framework.embedding_backward != EmbeddingBackward::PyTorch112 && !eager) {
       throw FieldError{"framework.embedding_backward",
                        "is of eager transformers with 'implementation: hugging_face'; leave it out"};

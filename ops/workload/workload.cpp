@@ -9,6 +9,7 @@
 
 #include "ops/workload/cnn.hpp"
 #include "ops/workload/dlrm.hpp"
+#include "ops/workload/encoder_decoder.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/transformer.hpp"
 #include "topology/host_memory.hpp"
@@ -83,8 +84,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes,
                             .host_bandwidth = host_bandwidth};
-  if (workload.mixed_precision != MixedPrecision::Autocast &&
-      (!model.transformer || model.transformer->implementation != Implementation::HuggingFace)) {
+  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face()) {
     throw std::invalid_argument{
         fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
                     name_of(workload.mixed_precision),
@@ -92,7 +92,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                     : model.cnn ? "a convolutional network's 16 bits are autocast's"
                                 : "others' parameters are in 16 bits and have FP32 master weights anyway")};
   }
-  if (!model.transformer && !(parallelism.transformer == TransformerPlanSpec{})) {
+  if (!model.is_transformer() && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{
         fmt::format("tensor, pipeline, sharding and the like spread transformers, not a {}",
                     model.dlrm ? "DLRM" : "CNN")};
@@ -102,6 +102,9 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   }
   if (model.dlrm) {
     return dlrm_job(*model.dlrm, setup);
+  }
+  if (model.encoder_decoder) {
+    return encoder_decoder_job(*model.encoder_decoder, setup);
   }
   TransformerSpec transformer = model.transformer.value();
   transformer.sequence = workload.sequence.value_or(transformer.sequence);

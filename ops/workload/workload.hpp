@@ -80,7 +80,7 @@ struct WorkloadSpec {
                        "'micro_batch' is at least 1 sample and says how many micro-batches a step has: leave "
                        "'gradient_accumulation' out"};
     }
-    if (!model->transformer && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
+    if (!model->is_transformer() && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
       throw FieldError{"model", fmt::format("a {}'s loop neither accumulates nor clips gradients and has no "
                                             "sequence",
                                             model->dlrm ? "DLRM" : "convolutional network")};
@@ -88,6 +88,10 @@ struct WorkloadSpec {
     check_optimizer();
     if (phases != Phases::Step) {
       check_phases();
+    }
+    if (sequence && model->encoder_decoder) {
+      throw FieldError{"sequence",
+                       "an encoder-decoder has two: 'model: { encoder_decoder: { sequence, decoder_sequence } }'"};
     }
     if (sequence) {
       TransformerSpec cut = model->transformer.value();
@@ -108,9 +112,7 @@ struct WorkloadSpec {
     const OptimizerSpec chosen = update();
     const bool by_torch =
         chosen.kind == Optimizer::Sgd || chosen.kind == Optimizer::Adagrad || chosen.kind == Optimizer::AdamW;
-    const bool hugging_face =
-        model->transformer && model->transformer->implementation == Implementation::HuggingFace;
-    if (optimizer && !hugging_face && !model->cnn && (model->dlrm || chosen.kind != Optimizer::AdamW)) {
+    if (optimizer && !model->is_hugging_face() && !model->cnn && (model->dlrm || chosen.kind != Optimizer::AdamW)) {
       throw FieldError{"optimizer", model->dlrm
                                         ? "a DLRM's optimizer is in its model: 'dlrm: { optimizer: sgd }'"
                                         : "other transformers than those with 'implementation: hugging_face' "
@@ -129,10 +131,10 @@ struct WorkloadSpec {
   }
 
   void check_phases() const {
-    if (!model->transformer) {
+    if (!model->is_transformer()) {
       throw FieldError{"phases", "only transformers are run without their optimizer"};
     }
-    if (phases == Phases::Forward && model->transformer->implementation != Implementation::HuggingFace) {
+    if (phases == Phases::Forward && !model->is_hugging_face()) {
       throw FieldError{"phases",
                        "'forward' is known of transformers with 'implementation: hugging_face'; others know "
                        "'step' and 'forward_backward'"};

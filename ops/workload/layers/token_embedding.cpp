@@ -50,17 +50,21 @@ void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape)
             IndexSelect{.table_rows = shape.rows, .picks = shape.picks, .columns = shape.columns}}});
 }
 
-void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
-                              bool tied) {
-  const std::int64_t elements = shape.rows * shape.columns;
+void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape) {
   step.program().begin("EmbeddingBackward0");
-  step.launch(kernels::fill(elements, step.types().model()));
+  step.launch(kernels::fill(shape.rows * shape.columns, step.types().model()));
   if (shape.picks <= most_unsorted(step.framework().embedding_backward)) {
     step.launch(add_rows(step, "embedding_backward_feature_kernel", shape));
   } else {
     write_sorted(step, shape);
   }
   step.program().end();
+}
+
+void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
+                              bool tied) {
+  const std::int64_t elements = shape.rows * shape.columns;
+  token_embedding_gradient(step, shape);
   if (tied) {
     step.op("aten::add", {kernels::add(elements, step.types().model())});
   }

@@ -15,6 +15,9 @@ struct TokenEmbeddingShape {
 void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape);
 
 /// The dense gradient: zeros, then gradients added row by row; more than 3,072 picks are sorted first.
+void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape);
+
+/// That, and its accumulation.
 /// @param tied the table is also the output projection's weight, whose gradient is added
 /// *Source*: PyTorch aten/src/ATen/native/cuda/Embedding.cu and EmbeddingBackwardKernel.cu.
 void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
