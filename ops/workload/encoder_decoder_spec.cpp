@@ -22,9 +22,12 @@ void SwitchExpertsSpec::check() const {
   if (used() < 1 || used() > count) {
     throw FieldError{"chosen", fmt::format("between 1 and the {} experts there are, not {}", count, used())};
   }
-  if (encoder_every < 0 || decoder_every < 0 || encoder_every + decoder_every == 0) {
-    throw FieldError{encoder_every < 0 ? "encoder_every" : "decoder_every",
-                     "is not negative, and other than 0 for one of encoder and decoder"};
+  if (encoder_every < 0 || decoder_every < 0) {
+    throw FieldError{encoder_every < 0 ? "encoder_every" : "decoder_every", "is not negative"};
+  }
+  if (encoder_every + decoder_every == 0) {
+    throw FieldError{"encoder_every",
+                     "0, and so is 'decoder_every': no layer has experts; leave 'experts' out"};
   }
 }
 

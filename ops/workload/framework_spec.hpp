@@ -129,7 +129,7 @@ struct FrameworkSpec {
         "empty_cache", framework.empty_cache, EmptyCache::Never,
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
         "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
-        "transformers with 'implementation: hugging_face' only");
+        "transformers with 'implementation: hugging_face' and encoder-decoders only");
   }
 
   void check() const {

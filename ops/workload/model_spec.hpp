@@ -82,6 +82,10 @@ struct ModelSpec {
     if (framework.compile == Compile::None) {
       return;
     }
+    if (encoder_decoder) {
+      throw FieldError{"framework.compile",
+                       "an encoder-decoder is written as eager PyTorch runs it; leave it out"};
+    }
     if (!transformer || transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{
           "framework.compile",

@@ -62,8 +62,8 @@ struct WorkloadSpec {
     key.optional("weight_decay", workload.weight_decay, 0.0, "of sgd: other than 0 is a pass more");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
     key.optional("phases", workload.phases, Phases::Step,
-                 "a whole step, forward and backward without optimizer, or forward alone (evaluation, with "
-                 "'implementation: hugging_face' only); other than step: transformers only");
+                 "a whole step, forward and backward without optimizer, or forward alone (evaluation, of Hugging "
+                 "Face's models only); other than step: transformers only");
     key.optional("loader", workload.loader, LoaderSpec{},
                  "how batches come to the training process (torch.utils.data.DataLoader)");
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/yaml_reader.hpp"
+#include "ops/workload/encoder_decoder.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "ops/workload/transformer.hpp"
 #include "tests/support/program_listing.hpp"
@@ -42,7 +43,8 @@ struct Run {
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
 };
 
-inline Job job_of(TransformerSpec spec, const Run& run) {
+template <class Spec>
+Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, const Run& run) {
   std::vector<VertexId> gpus(run.ranks);
   std::iota(gpus.begin(), gpus.end(), 0U);
   const std::vector<Bytes> memory(run.ranks, 80_GB);
@@ -51,18 +53,26 @@ inline Job job_of(TransformerSpec spec, const Run& run) {
   framework.apex = run.apex;
   framework.clip_reads_norm = run.clip_reads_norm;
   framework.embedding_backward = run.embedding_backward;
-  return transformer_job(spec, {.global_batch = run.batch,
-                                .precision = run.precision,
-                                .mixed_precision = run.mixed,
-                                .framework = framework,
-                                .parallelism = {},
-                                .host = plain_host(),
-                                .gradient_accumulation = run.micro_batches,
-                                .clip_gradients = run.clips,
-                                .optimizer = {.kind = run.update},
-                                .phases = run.phases,
-                                .gpus = gpus,
-                                .gpu_memory = memory});
+  return make(spec, {.global_batch = run.batch,
+                     .precision = run.precision,
+                     .mixed_precision = run.mixed,
+                     .framework = framework,
+                     .parallelism = {},
+                     .host = plain_host(),
+                     .gradient_accumulation = run.micro_batches,
+                     .clip_gradients = run.clips,
+                     .optimizer = {.kind = run.update},
+                     .phases = run.phases,
+                     .gpus = gpus,
+                     .gpu_memory = memory});
+}
+
+inline Job job_of(const TransformerSpec& spec, const Run& run) {
+  return job_by(transformer_job, spec, run);
+}
+
+inline Job job_of(const EncoderDecoderSpec& spec, const Run& run) {
+  return job_by(encoder_decoder_job, spec, run);
 }
 
 inline Job job_of(const std::string& name, const Run& run) {
