@@ -77,6 +77,11 @@ TEST(EncoderDecoder, ParametersAreThoseOfThePublishedModels) {
   // google/switch-base-8: t5-base, and in each of 6 + 6 layers 7 experts more and a router of 8 x 768.
   EXPECT_EQ(parameters_in(spec_of("switch_base_8")),
             222903552 + std::int64_t{12} * (7 * 2 * 768 * 3072 + 8 * 768));
+  // NeuSight's: h = 1024, 32 heads of 128, f = 16384; 24 dense and 24 sparse feed-forwards.
+  const std::int64_t h = 1024, i = 4096, f = 16384;
+  EXPECT_EQ(parameters_in(spec_of("switch_xl4_neusight")),
+            32128 * h + 24 * (4 * h * i + 2 * h) + 24 * (8 * h * i + 3 * h) + 2 * 32 * 32 + 2 * h +
+                24 * 2 * h * f + 24 * (4 * 2 * h * f + 4 * h));
   // google/t5-v1_1-base: gated, the output a weight of its own; 247,577,856.
   EncoderDecoderSpec v1_1 = spec_of("t5_base");
   v1_1.feed_forward = 2048;
