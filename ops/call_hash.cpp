@@ -52,8 +52,8 @@ struct HashWork {
     return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b, w.added_to}.value();
   }
   std::size_t operator()(const Pointwise& w) const {
-    return Mixer{w.elements, w.reads, w.writes, w.flops, w.instructions, w.in_step, w.sector_window,
-                 w.chain}.value();
+    return Mixer{w.elements, w.reads, w.writes, w.flops, w.instructions, w.in_step, w.sector_window, w.chain}
+        .value();
   }
   std::size_t operator()(const Reduction& w) const { return Mixer{w.rows, w.columns, w.across_rows}.value(); }
   std::size_t operator()(const Concat& w) const { return Mixer{w.elements, w.pieces}.value(); }

@@ -131,7 +131,8 @@ struct See {
     return true;
   }
   bool operator()(const Pointwise& work) const {
-    if (work.elements < 1 || work.reads + work.writes <= 0 || work.instructions > 0 || work.chain > 0) return false;
+    if (work.elements < 1 || work.reads + work.writes <= 0 || work.instructions > 0 || work.chain > 0)
+      return false;
     see_pointwise(work, call, gpu, seen);
     return true;
   }

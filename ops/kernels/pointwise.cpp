@@ -42,8 +42,8 @@ Prediction PointwiseModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   if (work.sector_window > 0) {
     memory = time_with_sectors(work, size_of(call.type), memory, gpu);
   }
-  const Seconds issue = std::max({compute, time_to_issue(elements * work.instructions, gpu),
-                                  time_of_chain(work, gpu)});
+  const Seconds issue =
+      std::max({compute, time_to_issue(elements * work.instructions, gpu), time_of_chain(work, gpu)});
   const Seconds busy =
       work.in_step ? Seconds{std::hypot(memory / Seconds{1}, issue / Seconds{1})} : std::max(memory, issue);
   return answer(gpu.kernel_minimum + busy, 0.15, provenance_of(gpu, "memory"));

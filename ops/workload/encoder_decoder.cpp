@@ -15,9 +15,10 @@ void check_types(const EncoderDecoderSpec& spec, const TrainingSetup& setup) {
     return;
   }
   if (spec.experts) {
-    throw std::invalid_argument{fmt::format(
-        "mixed_precision: {} is not known of experts, whose router turns its weights to FP32; take 'autocast'",
-        name_of(setup.mixed_precision))};
+    throw std::invalid_argument{
+        fmt::format("mixed_precision: {} is not known of experts, whose router turns its weights to FP32; "
+                    "take 'autocast'",
+                    name_of(setup.mixed_precision))};
   }
   if (setup.precision == Precision::FP16) {
     throw std::invalid_argument{

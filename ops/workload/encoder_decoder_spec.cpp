@@ -48,8 +48,8 @@ void EncoderDecoderSpec::check() const {
   positive("sequence", sequence);
   positive("decoder_sequence", written_tokens());
   if (!head_size && hidden % heads != 0) {
-    throw FieldError{"heads",
-                     fmt::format("{} heads do not divide a hidden width of {}: say 'head_size'", heads, hidden)};
+    throw FieldError{
+        "heads", fmt::format("{} heads do not divide a hidden width of {}: say 'head_size'", heads, hidden)};
   }
   if (experts && activation != T5FeedForward::Relu) {
     throw FieldError{"activation",

@@ -33,8 +33,9 @@ struct SwitchExpertsSpec {
                  "tokens of a sample that an expert has room for (expert_capacity); others go on unchanged");
     key.optional("chosen", experts.chosen, std::nullopt,
                  "experts that a layer's tokens are sent to, evenly; all when left out");
-    key.optional("encoder_every", experts.encoder_every, 2,
-                 "2: the second, fourth, ... layer of the encoder has experts (encoder_sparse_step); 0: none");
+    key.optional(
+        "encoder_every", experts.encoder_every, 2,
+        "2: the second, fourth, ... layer of the encoder has experts (encoder_sparse_step); 0: none");
     key.optional("decoder_every", experts.decoder_every, 2, "likewise of the decoder (decoder_sparse_step)");
     key.optional("jitter", experts.jitter, true,
                  "training multiplies the router's input by noise (router_jitter_noise)");

@@ -141,7 +141,7 @@ void EncoderDecoderStep::router_losses(bool backward) {
   for (const T5StackShape* const stack : {&encoder_, &decoder_}) {
     if (stack->sparse_layers() > 0) {
       (backward ? router_losses_backward : router_losses_forward)(step_, stack->experts(),
-                                                                   stack->sparse_layers());
+                                                                  stack->sparse_layers());
     }
   }
 }

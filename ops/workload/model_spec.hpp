@@ -46,8 +46,8 @@ struct ModelSpec {
     if (int{dlrm.has_value()} + int{transformer.has_value()} + int{encoder_decoder.has_value()} +
             int{cnn.has_value()} !=
         1) {
-      throw FieldError{"name",
-                       "a model is described by one of 'dlrm:', 'transformer:', 'encoder_decoder:' and 'cnn:'"};
+      throw FieldError{
+          "name", "a model is described by one of 'dlrm:', 'transformer:', 'encoder_decoder:' and 'cnn:'"};
     }
     if (framework.apex && encoder_decoder) {
       throw FieldError{"framework.apex",

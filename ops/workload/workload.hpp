@@ -61,9 +61,10 @@ struct WorkloadSpec {
     key.optional("nesterov", workload.nesterov, false, "of sgd: Nesterov's momentum");
     key.optional("weight_decay", workload.weight_decay, 0.0, "of sgd: other than 0 is a pass more");
     key.optional("sequence", workload.sequence, std::nullopt, "tokens of a sample, in place of the model's");
-    key.optional("phases", workload.phases, Phases::Step,
-                 "a whole step, forward and backward without optimizer, or forward alone (evaluation, of Hugging "
-                 "Face's models only); other than step: transformers only");
+    key.optional(
+        "phases", workload.phases, Phases::Step,
+        "a whole step, forward and backward without optimizer, or forward alone (evaluation, of Hugging "
+        "Face's models only); other than step: transformers only");
     key.optional("loader", workload.loader, LoaderSpec{},
                  "how batches come to the training process (torch.utils.data.DataLoader)");
   }
@@ -80,7 +81,8 @@ struct WorkloadSpec {
                        "'micro_batch' is at least 1 sample and says how many micro-batches a step has: leave "
                        "'gradient_accumulation' out"};
     }
-    if (!model->is_transformer() && (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
+    if (!model->is_transformer() &&
+        (gradient_accumulation > 1 || micro_batch || clip_gradients || sequence)) {
       throw FieldError{"model", fmt::format("a {}'s loop neither accumulates nor clips gradients and has no "
                                             "sequence",
                                             model->dlrm ? "DLRM" : "convolutional network")};
@@ -90,8 +92,9 @@ struct WorkloadSpec {
       check_phases();
     }
     if (sequence && model->encoder_decoder) {
-      throw FieldError{"sequence",
-                       "an encoder-decoder has two: 'model: { encoder_decoder: { sequence, decoder_sequence } }'"};
+      throw FieldError{
+          "sequence",
+          "an encoder-decoder has two: 'model: { encoder_decoder: { sequence, decoder_sequence } }'"};
     }
     if (sequence) {
       TransformerSpec cut = model->transformer.value();
@@ -112,7 +115,8 @@ struct WorkloadSpec {
     const OptimizerSpec chosen = update();
     const bool by_torch =
         chosen.kind == Optimizer::Sgd || chosen.kind == Optimizer::Adagrad || chosen.kind == Optimizer::AdamW;
-    if (optimizer && !model->is_hugging_face() && !model->cnn && (model->dlrm || chosen.kind != Optimizer::AdamW)) {
+    if (optimizer && !model->is_hugging_face() && !model->cnn &&
+        (model->dlrm || chosen.kind != Optimizer::AdamW)) {
       throw FieldError{"optimizer", model->dlrm
                                         ? "a DLRM's optimizer is in its model: 'dlrm: { optimizer: sgd }'"
                                         : "other transformers than those with 'implementation: hugging_face' "

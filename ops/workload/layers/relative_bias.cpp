@@ -64,17 +64,15 @@ void relative_bias_forward(StepWriter& step, const RelativeBiasShape& shape) {
   step.op("aten::permute");
   step.op("aten::unsqueeze");
   const double shared = 1.0 / static_cast<double>(shape.heads) + 1.0 / static_cast<double>(shape.batch);
-  step.op("aten::add",
-          {kernels::by_offsets("add", shape.scores(), step.types().model(), {.reads = shared})});
+  step.op("aten::add", {kernels::by_offsets("add", shape.scores(), step.types().model(), {.reads = shared})});
 }
 
 void relative_bias_backward(StepWriter& step, const RelativeBiasShape& shape, GradientSink& gradients) {
   const std::int64_t one = shape.heads * shape.pairs();
   step.op("AddBackward0");
   if (shape.batch > 1) {
-    step.op("aten::sum",
-            {kernels::reduce("sum", {.rows = shape.batch, .columns = one, .across_rows = true},
-                             step.types().model())});
+    step.op("aten::sum", {kernels::reduce("sum", {.rows = shape.batch, .columns = one, .across_rows = true},
+                                          step.types().model())});
   }
   step.op("UnsqueezeBackward0");
   step.op("PermuteBackward0");

@@ -28,8 +28,8 @@ void relative_bias_backward(StepWriter& step, const RelativeBiasShape& shape, Gr
 /// Zeros and the mask of padded keys.
 void cross_bias_forward(StepWriter& step, const RelativeBiasShape& shape);
 
-/// ModuleUtilsMixin: a row a sample of tokens that are not padding; the same for each query, with those behind
-/// it.
+/// ModuleUtilsMixin: a row a sample of tokens that are not padding; the same for each query, with those
+/// behind it.
 void padding_mask_forward(StepWriter& step, std::int64_t tokens);
 void causal_mask_forward(StepWriter& step, std::int64_t batch, std::int64_t sequence);
 

@@ -207,8 +207,7 @@ void switch_experts_backward(StepWriter& step, const SwitchExpertsShape& shape, 
   step.op("UnsqueezeBackward0");
   step.op("MaxBackward0",
           {kernels::fill(shape.scores(), kWide), small("_scatter_gather_kernel", shape.rows())});
-  step.op("SoftmaxBackward0",
-          {kernels::mul(shape.scores(), kWide), softmax(shape, 1, Direction::Backward)});
+  step.op("SoftmaxBackward0", {kernels::mul(shape.scores(), kWide), softmax(shape, 1, Direction::Backward)});
   if (step.types().casts()) {
     step.op("ToCopyBackward0", {kernels::cast(shape.scores(), kWide, storage_type(step.precision()))});
   }
@@ -226,7 +225,8 @@ void router_losses_forward(StepWriter& step, const SwitchExpertsShape& shape, st
     step.op(name, {kernels::reduce("reduce", {.rows = of, .columns = columns}, kWide)});
   };
   const auto over_tokens = [&](const char* name) {
-    step.op(name, {kernels::reduce("mean", {.rows = rows, .columns = shape.count, .across_rows = true}, kWide)});
+    step.op(name,
+            {kernels::reduce("mean", {.rows = rows, .columns = shape.count, .across_rows = true}, kWide)});
   };
   step.op("aten::cat", {kernels::concat(scores, layers, kWide)});
   step.op("aten::cat", {kernels::concat(rows, layers, kIndex)});
@@ -267,9 +267,9 @@ void router_losses_backward(StepWriter& step, const SwitchExpertsShape& shape, s
   step.op("SumBackward0");
   step.op("PowBackward0", {kernels::copy_on_device(static_cast<double>(rows) * size_of(kWide)),
                            kernels::scale(rows, kWide), kernels::mul(rows, kWide)});
-  step.op("LogsumexpBackward0", {kernels::by_offsets("sub", scores, kWide, {}),
-                                 kernels::elementwise("exp", scores, kWide, {}),
-                                 kernels::by_offsets("mul", scores, kWide, {})});
+  step.op("LogsumexpBackward0",
+          {kernels::by_offsets("sub", scores, kWide, {}), kernels::elementwise("exp", scores, kWide, {}),
+           kernels::by_offsets("mul", scores, kWide, {})});
   step.op("aten::add_", {kernels::add(scores, kWide)});
   step.op("CatBackward0");
 }

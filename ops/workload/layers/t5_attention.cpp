@@ -149,9 +149,10 @@ void t5_attention_forward(StepWriter& step, const T5AttentionShape& shape, const
     views(step, {"aten::view", "aten::transpose"});
   }
   views(step, {"aten::transpose"});
-  write_matmul(step, shape,
-               {.batch = many, .m = shape.queries, .n = shape.keys, .k = shape.head_size, .transpose_b = true},
-               {queries, keys});
+  write_matmul(
+      step, shape,
+      {.batch = many, .m = shape.queries, .n = shape.keys, .k = shape.head_size, .transpose_b = true},
+      {queries, keys});
   if (place.first) {
     shape.cross ? cross_bias_forward(step, shape.bias()) : relative_bias_forward(step, shape.bias());
   }

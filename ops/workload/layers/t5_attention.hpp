@@ -19,7 +19,11 @@ struct T5AttentionShape {
   [[nodiscard]] std::int64_t key_rows() const { return batch * keys; }
   [[nodiscard]] std::int64_t scores() const { return batch * heads * queries * keys; }
   [[nodiscard]] RelativeBiasShape bias() const {
-    return {.batch = batch, .queries = queries, .keys = keys, .heads = heads, .buckets = buckets,
+    return {.batch = batch,
+            .queries = queries,
+            .keys = keys,
+            .heads = heads,
+            .buckets = buckets,
             .causal = causal};
   }
 };

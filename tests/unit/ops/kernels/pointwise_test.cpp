@@ -29,7 +29,8 @@ TEST(Pointwise, AnOperandOfSectorsMovesThemWhole) {
 }
 
 TEST(Pointwise, SectorsThatStayInTheCacheComeFromThereAlone) {
-  // A window of 1,000 sectors stays: what is left is the longer of memory and 32 bytes an element of the cache.
+  // A window of 1,000 sectors stays: what is left is the longer of memory and 32 bytes an element of the
+  // cache.
   const GpuSpec gpu = v100();
   const Pointwise plain{.elements = 64'000'000, .reads = 2};
   Pointwise sectors = plain;

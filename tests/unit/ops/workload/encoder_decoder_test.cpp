@@ -40,8 +40,8 @@ EncoderDecoderSpec tiny() {
 
 EncoderDecoderSpec tiny_switch() {
   EncoderDecoderSpec spec = tiny();
-  spec.experts = SwitchExpertsSpec{.count = 2, .capacity = 2, .encoder_every = 1, .decoder_every = 0,
-                                   .jitter = false};
+  spec.experts =
+      SwitchExpertsSpec{.count = 2, .capacity = 2, .encoder_every = 1, .decoder_every = 0, .jitter = false};
   return spec;
 }
 
@@ -139,10 +139,10 @@ TEST(EncoderDecoder, BiasesOfAllLayersAreSummedForTheirTable) {
   EncoderDecoderSpec spec = tiny();
   const std::int64_t one = count(job_of(spec, {.batch = 1}), "vectorized_elementwise_kernel<add>");
   spec.layers = 2;
-  // What a second encoder and decoder layer add up. Forward: their residuals (2 and 3), cross-attention's bias
-  // (1; the others' are strided, no vectors). Backward: norms (2 x 2 and 3 x 2), three projections (2 and 2),
-  // cross-attention's keys and values (2) of which the last layer's first is not added, the bias of positions
-  // (1 and 1).
+  // What a second encoder and decoder layer add up. Forward: their residuals (2 and 3), cross-attention's
+  // bias (1; the others' are strided, no vectors). Backward: norms (2 x 2 and 3 x 2), three projections (2
+  // and 2), cross-attention's keys and values (2) of which the last layer's first is not added, the bias of
+  // positions (1 and 1).
   const std::int64_t two = count(job_of(spec, {.batch = 1}), "vectorized_elementwise_kernel<add>");
   EXPECT_EQ(two - one, (2 + 3 + 1) + (4 + 6) + (2 + 2) + 2 + (1 + 1));
   EXPECT_EQ(count(job_of(spec, {.batch = 1}), "EmbeddingBackward0"), 4);
@@ -160,10 +160,9 @@ TEST(EncoderDecoder, ExpertsWaitForTheIndicesOfTheirMasks) {
 TEST(EncoderDecoder, AnExpertsLoopIsHuggingFaces) {
   const auto operators = operators_of(job_of(tiny_switch(), {.batch = 1, .phases = Phases::Forward}));
   const std::size_t router = find(operators, "aten::argmax") - 2;
-  EXPECT_THAT(
-      names_of(operators, router, 10),
-      ElementsAre("aten::linear", "aten::softmax", "aten::argmax", "aten::one_hot", "aten::cumsum", "aten::le",
-                  "aten::mul", "aten::max", "aten::argmax", "aten::clone"));
+  EXPECT_THAT(names_of(operators, router, 10),
+              ElementsAre("aten::linear", "aten::softmax", "aten::argmax", "aten::one_hot", "aten::cumsum",
+                          "aten::le", "aten::mul", "aten::max", "aten::argmax", "aten::clone"));
   EXPECT_THAT(names_of(operators, router + 10, 7),
               ElementsAre("aten::to", "aten::index", "aten::linear", "aten::relu", "aten::linear",
                           "aten::index_put_", "aten::to"));
@@ -210,15 +209,15 @@ TEST(EncoderDecoder, JobsOfAllKindsAreValid) {
       EXPECT_NO_THROW(check(job_of(spec, {.batch = 2, .precision = precision, .phases = Phases::Forward})));
     }
   }
-  EXPECT_NO_THROW(check(job_of(
-      tiny(), {.batch = 2, .precision = Precision::BF16, .mixed = MixedPrecision::Pure})));
+  EXPECT_NO_THROW(
+      check(job_of(tiny(), {.batch = 2, .precision = Precision::BF16, .mixed = MixedPrecision::Pure})));
 }
 
 TEST(EncoderDecoder, MemoryIsStatesAndWhatBackwardReads) {
   // FP32, AdamW, one sample of the tiny T5 without dropout. N = 32, F = 64, S = 2 heads x 16 = 32 elements;
-  // q = k = N. Encoder layer: two norms 2 N, self-attention N + 3 N + S + N, feed-forward N + F: 10 N + S + F.
-  // Decoder layer: three norms, two attentions: 17 N + 2 S + F. Stacks: bias S and 2 S, last norm 2 N and the
-  // result N each. Head: N, logits and log-softmax 2 x 4 x 10.
+  // q = k = N. Encoder layer: two norms 2 N, self-attention N + 3 N + S + N, feed-forward N + F: 10 N + S +
+  // F. Decoder layer: three norms, two attentions: 17 N + 2 S + F. Stacks: bias S and 2 S, last norm 2 N and
+  // the result N each. Head: N, logits and log-softmax 2 x 4 x 10.
   const std::int64_t n = 32, f = 64, s = 32, logits = 40;
   const std::int64_t kept = (10 * n + s + f) + (17 * n + 2 * s + f) + 3 * s + 6 * n + n + 2 * logits;
   const Job job = job_of(tiny(), {.batch = 1, .phases = Phases::ForwardBackward});
@@ -236,7 +235,8 @@ TEST(EncoderDecoder, SixteenBitsThatAreNotWrittenAreRefused) {
       testing::ThrowsMessage<std::invalid_argument>(HasSubstr("clamps it")));
   EXPECT_THAT(
       [] {
-        return job_of(tiny_switch(), {.batch = 1, .precision = Precision::BF16, .mixed = MixedPrecision::Pure});
+        return job_of(tiny_switch(),
+                      {.batch = 1, .precision = Precision::BF16, .mixed = MixedPrecision::Pure});
       },
       testing::ThrowsMessage<std::invalid_argument>(HasSubstr("router turns its weights to FP32")));
 }
