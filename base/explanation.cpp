@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "base/yaml_text.hpp"
@@ -53,6 +54,11 @@ std::string line(const PlacedParameter& placed) {
                      placed.parameter->meaning);
 }
 
+bool has_word(const std::string& text, const std::string& word) {
+  const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return !std::ranges::search(text, word, alike).empty();
+}
+
 }  // namespace
 
 std::vector<PlacedParameter> all_parameters(const ParameterType& type) {
@@ -77,6 +83,19 @@ std::optional<std::string> explain(const ParameterType& type, const std::string&
     }
   }
   return text.empty() ? std::nullopt : std::optional{text};
+}
+
+std::string explain_word(const ParameterType& type, const std::string& word) {
+  std::string text;
+  for (const PlacedParameter& placed : all_parameters(type)) {
+    const Parameter& parameter = *placed.parameter;
+    const bool is_leaf = parameter.type.parameters.empty();
+    if (has_word(placed.path, word) || has_word(parameter.meaning, word) ||
+        (is_leaf && has_word(in_words(parameter.type), word))) {
+      text += line(placed);
+    }
+  }
+  return text;
 }
 
 std::vector<std::string> known_keys(const ParameterType& type) {

@@ -24,6 +24,10 @@ std::vector<PlacedParameter> all_parameters(const ParameterType& type);
 /// no such key.
 std::optional<std::string> explain(const ParameterType& type, const std::string& key);
 
+/// A line for each parameter whose path, type or meaning has @p word in it, in small letters or large ones:
+/// what to look at when the name of a parameter is not known. "" where none has.
+std::string explain_word(const ParameterType& type, const std::string& word);
+
 /// Every key and every path that explain() knows.
 std::vector<std::string> known_keys(const ParameterType& type);
 

@@ -2,14 +2,17 @@
 """Renews the answers that docs/validation.md and docs/validation/*.md quote.
 
 A block that begins ```` ```text lockstep validate SET... ```` holds what build/lockstep prints for that command;
-of `--all`, the summary alone. A block whose measurements are not at hand is left as it is, and named.
+of `--all`, the summary alone, and docs/images/ gets its charts of all errors. A block whose measurements are not at
+hand is left as it is, and named.
 
 Usage: tools/update_validation_pages.py [PAGE...] [--data FOLDER]      all pages unless said
 """
 import argparse
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,11 +24,16 @@ def answer(words, data):
     command = [ROOT / "build" / "lockstep", "validate", *words.split()]
     if data:
         command += ["--data", data]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return None
+    is_summary = "--all" in words.split()
+    with tempfile.TemporaryDirectory() as plots:
+        done = subprocess.run(command + (["--plot", plots] if is_summary else []), cwd=ROOT, capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            return None
+        for chart in Path(plots).glob("all_*.svg"):
+            shutil.copy(chart, ROOT / "docs" / "images" / chart.name)
     lines = done.stdout.strip().split("\n")
-    if "--all" in words.split():
+    if is_summary:
         lines = lines[lines.index("errors of all sets, %"):]
     return "".join(line.rstrip() + "\n" for line in lines)
 

@@ -5,7 +5,9 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "app/file_kinds.hpp"
@@ -14,6 +16,25 @@
 #include "base/suggest.hpp"
 
 namespace lockstep {
+namespace {
+
+/// Parameters that speak of @p word, in the first kind of file that has some. std::nullopt: none, or a
+/// parameter is called so elsewhere.
+std::optional<std::string> text_of_word(const std::string& word, const std::vector<FileKind>& asked,
+                                        const std::vector<std::string>& known) {
+  if (std::ranges::find(known, word) != known.end()) {
+    return std::nullopt;
+  }
+  for (const FileKind& file : asked) {
+    if (const std::string text = explain_word(file.type(), word); !text.empty()) {
+      return fmt::format("no parameter is called '{}'; those of {} that speak of it:\n\n{}", word, file.title,
+                         text);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::string explain_text(const std::string& key, const std::string& kind) {
   const std::vector<FileKind> asked =
@@ -30,6 +51,9 @@ std::string explain_text(const std::string& key, const std::string& kind) {
     const std::vector<std::string> keys = known_keys(type);
     known.insert(known.end(), keys.begin(), keys.end());
   }
+  if (const auto text = text_of_word(key.substr(key.rfind('.') + 1), asked, known)) {
+    return *text;
+  }
   const std::string closest = closest_word(key, known);
   throw InputError{
       {"explain"},
@@ -44,9 +68,11 @@ void add_explain_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep explain bucket\n"
       "  lockstep explain cluster.network.shape\n"
+      "  lockstep explain zero                   parameters that speak of it, where none is called so\n"
       "  lockstep explain --in gpus");
-  command->add_option("KEY", words->first,
-                      "e.g. memory or cluster.network.shape; without it: all parameters");
+  command->add_option(
+      "KEY", words->first,
+      "e.g. memory or cluster.network.shape, or a word to look for; without it: all parameters");
   command->add_option("--in", words->second, "in this kind of file: clusters, gpus, models, ...");
   command->callback([words, &action] {
     action = [words] {

@@ -6,16 +6,19 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "app/row_predictions.hpp"
 #include "app/validation_json.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/error_chart.hpp"
 #include "calibration/measured_rows.hpp"
 #include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
@@ -115,6 +118,25 @@ void print(const std::vector<Validation>& validations, PrintedPoints points) {
   }
 }
 
+/// A residual plot of each set and, of several sets, a chart of all errors for each kind of thing predicted.
+void draw(const std::vector<Validation>& validations, const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  for (const Validation& validation : validations) {
+    write_whole_file(folder / (validation.set.name + ".svg"), to_svg(residuals_of(validation)));
+  }
+  if (validations.size() < 2) {
+    return;
+  }
+  constexpr std::array kCharts{std::tuple{PredictedThing::Step, "all_steps.svg", "Training steps"},
+                               std::tuple{PredictedThing::Kernel, "all_kernels.svg", "Kernels"},
+                               std::tuple{PredictedThing::Collective, "all_collectives.svg", "Collectives"}};
+  for (const auto& [thing, file, title] : kCharts) {
+    if (const auto rows = error_chart_rows(validations, thing); !rows.empty()) {
+      write_whole_file(folder / file, error_chart(title, rows));
+    }
+  }
+}
+
 int validate_command(const ValidateOptions& options) {
   const auto configs = ConfigPath::standard();
   std::vector<Validation> validations;
@@ -122,11 +144,7 @@ int validate_command(const ValidateOptions& options) {
     validations.push_back(validate_set(set, configs, {options.data, options.every, options.jobs}));
   }
   if (!options.plot.empty()) {
-    std::filesystem::create_directories(options.plot);
-    for (const Validation& validation : validations) {
-      write_whole_file(std::filesystem::path{options.plot} / (validation.set.name + ".svg"),
-                       to_svg(residuals_of(validation)));
-    }
+    draw(validations, options.plot);
   }
   if (!options.json.empty() && options.json != "-") {
     write_whole_file(options.json, json_of(validations));
@@ -185,7 +203,8 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
       "shipped are beside their set");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
-  command->add_option("--plot", options->plot, "folder for a residual plot (SVG) of each set");
+  command->add_option("--plot", options->plot,
+                      "folder for a residual plot (SVG) of each set and, of several, charts of all errors");
   command->add_flag("--points", options->points, "print every point of a large table, not only the worst");
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
       ->check(CLI::Range(1, kMost))

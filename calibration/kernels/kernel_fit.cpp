@@ -137,6 +137,13 @@ std::map<std::string, std::vector<Row>> unlearned(const std::vector<Row>& rows,
 /// The rows of one kind of kernel in each test.
 using TestRows = std::vector<std::pair<std::string, std::vector<Row>>>;
 
+LearnedKernel trained(const Kind& kind, const std::vector<Row>& rows, const std::vector<Row>& validation,
+                      const TrainingOptions& options) {
+  LearnedKernel network = untrained(kind, rows);
+  train(network, training_calls(rows), training_calls(validation), options);
+  return network;
+}
+
 FittedKernel fit(const Kind& kind, const std::vector<Row>& rows, const KernelFitOptions& options,
                  const TestRows& tests, const std::vector<std::string>& gpus) {
   FittedKernel fitted;
@@ -144,14 +151,15 @@ FittedKernel fit(const Kind& kind, const std::vector<Row>& rows, const KernelFit
   const Split parts = split(rows, options);
   fitted.network = untrained(kind, parts.fitted);
   if (rows.size() < options.fewest || parts.fitted.empty() || parts.validation.empty()) return fitted;
-  train(fitted.network, training_calls(parts.fitted), training_calls(parts.validation), options.training);
+  const LearnedKernel judged = trained(kind, parts.fitted, parts.validation, options.training);
   fitted.trained = true;
-  fitted.errors.push_back(errors_of("fitted", fitted.network, parts.fitted));
-  fitted.errors.push_back(errors_of("held out", fitted.network, parts.held_out));
+  fitted.errors.push_back(errors_of("fitted", judged, parts.fitted));
+  fitted.errors.push_back(errors_of("held out", judged, parts.held_out));
+  std::vector<Row> all = parts.fitted;
+  all.insert(all.end(), parts.held_out.begin(), parts.held_out.end());
+  fitted.network = trained(kind, all, parts.validation, options.training);
   std::set<std::string> learned;
-  for (const auto* part : {&parts.fitted, &parts.validation}) {
-    for (const Row& row : *part) learned.insert(row.shape());
-  }
+  for (const Row& row : rows) learned.insert(row.shape());
   for (const auto& [name, test] : tests) {
     for (const auto& [gpu, unlearned_rows] : unlearned(test, learned)) {
       KernelErrors errors = errors_of(fmt::format("{}, {}", name, gpu), fitted.network, unlearned_rows);

@@ -26,7 +26,7 @@ struct KernelFitOptions {
 
 /// Signed relative errors (predicted / measured - 1) of network and formula on the same rows.
 struct KernelErrors {
-  std::string name;             ///< "fitted", "held out", or NAME of a test, on GPU
+  std::string name;  ///< "fitted", "held out" (of the network that is judged), or NAME of a test, on GPU
   std::vector<double> network;  ///< where the network covers the row
   std::vector<double> formula;  ///< of the same rows
   std::vector<double> beyond;   ///< the formula's, where the network does not cover the row
@@ -35,7 +35,7 @@ struct KernelErrors {
 
 /// One kind of kernel: the network that was trained for it, and whether it is better than the formula.
 struct FittedKernel {
-  LearnedKernel network;
+  LearnedKernel network;             ///< has learned from the rows that were held out, too
   std::vector<KernelErrors> errors;  ///< fitted, held out, then tests
   std::size_t rows = 0;
   bool trained = false;  ///< false: too few rows
@@ -57,8 +57,9 @@ using GpuByName = std::function<const GpuSpec&(const std::string&)>;
 ///
 /// Rows are split before anything is fitted, by shape: a hash of the shape decides, of products of the shape
 /// without m, so that all rows with one weight matrix stay together. Rows of tests whose shape (with m) was
-/// learned from on the same GPU are left out. The band is what 9 of 10 errors stay within, on the held-out
-/// rows or the worst test.
+/// learned from on the same GPU are left out. A network that has not seen the held-out rows is judged by
+/// them; the one that is kept is trained anew with them, and predicts the tests. The band is what 9 of 10
+/// errors stay within, on the held-out rows or the worst test.
 /// @throws InputError as @p gpu, std::invalid_argument for shares that leave nothing to learn from
 [[nodiscard]] KernelFit fit_kernels(const KernelMeasurements& measurements,
                                     const std::vector<KernelTest>& tests, const GpuByName& gpu,

@@ -53,6 +53,18 @@ TEST(ExplainCommand, FindsAKeyInTheKindThatHasIt) {
             "explain: there is no kind of file 'gpu' - did you mean 'gpus'?");
 }
 
+// ZeRO is what parallelism.sharding chooses.
+TEST(ExplainCommand, LooksForAWordWhereNothingIsCalledSo) {
+  for (const char* asked : {"zero", "ZeRO", "parallelism.zero"}) {
+    const std::string text = explain_text(asked, "");
+    EXPECT_TRUE(text.starts_with("no parameter is called '")) << text;
+    EXPECT_NE(text.find("those of a scenario that speak of it:\n\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  parallelism.sharding  "), std::string::npos) << text;
+  }
+  EXPECT_EQ(complaint_of([] { explain_text("gpus.memory", "gpus"); }),
+            "explain: there is no parameter 'gpus.memory'; 'lockstep explain' lists all");
+}
+
 class EveryKind : public testing::TestWithParam<FileKind> {};
 
 TEST_P(EveryKind, HasASchemaWithAllItsKeys) {

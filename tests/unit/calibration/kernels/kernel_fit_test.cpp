@@ -89,7 +89,18 @@ TEST(KernelFit, too_few_rows_make_no_network) {
   EXPECT_THAT(kernel_fit_text(fit), HasSubstr("too few"));
 }
 
-// What is written is what was judged: read back, it predicts the same to the digits of the file.
+// The longest rows are held out: the network that is kept has learned from them, and answers for them.
+TEST(KernelFit, the_network_that_is_kept_has_learned_from_held_out_rows) {
+  auto rows = softmaxes(400, 1, [](double /*columns*/) { return 1.5; });
+  KernelCall longest{"softmax", DataType::FP32, Softmax{4096, 6000}};
+  while (place_of_shape(longest.work) >= quick().held_out) std::get<Softmax>(longest.work).columns += 8;
+  rows.push_back({"p100_16gb_pcie", longest, formula(longest) * 1.5});
+  const FittedKernel kernel = fit_kernels(rows, {}, p100, quick()).kernels.front();
+  EXPECT_EQ(kernel.errors.at(1).beyond.size(), 1U);  // of the network that is judged
+  EXPECT_TRUE(covers(kernel.network, *kernel_features(longest, p100(""))));
+}
+
+// What is written is what was fitted: read back, it predicts the same to the digits of the file.
 TEST(KernelFit, the_file_predicts_what_was_fitted) {
   const auto rows = softmaxes(400, 1, [](double /*columns*/) { return 1.5; });
   const KernelFit fit = fit_kernels(rows, {}, p100, quick());
