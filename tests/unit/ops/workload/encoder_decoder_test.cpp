@@ -8,6 +8,7 @@
 
 #include <numeric>
 
+#include "ops/workload/encoder_decoder_step.hpp"
 #include "tests/support/transformer_job.hpp"
 
 namespace lockstep {
@@ -225,6 +226,52 @@ TEST(EncoderDecoder, MemoryIsStatesAndWhatBackwardReads) {
   EXPECT_EQ(job.memory.at(0)[MemoryUse::Parameters], 4.0 * static_cast<double>(parameters_in(tiny())));
   // The two gradients of the logits come when all is kept.
   EXPECT_EQ(job.memory.at(0)[MemoryUse::Workspace], 4.0 * 2 * static_cast<double>(logits));
+}
+
+TEST(EncoderDecoder, NothingIsKeptBeyondAStep) {
+  EncoderDecoderSpec spec = tiny_switch();
+  spec.layers = 3;
+  spec.experts->encoder_every = 2;
+  const std::vector<VertexId> gpus{0};
+  for (const Phases phases : {Phases::ForwardBackward, Phases::Forward}) {
+    for (const Precision precision : {Precision::FP32, Precision::BF16}) {
+      StepWriter step{plain_host(), 1, {}, precision};
+      const TrainingSetup setup{.global_batch = 2,
+                                .precision = precision,
+                                .framework = {},
+                                .parallelism = {},
+                                .host = plain_host(),
+                                .loader = {},
+                                .optimizer = {},
+                                .phases = phases,
+                                .gpus = gpus,
+                                .gpu_memory = {}};
+      EncoderDecoderStep writer{step, spec, setup};
+      writer.write();
+      const MemoryBreakdown& now = writer.memory().now();
+      EXPECT_EQ(now[MemoryUse::Activations], 0);
+      EXPECT_EQ(now[MemoryUse::Workspace], 0);
+      EXPECT_EQ(now[MemoryUse::Parameters], 4.0 * static_cast<double>(parameters_in(spec)));
+    }
+  }
+}
+
+TEST(EncoderDecoder, AnEvaluationKeepsTheDecodersKeysAndValues) {
+  // Of 2 decoder layers 4 x 32 elements each, beside the biases of positions (32 of the encoder's pairs, 2 x
+  // 32 of the decoder's) and what the widest moment needs: the head's 32 and 2 x 40, or a decoder layer's
+  // (worked out above, 17 N + 2 S + F) with one layer's keys and values before.
+  EncoderDecoderSpec spec = tiny();
+  spec.decoder_layers = 2;
+  const Job job = job_of(spec, {.batch = 1, .phases = Phases::Forward});
+  EXPECT_EQ(job.memory.at(0)[MemoryUse::Workspace], 4.0 * (3 * 32 + 4 * 32 + 17 * 32 + 2 * 32 + 64));
+}
+
+TEST(EncoderDecoder, RoutersAreJitteredInTrainingAlone) {
+  EncoderDecoderSpec spec = tiny_switch();
+  spec.layers = 3;
+  spec.experts->jitter = true;
+  EXPECT_EQ(count(job_of(spec, {.batch = 1}), "aten::uniform_"), 3);
+  EXPECT_EQ(count(job_of(spec, {.batch = 1, .phases = Phases::Forward}), "aten::uniform_"), 0);
 }
 
 TEST(EncoderDecoder, SixteenBitsThatAreNotWrittenAreRefused) {
