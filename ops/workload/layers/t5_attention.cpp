@@ -42,13 +42,15 @@ void write_matmul(StepWriter& step, const T5AttentionShape& shape, const Gemm& g
 }
 
 /// scores += position_bias. Self-attention's bias has heads side by side where the scores have keys, so that
-/// each element lies in a sector of its own; the others of that sector are read by the next heads.
+/// each element lies in a sector of its own, where heads fill one; the others of that sector are read by the
+/// next heads.
 void add_bias(StepWriter& step, const T5AttentionShape& shape) {
   const DataType type = product_storage(step);
   const double bias = size_of(step.types().model()) / size_of(type);
   KernelCall add = shape.cross ? kernels::elementwise("add", shape.scores(), type, {.reads = 1 + bias})
                                : kernels::by_offsets("add", shape.scores(), type, {.reads = 1 + bias});
-  if (!shape.cross) {
+  constexpr Bytes kSector{32};
+  if (!shape.cross && size_of(step.types().model()) * static_cast<double>(shape.heads) >= kSector) {
     std::get<Pointwise>(add.work).sector_window = shape.queries * shape.keys;
   }
   step.op("aten::add_", {add});
