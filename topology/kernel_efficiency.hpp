@@ -21,7 +21,8 @@ struct KernelEfficiency {
   bool calibrated = false;          ///< `memory` is of this GPU model, not of a relative: provenance says
   double memory = 0.85;             ///< of the DRAM bandwidth: kernels that stream
   double writes = 0.65;             ///< of streaming: kernels that only write
-  double softmax = 0.75;            ///< of streaming
+  double softmax = 0.75;            ///< of streaming: rows of up to 1,024 elements
+  double block_softmax = 1;         ///< of streaming: longer rows, a block for each
   double layer_norm = 0.65;         ///< of streaming
   double batch_norm = 0.93;         ///< of streaming, when there is a channel for each SM
   double concatenation = 0.79;      ///< of streaming
@@ -46,7 +47,9 @@ struct KernelEfficiency {
     key.required("source", of.source, "where the fractions come from");
     key.required("memory", of.memory, "of the DRAM bandwidth: kernels that stream");
     key.required("writes", of.writes, "of streaming: kernels that only write");
-    key.required("softmax", of.softmax, "of streaming: softmax");
+    key.required("softmax", of.softmax, "of streaming: softmax of up to 1,024 elements a row");
+    key.required("block_softmax", of.block_softmax,
+                 "of streaming: softmax of longer rows, beside what their blocks wait for");
     key.required("layer_norm", of.layer_norm, "of streaming: layer norm");
     key.required("batch_norm", of.batch_norm, "of streaming: batch norm with a channel for each SM");
     key.required("concatenation", of.concatenation, "of streaming: concatenation and splitting");

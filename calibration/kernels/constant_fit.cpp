@@ -11,6 +11,7 @@
 
 #include "calibration/least_squares.hpp"
 #include "ops/kernel_model.hpp"
+#include "ops/kernels/normalisation.hpp"
 
 namespace lockstep {
 namespace {
@@ -49,6 +50,7 @@ constexpr Constant tiles(const char* key) {
 
 constexpr Constant kMemory = fraction<&KernelEfficiency::memory>("memory");
 constexpr Constant kSoftmax = fraction<&KernelEfficiency::softmax>("softmax");
+constexpr Constant kBlockSoftmax = fraction<&KernelEfficiency::block_softmax>("block_softmax");
 constexpr Constant kLayerNorm = fraction<&KernelEfficiency::layer_norm>("layer_norm");
 constexpr Constant kRandomRows = fraction<&KernelEfficiency::random_rows>("random_rows");
 constexpr Constant kUpdate = fraction<&KernelEfficiency::scattered_update>("scattered_update");
@@ -62,7 +64,9 @@ constexpr Constant kTensor = tiles<&KernelEfficiency::tensor>("tensor.tiles");
 /// What a row's time depends on, among the constants that its own family tells.
 std::vector<const Constant*> constants_of(const KernelCall& call) {
   if (std::holds_alternative<Pointwise>(call.work)) return {&kMemory};
-  if (std::holds_alternative<Softmax>(call.work)) return {&kSoftmax};
+  if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
+    return {softmax->columns <= kRowOfAWarp ? &kSoftmax : &kBlockSoftmax};
+  }
   if (std::holds_alternative<LayerNorm>(call.work)) return {&kLayerNorm};
   if (const auto* bags = std::get_if<EmbeddingBags>(&call.work)) {
     return {bags->direction == Direction::Forward ? &kRandomRows : &kUpdate, &kRowLatency};

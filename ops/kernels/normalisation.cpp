@@ -11,17 +11,17 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLongestRow = 65536;
-constexpr std::int64_t kRowOfAWarp = 1024;     // elements: softmax_warp_forward holds it in registers
 constexpr double kInstructionsOfSoftmax = 35;  // of a thread for an element there; see the header
 constexpr double kThreadsOfALayerNorm = 128;   // vectorized_layer_norm_kernel: four warps
 constexpr double kOperationsOfLayerNorm =
     80;                       // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
 constexpr Bytes kVector{16};  // what a thread of cunn_SoftMaxForward reads at a time
 constexpr std::int64_t kLargestBlock = 512;
-constexpr double kHoldsAll = 1.5;        // of a cache less what is touched: see the header
-constexpr Seconds kSumOfABlock{1.5e-6};  // with the read that it waits for
-constexpr Seconds kTailRead{0.17e-6};
-constexpr double kOverlap = 1.25;  // 1: waiting and moving follow each other; infinite: they hide each other
+constexpr double kHoldsAll = 1.5;  // of a cache less what is touched: see the header
+constexpr Seconds kSumOfABlock{0.61e-6};
+constexpr Seconds kAgainFromLevel1{0.46e-6};  // an iteration over a row
+constexpr double kAgainFromLevel2 = 1.42;     // of what a vector for each thread of the GPU takes
+constexpr double kOverlap = 1.4;  // 1: waiting and moving follow each other; infinite: they hide each other
 
 /// Elements that bn_fw_tr_1C11 and bn_bw_1C11 get through in a clock: a block alone on its SM, and an SM full
 /// of them.
@@ -81,16 +81,17 @@ std::int64_t threads_of_softmax(std::int64_t columns, std::int64_t vector) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(half)));
 }
 
-/// ilpReduce: reads of one element a thread behind those of a vector a thread; the mean of rows that begin at
-/// a vector and rows that do not, whose first read brings them to one.
-double tail_reads(std::int64_t columns, std::int64_t threads, std::int64_t vector) {
-  std::int64_t reads = 0;
+/// ilpReduce: how often a block of @p threads goes on in a row - to where a vector begins, a vector a thread,
+/// an element a thread; the mean of rows that begin at a vector and rows that do not.
+double iterations_over_row(std::int64_t columns, std::int64_t threads, std::int64_t vector) {
+  std::int64_t iterations = 0;
   for (std::int64_t row = 0; row < vector; ++row) {
     const std::int64_t shift = row * columns % vector;
     const std::int64_t rest = shift > 0 ? std::max<std::int64_t>(0, columns + shift - threads) : columns;
-    reads += (rest % (vector * threads) + threads - 1) / threads;
+    const std::int64_t tail = rest % (vector * threads);
+    iterations += (shift > 0 ? 1 : 0) + rest / (vector * threads) + (tail + threads - 1) / threads;
   }
-  return static_cast<double>(reads) / static_cast<double>(vector);
+  return static_cast<double>(iterations) / static_cast<double>(vector);
 }
 
 /// A fused kernel goes through its row once where registers hold it.
@@ -141,14 +142,17 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
   }
   const double level1 = missing_level1(rows, passes, gpu);
   const double level2 = missing_level2(rows, passes, gpu);
+  const double again1 = passes.again * (1 - level1), again2 = passes.again * level1 * (1 - level2);
   passes.reads += passes.again * level1 * level2;
-  const Seconds move = over_rows(matrix, passes, gpu.efficiency->softmax, gpu);
+  const Seconds move = over_rows(matrix, passes, gpu.efficiency->block_softmax, gpu);
   const double waves = std::max(1.0, rows.count / (gpu.sm_count * rows.resident(gpu)));
-  const Seconds wait = (kSumOfABlock * passes.sums +
-                        kTailRead * (passes.count * tail_reads(softmax.columns, threads, vector))) *
-                       waves;
-  const Seconds again = matrix * (passes.again * level1 * (1 - level2)) / gpu.l2_bandwidth;
-  return move * std::pow(1 + std::pow((wait + again) / move, kOverlap), 1 / kOverlap);
+  const Seconds vectors =
+      kVector * (static_cast<double>(gpu.sm_count) * gpu.threads_per_sm) / gpu.l2_bandwidth;
+  const Seconds wait =
+      (kSumOfABlock * passes.sums + (kAgainFromLevel1 * again1 + vectors * (kAgainFromLevel2 * again2)) *
+                                        iterations_over_row(softmax.columns, threads, vector)) *
+      waves;
+  return move * std::pow(1 + std::pow(wait / move, kOverlap), 1 / kOverlap);
 }
 
 Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
@@ -188,7 +192,8 @@ Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gp
   const Bytes element = size_of(call.type);
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
     return answer(gpu.kernel_minimum + softmax_time(*softmax, element, gpu), 0.2,
-                  provenance_of(gpu, "softmax"), softmax->columns <= kLongestRow);
+                  provenance_of(gpu, in_registers(*softmax) ? "softmax" : "block_softmax"),
+                  softmax->columns <= kLongestRow);
   }
   if (const auto* norm = std::get_if<BatchNorm>(&call.work)) {
     return answer(gpu.kernel_minimum + batch_norm_time(*norm, element, gpu), 0.2,

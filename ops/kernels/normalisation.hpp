@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ops/kernel_model.hpp"
 
 namespace lockstep {
+
+/// Elements of a row of softmax that a warp holds in registers (softmax_warp_forward); longer rows have a
+/// block each.
+inline constexpr std::int64_t kRowOfAWarp = 1024;
 
 /// Softmax, layer norm and batch norm, forward and backward: what passes over the matrix move. Reads `again`
 /// are of rows that the block has read just before: from a cache as far as it still holds them.
@@ -27,17 +32,20 @@ namespace lockstep {
 ///   missing 1 = missing(L1, resident)                 softmax; layer norm 1
 ///   missing 2 = missing(L2 / copies, SMs * resident)  copies = 2 - 1 / l2_partitions
 ///   move      = time_to_move(reads + again * missing 1 * missing 2, writes) at
-///               softmax | layer_norm | batch_norm of the streaming bandwidth
+///               softmax | block_softmax | layer_norm | batch_norm of the streaming bandwidth
 ///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak or, where the call
 ///               says how many instructions it issues, time_to_issue(instructions rows columns))
 ///
-/// A block of softmax with a row of its own waits: for each pass's read of a row and for the sum of the block
-/// that follows (1.5 us; forward two, backward one), and in each pass again for each read of the row's tail,
-/// which one element a thread goes through (0.17 us; the rest is read 16 bytes a thread).
+/// A block of softmax with a row of its own waits: for the sum of the block at the end of a pass (0.61 us;
+/// forward two, backward one), and in each iteration over a row that it reads again, one after the other, for
+/// the cache that has it: 0.46 us for level 1, for level 2 1.42 times as long as a vector of 16 bytes for
+/// each thread of the GPU takes there, however few bytes it asks for. What comes from memory is in `move`. An
+/// iteration is up to the first vector, a vector a thread, or an element a thread where fewer are left.
 ///
-///   wait      = rows / (SMs * resident) * (1.5 us sums + 0.17 us passes * tail reads)
-///   level2    = again * missing 1 * (1 - missing 2) / L2 bandwidth
-///   t         = kernel_minimum + (move^1.25 + (wait + level2)^1.25)^(1 / 1.25)
+///   level 2   = 1.42 SMs threads_per_sm 16 B / L2 bandwidth
+///   wait      = rows / (SMs * resident) * (0.61 us sums + again iterations
+///                                          (0.46 us (1 - missing 1) + level 2 missing 1 (1 - missing 2)))
+///   t         = kernel_minimum + (move^1.4 + wait^1.4)^(1 / 1.4)
 ///
 /// A kernel that torch.compile fused (FusedPasses) says itself what it reads, writes and reads again; with
 /// rows of up to 1024 elements it goes through them once (a persistent reduction of Inductor, triton_per),
@@ -50,8 +58,8 @@ namespace lockstep {
 /// *Valid for* rows of up to 64 Ki elements.
 /// *Source*: PyTorch aten/src/ATen/native/cuda/{SoftMax,layer_norm_kernel}.cu (passes, blocks, tails). That
 /// rows are read again from memory shows in NeuSight's tables (long rows: layer norm at 2/3 of streaming,
-/// softmax at 1/2). 1.5 us, 0.17 us and 1.25 are fitted to its softmax of 1,025 elements and more, train
-/// part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
+/// softmax at 1/2). 0.61 and 0.46 us, 1.42 and 1.4 are fitted to its softmax of 1,025 elements and more,
+/// train part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
 /// (vidur_mlp, phi-2: 2048 and 4096 x 2560). 35: forward of 2^30 elements of 16 bits in rows of 1,024 takes
 /// an H20 (78 SMs) 2.90 and 2.98 ms (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory
 /// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. Batch
