@@ -5,10 +5,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 #include "base/random.hpp"
 #include "search/sharding/cost_model.hpp"
+#include "search/sharding/method.hpp"
+
+namespace lockstep::sharding {
+
+inline void PrintTo(const Method& method, std::ostream* out) {
+  *out << method.name;
+}
+
+}  // namespace lockstep::sharding
 
 namespace lockstep::testing {
 

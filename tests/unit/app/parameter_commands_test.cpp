@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "app/commands/explain.hpp"
 #include "app/commands/list.hpp"
@@ -11,6 +12,11 @@
 #include "tests/support/scratch_folder.hpp"
 
 namespace lockstep {
+
+void PrintTo(const FileKind& file, std::ostream* out) {
+  *out << file.kind;
+}
+
 namespace {
 
 template <class Act>

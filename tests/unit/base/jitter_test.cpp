@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "base/portable_math.hpp"
 #include "base/random.hpp"
 #include "base/yaml_reader.hpp"
 
 namespace lockstep {
+
+void PrintTo(const JitterSpec& jitter, std::ostream* out) {
+  *out << name_of(jitter.distribution) << " " << jitter.variation;
+}
+
 namespace {
 
 TEST(PortableMath, AgreesWithTheCLibrary) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "tests/support/scratch_folder.hpp"
 #include "tests/unit/base/machine_fixture.hpp"
 
@@ -70,6 +72,10 @@ struct Mistake {
   const char* text;
   const char* message;
 };
+
+void PrintTo(const Mistake& mistake, std::ostream* out) {
+  *out << mistake.name;
+}
 
 class Inputs : public testing::TestWithParam<Mistake> {};
 

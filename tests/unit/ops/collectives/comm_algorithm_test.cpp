@@ -1,6 +1,7 @@
 #include "ops/collectives/comm_algorithm.hpp"
 
 #include <numeric>
+#include <ostream>
 
 #include "ops/collectives/tree.hpp"
 #include "tests/support/collective_contract.hpp"
@@ -36,6 +37,10 @@ struct Case {
 
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
   return name_of(info.param.algorithm) + "_" + to_string(info.param.kind);
+}
+
+void PrintTo(const Case& of, std::ostream* out) {
+  *out << name_of(of.algorithm) << " " << to_string(of.kind);
 }
 
 class EveryAlgorithm : public ::testing::TestWithParam<Case> {};

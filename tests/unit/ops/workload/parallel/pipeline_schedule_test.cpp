@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <set>
 #include <tuple>
 
@@ -15,6 +16,11 @@ struct Case {
   PipelineSchedule schedule;
   int stages, micro_batches, chunks;
 };
+
+void PrintTo(const Case& of, std::ostream* out) {
+  *out << name_of(of.schedule) << ", " << of.stages << " stages, " << of.micro_batches << " micro-batches, "
+       << of.chunks << " chunks";
+}
 
 class Schedules : public testing::TestWithParam<Case> {};
 
