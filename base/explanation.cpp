@@ -56,7 +56,7 @@ std::string line(const PlacedParameter& placed) {
 
 bool has_word(const std::string& text, const std::string& word) {
   const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return !std::ranges::search(text, word, alike).empty();
+  return std::search(text.begin(), text.end(), word.begin(), word.end(), alike) != text.end();
 }
 
 }  // namespace
