@@ -22,7 +22,7 @@ namespace {
 /// parameter is called so elsewhere.
 std::optional<std::string> text_of_word(const std::string& word, const std::vector<FileKind>& asked,
                                         const std::vector<std::string>& known) {
-  if (std::ranges::find(known, word) != known.end()) {
+  if (word.empty() || std::ranges::find(known, word) != known.end()) {
     return std::nullopt;
   }
   for (const FileKind& file : asked) {

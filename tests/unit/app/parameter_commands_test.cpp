@@ -69,6 +69,8 @@ TEST(ExplainCommand, LooksForAWordWhereNothingIsCalledSo) {
   }
   EXPECT_EQ(complaint_of([] { explain_text("gpus.memory", "gpus"); }),
             "explain: there is no parameter 'gpus.memory'; 'lockstep explain' lists all");
+  EXPECT_EQ(complaint_of([] { explain_text("xyzzy.", ""); }),
+            "explain: there is no parameter 'xyzzy.'; 'lockstep explain' lists all");
 }
 
 class EveryKind : public testing::TestWithParam<FileKind> {};
