@@ -35,11 +35,13 @@ constexpr auto names_of(Compile) {
 enum class CompiledLoss : std::uint8_t {
   Stored,      ///< the log-softmax, in FP32 (PyTorch up to 2.2)
   Recomputed,  ///< the logits once more, with the maximum and the sum of each row (PyTorch 2.7)
+  Eager,       ///< the loss is not compiled (torchtitan until 2025)
 };
 
 constexpr auto names_of(CompiledLoss) {
-  return std::to_array<EnumName<CompiledLoss>>(
-      {{CompiledLoss::Stored, "stored"}, {CompiledLoss::Recomputed, "recomputed"}});
+  return std::to_array<EnumName<CompiledLoss>>({{CompiledLoss::Stored, "stored"},
+                                                {CompiledLoss::Recomputed, "recomputed"},
+                                                {CompiledLoss::Eager, "eager"}});
 }
 
 /// Backward of nn.Embedding by the release that brought it (aten/src/ATen/native/cuda/Embedding.cu). Few
@@ -121,10 +123,12 @@ struct FrameworkSpec {
         "compile", framework.compile, Compile::None,
         "torch.compile of the model (not of the optimizer): inductor fuses element-wise operators and "
         "reductions into Triton kernels; cuda_graphs (mode 'reduce-overhead') launches them as one graph; "
-        "GPT-2 and BERT with 'implementation: hugging_face' only");
+        "GPT-2 and BERT with 'implementation: hugging_face', and (inductor) each block of 'implementation: "
+        "torchtitan'");
     key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
                  "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
-                 "2.2), or the logits, from which it is recomputed (2.7)");
+                 "2.2), or the logits, from which it is recomputed (2.7); eager: torchtitan's loss is not "
+                 "compiled, only its blocks (until 2025)");
     key.optional(
         "empty_cache", framework.empty_cache, EmptyCache::Never,
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
@@ -141,7 +145,7 @@ struct FrameworkSpec {
       throw FieldError{"compile",
                        "torch.compile is PyTorch 2: it has 'bias_in_gemm: true' and no 'apex: true'"};
     }
-    if (compile == Compile::None && compiled_loss == CompiledLoss::Stored) {
+    if (compile == Compile::None && compiled_loss != CompiledLoss::Recomputed) {
       throw FieldError{"compiled_loss", "is of torch.compile: it needs 'compile: inductor' or 'cuda_graphs'"};
     }
     if (empty_cache != EmptyCache::Never && compile == Compile::CudaGraphs) {

@@ -78,6 +78,20 @@ struct ModelSpec {
     }
   }
 
+  void check_compiled_blocks() const {
+    if (framework.compile == Compile::CudaGraphs) {
+      throw FieldError{
+          "framework.compile",
+          "torchtitan compiles its blocks one by one, without CUDA graphs: say 'compile: inductor'"};
+    }
+    if (framework.compiled_loss == CompiledLoss::Stored) {
+      throw FieldError{
+          "framework.compiled_loss",
+          "torchtitan compiles its loss since PyTorch 2.7, which stores no log-softmax: 'recomputed', "
+          "or 'eager' for the years before"};
+    }
+  }
+
   void check_compile() const {
     if (framework.compile == Compile::None) {
       return;
@@ -86,11 +100,22 @@ struct ModelSpec {
       throw FieldError{"framework.compile",
                        "an encoder-decoder is written as eager PyTorch runs it; leave it out"};
     }
-    if (!transformer || transformer->implementation != Implementation::HuggingFace) {
+    const bool is_torchtitan = transformer && transformer->implementation == Implementation::TorchTitan;
+    if (is_torchtitan) {
+      check_compiled_blocks();
+      return;
+    }
+    if (!is_hugging_face()) {
       throw FieldError{
           "framework.compile",
-          "compiled are transformers with 'implementation: hugging_face' only: others are written as "
-          "eager PyTorch runs them"};
+          "compiled are transformers with 'implementation: hugging_face' or 'torchtitan': others are written "
+          "as eager PyTorch runs them"};
+    }
+    if (framework.compiled_loss == CompiledLoss::Eager) {
+      throw FieldError{
+          "framework.compiled_loss",
+          "'eager' is of 'implementation: torchtitan', which compiles blocks and loss apart; here "
+          "the loss is part of the model"};
     }
     if (transformer->family == TransformerFamily::Opt) {
       throw FieldError{

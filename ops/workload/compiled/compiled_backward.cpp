@@ -89,14 +89,14 @@ void CompiledTransformer::loss_backward() {
     step_.launch(kernels::elementwise("scatter", loss_.rows(), DataType::INT64, {}));
   }
   if (!loss_.shifted) {
-    step_.launch(triton::over_rows(
-        name,
-        Softmax{.rows = loss_.rows(),
-                .columns = loss_.classes,
-                .direction = Direction::Backward,
-                .logarithm = true,
-                .fused = stores ? FusedPasses{2 + narrow, narrow, 1} : FusedPasses{2 * narrow, narrow, 0}},
-        DataType::FP32));
+    step_.launch(stores ? triton::over_rows(name,
+                                            Softmax{.rows = loss_.rows(),
+                                                    .columns = loss_.classes,
+                                                    .direction = Direction::Backward,
+                                                    .logarithm = true,
+                                                    .fused = {2 + narrow, narrow, 1}},
+                                            DataType::FP32)
+                        : triton::online_softmax_gradient(loss_.rows(), loss_.classes, products_, 1));
     return;
   }
   if (stores) {  // other rows than those of the logits: sums, then the result

@@ -213,15 +213,14 @@ void CompiledTransformer::head_forward() {
 /// labels pick.
 void CompiledTransformer::loss_forward() {
   const double logits = size_of(products_) / size_of(DataType::FP32);
-  const bool stores = stores_log_softmax();
-  const FusedPasses passes =
-      stores ? FusedPasses{logits, 1, 2 * logits} : FusedPasses{.reads = logits, .writes = 0, .again = 0};
-  step_.launch(triton::over_rows(
-      stores ? "_log_softmax" : "_log_softmax_prepare_softmax_online",
-      Softmax{.rows = loss_.rows(), .columns = loss_.classes, .logarithm = true, .fused = passes},
-      DataType::FP32));
-  step_.launch({"triton_per_fused_nll_loss_forward", DataType::FP32,
-                Pointwise{.elements = loss_.rows(), .reads = 3, .writes = 0, .flops = 2}});
+  step_.launch(stores_log_softmax() ? triton::over_rows("_log_softmax",
+                                                        Softmax{.rows = loss_.rows(),
+                                                                .columns = loss_.classes,
+                                                                .logarithm = true,
+                                                                .fused = {logits, 1, 2 * logits}},
+                                                        DataType::FP32)
+                                    : triton::online_softmax(loss_.rows(), loss_.classes, products_));
+  step_.launch(triton::mean_of_picks(loss_.rows()));
 }
 
 }  // namespace lockstep

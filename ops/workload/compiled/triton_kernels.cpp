@@ -47,6 +47,29 @@ void sum_pieces(StepWriter& step, std::int64_t rows, std::int64_t columns) {
        Pointwise{.elements = pieces * columns, .reads = 1, .writes = 1.0 / static_cast<double>(pieces)}});
 }
 
+KernelCall online_softmax(std::int64_t rows, std::int64_t classes, DataType logits) {
+  const double narrow = size_of(logits) / size_of(DataType::FP32);
+  return over_rows("_log_softmax_prepare_softmax_online",
+                   Softmax{.rows = rows, .columns = classes, .logarithm = true, .fused = {narrow, 0, 0}},
+                   DataType::FP32);
+}
+
+KernelCall online_softmax_gradient(std::int64_t rows, std::int64_t classes, DataType logits, double reads) {
+  const double narrow = size_of(logits) / size_of(DataType::FP32);
+  return over_rows("_log_softmax__log_softmax_backward_data_nll_loss_backward",
+                   Softmax{.rows = rows,
+                           .columns = classes,
+                           .direction = Direction::Backward,
+                           .logarithm = true,
+                           .fused = {narrow * (1 + reads), narrow, 0}},
+                   DataType::FP32);
+}
+
+KernelCall mean_of_picks(std::int64_t rows) {
+  return {"triton_per_fused_nll_loss_forward", DataType::FP32,
+          Pointwise{.elements = rows, .reads = 3, .writes = 0, .flops = 2}};
+}
+
 std::int64_t padded_for_tensor_cores(std::int64_t elements, DataType product) {
   if (product == DataType::FP32) {
     return elements;

@@ -27,6 +27,15 @@ namespace lockstep::triton {
 /// rows for 768 to 3,072 columns, one kernel for 30,522.
 void sum_columns(StepWriter& step, std::int64_t rows, std::int64_t columns, DataType type);
 
+/// Cross entropy of logits, or its gradient, without a stored log-softmax (PyTorch 2.7): one pass over the
+/// logits finds the maximum and the sum of each row, one makes the gradient of them.
+/// @param reads of backward besides the logits, in tensors of @p logits
+[[nodiscard]] KernelCall online_softmax(std::int64_t rows, std::int64_t classes, DataType logits);
+[[nodiscard]] KernelCall online_softmax_gradient(std::int64_t rows, std::int64_t classes, DataType logits,
+                                                 double reads);
+/// The mean of what labels pick of the rows' log-softmax.
+[[nodiscard]] KernelCall mean_of_picks(std::int64_t rows);
+
 /// Rows or columns of a product's operand as Inductor pads them for tensor cores, to 16 bytes of 16-bit
 /// numbers and as many of TF32's as fill 16; it times both forms, and where rows are not aligned the padded
 /// one wins. *Source*: PyTorch 2.2 torch/_inductor/fx_passes/pad_mm.py (config.shape_padding).

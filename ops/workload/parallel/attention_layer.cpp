@@ -194,7 +194,9 @@ void ring_attention(const LayerScope& scope, FlashAttention work) {
   }
 }
 
-void flash_core(const LayerScope& scope, Direction direction) {
+}  // namespace
+
+void flash_attention_core(const LayerScope& scope, Direction direction) {
   const FlashAttention work = flash_work(scope, direction);
   const int ranks = scope.plan.spec.context;
   if (ranks > 1 && scope.plan.spec.context_attention == ContextAttention::Ring) {
@@ -209,13 +211,11 @@ void flash_core(const LayerScope& scope, Direction direction) {
   }
 }
 
-}  // namespace
-
 void attention_core_forward(const LayerScope& scope) {
   if (scope.model.attention == AttentionKernels::Unfused) {
     unfused_forward(scope);
   } else {
-    flash_core(scope, Direction::Forward);
+    flash_attention_core(scope, Direction::Forward);
   }
 }
 
@@ -253,7 +253,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
     if (scope.model.attention == AttentionKernels::Unfused) {
       unfused_backward(scope);
     } else {
-      flash_core(scope, Direction::Backward);
+      flash_attention_core(scope, Direction::Backward);
     }
     if (is_eager(scope)) {
       eager_inputs_backward(scope);

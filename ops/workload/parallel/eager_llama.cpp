@@ -82,8 +82,22 @@ void repeat_heads(const LayerScope& scope, Direction direction) {
   }
 }
 
-void attention_core(const LayerScope& scope, Direction direction) {
+void gated_backward(const LayerScope& scope) {
+  const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
+  const DataType type = scope.storage();
+  scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
+  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
+                                                       {.reads = 2, .writes = 1, .flops = 15})});
+}
+
+}  // namespace
+
+void llama_attention_core(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
+  if (scope.plan.spec.context > 1) {
+    flash_attention_core(scope, direction);
+    return;
+  }
   const bool is_forward = direction == Direction::Forward;
   const FlashAttention work{.batch = s.batch,
                             .heads = s.heads,
@@ -97,16 +111,6 @@ void attention_core(const LayerScope& scope, Direction direction) {
       is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
       {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
 }
-
-void gated_backward(const LayerScope& scope) {
-  const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
-  const DataType type = scope.storage();
-  scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
-  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
-                                                       {.reads = 2, .writes = 1, .flops = 15})});
-}
-
-}  // namespace
 
 void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
   const std::int64_t elements = rows * columns;
@@ -163,7 +167,7 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
   rotary(scope, s.kv_width());
   repeat_heads(scope, Direction::Forward);
   if (pass != LayerPass::Operators) {
-    attention_core(scope, Direction::Forward);
+    llama_attention_core(scope, Direction::Forward);
   }
   forward(scope, products.output, pass);
   add_residual();
@@ -193,7 +197,7 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   eager_norm_backward(scope, s.rows, s.hidden, parts);
   backward(scope, products.output, parts);
   if (parts.inputs) {
-    attention_core(scope, Direction::Backward);
+    llama_attention_core(scope, Direction::Backward);
     repeat_heads(scope, Direction::Backward);
     rotary(scope, s.kv_width());
     rotary(scope, s.query_width());

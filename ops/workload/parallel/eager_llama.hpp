@@ -21,6 +21,10 @@ void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t
 void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
                          BackwardParts parts);
 
+/// scaled_dot_product_attention, which calls FlashAttention-2, over context-parallel ranks where there are
+/// some.
+void llama_attention_core(const LayerScope& scope, Direction direction);
+
 void eager_llama_forward(const LayerScope& scope, LayerPass pass);
 void eager_llama_backward(const LayerScope& scope, BackwardParts parts);
 

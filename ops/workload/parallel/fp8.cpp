@@ -40,6 +40,10 @@ KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements)
                               {.reads = 1, .writes = written, .flops = 2});
 }
 
+bool casts_before_gather(const LayerScope& scope) {
+  return is_compiled(scope) && scope.step.precision() == Precision::FP8;
+}
+
 void cast_weights(const LayerScope& scope, std::int64_t elements) {
   scope.step.op("cast_transpose", {cast_transpose_kernel(scope, elements)});
 }
@@ -54,8 +58,9 @@ void update_scales(const LayerScope& scope, std::int64_t tensors) {
 }
 
 Bytes weight_copies(const LayerScope& scope, std::int64_t elements) {
+  const double copies = casts_before_gather(scope) ? 1 : 2;
   return scope.step.precision() == Precision::FP8
-             ? size_of(DataType::FP8) * (2 * static_cast<double>(elements))
+             ? size_of(DataType::FP8) * (copies * static_cast<double>(elements))
              : Bytes{0};
 }
 

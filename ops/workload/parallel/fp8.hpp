@@ -30,6 +30,10 @@ void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std
 /// The cast of that many elements with its transpose.
 [[nodiscard]] KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements);
 
+/// torchao's FP8 (compiled_llama.hpp): weights are cast before they are gathered, and scales come from each
+/// tensor itself.
+[[nodiscard]] bool casts_before_gather(const LayerScope& scope);
+
 /// Weights of a layer, once a step, or after each gather of zero3.
 void cast_weights(const LayerScope& scope, std::int64_t elements);
 
@@ -37,7 +41,8 @@ void cast_weights(const LayerScope& scope, std::int64_t elements);
 /// scales.
 void update_scales(const LayerScope& scope, std::int64_t tensors);
 
-/// Bytes of FP8 copies of weights beside those in BF16: the cast one and its transpose.
+/// Bytes of FP8 copies of weights beside what was gathered: the cast one and its transpose, or that alone
+/// where they are gathered in FP8.
 [[nodiscard]] Bytes weight_copies(const LayerScope& scope, std::int64_t elements);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 
 namespace lockstep {
@@ -66,7 +67,7 @@ void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ra
 }
 
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
-  if (is_eager_llama(scope)) {
+  if (is_torchtitan(scope)) {
     eager_norm_forward(scope, rows, columns);
     return;
   }
@@ -77,7 +78,7 @@ void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t colum
 }
 
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
-  if (is_eager_llama(scope)) {
+  if (is_torchtitan(scope)) {
     eager_norm_backward(scope, rows, columns, parts);
     return;
   }
@@ -137,8 +138,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (recompute == Recompute::Full) {
     return row;
   }
-  if (is_eager_llama(scope)) {
-    return kept_by_eager_llama(scope, recompute);
+  if (is_torchtitan(scope)) {
+    return is_compiled(scope) ? kept_by_compiled_llama(scope, recompute)
+                              : kept_by_eager_llama(scope, recompute);
   }
   if (is_eager(scope)) {
     return kept_by_eager_layer(scope);

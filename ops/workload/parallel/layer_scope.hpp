@@ -65,9 +65,14 @@ struct LayerScope {
   return scope.model.implementation == Implementation::Nanotron;
 }
 
-/// So it is in Meta's Llama (eager_llama.hpp).
-[[nodiscard]] inline bool is_eager_llama(const LayerScope& scope) {
+/// Meta's Llama as torchtitan trains it: in eager kernels (eager_llama.hpp), or its blocks behind
+/// torch.compile (compiled_llama.hpp).
+[[nodiscard]] inline bool is_torchtitan(const LayerScope& scope) {
   return scope.model.implementation == Implementation::TorchTitan;
+}
+
+[[nodiscard]] inline bool is_compiled(const LayerScope& scope) {
+  return is_torchtitan(scope) && scope.step.framework().compile != Compile::None;
 }
 
 /// Every product is tensor parallel by itself, as PyTorch's DTensor has it.
@@ -92,6 +97,8 @@ void attention_forward(const LayerScope& scope);
 void attention_backward(const LayerScope& scope, BackwardParts parts);
 /// What full or selective recomputation runs again before backward.
 void attention_core_forward(const LayerScope& scope);
+/// Flash attention of a rank's queries, with the keys and values of its context-parallel group.
+void flash_attention_core(const LayerScope& scope, Direction direction);
 
 /// Feed-forward of @p width a rank (its share already); gated with two products in.
 void feed_forward_forward(const LayerScope& scope, std::int64_t width);

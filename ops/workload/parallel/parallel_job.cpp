@@ -5,6 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "ops/workload/compiled/compiled_graph.hpp"
+#include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/process_groups.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -36,6 +38,29 @@ BytesPerSecond host_bandwidth(const ParallelPlan& plan, const TrainingSetup& set
         rank)};
   }
   return of_rank;
+}
+
+/// @throws std::invalid_argument for what torch.compile's blocks, or torchao's FP8 in them, cannot be
+void check_compiled(const TransformerSpec& model, const TrainingSetup& setup) {
+  const bool is_compiled = setup.framework.compile != Compile::None;
+  if (is_compiled && setup.parallelism.transformer.schedule == PipelineSchedule::ZeroBubble) {
+    throw std::invalid_argument{
+        "'schedule: zero_bubble' computes weights' gradients apart, which a compiled block's backward does "
+        "not: "
+        "take another schedule, or leave 'framework: { compile: ... }' out"};
+  }
+  const bool is_float8 =
+      model.implementation == Implementation::TorchTitan && setup.precision == Precision::FP8;
+  if (is_float8 && !is_compiled) {
+    throw std::invalid_argument{
+        "'precision: fp8' with 'implementation: torchtitan' is torchao's, whose casts torch.compile fuses: "
+        "say "
+        "'model: { framework: { compile: inductor } }', or 'precision: bf16'"};
+  }
+  if (is_float8 && setup.parallelism.transformer.sharding != Sharding::Zero3) {
+    throw std::invalid_argument{
+        "torchao's FP8 weights are cast by FSDP before they are gathered: say 'sharding: zero3'"};
+  }
 }
 
 /// The Job's groups, each made when the first rank asks for it.
@@ -71,6 +96,10 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
         "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "
         "out"};
   }
+  check_compiled(model, setup);
+  const bool is_compiled = setup.framework.compile != Compile::None;
+  const HostOverheads host =
+      is_compiled ? with_compiled_graphs(setup.host, kParametersOfLlamaBlock) : setup.host;
   const auto ranks = static_cast<int>(setup.gpus.size());
   const ParallelPlan plan =
       make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);
@@ -81,8 +110,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
     const auto [entry, fresh] =
         written.try_emplace({of.stage, of.host_bandwidth}, static_cast<std::uint32_t>(slots.size()));
     if (fresh) {
-      StepWriter step{setup.host, static_cast<std::size_t>(plan.variants()), setup.framework,
-                      setup.precision};
+      StepWriter step{host, static_cast<std::size_t>(plan.variants()), setup.framework, setup.precision};
       StageWriter writer{step, model, plan, setup, of};
       writer.write();
       job.memory.push_back(writer.memory().peak());

@@ -17,12 +17,12 @@ void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
 
 void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
-  const bool is_eager_llama = model.implementation == Implementation::TorchTitan;
-  expect(!is_eager_llama || (spec.tensor == 1 && spec.context == 1),
-         "'implementation: torchtitan' is data parallel here: 'tensor' and 'context' must be 1");
+  const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
+  expect(!is_torchtitan || spec.tensor == 1,
+         "'implementation: torchtitan' is not tensor parallel here: 'tensor' must be 1");
   expect(!model.fused_loss || spec.tensor == 1,
          "'fused_loss' needs all logits of a token on one rank: 'tensor' must be 1, or 'fused_loss' false");
-  expect(is_eager_llama || spec.recompute != Recompute::Operators,
+  expect(is_torchtitan || spec.recompute != Recompute::Operators,
          "'recompute: operators' is torchtitan's: it needs the model's 'implementation: torchtitan'");
   expect(spec.tensor_layers == TensorLayers::Megatron ||
              (model.implementation == Implementation::Megatron && !model.experts && !model.latent_attention),

@@ -23,7 +23,7 @@ void ParameterGather::gather(std::size_t unit) {
   if (ready_.contains(unit)) {
     return;  // kept since forward
   }
-  const Bytes size = scope_.bytes(elements_[unit]);
+  const Bytes size = units_[unit].size;
   if (is_offloaded()) {
     const EventId before = scope_.step.program().event();  // as early as a gather would start
     scope_.step.program().record(scope_.step.current(), before);
@@ -70,8 +70,10 @@ void ParameterGather::use(std::size_t unit) {
 /// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, split_with_sizes_copy).
 void ParameterGather::copy_out(std::size_t unit) {
   if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp2 && copied_.insert(unit).second) {
+    const double part = units_[unit].size / scope_.bytes(units_[unit].elements);
     scope_.step.op("fsdp::split_with_sizes_copy",
-                   {kernels::elementwise("split_with_sizes_copy", elements_[unit], scope_.storage(), {})});
+                   {kernels::elementwise("split_with_sizes_copy", units_[unit].elements, scope_.storage(),
+                                         {.reads = part, .writes = part})});
   }
 }
 
@@ -79,7 +81,7 @@ void ParameterGather::done(std::size_t unit, bool drops) {
   if (is_needed() && drops) {
     ready_.erase(unit);
     copied_.erase(unit);
-    scope_.memory.release(MemoryUse::Parameters, scope_.bytes(elements_[unit]));
+    scope_.memory.release(MemoryUse::Parameters, units_[unit].size);
   }
 }
 

@@ -9,6 +9,12 @@
 
 namespace lockstep {
 
+/// What is gathered at a time.
+struct GatherUnit {
+  std::int64_t elements = 0;
+  Bytes size;  ///< of all ranks' shares together, as they travel and as they are kept
+};
+
 /// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or the
 /// embedding with the head, as FSDP wraps them. With other shardings nothing is written. With `offload:
 /// parameters` the rank's own share comes from host memory first, in the type of matrix products (DeepSpeed's
@@ -17,8 +23,8 @@ namespace lockstep {
 /// limiter); Rajbhandari et al., arXiv 2104.07857 (ZeRO-Infinity), section 5.1.
 class ParameterGather {
  public:
-  ParameterGather(const LayerScope& scope, std::vector<std::int64_t> elements_of_unit)
-      : scope_{scope}, elements_{std::move(elements_of_unit)} {}
+  ParameterGather(const LayerScope& scope, std::vector<GatherUnit> units)
+      : scope_{scope}, units_{std::move(units)} {}
 
   /// The units that are used next, in this order.
   void plan(std::vector<std::size_t> order);
@@ -37,7 +43,7 @@ class ParameterGather {
   [[nodiscard]] bool is_offloaded() const;
 
   const LayerScope& scope_;
-  std::vector<std::int64_t> elements_;
+  std::vector<GatherUnit> units_;
   std::vector<std::size_t> order_;
   std::size_t next_ = 0;  // in order_, to be gathered
   std::size_t used_ = 0;

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/workload/compiled/compiled_graph.hpp"
+#include "ops/workload/compiled/triton_kernels.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/optimizer_step.hpp"
+#include "ops/workload/parallel/compiled_llama.hpp"
+#include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -94,7 +98,11 @@ void StageWriter::head_forward() {
 void StageWriter::head_backward(BackwardParts parts) {
   const ModuleRange module{step_, "head"};
   const LayerSizes& s = scope_.sizes;
-  if (parts.inputs && is_eager_llama(scope_)) {
+  if (parts.inputs && compiles_loss()) {
+    step_.program().begin(kCompiledBackward);
+    step_.launch(triton::online_softmax_gradient(s.tokens, vocabulary_share(), scope_.storage(), 0));
+    step_.program().end();
+  } else if (parts.inputs && is_torchtitan(scope_)) {
     cross_entropy_backward(step_, eager_loss());
   } else if (parts.inputs && model_.fused_loss) {
     step_.op("SoftmaxCrossEntropyLossBackward",
@@ -124,6 +132,10 @@ CrossEntropyShape StageWriter::eager_loss() const {
           .shifted = false};
 }
 
+bool StageWriter::compiles_loss() const {
+  return is_compiled(scope_) && step_.framework().compiled_loss == CompiledLoss::Recomputed;
+}
+
 void StageWriter::read_loss() {
   if (model_.loss_readback) {
     step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
@@ -134,7 +146,15 @@ void StageWriter::read_loss() {
 /// that of the target, sum of exponentials, each reduced over the ranks.
 void StageWriter::loss() {
   const ModuleRange module{step_, "loss"};
-  if (is_eager_llama(scope_)) {
+  if (compiles_loss()) {
+    step_.program().begin(kCompiledRegion);
+    step_.launch(triton::online_softmax(scope_.sizes.tokens, vocabulary_share(), scope_.storage()));
+    step_.launch(triton::mean_of_picks(scope_.sizes.tokens));
+    step_.program().end();
+    read_loss();
+    return;
+  }
+  if (is_torchtitan(scope_)) {
     cross_entropy_forward(step_, eager_loss());
     read_loss();
     return;
@@ -189,7 +209,7 @@ void StageWriter::clip(std::int64_t elements) {
 }
 
 void StageWriter::update_on_gpu(std::int64_t elements) {
-  if (is_eager_llama(scope_)) {  // torch.optim's kernels, each parameter's share
+  if (is_torchtitan(scope_)) {  // torch.optim's kernels, each parameter's share
     std::vector<std::int64_t> shares = dense_;
     const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
     for (std::int64_t& share : shares) {
@@ -245,6 +265,9 @@ void StageWriter::update() {
     host_optimizer_.update(elements);
   } else {
     update_on_gpu(elements);
+  }
+  if (casts_before_gather(scope_)) {
+    precompute_float8_scales(scope_, fp8_elements_ / plan_.shard, fp8_weights_);
   }
   if (plan_.spec.sharding == Sharding::Zero1 || plan_.spec.sharding == Sharding::Zero2) {
     const auto gather = [&](const std::vector<std::int64_t>& parameters, const char* group, int ranks) {

@@ -7,6 +7,7 @@
 
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
@@ -50,6 +51,8 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
       expert_.insert(expert_.end(), of_layer.expert.begin(), of_layer.expert.end());
       fp8_copies_ = plan.spec.sharding == Sharding::Zero3 ? std::max(fp8_copies_, of_layer.linear)
                                                           : fp8_copies_ + of_layer.linear;
+      fp8_elements_ += of_layer.linear;
+      fp8_weights_ += of_layer.linear_layers;
     }
   }
   const std::int64_t table = vocabulary_share() * model.hidden;
@@ -70,7 +73,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
 /// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
 /// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py); torchtitan does not.
 std::int64_t StageWriter::vocabulary_share() const {
-  const std::int64_t multiple = is_eager(scope_) || is_eager_llama(scope_) ? 1 : 128;
+  const std::int64_t multiple = is_eager(scope_) || is_torchtitan(scope_) ? 1 : 128;
   const std::int64_t whole = multiple * plan_.spec.tensor;
   return (model_.vocabulary + whole - 1) / whole * multiple;
 }
@@ -83,15 +86,20 @@ std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const 
   return has_experts(layer) ? std::optional{layer} : std::nullopt;
 }
 
-/// Elements by unit: embedding and head, then the stage's layers.
-std::vector<std::int64_t> StageWriter::units() const {
-  std::vector<std::int64_t> elements{vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2)};
+/// Embedding and head, then the stage's layers; torchao gathers weights of FP8 products as such.
+std::vector<GatherUnit> StageWriter::units() const {
+  const std::int64_t tables = vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2);
+  std::vector<GatherUnit> units{{tables, scope_.bytes(tables)}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-      elements.push_back(sum(parameters(layer).dense));
+      const LayerParameters of_layer = parameters(layer);
+      const std::int64_t elements = sum(of_layer.dense),
+                         narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
+      units.push_back(
+          {elements, scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)});
     }
   }
-  return elements;
+  return units;
 }
 
 std::size_t StageWriter::unit_of(std::int64_t layer) const {
@@ -202,9 +210,9 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
-    const double copies =
-        is_eager(scope_) || is_eager_llama(scope_) ? 2 : 1;  // and what is left of them in a new tensor
-    const Bytes logit = model_.fused_loss ? size_of(scope_.storage()) : Bytes{4};
+    const bool is_new = is_eager(scope_) || (is_torchtitan(scope_) && !compiles_loss());
+    const double copies = is_new ? 2 : 1;  // and what is left of them in a new tensor
+    const Bytes logit = model_.fused_loss || compiles_loss() ? size_of(scope_.storage()) : Bytes{4};
     kept += logit * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
     kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
   }
@@ -243,13 +251,13 @@ LayerParameters StageWriter::parameters(std::int64_t layer) const {
 
 void StageWriter::cast_fp8_weights(std::int64_t layer, bool first) {
   const bool gathered = plan_.spec.sharding == Sharding::Zero3;
-  if (step_.precision() == Precision::FP8 && (first || gathered)) {
+  if (step_.precision() == Precision::FP8 && !casts_before_gather(scope_) && (first || gathered)) {
     cast_weights(scope_, parameters(layer).linear);
   }
 }
 
 void StageWriter::update_fp8_scales(int chunk, std::int64_t tensors_of_product) {
-  if (step_.precision() != Precision::FP8) {
+  if (step_.precision() != Precision::FP8 || casts_before_gather(scope_)) {
     return;
   }
   std::int64_t products = 0;
@@ -305,7 +313,11 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
 }
 
 void StageWriter::layer_forward(std::int64_t layer) {
-  if (is_eager_llama(scope_)) {
+  if (is_compiled(scope_)) {
+    compiled_llama_forward(scope_);
+    return;
+  }
+  if (is_torchtitan(scope_)) {
     eager_llama_forward(scope_, LayerPass::Forward);
     return;
   }
@@ -322,7 +334,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
 /// What full recomputation computes again: backward reads neither the layer's result nor that of its last
 /// product, which an early stop leaves out.
 void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
-  if (is_eager_llama(scope_)) {
+  if (is_torchtitan(scope_)) {
     const LayerPass all = plan_.spec.recompute_early_stop ? LayerPass::UpToLastProduct : LayerPass::Forward;
     eager_llama_forward(scope_, recompute == Recompute::Operators ? LayerPass::Operators : all);
     return;
@@ -340,12 +352,17 @@ void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const bool again = parts.inputs && parts.recompute >= Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
-  if (again) {
+  if (again && !is_compiled(scope_)) {
     const ModuleRange range{step_, kRecomputeRange};
     layer_again(layer, parts.recompute);
   }
   memory_.allocate(MemoryUse::Workspace, extra);
-  if (is_eager_llama(scope_)) {
+  if (is_compiled(scope_)) {
+    compiled_llama_backward(scope_, parts);
+    memory_.release(MemoryUse::Workspace, extra);
+    return;
+  }
+  if (is_torchtitan(scope_)) {
     eager_llama_backward(scope_, parts);
     memory_.release(MemoryUse::Workspace, extra);
     return;

@@ -71,6 +71,7 @@ class StageWriter {
   void head_backward(BackwardParts parts);
   void loss();
   void read_loss();
+  [[nodiscard]] bool compiles_loss() const;
   [[nodiscard]] CrossEntropyShape eager_loss() const;
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
@@ -99,7 +100,7 @@ class StageWriter {
   [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
   [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
   [[nodiscard]] std::int64_t vocabulary_share() const;
-  [[nodiscard]] std::vector<std::int64_t> units() const;
+  [[nodiscard]] std::vector<GatherUnit> units() const;
   [[nodiscard]] std::size_t unit_of(std::int64_t layer) const;
   void plan_gathers(int chunk, bool forward);
 
@@ -112,8 +113,9 @@ class StageWriter {
   HostOptimizer host_optimizer_;
   GradientReduction gradients_;
   LayerScope scope_;
-  std::vector<std::int64_t> dense_, expert_;  // elements of this rank's parameters
-  std::int64_t fp8_copies_ = 0;               // elements of weights that have FP8 copies at a time
+  std::vector<std::int64_t> dense_, expert_;         // elements of this rank's parameters
+  std::int64_t fp8_copies_ = 0;                      // elements of weights that have FP8 copies at a time
+  std::int64_t fp8_elements_ = 0, fp8_weights_ = 0;  // of all weights of FP8 products, and how many there are
   ParameterGather gather_;
   BatchLoader loader_;
   std::vector<EventId> sends_, receives_;

@@ -1,0 +1,290 @@
+#include "ops/workload/parallel/compiled_llama.hpp"
+
+#include <vector>
+
+#include "ops/model_flops.hpp"
+#include "ops/workload/compiled/compiled_graph.hpp"
+#include "ops/workload/compiled/triton_kernels.hpp"
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/multi_tensor.hpp"
+#include "ops/workload/parallel/eager_llama.hpp"
+#include "ops/workload/parallel/fp8.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr DataType kWide = DataType::FP32;
+constexpr std::int64_t kPieces = 1024;  // greatest magnitudes that the first of two kernels leaves
+
+/// Which orders of an operand's FP8 copy products read.
+enum class Orders : std::uint8_t { One = 1, Both = 2 };
+
+/// Whether the greatest magnitude is known already.
+enum class Scale : std::uint8_t { Known, Found };
+
+class Block {
+ public:
+  explicit Block(const LayerScope& scope)
+      : scope_{scope},
+        type_{scope.storage()},
+        fp8_{scope.step.precision() == Precision::FP8},
+        sizes_{scope.sizes} {}
+
+  void forward() {
+    begin(kCompiledRegion);
+    pass(LayerPass::Forward);
+    end();
+  }
+
+  void backward(BackwardParts parts) {
+    begin(kCompiledBackward);
+    {
+      const ModuleRange range{scope_.step, kRecomputeRange};
+      again(parts.recompute);
+    }
+    feed_forward_backward();
+    attention_backward();
+    end();
+    for (const std::int64_t elements : gradients_) {
+      scope_.gradients.accumulate(elements, false);
+    }
+  }
+
+ private:
+  void begin(const char* graph) { scope_.step.program().begin(graph); }
+  void end() { scope_.step.program().end(); }
+
+  void pointwise(const char* what, std::int64_t elements, kernels::Passes passes) {
+    scope_.step.launch(triton::pointwise(what, elements, type_, passes));
+  }
+
+  /// An operand of FP8 products that is computed from @p reads tensors of its size.
+  void cast(std::int64_t elements, double reads, Orders orders, Scale scale, double tensors = 1) {
+    if (scale == Scale::Found) {
+      pointwise("abs_max", elements, {.reads = reads, .writes = 0, .flops = 2});
+      pointwise("max", kPieces, {.writes = 0});
+    }
+    const double narrow = size_of(DataType::FP8) / size_of(type_);
+    pointwise("_to_copy_clamp_mul", elements,
+              {.reads = reads, .writes = tensors * narrow * static_cast<double>(orders), .flops = 3});
+  }
+
+  /// An operand as its products read it.
+  void operand(const char* what, std::int64_t elements, double reads, Orders orders, Scale scale) {
+    if (fp8_) {
+      cast(elements, reads, orders, scale);
+    } else {
+      pointwise(what, elements, {.reads = reads, .flops = 10});
+    }
+  }
+
+  /// RMS norm of the sum of @p reads tensors: behind FP8 products' casts only its roots are kept.
+  void norm(double reads) {
+    const FusedPasses passes = fp8_ ? FusedPasses{reads, 0, 0} : FusedPasses{reads, 1, reads};
+    scope_.step.launch(
+        triton::over_rows("_to_copy_add_mean_mul_pow_rsqrt",
+                          LayerNorm{.rows = sizes_.rows, .columns = sizes_.hidden, .fused = passes}, type_));
+  }
+
+  void norm_for_product(double reads, Orders orders, Scale scale) {
+    norm(reads);
+    if (fp8_) {
+      cast(sizes_.elements(), reads, orders, scale);
+    }
+  }
+
+  /// @param products whose input's gradients are added up
+  /// @param inputs tensors of which what was normalised is the sum
+  void norm_backward(double products, double inputs) {
+    const double stream = products + inputs, residual = 1;
+    scope_.step.launch(triton::over_rows("add_mul_rms_norm_backward",
+                                         LayerNorm{.rows = sizes_.rows,
+                                                   .columns = sizes_.hidden,
+                                                   .part = LayerNorm::Part::InputGradient,
+                                                   .fused = {stream + residual, 1, stream}},
+                                         type_));
+    pointwise("sum", sizes_.elements(), {.reads = stream, .writes = 0, .flops = 4});
+    triton::sum_pieces(scope_.step, sizes_.rows, sizes_.hidden);
+    gradients_.push_back(sizes_.hidden);
+  }
+
+  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a = false,
+                bool transpose_b = false) {
+    scope_.step.launch(kernels::product(
+        {.batch = 1, .m = m, .n = n, .k = k, .transpose_a = transpose_a, .transpose_b = transpose_b},
+        fp8_ ? DataType::FP8 : scope_.type()));
+  }
+  void linear(std::int64_t in, std::int64_t out) { multiply(sizes_.tokens, out, in, false, true); }
+
+  void linear_backward(std::int64_t in, std::int64_t out) {
+    if (fp8_) {
+      scope_.step.launch(triton::pointwise("t_clone", in * out, DataType::FP8, {.flops = 0}));
+    }
+    multiply(sizes_.tokens, in, out);
+    multiply(out, in, sizes_.tokens, true);
+    gradients_.push_back(in * out);
+  }
+
+  /// Cast to FP32 and multiplied by complex numbers; cast back by the kernel that reads it next.
+  void rotate(std::int64_t width) {
+    const std::int64_t elements = sizes_.tokens * width;
+    pointwise("_to_copy", elements, {.writes = size_of(kWide) / size_of(type_)});
+    scope_.step.launch(kernels::elementwise("complex_mul", elements, kWide, {.flops = 3}));
+  }
+
+  [[nodiscard]] double wide() const { return size_of(kWide) / size_of(type_); }
+  [[nodiscard]] double share_of_heads() const {
+    return static_cast<double>(sizes_.kv_heads) / static_cast<double>(sizes_.heads);
+  }
+
+  /// Queries, keys and values as attention reads them.
+  void attention_inputs() {
+    const std::int64_t queries = sizes_.tokens * sizes_.query_width();
+    rotate(sizes_.query_width());
+    pointwise("_to_copy", queries, {.reads = wide()});
+    rotate(sizes_.kv_width());
+    pointwise("_to_copy_expand", queries, {.reads = wide() * share_of_heads()});
+    if (sizes_.kv_heads < sizes_.heads) {
+      pointwise("expand", queries, {.reads = share_of_heads(), .flops = 0});
+    }
+  }
+
+  void pass(LayerPass pass) {
+    const bool is_forward = pass == LayerPass::Forward, all = pass != LayerPass::Operators;
+    const Scale scale = all ? Scale::Found : Scale::Known;
+    const Orders orders = is_forward ? Orders::One : Orders::Both;
+    norm_for_product(1, orders, scale);
+    if (all) {
+      linear(sizes_.hidden, sizes_.query_width());
+      linear(sizes_.hidden, sizes_.kv_width());
+      linear(sizes_.hidden, sizes_.kv_width());
+    } else {
+      linear(sizes_.hidden, sizes_.kv_width());
+    }
+    attention_inputs();
+    if (all) {
+      llama_attention_core(scope_, Direction::Forward);
+    }
+    if (fp8_) {
+      cast(sizes_.tokens * sizes_.query_width(), 1, orders, scale);
+    }
+    linear(sizes_.query_width(), sizes_.hidden);
+    norm_for_product(2, orders, scale);
+    if (all) {
+      linear(sizes_.hidden, sizes_.feed_forward);
+    }
+    linear(sizes_.hidden, sizes_.feed_forward);
+    operand("silu_mul", sizes_.tokens * sizes_.feed_forward, 2, Orders::One, scale);
+    if (is_forward) {
+      linear(sizes_.feed_forward, sizes_.hidden);
+      pointwise("add", sizes_.elements(), {.reads = 3, .flops = 2});
+    }
+  }
+
+  void again(Recompute recompute) {
+    switch (recompute) {
+      case Recompute::Full:
+        pass(LayerPass::UpToLastProduct);
+        return;
+      case Recompute::Operators:
+        pass(LayerPass::Operators);
+        return;
+      case Recompute::Selective:
+      case Recompute::None:
+        break;
+    }
+    operand("mul_rms_norm", sizes_.elements(), 1, Orders::One, Scale::Known);
+    if (fp8_) {
+      cast(sizes_.tokens * sizes_.query_width(), 1, Orders::One, Scale::Known);
+    }
+    operand("add_mul_rms_norm", sizes_.elements(), 2, Orders::One, Scale::Known);
+    operand("silu_mul", sizes_.tokens * sizes_.feed_forward, 2, Orders::One, Scale::Known);
+  }
+
+  /// A gradient that lies in memory, as the products behind it read it.
+  void gradient_of_product(std::int64_t elements) {
+    if (fp8_) {
+      cast(elements, 1, Orders::Both, Scale::Found);
+    }
+  }
+
+  void feed_forward_backward() {
+    const std::int64_t gated = sizes_.tokens * sizes_.feed_forward;
+    gradient_of_product(sizes_.elements());
+    linear_backward(sizes_.feed_forward, sizes_.hidden);
+    if (fp8_) {  // both gradients are computed from three tensors by each of the kernels
+      cast(gated, 3, Orders::Both, Scale::Found, 2);
+    } else {
+      pointwise("silu_backward_mul", gated, {.reads = 3, .writes = 2, .flops = 20});
+    }
+    linear_backward(sizes_.hidden, sizes_.feed_forward);
+    linear_backward(sizes_.hidden, sizes_.feed_forward);
+    norm_backward(2, 2);
+  }
+
+  void attention_backward() {
+    const std::int64_t queries = sizes_.tokens * sizes_.query_width(),
+                       keys = sizes_.tokens * sizes_.kv_width();
+    gradient_of_product(sizes_.elements());
+    linear_backward(sizes_.query_width(), sizes_.hidden);
+    llama_attention_core(scope_, Direction::Backward);
+    if (sizes_.kv_heads < sizes_.heads) {
+      pointwise("sum", queries, {.writes = share_of_heads()});                    // of values
+      pointwise("sum__to_copy", queries, {.writes = wide() * share_of_heads()});  // of keys
+    } else {
+      pointwise("_to_copy", keys, {.writes = wide()});
+    }
+    scope_.step.launch(kernels::elementwise("complex_mul", keys, kWide, {.flops = 3}));
+    rotate(sizes_.query_width());
+    for (const std::int64_t elements : {queries, keys}) {
+      operand("_to_copy", elements, wide(), Orders::Both, Scale::Found);
+    }
+    gradient_of_product(keys);
+    linear_backward(sizes_.hidden, sizes_.query_width());
+    linear_backward(sizes_.hidden, sizes_.kv_width());
+    linear_backward(sizes_.hidden, sizes_.kv_width());
+    norm_backward(3, 1);
+  }
+
+  const LayerScope& scope_;
+  DataType type_;
+  bool fp8_;
+  const LayerSizes& sizes_;
+  std::vector<std::int64_t> gradients_;
+};
+
+}  // namespace
+
+void compiled_llama_forward(const LayerScope& scope) {
+  Block{scope}.forward();
+}
+
+void compiled_llama_backward(const LayerScope& scope, BackwardParts parts) {
+  Block{scope}.backward(parts);
+}
+
+/// What products and attention leave and backward reads: by operator the second, fourth and sixth product are
+/// made again, so that query, value, context and gate are kept; else rotated queries and keys, values and
+/// context, attention's result behind its product, gate and up. The last product's result is not read.
+Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute) {
+  const LayerSizes& s = scope.sizes;
+  if (recompute == Recompute::Operators) {
+    return scope.bytes(s.elements() + s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward));
+  }
+  return scope.bytes(2 * s.elements() +
+                     s.tokens * (2 * s.query_width() + 2 * s.kv_width() + 2 * s.feed_forward));
+}
+
+void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights) {
+  scope.step.program().begin("aten::_foreach_norm");
+  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
+    scope.step.launch({"multi_tensor_apply_kernel<lpnorm>", kWide,
+                       Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
+  }
+  scope.step.program().end();
+  scope.communicate(CollectiveKind::AllReduce, "world", scope.plan.ranks,
+                    size_of(kWide) * static_cast<double>(weights));
+  scope.step.op("aten::div", {kernels::elementwise("div", weights, kWide, {})});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+
+/// @file
+/// The blocks of torchtitan's Llama behind torch.compile, each a graph of its own (`apply_compile` in
+/// torchtitan's parallelize.py); embedding, last norm, head and loss stay eager (eager_llama.hpp), the loss
+/// only where `compiled_loss` says so.
+///
+/// * Products and attention are the libraries'. What is element-wise between two of them is one Triton kernel
+///   that reads each input once; norms along rows take their neighbours in; gains' gradients are kernels of
+///   their own.
+/// * A value that no library call reads is not written but computed again by each kernel that needs it, as
+///   long as that reads at most four buffers (torch/_inductor/config.py, realize_reads_threshold): the sum
+///   behind attention, which the norm and the last sum read, is none.
+/// * Rotations stay eager: Inductor generates no code for complex numbers, so that queries and keys are cast
+///   to FP32, multiplied by PyTorch's own kernel and cast back, keys by the kernel that repeats their heads.
+/// * Backward's graph begins with what is computed again. The partitioner keeps what `recompute` says, and
+///   without it what products and attention leave, from which inputs of products are made again.
+///
+/// With `precision: fp8` products of blocks are FP8 with one scale a tensor, taken from the tensor itself
+/// (torchao's `tensorwise` recipe): of each operand one kernel finds the greatest magnitude and another casts
+/// (read 16 bits each, write 8), once for all products that share it and in both orders where both are read,
+/// since FP8 products read rows of one operand and columns of the other. Backward's input gradients read
+/// weights by columns, which a kernel copies. Weights are cast before they are gathered, a share each
+/// (`enable_fsdp_float8_all_gather`), by scales that are found behind the optimizer
+/// (`precompute_float8_dynamic_scale_for_fsdp`).
+///
+/// *Source*: torchtitan/parallelisms/parallelize_llama.py and models/llama3/infra/parallelize.py; torchao
+/// float8/{float8_linear,float8_ops,fsdp_utils}.py, testing/float8/roofline_utils.py (the kernels of a cast);
+/// *assumes* that greatest magnitudes are kept where operators are recomputed one by one (torchtitan's list
+/// of what is saved has aten.max since 2025), and found again with full recomputation.
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+void compiled_llama_forward(const LayerScope& scope);
+/// With what `parts.recompute` leaves to be computed again.
+void compiled_llama_backward(const LayerScope& scope, BackwardParts parts);
+
+/// Bytes that a block keeps for backward.
+[[nodiscard]] Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute);
+
+/// FP8 scales of this rank's shares of weights: their greatest magnitudes, reduced over all ranks.
+/// @param elements of the shares, @param weights how many there are
+void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights);
+
+/// Parameters of a block, each of which has guards that a call checks.
+inline constexpr std::size_t kParametersOfLlamaBlock = 9;
+
+}  // namespace lockstep
