@@ -19,6 +19,7 @@ struct Batch {
   Precision precision = Precision::BF16;
   bool clip = false;
   Phases phases = Phases::Step;
+  FrameworkSpec framework = {};
 };
 
 constexpr BytesPerSecond kHostBandwidth{100e9};  // for each rank
@@ -31,6 +32,7 @@ inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan,
   setup.gradient_accumulation = run.micro_batches;
   setup.precision = run.precision;
   setup.phases = run.phases;
+  setup.framework = run.framework;
   setup.host = plain_host();
   setup.parallelism.transformer = plan;
   setup.clip_gradients = run.clip;
@@ -95,6 +97,21 @@ inline double flops(const Job& job, std::optional<DataType> type = {}) {
     }
   }
   return sum;
+}
+
+/// Launches of the first rank whose kernel has that in its name.
+inline std::vector<KernelCall> launches_of(const Job& job, std::string_view name) {
+  const Program& program = *job.programs[job.ranks.front().program];
+  std::vector<KernelCall> calls;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Launch &&
+          program.kernels[instruction.operand].name.find(name) != std::string::npos) {
+        calls.push_back(program.kernels[instruction.operand]);
+      }
+    }
+  }
+  return calls;
 }
 
 /// All collectives of a kind that a rank calls, in order of its program.

@@ -64,9 +64,9 @@ class Block {
       pointwise("abs_max", elements, {.reads = reads, .writes = 0, .flops = 2});
       pointwise("max", kPieces, {.writes = 0});
     }
-    const double narrow = size_of(DataType::FP8) / size_of(type_);
+    const double narrow = size_of(DataType::FP8) / size_of(type_), times = static_cast<double>(orders);
     pointwise("_to_copy_clamp_mul", elements,
-              {.reads = reads, .writes = tensors * narrow * static_cast<double>(orders), .flops = 3});
+              {.reads = reads * times, .writes = tensors * narrow * times, .flops = 3});
   }
 
   /// An operand as its products read it.

@@ -17,10 +17,11 @@
 ///   without it what products and attention leave, from which inputs of products are made again.
 ///
 /// With `precision: fp8` products of blocks are FP8 with one scale a tensor, taken from the tensor itself
-/// (torchao's `tensorwise` recipe): of each operand one kernel finds the greatest magnitude and another casts
-/// (read 16 bits each, write 8), once for all products that share it and in both orders where both are read,
-/// since FP8 products read rows of one operand and columns of the other. Backward's input gradients read
-/// weights by columns, which a kernel copies. Weights are cast before they are gathered, a share each
+/// (torchao's `tensorwise` recipe): of each operand one kernel finds the greatest magnitude and another
+/// casts, once for all products that share it. FP8 products read rows of one operand and columns of the
+/// other: what is read both ways is cast both ways by one kernel, which reads its inputs twice (1.4 TB/s of
+/// what it has to move where the others reach 2.2, pytorch/pytorch issue 133242). Backward's input gradients
+/// read weights by columns, which a kernel copies. Weights are cast before they are gathered, a share each
 /// (`enable_fsdp_float8_all_gather`), by scales that are found behind the optimizer
 /// (`precompute_float8_dynamic_scale_for_fsdp`).
 ///

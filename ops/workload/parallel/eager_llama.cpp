@@ -94,8 +94,10 @@ void gated_backward(const LayerScope& scope) {
 
 void llama_attention_core(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
-  if (scope.plan.spec.context > 1) {
-    flash_attention_core(scope, direction);
+  if (scope.plan.spec.context > 1) {  // keys and values travel with their heads repeated
+    LayerScope repeated = scope;
+    repeated.sizes.kv_heads = s.heads;
+    flash_attention_core(repeated, direction);
     return;
   }
   const bool is_forward = direction == Direction::Forward;

@@ -33,6 +33,7 @@ void ParameterGather::gather(std::size_t unit) {
                    {kernels::copy_to_device(size / static_cast<double>(scope_.plan.shard), true)});
     ready_[unit] = gather_shares(size);
   } else {
+    copy_in(units_[unit]);
     ready_[unit] = gather_shares(size);
   }
   scope_.memory.allocate(MemoryUse::Parameters, size);
@@ -64,6 +65,33 @@ void ParameterGather::use(std::size_t unit) {
   }
   scope_.step.wait_for(ready_.at(unit));
   copy_out(unit);
+}
+
+/// fully_shard casts this rank's FP32 shares and copies them into the gather's buffer
+/// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather); torchao's shares are
+/// scaled, clamped and cast operator by operator (float8/fsdp_utils.py, fsdp_pre_all_gather). They have a
+/// stream of their own there; here they are written in the order of computation, whose memory they share.
+void ParameterGather::copy_in(const GatherUnit& unit) {
+  if (scope_.plan.spec.shard_copies != ShardCopies::Fsdp2 || !is_mixed(scope_.step.precision())) {
+    return;
+  }
+  const auto share = [&](std::int64_t elements) {
+    return std::max<std::int64_t>(1, elements / scope_.plan.shard);
+  };
+  const std::int64_t wide = share(unit.elements - unit.narrow);
+  const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
+  const double byte = size_of(DataType::FP8) / size_of(DataType::FP32);
+  scope_.step.program().begin("fsdp::all_gather_copy_in");
+  if (unit.narrow > 0) {
+    scope_.step.launch(kernels::elementwise("mul", share(unit.narrow), DataType::FP32, {}));
+    scope_.step.launch(kernels::elementwise("clamp", share(unit.narrow), DataType::FP32, {}));
+    scope_.step.launch(
+        kernels::elementwise("cast_to_fp8", share(unit.narrow), DataType::FP32, {.writes = byte}));
+  }
+  scope_.step.launch({"multi_tensor_apply_kernel<copy>", DataType::FP32,
+                      Pointwise{.elements = wide, .reads = 1, .writes = part}});
+  scope_.step.launch(kernels::copy_on_device(unit.size / static_cast<double>(scope_.plan.shard)));
+  scope_.step.program().end();
 }
 
 /// fully_shard gathers a layer's parameters side by side and then copies each to where it belongs

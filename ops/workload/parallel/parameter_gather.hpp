@@ -12,7 +12,8 @@ namespace lockstep {
 /// What is gathered at a time.
 struct GatherUnit {
   std::int64_t elements = 0;
-  Bytes size;  ///< of all ranks' shares together, as they travel and as they are kept
+  std::int64_t narrow = 0;  ///< of these, weights that travel and are kept in FP8
+  Bytes size;               ///< of all ranks' shares together, as they travel and as they are kept
 };
 
 /// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or the
@@ -38,6 +39,7 @@ class ParameterGather {
  private:
   [[nodiscard]] bool is_needed() const;
   void gather(std::size_t unit);
+  void copy_in(const GatherUnit& unit);
   void copy_out(std::size_t unit);
   [[nodiscard]] EventId gather_shares(Bytes size);
   [[nodiscard]] bool is_offloaded() const;

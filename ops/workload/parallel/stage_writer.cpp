@@ -89,14 +89,16 @@ std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const 
 /// Embedding and head, then the stage's layers; torchao gathers weights of FP8 products as such.
 std::vector<GatherUnit> StageWriter::units() const {
   const std::int64_t tables = vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2);
-  std::vector<GatherUnit> units{{tables, scope_.bytes(tables)}};
+  std::vector<GatherUnit> units{{.elements = tables, .narrow = 0, .size = scope_.bytes(tables)}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
-      const std::int64_t elements = sum(of_layer.dense),
-                         narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
+      const std::int64_t elements = sum(of_layer.dense);
+      const std::int64_t narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
       units.push_back(
-          {elements, scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)});
+          {.elements = elements,
+           .narrow = narrow,
+           .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)});
     }
   }
   return units;

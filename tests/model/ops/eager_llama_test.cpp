@@ -25,18 +25,8 @@ double kept(const Job& job) {
   return job.memory.front()[MemoryUse::Activations];
 }
 
-/// Launches of the first rank whose kernel has that in its name.
 std::size_t launches(const Job& job, std::string_view name) {
-  const Program& program = *job.programs[job.ranks.front().program];
-  std::size_t count = 0;
-  for (const Program::Thread& thread : program.threads) {
-    for (const Instruction& instruction : thread.instructions) {
-      if (instruction.op == Opcode::Launch) {
-        count += program.kernels[instruction.operand].name.find(name) != std::string::npos ? 1U : 0U;
-      }
-    }
-  }
-  return count;
+  return launches_of(job, name).size();
 }
 
 TEST(EagerLlama, MultipliesWhatMegatronDoes) {
