@@ -54,14 +54,14 @@ TEST(Explanation, KnowsItsKeys) {
 }
 
 TEST(Explanation, FindsAWordInPathTypeAndMeaning) {
-  const auto paths_with = [](const std::string& word) {
+  const auto lines_about = [](const std::string& word) {
     const std::string text = explain_word(machine(), word);
     std::size_t lines = 0;
     for (const char c : text) lines += c == '\n' ? 1 : 0;
     return lines;
   };
-  EXPECT_EQ(paths_with("NODES"), paths_with("nodes"));
-  EXPECT_GE(paths_with("nodes"), 3U);  // nodes, nodes.preset, nodes.count
+  EXPECT_EQ(lines_about("NODES"), paths_with("nodes"));
+  EXPECT_GE(lines_about("nodes"), 3U);  // nodes, nodes.preset, nodes.count
   EXPECT_EQ(explain_word(machine(), "xyzzy"), "");
 }
 
