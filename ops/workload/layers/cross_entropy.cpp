@@ -56,4 +56,42 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
   }
 }
 
+void sharded_cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape,
+                                   const std::function<void()>& reduce) {
+  const std::int64_t rows = shape.rows(), elements = rows * shape.classes;
+  const auto over_row = [&](const char* what) {
+    return kernels::reduce(what, {.rows = rows, .columns = shape.classes}, DataType::FP32);
+  };
+  const auto subtract = kernels::elementwise("sub", elements, DataType::FP32, {});  // a number of each row
+  if (is_mixed(step.precision())) {
+    step.op("aten::to", {kernels::cast(elements, storage_type(step.precision()), DataType::FP32)});
+  }
+  step.op("aten::amax", {over_row("max")});
+  reduce();
+  step.op("aten::sub", {subtract});
+  step.op("aten::exp", {kernels::elementwise("exp", elements, DataType::FP32, {.flops = 8})});
+  step.op("aten::sum", {over_row("sum")});
+  reduce();
+  step.op("aten::log", {kernels::elementwise("log", rows, DataType::FP32, {.flops = 8})});
+  step.op("aten::sub", {subtract});
+  step.op("aten::gather", {per_row("index_elementwise_kernel", shape)});
+  step.op("aten::masked_fill_", {kernels::elementwise("masked_fill", rows, DataType::FP32, {})});
+  reduce();
+  step.op("aten::neg", {kernels::scale(rows, DataType::FP32)});
+  step.op("aten::sum", {kernels::reduce("sum", {.rows = 1, .columns = rows}, DataType::FP32)});
+}
+
+void sharded_cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
+  const std::int64_t elements = shape.rows() * shape.classes;
+  const DataType wide = DataType::FP32;
+  step.op("aten::zeros_like", {kernels::fill(elements, wide)});
+  step.op("aten::index_put_", {per_row("index_elementwise_kernel", shape)});
+  step.op("aten::exp", {kernels::elementwise("exp", elements, wide, {.flops = 8})});
+  step.op("aten::add", {kernels::add(elements, wide)});
+  step.op("aten::mul", {kernels::elementwise("mul", elements, wide, {})});  // by a number of each row
+  if (is_mixed(step.precision())) {
+    step.op("ToCopyBackward0", {kernels::cast(elements, wide, storage_type(step.precision()))});
+  }
+}
+
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "ops/workload/step_writer.hpp"
 
@@ -16,5 +17,14 @@ struct CrossEntropyShape {
 
 void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape);
 void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape);
+
+/// Cross-entropy of logits whose classes ranks share (PyTorch's loss_parallel, torch/distributed/tensor/
+/// parallel/loss.py): in FP32, operator by operator; greatest logit, sum of exponentials and what labels pick
+/// are reduced over the ranks. Backward writes the gradient from the kept log-softmax, without communication.
+/// @param shape with the classes of this rank
+/// @param reduce writes an all-reduce of one FP32 number a row
+void sharded_cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape,
+                                   const std::function<void()>& reduce);
+void sharded_cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape);
 
 }  // namespace lockstep

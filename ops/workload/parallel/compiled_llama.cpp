@@ -9,6 +9,8 @@
 #include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/llama_tensor_parallel.hpp"
+#include "ops/workload/parallel/tensor_pieces.hpp"
 
 namespace lockstep {
 namespace {
@@ -58,11 +60,20 @@ class Block {
     scope_.step.launch(triton::pointwise(what, elements, type_, passes));
   }
 
-  /// An operand of FP8 products that is computed from @p reads tensors of its size.
+  [[nodiscard]] bool is_shared() const { return scope_.plan.spec.tensor > 1; }
+  [[nodiscard]] bool in_pieces() const { return scope_.plan.spec.tensor_overlap; }
+  [[nodiscard]] DataType operand_type() const { return fp8_ ? DataType::FP8 : type_; }
+  [[nodiscard]] std::int64_t whole() const { return sizes_.tokens * sizes_.hidden; }
+
+  /// An operand of FP8 products that is computed from @p reads tensors of its size; tensor-parallel ranks
+  /// share its greatest magnitude.
   void cast(std::int64_t elements, double reads, Orders orders, Scale scale, double tensors = 1) {
     if (scale == Scale::Found) {
       pointwise("abs_max", elements, {.reads = reads, .writes = 0, .flops = 2});
       pointwise("max", kPieces, {.writes = 0});
+      for (double tensor = 0; tensor < tensors; ++tensor) {
+        scope_.communicate(CollectiveKind::AllReduce, "tp", scope_.plan.spec.tensor, size_of(kWide));
+      }
     }
     const double narrow = size_of(DataType::FP8) / size_of(type_), times = static_cast<double>(orders);
     pointwise("_to_copy_clamp_mul", elements,
@@ -89,8 +100,96 @@ class Block {
   void norm_for_product(double reads, Orders orders, Scale scale) {
     norm(reads);
     if (fp8_) {
-      cast(sizes_.elements(), reads, orders, scale);
+      cast(sizes_.elements(), reads, is_shared() ? Orders::One : orders, scale);
     }
+  }
+
+  /// An operand that came in the order of ranks, as products read it.
+  void arrange(Orders orders) {
+    const double times = fp8_ ? static_cast<double>(orders) : 1;
+    if (sizes_.batch > 1 && !in_pieces()) {
+      scope_.step.launch(triton::pointwise("cat_split", whole(), operand_type(),
+                                           {.reads = times, .writes = times, .flops = 0}));
+    } else if (times > 1) {
+      transpose();
+    }
+  }
+  void transpose() { scope_.step.launch(triton::pointwise("t_clone", whole(), DataType::FP8, {.flops = 0})); }
+
+  /// The products of a module's input, which is gathered for them.
+  void module_products(const std::vector<std::int64_t>& widths, Orders orders) {
+    const auto multiply_all = [&](std::int64_t tokens) {
+      for (const std::int64_t width : widths) {
+        multiply(tokens, width, sizes_.hidden, false, true);
+      }
+    };
+    if (!in_pieces()) {
+      if (is_shared()) {
+        gather_tokens(scope_, operand_type());
+        arrange(orders);
+      }
+      multiply_all(sizes_.tokens);
+      return;
+    }
+    gather_in_pieces(scope_, size_of(operand_type()) * static_cast<double>(whole()),
+                     [&] { multiply_all(sizes_.rows); });
+    arrange(orders);
+  }
+
+  /// The product of what a module leaves, summed over the ranks.
+  void summed_product(std::int64_t in) {
+    if (!in_pieces()) {
+      linear(in, sizes_.hidden);
+      scatter();
+      return;
+    }
+    scatter_in_pieces(scope_, scope_.bytes(whole()), kSmsOfRingExchange,
+                      [&] { multiply(sizes_.rows, sizes_.hidden, in, false, true); });
+    pointwise("sum", sizes_.elements(), {.reads = static_cast<double>(scope_.plan.spec.tensor)});
+  }
+
+  void scatter() {
+    if (!is_shared()) {
+      return;
+    }
+    if (sizes_.batch > 1) {
+      pointwise("cat_split", whole(), {.flops = 0});
+    }
+    scatter_sums(scope_);
+  }
+
+  /// Gradients of a module's @p products by its input: added up, and summed over the ranks.
+  void module_norm_backward(double products, double inputs) {
+    if (!is_shared()) {
+      norm_backward(products, inputs);
+      return;
+    }
+    pointwise("add_cat_split", whole(), {.reads = products});
+    scatter_sums(scope_);
+    norm_backward(1, inputs);
+  }
+
+  /// The gradient of a module's result by what its last product read.
+  void module_gradient(std::int64_t in) {
+    if (!is_shared()) {
+      gradient_of_product(sizes_.elements());
+      linear_backward(in, sizes_.hidden);
+      return;
+    }
+    if (fp8_) {
+      cast(sizes_.elements(), 1, Orders::One, Scale::Found);
+      copy_weight(in, sizes_.hidden);
+    }
+    if (in_pieces()) {
+      gather_in_pieces(scope_, size_of(operand_type()) * static_cast<double>(whole()),
+                       [&] { multiply(sizes_.rows, in, sizes_.hidden); });
+      arrange(Orders::Both);
+    } else {
+      gather_tokens(scope_, operand_type());
+      arrange(Orders::Both);
+      multiply(sizes_.tokens, in, sizes_.hidden);
+    }
+    weight_gradient(in, sizes_.hidden);
   }
 
   /// @param products whose input's gradients are added up
@@ -105,6 +204,7 @@ class Block {
                                          type_));
     pointwise("sum", sizes_.elements(), {.reads = stream, .writes = 0, .flops = 4});
     triton::sum_pieces(scope_.step, sizes_.rows, sizes_.hidden);
+    sum_gain_gradient(scope_, sizes_.hidden);
     gradients_.push_back(sizes_.hidden);
   }
 
@@ -116,13 +216,19 @@ class Block {
   }
   void linear(std::int64_t in, std::int64_t out) { multiply(sizes_.tokens, out, in, false, true); }
 
-  void linear_backward(std::int64_t in, std::int64_t out) {
-    if (fp8_) {
-      scope_.step.launch(triton::pointwise("t_clone", in * out, DataType::FP8, {.flops = 0}));
-    }
-    multiply(sizes_.tokens, in, out);
+  void copy_weight(std::int64_t in, std::int64_t out) {
+    scope_.step.launch(triton::pointwise("t_clone", in * out, DataType::FP8, {.flops = 0}));
+  }
+  void weight_gradient(std::int64_t in, std::int64_t out) {
     multiply(out, in, sizes_.tokens, true);
     gradients_.push_back(in * out);
+  }
+  void linear_backward(std::int64_t in, std::int64_t out) {
+    if (fp8_) {
+      copy_weight(in, out);
+    }
+    multiply(sizes_.tokens, in, out);
+    weight_gradient(in, out);
   }
 
   /// Cast to FP32 and multiplied by complex numbers; cast back by the kernel that reads it next.
@@ -153,30 +259,25 @@ class Block {
     const bool is_forward = pass == LayerPass::Forward, all = pass != LayerPass::Operators;
     const Scale scale = all ? Scale::Found : Scale::Known;
     const Orders orders = is_forward ? Orders::One : Orders::Both;
+    const std::int64_t query = sizes_.query_width(), key = sizes_.kv_width();
     norm_for_product(1, orders, scale);
-    if (all) {
-      linear(sizes_.hidden, sizes_.query_width());
-      linear(sizes_.hidden, sizes_.kv_width());
-      linear(sizes_.hidden, sizes_.kv_width());
-    } else {
-      linear(sizes_.hidden, sizes_.kv_width());
-    }
+    module_products(all ? std::vector{query, key, key} : std::vector{key}, orders);
     attention_inputs();
     if (all) {
       llama_attention_core(scope_, Direction::Forward);
     }
     if (fp8_) {
-      cast(sizes_.tokens * sizes_.query_width(), 1, orders, scale);
+      cast(sizes_.tokens * query, 1, orders, scale);
     }
-    linear(sizes_.query_width(), sizes_.hidden);
+    if (all || !is_shared()) {  // by operator what was scattered is kept, and its product not asked for
+      summed_product(query);
+    }
     norm_for_product(2, orders, scale);
-    if (all) {
-      linear(sizes_.hidden, sizes_.feed_forward);
-    }
-    linear(sizes_.hidden, sizes_.feed_forward);
-    operand("silu_mul", sizes_.tokens * sizes_.feed_forward, 2, Orders::One, scale);
+    const std::int64_t width = sizes_.feed_forward;
+    module_products(all ? std::vector{width, width} : std::vector{width}, orders);
+    operand("silu_mul", sizes_.tokens * width, 2, Orders::One, scale);
     if (is_forward) {
-      linear(sizes_.feed_forward, sizes_.hidden);
+      summed_product(width);
       pointwise("add", sizes_.elements(), {.reads = 3, .flops = 2});
     }
   }
@@ -193,12 +294,21 @@ class Block {
       case Recompute::None:
         break;
     }
-    operand("mul_rms_norm", sizes_.elements(), 1, Orders::One, Scale::Known);
+    module_input_again("mul_rms_norm", 1);
     if (fp8_) {
       cast(sizes_.tokens * sizes_.query_width(), 1, Orders::One, Scale::Known);
     }
-    operand("add_mul_rms_norm", sizes_.elements(), 2, Orders::One, Scale::Known);
+    module_input_again("add_mul_rms_norm", 2);
     operand("silu_mul", sizes_.tokens * sizes_.feed_forward, 2, Orders::One, Scale::Known);
+  }
+
+  /// What was gathered is kept; FP8 products of weights' gradients read it by columns.
+  void module_input_again(const char* what, double reads) {
+    if (!is_shared()) {
+      operand(what, sizes_.elements(), reads, Orders::One, Scale::Known);
+    } else if (fp8_) {
+      transpose();
+    }
   }
 
   /// A gradient that lies in memory, as the products behind it read it.
@@ -210,8 +320,7 @@ class Block {
 
   void feed_forward_backward() {
     const std::int64_t gated = sizes_.tokens * sizes_.feed_forward;
-    gradient_of_product(sizes_.elements());
-    linear_backward(sizes_.feed_forward, sizes_.hidden);
+    module_gradient(sizes_.feed_forward);
     if (fp8_) {  // both gradients are computed from three tensors by each of the kernels
       cast(gated, 3, Orders::Both, Scale::Found, 2);
     } else {
@@ -219,14 +328,13 @@ class Block {
     }
     linear_backward(sizes_.hidden, sizes_.feed_forward);
     linear_backward(sizes_.hidden, sizes_.feed_forward);
-    norm_backward(2, 2);
+    module_norm_backward(2, 2);
   }
 
   void attention_backward() {
     const std::int64_t queries = sizes_.tokens * sizes_.query_width(),
                        keys = sizes_.tokens * sizes_.kv_width();
-    gradient_of_product(sizes_.elements());
-    linear_backward(sizes_.query_width(), sizes_.hidden);
+    module_gradient(sizes_.query_width());
     llama_attention_core(scope_, Direction::Backward);
     if (sizes_.kv_heads < sizes_.heads) {
       pointwise("sum", queries, {.writes = share_of_heads()});                    // of values
@@ -243,7 +351,7 @@ class Block {
     linear_backward(sizes_.hidden, sizes_.query_width());
     linear_backward(sizes_.hidden, sizes_.kv_width());
     linear_backward(sizes_.hidden, sizes_.kv_width());
-    norm_backward(3, 1);
+    module_norm_backward(3, 1);
   }
 
   const LayerScope& scope_;
@@ -265,14 +373,20 @@ void compiled_llama_backward(const LayerScope& scope, BackwardParts parts) {
 
 /// What products and attention leave and backward reads: by operator the second, fourth and sixth product are
 /// made again, so that query, value, context and gate are kept; else rotated queries and keys, values and
-/// context, attention's result behind its product, gate and up. The last product's result is not read.
+/// context, attention's result behind its product, gate and up. The last product's result is not read. Of
+/// tensor-parallel ranks what was scattered is kept, or else what was gathered, as products read it.
 Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
+  const bool is_shared = scope.plan.spec.tensor > 1;
   if (recompute == Recompute::Operators) {
-    return scope.bytes(s.elements() + s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward));
+    return scope.bytes((is_shared ? 2 : 1) * s.elements() +
+                       s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward));
   }
+  const DataType operand = scope.step.precision() == Precision::FP8 ? DataType::FP8 : scope.storage();
+  const double gathered = is_shared ? 2 * static_cast<double>(s.tokens * s.hidden) : 0;
   return scope.bytes(2 * s.elements() +
-                     s.tokens * (2 * s.query_width() + 2 * s.kv_width() + 2 * s.feed_forward));
+                     s.tokens * (2 * s.query_width() + 2 * s.kv_width() + 2 * s.feed_forward)) +
+         size_of(operand) * gathered;
 }
 
 void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights) {

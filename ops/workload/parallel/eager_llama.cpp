@@ -1,6 +1,7 @@
 #include "ops/workload/parallel/eager_llama.hpp"
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/llama_tensor_parallel.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 namespace lockstep {
@@ -54,7 +55,17 @@ void backward(const LayerScope& scope, const Product& product, BackwardParts par
 
 /// The sum of gradients that several products leave for one input.
 void add_gradients(const LayerScope& scope) {
-  scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
+  scope.step.op("aten::add", {kernels::add(scope.sizes.tokens * scope.sizes.hidden, scope.storage())});
+}
+
+void gather(const LayerScope& scope) {
+  gather_tokens(scope, scope.storage());
+  reorder_tokens(scope, scope.sizes.tokens * scope.sizes.hidden);
+}
+
+void scatter(const LayerScope& scope) {
+  reorder_tokens(scope, scope.sizes.tokens * scope.sizes.hidden);
+  scatter_sums(scope);
 }
 
 /// apply_rotary_emb: cast to FP32, a complex product, cast back; backward with the conjugate.
@@ -134,6 +145,7 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
     scope.step.op("MulBackward0",
                   {kernels::mul(elements, type),
                    kernels::reduce("sum", {.rows = rows, .columns = columns, .across_rows = true}, type)});
+    sum_gain_gradient(scope, columns);
     scope.gradients.accumulate(columns, false);
   }
   if (!parts.inputs) {
@@ -162,6 +174,7 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
     scope.step.op("aten::add", {kernels::add(s.elements(), scope.storage())});
   };
   eager_norm_forward(scope, s.rows, s.hidden);
+  gather(scope);
   forward(scope, products.query, pass);
   forward(scope, products.key, pass);
   forward(scope, products.value, pass);
@@ -172,14 +185,19 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
     llama_attention_core(scope, Direction::Forward);
   }
   forward(scope, products.output, pass);
+  if (pass != LayerPass::Operators) {  // which keeps what was scattered
+    scatter(scope);
+  }
   add_residual();
   eager_norm_forward(scope, s.rows, s.hidden);
+  gather(scope);
   forward(scope, products.gate, pass);
   scope.step.op("aten::silu", {kernels::elementwise("silu", gated, scope.storage(), {.flops = 10})});
   forward(scope, products.up, pass);
   scope.step.op("aten::mul", {kernels::mul(gated, scope.storage())});
   if (pass == LayerPass::Forward) {
     forward(scope, products.down, pass);
+    scatter(scope);
     add_residual();
   }
 }
@@ -187,6 +205,9 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
 void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   const LayerSizes& s = scope.sizes;
   const Products products = products_of(scope);
+  if (parts.inputs) {
+    gather(scope);
+  }
   backward(scope, products.down, parts);
   if (parts.inputs) {
     gated_backward(scope);
@@ -195,8 +216,12 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   backward(scope, products.gate, parts);
   if (parts.inputs) {
     add_gradients(scope);
+    scatter(scope);
   }
   eager_norm_backward(scope, s.rows, s.hidden, parts);
+  if (parts.inputs) {
+    gather(scope);
+  }
   backward(scope, products.output, parts);
   if (parts.inputs) {
     llama_attention_core(scope, Direction::Backward);
@@ -210,17 +235,23 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   if (parts.inputs) {
     add_gradients(scope);
     add_gradients(scope);
+    scatter(scope);
   }
   eager_norm_backward(scope, s.rows, s.hidden, parts);
 }
 
 Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
+  const std::int64_t whole = s.tokens * s.hidden;  // what products read and leave, of all tokens
+  const Bytes scattered = scope.plan.spec.tensor > 1 ? scope.bytes(2 * s.elements()) : Bytes{0};
   if (recompute ==
       Recompute::Operators) {  // the input; query, value, context, gate and the layer's last product
-    return scope.bytes(2 * s.elements() + s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward));
+    return scope.bytes(s.elements() + whole +
+                       s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward)) +
+           scattered;
   }
-  const Bytes norms = (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(2 * s.elements())) * 2.0;
+  const Bytes norms =
+      (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(s.elements() + whole)) * 2.0;
   return norms + scope.bytes(s.tokens * (4 * s.query_width() + 4 * s.feed_forward));
 }
 

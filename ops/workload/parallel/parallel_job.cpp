@@ -42,22 +42,35 @@ BytesPerSecond host_bandwidth(const ParallelPlan& plan, const TrainingSetup& set
 
 /// @throws std::invalid_argument for what torch.compile's blocks, or torchao's FP8 in them, cannot be
 void check_compiled(const TransformerSpec& model, const TrainingSetup& setup) {
+  const TransformerPlanSpec& plan = setup.parallelism.transformer;
   const bool is_compiled = setup.framework.compile != Compile::None;
-  if (is_compiled && setup.parallelism.transformer.schedule == PipelineSchedule::ZeroBubble) {
+  if (is_compiled && plan.schedule == PipelineSchedule::ZeroBubble) {
     throw std::invalid_argument{
         "'schedule: zero_bubble' computes weights' gradients apart, which a compiled block's backward does "
         "not: "
         "take another schedule, or leave 'framework: { compile: ... }' out"};
   }
-  const bool is_float8 =
-      model.implementation == Implementation::TorchTitan && setup.precision == Precision::FP8;
+  const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
+  if (is_torchtitan && plan.tensor_overlap && !is_compiled) {
+    throw std::invalid_argument{
+        "'tensor_overlap' with 'implementation: torchtitan' is asynchronous tensor parallelism, which "
+        "torch.compile makes: say 'model: { framework: { compile: inductor } }', or leave 'tensor_overlap' "
+        "out"};
+  }
+  if (is_torchtitan && plan.tensor > 1 && is_compiled &&
+      setup.framework.compiled_loss == CompiledLoss::Recomputed) {
+    throw std::invalid_argument{
+        "the loss of logits that tensor-parallel ranks share is written as eager PyTorch runs it "
+        "(loss_parallel): say 'model: { framework: { compiled_loss: eager } }'"};
+  }
+  const bool is_float8 = is_torchtitan && setup.precision == Precision::FP8;
   if (is_float8 && !is_compiled) {
     throw std::invalid_argument{
         "'precision: fp8' with 'implementation: torchtitan' is torchao's, whose casts torch.compile fuses: "
         "say "
         "'model: { framework: { compile: inductor } }', or 'precision: bf16'"};
   }
-  if (is_float8 && setup.parallelism.transformer.sharding != Sharding::Zero3) {
+  if (is_float8 && plan.sharding != Sharding::Zero3) {
     throw std::invalid_argument{
         "torchao's FP8 weights are cast by FSDP before they are gathered: say 'sharding: zero3'"};
   }

@@ -18,8 +18,13 @@ void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
 void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
   const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
-  expect(!is_torchtitan || spec.tensor == 1,
-         "'implementation: torchtitan' is not tensor parallel here: 'tensor' must be 1");
+  expect(!is_torchtitan || spec.tensor == 1 || spec.sequence_parallel,
+         "torchtitan's tensor-parallel ranks share the tokens between its modules: say 'sequence_parallel: "
+         "true'");
+  expect(!is_torchtitan || kv_heads % tensor == 0,
+         "torchtitan does not repeat heads of keys and values: {} cannot be divided among {} tensor-parallel "
+         "ranks",
+         kv_heads, tensor);
   expect(!model.fused_loss || spec.tensor == 1,
          "'fused_loss' needs all logits of a token on one rank: 'tensor' must be 1, or 'fused_loss' false");
   expect(is_torchtitan || spec.recompute != Recompute::Operators,

@@ -174,7 +174,8 @@ struct TransformerPlanSpec {
     key.optional(
         "tensor_overlap", plan.tensor_overlap, false,
         "sequence_parallel: gathers and sums go in pieces, one for each rank, under the pieces of the "
-        "products that need or make them (Megatron-LM --tp-comm-overlap)");
+        "products that need or make them (Megatron-LM --tp-comm-overlap; torchtitan's asynchronous tensor "
+        "parallelism)");
     key.optional("tensor_layers", plan.tensor_layers, TensorLayers::Megatron,
                  "sequence_parallel: whose layers: Megatron-LM's, or PyTorch's DTensor where every product "
                  "is parallel "

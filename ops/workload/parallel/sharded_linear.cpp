@@ -2,18 +2,16 @@
 
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/tensor_pieces.hpp"
 
 namespace lockstep {
 namespace {
 
-// SMs of Transformer Engine's userbuffers (pytorch/module/base.py, get_default_config, num_sm): a ring
-// exchange copies by the copy engines; a reduce-scatter in pieces and what goes whole under another product
-// do not.
-constexpr int kSmsOfRingExchange = 1;
+// SMs of Transformer Engine's userbuffers (pytorch/module/base.py, get_default_config, num_sm) for a
+// reduce-scatter in pieces and for what goes whole under another product: not by the copy engines.
 constexpr int kSmsOfBulk = 16;
 
 Gemm product(const ShardedLinear& shape, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -28,13 +26,6 @@ bool gathers(const LayerScope& scope) {
 Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
   const DataType type = is_fp8(scope, shape) ? DataType::FP8 : scope.storage();
   return size_of(type) * static_cast<double>(shape.tokens * columns);
-}
-
-/// [samples, tokens, columns] in the order of ranks, or back: one sample is in it already.
-void reorder_tokens(const LayerScope& scope, std::int64_t elements) {
-  if (is_by_product(scope) && scope.sizes.batch > 1) {
-    scope.step.op("aten::cat", {kernels::concat(elements, scope.plan.spec.tensor, scope.storage())});
-  }
 }
 
 /// The operand [tokens, columns] as products read it: cast, and gathered from sequence-parallel ranks.
@@ -77,43 +68,26 @@ ShardedLinear rows_of_a_rank(const LayerScope& scope, ShardedLinear shape) {
   return shape;
 }
 
-/// An all-gather as a ring exchange under the product (Transformer Engine's userbuffers): this rank's rows
-/// are multiplied first, each other rank's when they have come. Pieces add up to the bytes of one all-gather.
+/// As a ring exchange (Transformer Engine's userbuffers).
 void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
                   Multiply multiply) {
-  const int others = scope.plan.spec.tensor - 1;
-  const Bytes piece = operand_bytes(scope, shape, columns) / static_cast<double>(others);
   cast_share(scope, shape, scope.sizes.rows * columns);
-  std::vector<EventId> arrivals;
-  for (int other = 0; other < others; ++other) {
-    arrivals.push_back(scope.start(CollectiveKind::AllGather, "tp", piece, kSmsOfRingExchange));
-  }
   const ShardedLinear rows = rows_of_a_rank(scope, shape);
-  multiply(scope, rows);
-  for (const EventId arrival : arrivals) {
-    scope.step.wait_for(arrival);
-    multiply(scope, rows);
-  }
+  gather_in_pieces(scope, operand_bytes(scope, shape, columns), [&] { multiply(scope, rows); });
 }
 
-/// Likewise a reduce-scatter: what the other ranks need is multiplied first and summed while the product goes
-/// on.
 void scatter_under(const LayerScope& scope, const ShardedLinear& shape, Multiply multiply) {
-  const int others = scope.plan.spec.tensor - 1;
-  const Bytes piece = scope.bytes(shape.tokens * shape.out) / static_cast<double>(others);
   const ShardedLinear rows = rows_of_a_rank(scope, shape);
-  std::vector<EventId> sums;
-  for (int other = 0; other < others; ++other) {
-    multiply(scope, rows);
-    sums.push_back(scope.start(CollectiveKind::ReduceScatter, "tp", piece, kSmsOfBulk));
-  }
-  multiply(scope, rows);
-  for (const EventId sum : sums) {
-    scope.step.wait_for(sum);
-  }
+  scatter_in_pieces(scope, scope.bytes(shape.tokens * shape.out), kSmsOfBulk, [&] { multiply(scope, rows); });
 }
 
 }  // namespace
+
+void reorder_tokens(const LayerScope& scope, std::int64_t elements) {
+  if ((is_by_product(scope) || is_torchtitan(scope)) && gathers(scope) && scope.sizes.batch > 1) {
+    scope.step.op("aten::cat", {kernels::concat(elements, scope.plan.spec.tensor, scope.storage())});
+  }
+}
 
 void product_forward(const LayerScope& scope, const ShardedLinear& shape) {
   cast_operand(scope, shape, shape.products * shape.tokens * shape.in);
@@ -189,7 +163,7 @@ void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape
 }  // namespace
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (is_eager(scope) || is_by_product(scope) ||
+  if (is_eager(scope) || is_by_product(scope) || is_torchtitan(scope) ||
       (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
     column_backward_in_turn(scope, shape, parts);
     return;

@@ -24,7 +24,7 @@ struct ShardedLinear {
 /// has kept what was gathered, nothing is hidden, and what is gathered or scattered is copied from or to the
 /// order of ranks (torch/distributed/tensor: Shard(1) of [samples, tokens, columns] is gathered along
 /// dimension 0 and concatenated along 1; chunks of dimension 1 are concatenated along 0 before they are
-/// scattered).
+/// scattered; reorder_tokens). torchtitan's head is such a layer, too.
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 
@@ -32,6 +32,10 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
 /// reduce-scatter to sequence-parallel rows, in pieces with tensor_overlap).
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
+
+/// Copies @p elements of [samples, tokens, columns] into the order of ranks, or back: one sample is in it
+/// already.
+void reorder_tokens(const LayerScope& scope, std::int64_t elements);
 
 /// Products alone, without communication. With FP8 their operands are cast before.
 void product_forward(const LayerScope& scope, const ShardedLinear& shape);

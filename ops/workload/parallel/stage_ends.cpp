@@ -50,6 +50,7 @@ void StageWriter::embedding_forward() {
   if (plan_.spec.tensor > 1) {  // tokens of other ranks' rows are set to zero
     step_.op("aten::masked_fill_",
              {kernels::elementwise("masked_fill", s.tokens * s.hidden, scope_.storage(), {})});
+    reorder_tokens(scope_, s.tokens * s.hidden);
     scope_.communicate(
         plan_.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, "tp",
         plan_.spec.tensor, scope_.bytes(s.tokens * s.hidden));
@@ -73,6 +74,7 @@ void StageWriter::embedding_backward() {
   }
   if (plan_.spec.sequence_parallel) {
     scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor, scope_.bytes(s.tokens * s.hidden));
+    reorder_tokens(scope_, s.tokens * s.hidden);
   }
   step_.op("EmbeddingBackward0", {kernels::fill(vocabulary_share() * s.hidden, scope_.storage()),
                                   look_up("compute_grad_weight", vocabulary_share(), s.tokens, s.hidden,
@@ -103,7 +105,7 @@ void StageWriter::head_backward(BackwardParts parts) {
     step_.launch(triton::online_softmax_gradient(s.tokens, vocabulary_share(), scope_.storage(), 0));
     step_.program().end();
   } else if (parts.inputs && is_torchtitan(scope_)) {
-    cross_entropy_backward(step_, eager_loss());
+    eager_loss_backward();
   } else if (parts.inputs && model_.fused_loss) {
     step_.op("SoftmaxCrossEntropyLossBackward",
              {kernels::elementwise("cunn_SoftMaxXEntropyBackward", s.tokens * vocabulary_share(),
@@ -132,6 +134,25 @@ CrossEntropyShape StageWriter::eager_loss() const {
           .shifted = false};
 }
 
+void StageWriter::eager_loss_forward() {
+  if (plan_.spec.tensor == 1) {
+    cross_entropy_forward(step_, eager_loss());
+    return;
+  }
+  sharded_cross_entropy_forward(step_, eager_loss(), [&] {
+    scope_.communicate(CollectiveKind::AllReduce, "tp", plan_.spec.tensor,
+                       size_of(DataType::FP32) * static_cast<double>(scope_.sizes.tokens));
+  });
+}
+
+void StageWriter::eager_loss_backward() {
+  if (plan_.spec.tensor == 1) {
+    cross_entropy_backward(step_, eager_loss());
+  } else {
+    sharded_cross_entropy_backward(step_, eager_loss());
+  }
+}
+
 bool StageWriter::compiles_loss() const {
   return is_compiled(scope_) && step_.framework().compiled_loss == CompiledLoss::Recomputed;
 }
@@ -155,7 +176,7 @@ void StageWriter::loss() {
     return;
   }
   if (is_torchtitan(scope_)) {
-    cross_entropy_forward(step_, eager_loss());
+    eager_loss_forward();
     read_loss();
     return;
   }

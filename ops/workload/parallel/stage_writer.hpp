@@ -73,6 +73,8 @@ class StageWriter {
   void read_loss();
   [[nodiscard]] bool compiles_loss() const;
   [[nodiscard]] CrossEntropyShape eager_loss() const;
+  void eager_loss_forward();
+  void eager_loss_backward();
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
   void update();

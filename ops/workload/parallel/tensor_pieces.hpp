@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// SMs of a copy between GPUs by the copy engines (Transformer Engine's userbuffers: pytorch/module/base.py,
+/// get_default_config, num_sm).
+inline constexpr int kSmsOfRingExchange = 1;
+
+/// An all-gather of @p size over the tensor-parallel ranks in pieces under the product that reads it: this
+/// rank's rows are multiplied first, each other rank's when they have come. Pieces add up to @p size.
+/// @param multiply the rows of one rank
+void gather_in_pieces(const LayerScope& scope, Bytes size, const std::function<void()>& multiply);
+
+/// Likewise a reduce-scatter of what a product makes: the rows that other ranks need are multiplied first and
+/// summed while the product goes on.
+/// @param sms that a piece's sum holds
+void scatter_in_pieces(const LayerScope& scope, Bytes size, int sms, const std::function<void()>& multiply);
+
+}  // namespace lockstep
