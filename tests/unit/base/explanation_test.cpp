@@ -60,7 +60,7 @@ TEST(Explanation, FindsAWordInPathTypeAndMeaning) {
     for (const char c : text) lines += c == '\n' ? 1 : 0;
     return lines;
   };
-  EXPECT_EQ(lines_about("NODES"), paths_with("nodes"));
+  EXPECT_EQ(lines_about("NODES"), lines_about("nodes"));
   EXPECT_GE(lines_about("nodes"), 3U);  // nodes, nodes.preset, nodes.count
   EXPECT_EQ(explain_word(machine(), "xyzzy"), "");
 }
