@@ -38,8 +38,10 @@ void expect_softmax(const TransformerSpec& model, Precision precision, const Nam
   EXPECT_EQ(between(job, "BmmBackward0", "BaddbmmBackward0"), backward);
 }
 
-const Names kFusedForward{"scaled_masked_softmax_warp_forward"};
-const Names kFusedBackward{"scaled_masked_softmax_warp_backward"};
+const Names kFusedForward{"scaled_upper_triang_masked_softmax_warp_forward"};
+const Names kFusedBackward{"scaled_upper_triang_masked_softmax_warp_backward"};
+const Names kPaddedForward{"scaled_masked_softmax_warp_forward"};
+const Names kPaddedBackward{"scaled_masked_softmax_warp_backward"};
 const Names kEagerForward{"elementwise_kernel<masked_fill>", "softmax_warp_forward"};
 const Names kEagerBackward{"vectorized_elementwise_kernel<mul>", "softmax_warp_backward",
                            "Memcpy DtoD (Device -> Device)", "elementwise_kernel<masked_fill>"};
@@ -57,6 +59,52 @@ TEST(UnfusedAttention, TakesTheFrameworksSoftmaxInFp32AndForShapesThatTheKernelD
   expect_softmax(one_layer(16, 2046), Precision::BF16, kEagerForward, kEagerBackward);
   expect_softmax(one_layer(2, 2048), Precision::BF16, kEagerForward, kEagerBackward);
   expect_softmax(one_layer(4, 32768), Precision::BF16, kEagerForward, kEagerBackward);
+}
+
+TEST(UnfusedAttention, ReadsThePaddingMaskOfAnEncoder) {
+  TransformerSpec bert = one_layer(16, 512);
+  bert.family = TransformerFamily::Bert;
+  expect_softmax(bert, Precision::BF16, kPaddedForward, kPaddedBackward);
+}
+
+// Up to 128 keys a warp takes two rows and a block eight: of heads with the mask in the code, else of
+// queries.
+TEST(UnfusedAttention, NeedsWholeBlocksOfShortRows) {
+  TransformerSpec model = one_layer(4, 128);
+  expect_softmax(model, Precision::BF16, kEagerForward, kEagerBackward);
+  model.family = TransformerFamily::Bert;
+  expect_softmax(model, Precision::BF16, kPaddedForward, kPaddedBackward);
+  expect_softmax(one_layer(8, 128), Precision::BF16, kFusedForward, kFusedBackward);
+}
+
+/// The softmax of a job in one direction.
+Softmax softmax_of(const TransformerSpec& model, Direction direction) {
+  const Job job = job_of(model, {}, {.precision = Precision::BF16});
+  Softmax found;
+  for (const KernelCall& call : job.programs.front()->kernels) {
+    const auto* softmax = std::get_if<Softmax>(&call.work);
+    if (softmax != nullptr && softmax->direction == direction) found = *softmax;
+  }
+  return found;
+}
+
+// 32 threads hold 2,048 elements in 64 registers each forward, two numbers of each in 128 backward; 255 is
+// the most that a thread has.
+TEST(UnfusedAttention, HoldsRowsInRegistersAsFarAsTheyGo) {
+  const auto direction_of = [](std::int64_t sequence, Direction direction) {
+    return softmax_of(one_layer(4, sequence), direction);
+  };
+  EXPECT_EQ(direction_of(2048, Direction::Forward),
+            (Softmax{.rows = 4 * 2048, .columns = 2048, .row_of_a_warp = 4096, .causal = true}));
+  EXPECT_EQ(direction_of(2048, Direction::Backward), (Softmax{.rows = 4 * 2048,
+                                                              .columns = 2048,
+                                                              .direction = Direction::Backward,
+                                                              .row_of_a_warp = 2048,
+                                                              .causal = true}));
+  EXPECT_TRUE(direction_of(4096, Direction::Forward).causal);
+  EXPECT_EQ(direction_of(4096, Direction::Backward),
+            (Softmax{.rows = 4 * 4096, .columns = 4096, .direction = Direction::Backward}));
+  EXPECT_EQ(direction_of(8192, Direction::Forward), (Softmax{.rows = 4 * 8192, .columns = 8192}));
 }
 
 }  // namespace
