@@ -1,5 +1,6 @@
 #include "ops/workload/parallel/unfused_attention.hpp"
 
+#include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -104,9 +105,7 @@ void unfused_forward(const LayerScope& scope) {
   scope.step.op("aten::baddbmm", {kernels::product(query_key, scope.type())});
   softmax_forward(scope);
   if (scope.model.dropout) {
-    scope.step.op("aten::dropout",
-                  {{"fused_dropout_kernel_vec", scope.storage(),
-                    Pointwise{.elements = scores_of(s), .reads = 1, .writes = 1.5, .flops = 10}}});
+    dropout_forward(scope.step, scores_of(s), scope.storage());
   }
   scope.step.op("aten::bmm", {kernels::product(head_product(s, s.head_size, s.sequence), scope.type())});
   scope.step.op("aten::contiguous", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
@@ -120,9 +119,7 @@ void unfused_backward(const LayerScope& scope) {
   scope.step.op("BmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true}),
                                  product({.batch = many, .m = n, .n = n, .k = d, .transpose_b = true})});
   if (scope.model.dropout) {
-    scope.step.op("NativeDropoutBackward0",
-                  {kernels::elementwise("masked_scale", scores_of(s), scope.storage(),
-                                        {.reads = 1.5, .writes = 1, .flops = 2})});
+    dropout_backward(scope.step, scores_of(s), scope.storage());
   }
   softmax_backward(scope);
   scope.step.op("BaddbmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n}),

@@ -107,5 +107,23 @@ TEST(UnfusedAttention, HoldsRowsInRegistersAsFarAsTheyGo) {
   EXPECT_EQ(direction_of(8192, Direction::Forward), (Softmax{.rows = 4 * 8192, .columns = 8192}));
 }
 
+// Megatron-LM's attention_dropout is torch.nn.Dropout, whose kernel draws a number for each score.
+TEST(UnfusedAttention, DropsScoresWithTheFrameworksKernel) {
+  TransformerSpec model = one_layer(16, 2048);
+  model.dropout = true;
+  const Job job = job_of(model, {}, {.precision = Precision::BF16});
+  const auto& kernels = job.programs.front()->kernels;
+  const auto drops_scores = [](const KernelCall& call) {
+    const auto* work = std::get_if<Pointwise>(&call.work);
+    return call.name == "fused_dropout_kernel_vec" && work->elements == 16LL * 2048 * 2048;
+  };
+  const auto dropout = std::find_if(kernels.begin(), kernels.end(), drops_scores);
+  ASSERT_NE(dropout, kernels.end());
+  const auto& work = std::get<Pointwise>(dropout->work);
+  EXPECT_EQ(work.writes, 1.5);  // of 16 bits, and a byte of the mask
+  EXPECT_EQ(work.instructions, 34);
+  EXPECT_TRUE(work.in_step);
+}
+
 }  // namespace
 }  // namespace lockstep
