@@ -96,6 +96,17 @@ void softmax_backward(const LayerScope& scope) {
                 {kernels::copy_on_device(scope.bytes(scores_of(scope.sizes))), masked_fill(scope)});
 }
 
+/// Gradients of queries, keys and values side by side. They are views of what products left by heads, not
+/// contiguous: CatArrayBatchedCopy (aten/src/ATen/native/cuda/Shape.cu) computes both offsets of each
+/// element.
+KernelCall concat_of_views(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  KernelCall call =
+      kernels::by_offsets("cat", s.tokens * (s.query_width() + 2 * s.kv_width()), scope.storage(), {});
+  call.name = "CatArrayBatchedCopy";
+  return call;
+}
+
 }  // namespace
 
 void unfused_forward(const LayerScope& scope) {
@@ -115,17 +126,17 @@ void unfused_backward(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const std::int64_t many = s.batch * s.heads, n = s.sequence, d = s.head_size;
   const auto product = [&](const Gemm& gemm) { return kernels::product(gemm, scope.type()); };
-  scope.step.op("CloneBackward0", {kernels::strided_copy(s.tokens * s.query_width(), scope.storage())});
   scope.step.op("BmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true}),
                                  product({.batch = many, .m = n, .n = n, .k = d, .transpose_b = true})});
   if (scope.model.dropout) {
     dropout_backward(scope.step, scores_of(s), scope.storage());
   }
   softmax_backward(scope);
-  scope.step.op("BaddbmmBackward0", {product({.batch = many, .m = n, .n = d, .k = n}),
-                                     product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true})});
-  scope.step.op("SplitBackward0",
-                {kernels::concat(s.tokens * (s.query_width() + 2 * s.kv_width()), 3, scope.storage())});
+  const KernelCall scaled = kernels::scale(s.tokens * s.query_width(), scope.storage());
+  scope.step.op("BaddbmmBackward0",
+                {product({.batch = many, .m = n, .n = d, .k = n}), scaled,
+                 product({.batch = many, .m = n, .n = d, .k = n, .transpose_a = true}), scaled});
+  scope.step.op("SplitBackward0", {concat_of_views(scope)});
 }
 
 }  // namespace lockstep

@@ -107,6 +107,22 @@ TEST(UnfusedAttention, HoldsRowsInRegistersAsFarAsTheyGo) {
   EXPECT_EQ(direction_of(8192, Direction::Forward), (Softmax{.rows = 4 * 8192, .columns = 8192}));
 }
 
+Names kernels_of(const std::vector<ListedOperator>& operators, const std::string& name) {
+  const auto found = std::find_if(operators.begin(), operators.end(),
+                                  [&](const ListedOperator& listed) { return listed.name == name; });
+  return found == operators.end() ? Names{} : found->kernels;
+}
+
+// baddbmm has scaled the scores, so that gradients of queries and keys are (tools/autograd/derivatives.yaml);
+// the gradient of contiguous() is what it gets.
+TEST(UnfusedAttention, ScalesGradientsOfQueriesAndKeysAndPutsViewsTogether) {
+  const auto operators = operators_of(job_of(one_layer(16, 2048), {}, {.precision = Precision::BF16}));
+  const std::string scale = "vectorized_elementwise_kernel<scale>";
+  EXPECT_EQ(kernels_of(operators, "BaddbmmBackward0"), (Names{"bf16_gemm", scale, "bf16_gemm", scale}));
+  EXPECT_EQ(kernels_of(operators, "SplitBackward0"), Names{"CatArrayBatchedCopy"});
+  EXPECT_EQ(kernels_of(operators, "CloneBackward0"), Names{});
+}
+
 // Megatron-LM's attention_dropout is torch.nn.Dropout, whose kernel draws a number for each score.
 TEST(UnfusedAttention, DropsScoresWithTheFrameworksKernel) {
   TransformerSpec model = one_layer(16, 2048);
