@@ -62,7 +62,8 @@ struct HashWork {
     return Mixer{w.batch, w.n, w.diagonal, w.direction}.value();
   }
   std::size_t operator()(const Softmax& w) const {
-    return Mixer{w.rows, w.columns, w.direction, w.logarithm, w.fused.reads, w.fused.writes, w.fused.again}
+    return Mixer{w.rows,         w.columns,     w.direction,     w.logarithm, w.fused.reads,
+                 w.fused.writes, w.fused.again, w.row_of_a_warp, w.causal}
         .value();
   }
   std::size_t operator()(const LayerNorm& w) const {

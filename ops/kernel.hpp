@@ -82,11 +82,19 @@ struct FusedPasses {
   bool operator==(const FusedPasses&) const = default;
 };
 
+/// Elements of a row that a warp of PyTorch's softmax holds in registers (softmax_warp_forward); longer rows
+/// have a block each.
+inline constexpr std::int64_t kRowOfAWarp = 1024;
+
 struct Softmax {
   std::int64_t rows = 0, columns = 0;
   Direction direction = Direction::Forward;
   bool logarithm = false;
   FusedPasses fused{};
+  std::int64_t row_of_a_warp = kRowOfAWarp;  ///< elements that a warp holds, where it is not PyTorch's
+  /// Rows that a warp holds, of square matrices: above the diagonal it reads and computes nothing and writes
+  /// zeros.
+  bool causal = false;
   bool operator==(const Softmax&) const = default;
 };
 

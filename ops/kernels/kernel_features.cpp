@@ -121,6 +121,7 @@ struct See {
   bool operator()(const Softmax& work) const {
     if (work.direction != Direction::Forward || work.rows < 1 || work.columns < 1) return false;
     if (work.fused.any()) return false;  // Triton's kernel, not the measured one
+    if (work.causal || work.row_of_a_warp != kRowOfAWarp) return false;
     see_rows(LearnedFamily::Softmax, work.rows, work.columns, call, gpu, seen);
     return true;
   }

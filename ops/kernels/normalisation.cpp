@@ -72,7 +72,12 @@ double missing_level2(const Rows& rows, const Passes& passes, const GpuSpec& gpu
 }
 
 bool in_registers(const Softmax& softmax) {
-  return softmax.columns <= kRowOfAWarp;
+  return softmax.columns <= softmax.row_of_a_warp;
+}
+
+/// Share of its elements that a row in registers reads and computes: with a causal mask 1 to all, by row.
+double left_by_mask(const Softmax& softmax) {
+  return softmax.causal ? 0.5 + 0.5 / static_cast<double>(softmax.columns) : 1;
 }
 
 /// SoftMax_getBlockSize: a power of two, at least half a thread for each vector.
@@ -105,7 +110,7 @@ Passes passes_of(const Softmax& softmax) {
   if (softmax.fused.any()) {
     return fused_passes(softmax.fused, softmax.columns, forward ? 3 : 2, forward ? 2 : 1);
   }
-  if (in_registers(softmax)) return {forward ? 1.0 : 2.0, 1};
+  if (in_registers(softmax)) return {(forward ? 1.0 : 2.0) * left_by_mask(softmax), 1};
   if (forward) return {1, 1, 2, 3, 2};  // largest, sum, result
   return {2, 1, 1, 2, 1};               // sum, result
 }
@@ -135,7 +140,7 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
   const Bytes matrix = rows.size * rows.count;
   Passes passes = passes_of(softmax);
   if (in_registers(softmax)) {
-    const double elements = rows.count * static_cast<double>(softmax.columns);
+    const double elements = rows.count * static_cast<double>(softmax.columns) * left_by_mask(softmax);
     const Seconds issue =
         softmax.fused.any() ? Seconds{0} : time_to_issue(kInstructionsOfSoftmax * elements, gpu);
     return std::max(issue, over_rows(matrix, passes, gpu.efficiency->softmax, gpu));

@@ -7,16 +7,14 @@
 
 namespace lockstep {
 
-/// Elements of a row of softmax that a warp holds in registers (softmax_warp_forward); longer rows have a
-/// block each.
-inline constexpr std::int64_t kRowOfAWarp = 1024;
-
 /// Softmax, layer norm and batch norm, forward and backward: what passes over the matrix move. Reads `again`
 /// are of rows that the block has read just before: from a cache as far as it still holds them.
 ///
 ///   softmax     forward 1 read, 2 again, 1 write; backward 2 reads, 1 again, 1 write
-///               rows of up to 1024 elements: none again, a warp holds them in registers and goes through
-///               them an element a thread: at least time_to_issue(35 rows columns)
+///               rows of up to 1024 elements (row_of_a_warp): none again, a warp holds them in registers
+///               and goes through them an element a thread: at least time_to_issue(35 rows columns)
+///               with a causal mask a row has columns / 2 + 1/2 elements to read and to go through, on the
+///               mean; it is written whole
 ///   layer norm  forward 1 read, 1 again, 1 write; input gradient 2 reads, 2 again, 1 write;
 ///               parameter gradient 2 reads
 ///   batch norm  forward 2 reads, 1 write; backward 4 reads, 1 write; a block for each channel, so that
@@ -62,8 +60,11 @@ inline constexpr std::int64_t kRowOfAWarp = 1024;
 /// train part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
 /// (vidur_mlp, phi-2: 2048 and 4096 x 2560). 35: forward of 2^30 elements of 16 bits in rows of 1,024 takes
 /// an H20 (78 SMs) 2.90 and 2.98 ms (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory
-/// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. Batch
-/// norm: cuDNN's bn_fw_tr_1C11 and bn_bw_1C11 in
+/// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. What
+/// a causal mask leaves: scaled_upper_triang_masked_softmax_warp_{forward,backward} of Megatron-LM
+/// (megatron/fused_kernels/scaled_upper_triang_masked_softmax.h, an extension of PyTorch's kernel for a
+/// warp), where 35 are assumed, too, and none for what is masked. Batch norm: cuDNN's bn_fw_tr_1C11 and
+/// bn_bw_1C11 in
 /// ../shared/data/traces/resnet50_v100_loader_in_process (sizes and times). by_block 0.73 forward and 0.36
 /// backward, by_sm 0.91 and 0.53 elements a clock: ResNet-50 in NCHW and FP32 on A100 40 GB
 /// (../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments; 64 channels: 1.04 and 0.50 elements/ns a

@@ -36,8 +36,12 @@ FeedForward linears(const LayerScope& scope, std::int64_t width) {
   const LayerSizes& s = scope.sizes;
   const std::int64_t parts = scope.model.activation == Activation::SwiGlu ? 2 : 1;
   const std::int64_t products = is_by_product(scope) ? parts : 1;
-  const ShardedLinear in{
-      .tokens = s.tokens, .in = s.hidden, .out = width * parts / products, .bias = scope.model.bias};
+  // The activation adds the first product's bias (bias_gelu_fusion, bias_swiglu_fusion).
+  const ShardedLinear in{.tokens = s.tokens,
+                         .in = s.hidden,
+                         .out = width * parts / products,
+                         .bias = scope.model.bias,
+                         .skip_bias_add = true};
   return {.in = std::vector(static_cast<std::size_t>(products), in),
           .out = {.tokens = s.tokens, .in = width, .out = s.hidden}};
 }

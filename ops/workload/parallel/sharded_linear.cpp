@@ -131,6 +131,14 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
   }
 }
 
+namespace {
+
+bool adds_bias_by_kernel(const LayerScope& scope, const ShardedLinear& shape) {
+  return scope.model.attention == AttentionKernels::Unfused && !is_fp8(scope, shape);
+}
+
+}  // namespace
+
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
   if (goes_in_pieces(scope, shape)) {
     gather_under(scope, shape, shape.in, multiply_forward);
@@ -138,9 +146,8 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
     gather_operand(scope, shape, shape.in);
     multiply_forward(scope, shape);
   }
-  if (shape.bias) {
-    scope.step.op("aten::add",
-                  {kernels::elementwise("add", shape.tokens * shape.out, scope.storage(), {.reads = 1})});
+  if (shape.bias && !shape.skip_bias_add && adds_bias_by_kernel(scope, shape)) {
+    scope.step.op("aten::add", {kernels::by_offsets("add", shape.tokens * shape.out, scope.storage(), {})});
   }
 }
 

@@ -11,6 +11,7 @@ namespace lockstep {
 struct ShardedLinear {
   std::int64_t tokens = 0, in = 0, out = 0;
   bool bias = false;
+  bool skip_bias_add = false;   ///< the kernel behind the product adds the bias
   std::int64_t products = 1;    ///< side by side in one batched kernel: experts
   bool shares_weight = false;   ///< with the embedding, which passes the gradient on
   bool high_precision = false;  ///< 16 bits with FP8 too: head, router
@@ -25,6 +26,11 @@ struct ShardedLinear {
 /// order of ranks (torch/distributed/tensor: Shard(1) of [samples, tokens, columns] is gathered along
 /// dimension 0 and concatenated along 1; chunks of dimension 1 are concatenated along 0 before they are
 /// scattered; reorder_tokens). torchtitan's head is such a layer, too.
+///
+/// A bias that no later kernel adds is added by one of its own in Megatron-LM's layers (core/tensor_parallel/
+/// layers.py, `output + bias`; PyTorch 1's F.linear of three dimensions), a broadcast row. Products of
+/// Transformer Engine and of FlashAttention's code (FusedDense) add it themselves (cuBLASLt's epilogue).
+/// *Assumes* that who fuses attention has one of these.
 void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape);
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts);
 

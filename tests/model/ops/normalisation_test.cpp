@@ -92,6 +92,44 @@ TEST(Softmax, reads_again_from_the_level_2_cache_and_waits_for_it) {
   EXPECT_NEAR(us(Softmax{kRows, 4096}, gpu), together(122 + 0.75 * waiting, 2.5 * matrix), 1e-6);
 }
 
+// A warp holds a row of 4,096 that says so: once read and once written, backward two read and one written.
+TEST(Softmax, of_a_warp_reads_its_row_once) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.peak.fp32 = FlopsPerSecond{1e30};
+  const auto softmax = [](Direction direction) {
+    return Softmax{.rows = kRows, .columns = 4096, .direction = direction, .row_of_a_warp = 4096};
+  };
+  EXPECT_NEAR(us(softmax(Direction::Forward), gpu), 2 * 524.288, 1e-6);
+  EXPECT_NEAR(us(softmax(Direction::Backward), gpu), 3 * 524.288, 1e-6);
+}
+
+// With a causal mask row i of n reads i elements, (n + 1) / 2 on the mean, and all are written: 2,048.5 of
+// 4,096 forward, twice as many backward.
+TEST(Softmax, with_a_causal_mask_reads_half_and_writes_all) {
+  GpuSpec gpu = plain_gpu();
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.peak.fp32 = FlopsPerSecond{1e30};
+  const auto softmax = [](Direction direction) {
+    return Softmax{
+        .rows = kRows, .columns = 4096, .direction = direction, .row_of_a_warp = 4096, .causal = true};
+  };
+  const double read = 524.288 * 2048.5 / 4096;
+  EXPECT_NEAR(us(softmax(Direction::Forward), gpu), read + 524.288, 1e-6);
+  EXPECT_NEAR(us(softmax(Direction::Backward), gpu), 2 * read + 524.288, 1e-6);
+}
+
+// Where memory takes no time a warp issues 35 instructions for each element that the mask leaves, of 4 * 0.65
+// a clock and SM for 32 threads each: peak FP32 is 2 * 64 operations a clock and SM.
+TEST(Softmax, with_a_causal_mask_computes_half) {
+  GpuSpec gpu = plain_gpu();
+  gpu.cores_per_sm = 64;
+  gpu.peak.fp32 = FlopsPerSecond{1e12};
+  const double clocks = 35.0 * kRows * 2048.5 / (4 * 0.65 * 32);  // of all SMs together
+  EXPECT_NEAR(us(Softmax{.rows = kRows, .columns = 4096, .row_of_a_warp = 4096, .causal = true}, gpu),
+              clocks * 2 * 64 / 1e12 * 1e6, 1e-6);
+}
+
 // With half as many threads on an SM half as many blocks wait at a time: twice as long.
 TEST(Softmax, waits_longer_where_fewer_threads_are_resident) {
   GpuSpec gpu = plain_gpu();
