@@ -205,13 +205,35 @@ void StageWriter::loss() {
   read_loss();
 }
 
-/// The norm of all gradients of a replica; the host reads it, and with FP16 whether there is an overflow.
-void StageWriter::clip(std::int64_t elements) {
-  const bool fp16 = step_.precision() == Precision::FP16;
-  if (!setup_.clip_gradients && !fp16) {
-    return;
+/// One number of all ranks that hold what a replica updates; the host reads it.
+void StageWriter::read_of_replica() {
+  const bool shares = plan_.spec.sharding != Sharding::None;
+  scope_.communicate(CollectiveKind::AllReduce, shares ? "world" : "mp",
+                     shares ? plan_.ranks : plan_.spec.tensor * plan_.spec.pipeline, size_of(DataType::FP32));
+  step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
+}
+
+/// FP16's gradients: made FP32 unless they are, divided by the loss's scale and searched for what overflowed,
+/// which the host reads (Megatron-LM megatron/optimizer/optimizer.py, MixedPrecisionOptimizer).
+void StageWriter::unscale(std::int64_t elements) {
+  if (!host_optimizer_.is_used()) {
+    if (!plan_.spec.fp32_gradients) {
+      step_.op("aten::to", {kernels::cast(elements, scope_.storage(), DataType::FP32)});
+    }
+    step_.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
+    for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
+      step_.launch({"multi_tensor_apply_kernel<unscale>", DataType::FP32,
+                    Pointwise{.elements = launch.elements, .reads = 1, .writes = 1, .flops = 2}});
+    }
+    step_.program().end();
   }
-  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  read_of_replica();
+}
+
+/// The norm of all gradients of a replica; the host reads it.
+void StageWriter::clip(std::int64_t elements) {
+  const bool is_wide = plan_.spec.fp32_gradients || step_.precision() == Precision::FP16;
+  const DataType type = is_wide ? DataType::FP32 : scope_.storage();
   if (!host_optimizer_.is_used()) {
     step_.program().begin("clip_grad_norm");
     for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
@@ -220,11 +242,8 @@ void StageWriter::clip(std::int64_t elements) {
     }
     step_.program().end();
   }
-  const bool shares = plan_.spec.sharding != Sharding::None;
-  scope_.communicate(CollectiveKind::AllReduce, shares ? "world" : "mp",
-                     shares ? plan_.ranks : plan_.spec.tensor * plan_.spec.pipeline, size_of(DataType::FP32));
-  step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
-  if (setup_.clip_gradients && !host_optimizer_.is_used()) {
+  read_of_replica();
+  if (!host_optimizer_.is_used()) {
     step_.op("multi_tensor_scale", {kernels::scale(elements, type)});
   }
 }
@@ -281,7 +300,12 @@ void StageWriter::update() {
     return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
   };
   const std::int64_t elements = share(dense_, false) + share(expert_, true);
-  clip(elements);
+  if (step_.precision() == Precision::FP16) {
+    unscale(elements);
+  }
+  if (setup_.clip_gradients) {
+    clip(elements);
+  }
   if (host_optimizer_.is_used()) {
     host_optimizer_.update(elements);
   } else {

@@ -79,6 +79,8 @@ class StageWriter {
   void finish_gradients();
   void update();
   void update_on_gpu(std::int64_t elements);
+  void read_of_replica();
+  void unscale(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);
   void post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends);
