@@ -62,7 +62,7 @@ void sharded_cross_entropy_forward(StepWriter& step, const CrossEntropyShape& sh
   const auto over_row = [&](const char* what) {
     return kernels::reduce(what, {.rows = rows, .columns = shape.classes}, DataType::FP32);
   };
-  const auto subtract = kernels::elementwise("sub", elements, DataType::FP32, {});  // a number of each row
+  const auto subtract = kernels::by_offsets("sub", elements, DataType::FP32, {});  // a number of each row
   if (is_mixed(step.precision())) {
     step.op("aten::to", {kernels::cast(elements, storage_type(step.precision()), DataType::FP32)});
   }
@@ -88,7 +88,7 @@ void sharded_cross_entropy_backward(StepWriter& step, const CrossEntropyShape& s
   step.op("aten::index_put_", {per_row("index_elementwise_kernel", shape)});
   step.op("aten::exp", {kernels::elementwise("exp", elements, wide, {.flops = 8})});
   step.op("aten::add", {kernels::add(elements, wide)});
-  step.op("aten::mul", {kernels::elementwise("mul", elements, wide, {})});  // by a number of each row
+  step.op("aten::mul", {kernels::by_offsets("mul", elements, wide, {})});  // by a number of each row
   if (is_mixed(step.precision())) {
     step.op("ToCopyBackward0", {kernels::cast(elements, wide, storage_type(step.precision()))});
   }

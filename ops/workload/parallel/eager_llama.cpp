@@ -85,11 +85,15 @@ void repeat_heads(const LayerScope& scope, Direction direction) {
   }
   const double share = static_cast<double>(s.kv_heads) / static_cast<double>(s.heads);
   const bool is_forward = direction == Direction::Forward;
+  const std::int64_t elements = s.tokens * s.query_width();
   for (int tensor = 0; tensor < 2; ++tensor) {
-    scope.step.op(
-        is_forward ? "aten::reshape" : "ExpandBackward0",
-        {kernels::elementwise(is_forward ? "copy" : "sum", s.tokens * s.query_width(), scope.storage(),
-                              {.reads = is_forward ? share : 1, .writes = is_forward ? 1 : share})});
+    if (is_forward) {
+      scope.step.op("aten::reshape",
+                    {kernels::by_offsets("copy", elements, scope.storage(), {.reads = share, .flops = 0})});
+    } else {
+      scope.step.op("ExpandBackward0",
+                    {kernels::elementwise("sum", elements, scope.storage(), {.writes = share})});
+    }
   }
 }
 
@@ -132,9 +136,9 @@ void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t
   scope.step.op("aten::mean", {row_sums("mean", rows, columns)});
   scope.step.op("aten::add", {kernels::scale(rows, kWide)});
   scope.step.op("aten::rsqrt", {kernels::elementwise("rsqrt", rows, kWide, {})});
-  scope.step.op("aten::mul", {kernels::elementwise("mul", elements, kWide, {})});
+  scope.step.op("aten::mul", {kernels::by_offsets("mul", elements, kWide, {})});  // by a number of each row
   scope.step.op("aten::to", {kernels::cast(elements, kWide, scope.storage())});
-  scope.step.op("aten::mul", {kernels::elementwise("mul", elements, scope.storage(), {})});
+  scope.step.op("aten::mul", {kernels::by_offsets("mul", elements, scope.storage(), {})});  // by one row
 }
 
 void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
@@ -151,14 +155,14 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
   if (!parts.inputs) {
     return;
   }
-  scope.step.op("MulBackward0", {kernels::elementwise("mul", elements, type, {})});
+  scope.step.op("MulBackward0", {kernels::by_offsets("mul", elements, type, {})});
   scope.step.op("ToCopyBackward0", {kernels::cast(elements, type, kWide)});
-  scope.step.op("MulBackward0", {kernels::elementwise("mul", elements, kWide, {}),  // the input's, the root's
+  scope.step.op("MulBackward0", {kernels::by_offsets("mul", elements, kWide, {}),  // the input's, the root's
                                  kernels::mul(elements, kWide), row_sums("sum", rows, columns)});
   scope.step.op("RsqrtBackward0", {kernels::elementwise("pow", rows, kWide, {}), kernels::scale(rows, kWide),
                                    kernels::mul(rows, kWide)});
   scope.step.op("MeanBackward1",
-                {kernels::elementwise("div", elements, kWide, {.reads = 0})});  // of one number a row
+                {kernels::by_offsets("div", elements, kWide, {.reads = 0})});  // of one number a row
   scope.step.op("PowBackward0", {kernels::elementwise("pow", elements, kWide, {}),
                                  kernels::scale(elements, kWide), kernels::mul(elements, kWide)});
   scope.step.op("aten::add", {kernels::add(elements, kWide)});

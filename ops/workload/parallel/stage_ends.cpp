@@ -112,8 +112,7 @@ void StageWriter::head_backward(BackwardParts parts) {
                                    scope_.storage(), {.flops = 10})});
   } else if (parts.inputs) {
     step_.op("VocabParallelCrossEntropyBackward",
-             {kernels::elementwise("softmax_gradient", s.tokens * vocabulary_share(), DataType::FP32,
-                                   {.reads = 1, .writes = 1, .flops = 3}),
+             {kernels::by_offsets("mul", s.tokens * vocabulary_share(), DataType::FP32, {}),
               kernels::cast(s.tokens * vocabulary_share(), DataType::FP32, scope_.storage())});
   }
   column_linear_backward(scope_,
@@ -193,7 +192,7 @@ void StageWriter::loss() {
   step_.op("aten::to", {kernels::cast(rows * columns, scope_.storage(), DataType::FP32)});
   step_.op("aten::max", {over_logits("max", rows, columns)});
   reduce();
-  step_.op("aten::sub_", {kernels::elementwise("sub", rows * columns, DataType::FP32, {})});
+  step_.op("aten::sub_", {kernels::by_offsets("sub", rows * columns, DataType::FP32, {})});
   step_.op("aten::index",
            {{"index_elementwise_kernel", DataType::FP32, Pointwise{.elements = rows, .reads = 2}}});
   reduce();
@@ -201,7 +200,7 @@ void StageWriter::loss() {
   step_.op("aten::sum", {over_logits("sum", rows, columns)});
   reduce();
   step_.op("aten::log", {kernels::elementwise("log", rows, DataType::FP32, {.flops = 8})});
-  step_.op("aten::div_", {kernels::scale(rows * columns, DataType::FP32)});
+  step_.op("aten::div_", {kernels::by_offsets("div", rows * columns, DataType::FP32, {})});
   read_loss();
 }
 

@@ -122,6 +122,24 @@ TEST(GradientBuffer, IsAddedToWithoutAnOptimizer) {
                std::invalid_argument);
 }
 
+/// Megatron-LM's optimizer of FP16 makes gradients FP32 where they are not, divides them by the loss's scale
+/// and tells all ranks of the model of an overflow; BF16 has no scale.
+TEST(GradientScale, IsTakenFromFp16Gradients) {
+  const TransformerPlanSpec wide{.tensor = 2, .fp32_gradients = true},
+      narrow{.tensor = 2, .fp32_gradients = false};
+  const Batch fp16{.ranks = 2, .precision = Precision::FP16}, bf16{.ranks = 2};
+  const double parameters = bytes_of(job_of(gpt3(), wide, fp16), "<unscale>") / 8;
+  EXPECT_GT(parameters, 4 * 12.0 * 12288 * 12288 / 2);
+  EXPECT_EQ(bytes_of(job_of(gpt3(), wide, bf16), "<unscale>"), 0);
+  EXPECT_DOUBLE_EQ(
+      bytes_of(job_of(gpt3(), narrow, fp16), "<cast>") - bytes_of(job_of(gpt3(), wide, fp16), "<cast>"),
+      6 * parameters);
+  const auto reductions = [](const Job& job) {
+    return collectives_of(job, 0, CollectiveKind::AllReduce).size();
+  };
+  EXPECT_EQ(reductions(job_of(gpt3(), wide, fp16)), reductions(job_of(gpt3(), wide, bf16)) + 1);
+}
+
 /// Products that begin while the sum of an input's gradient is under way, in backward of the first rank.
 int products_under_sums(const Job& job) {
   const Program& program = *job.programs.front();
