@@ -104,13 +104,15 @@ class Block {
     }
   }
 
-  /// An operand that came in the order of ranks, as products read it.
+  /// An operand that came in the order of ranks, as products read it. Products in pieces read it as it comes;
+  /// that of a weight's gradient, which sums over tokens, has to have it in one.
   void arrange(Orders orders) {
-    const double times = fp8_ ? static_cast<double>(orders) : 1;
-    if (sizes_.batch > 1 && !in_pieces()) {
+    const bool is_mixed_up = sizes_.batch > 1, is_read_twice = orders == Orders::Both;
+    if (is_mixed_up && (!in_pieces() || (is_read_twice && !fp8_))) {
+      const double times = fp8_ ? static_cast<double>(orders) : 1;
       scope_.step.launch(triton::pointwise("cat_split", whole(), operand_type(),
                                            {.reads = times, .writes = times, .flops = 0}));
-    } else if (times > 1) {
+    } else if (is_read_twice && fp8_) {
       transpose();
     }
   }

@@ -123,6 +123,18 @@ TEST(AsyncTensorParallelLlama, GoesInPieces) {
   EXPECT_DOUBLE_EQ(bytes(pieces, CollectiveKind::AllGather), bytes(whole, CollectiveKind::AllGather));
 }
 
+/// Products in pieces read tokens of several samples in the order of ranks; those of weights' gradients do
+/// not: of recomputed inputs and of gradients a copy, as of those gradients' sums, which go whole.
+TEST(AsyncTensorParallelLlama, CopiesForWeightGradients) {
+  TransformerPlanSpec plan = tensor(2);
+  plan.tensor_overlap = true;
+  plan.recompute = Recompute::Full;
+  const Job pieces = job(Compile::Inductor, plan, Precision::BF16, 2);
+  EXPECT_EQ(launches_of(pieces, "cat_split").size(), 6 * kLayers);
+  const Job bytes = job(Compile::Inductor, plan, Precision::FP8, 2);
+  EXPECT_EQ(launches_of(bytes, "cat_split").size(), 2 * kLayers);
+}
+
 /// Of the residual stream a rank keeps its share, of what products read all tokens.
 TEST(TensorParallelLlama, KeepsGatheredOperands) {
   const double share = kTokens * kHidden / 2, inner = kTokens * kFeedForward / 2;
