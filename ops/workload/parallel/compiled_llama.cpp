@@ -67,11 +67,11 @@ class Block {
 
   /// An operand of FP8 products that is computed from @p reads tensors of its size; tensor-parallel ranks
   /// share its greatest magnitude.
-  void cast(std::int64_t elements, double reads, Orders orders, Scale scale, double tensors = 1) {
+  void cast(std::int64_t elements, double reads, Orders orders, Scale scale, int tensors = 1) {
     if (scale == Scale::Found) {
       pointwise("abs_max", elements, {.reads = reads, .writes = 0, .flops = 2});
       pointwise("max", kPieces, {.writes = 0});
-      for (double tensor = 0; tensor < tensors; ++tensor) {
+      for (int tensor = 0; tensor < tensors; ++tensor) {
         scope_.communicate(CollectiveKind::AllReduce, "tp", scope_.plan.spec.tensor, size_of(kWide));
       }
     }

@@ -25,6 +25,13 @@
 /// (`enable_fsdp_float8_all_gather`), by scales that are found behind the optimizer
 /// (`precompute_float8_dynamic_scale_for_fsdp`).
 ///
+/// With `tensor` above 1 modules communicate as llama_tensor_parallel.hpp says; an operand travels in the
+/// type of its products, and all ranks share its greatest magnitude. With `tensor_overlap` (asynchronous
+/// tensor parallelism) gathers before products and sums behind them go in pieces under these, whose copies
+/// engines make; a kernel adds up what came. Sums of several products' gradients are none of a product and
+/// stay whole (torch/_inductor/fx_passes/micro_pipeline_tp.py; torch.ops.symm_mem.fused_all_gather_matmul and
+/// fused_matmul_reduce_scatter, and those for scaled products). *Assumes* that pieces find their SMs.
+///
 /// *Source*: torchtitan/parallelisms/parallelize_llama.py and models/llama3/infra/parallelize.py; torchao
 /// float8/{float8_linear,float8_ops,fsdp_utils}.py, testing/float8/roofline_utils.py (the kernels of a cast);
 /// *assumes* that greatest magnitudes are kept where operators are recomputed one by one (torchtitan's list
