@@ -106,8 +106,7 @@ void ParameterGather::copy_out(std::size_t unit) {
 }
 
 void ParameterGather::done(std::size_t unit, bool drops) {
-  if (is_needed() && drops) {
-    ready_.erase(unit);
+  if (is_needed() && drops && ready_.erase(unit) > 0) {
     copied_.erase(unit);
     scope_.memory.release(MemoryUse::Parameters, units_[unit].size);
   }

@@ -18,9 +18,19 @@ void check_sharding(const TransformerPlanSpec& plan) {
                      "'reduce_each_micro_batch: false' is FSDP's no_sync: it needs 'sharding: zero3' without "
                      "'offload'; zero1 reduces in the last micro-batch anyway"};
   }
-  if (plan.sharding == Sharding::Zero3 && plan.pipeline > 1) {
+  const bool keeps = !plan.reshard_after_forward && !plan.reduce_each_micro_batch;
+  if (plan.sharding == Sharding::Zero3 && plan.pipeline > 1 && !keeps) {
+    throw FieldError{
+        "sharding",
+        "zero3 gathers every layer for every micro-batch: with a pipeline use zero1, or keep what "
+        "was gathered and reduce once a step as torchtitan does, 'reshard_after_forward: false' "
+        "with 'reduce_each_micro_batch: false'"};
+  }
+  if (plan.sharding == Sharding::Zero3 && plan.pipeline > 1 &&
+      (plan.schedule == PipelineSchedule::ZeroBubble || plan.offload == Offload::Parameters)) {
     throw FieldError{"sharding",
-                     "zero3 gathers every layer for every micro-batch: with a pipeline use zero1"};
+                     "zero3 with a pipeline goes with 'schedule: gpipe', '1f1b' or 'interleaved' and without "
+                     "'offload: parameters'"};
   }
   if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
     throw FieldError{"shard_copies",

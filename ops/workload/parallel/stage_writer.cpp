@@ -88,7 +88,8 @@ std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const 
 
 /// Embedding and head, then the stage's layers; torchao gathers weights of FP8 products as such.
 std::vector<GatherUnit> StageWriter::units() const {
-  const std::int64_t tables = vocabulary_share() * model_.hidden * (model_.tied ? 1 : 2);
+  const int kept = (has_embedding() ? 1 : 0) + (has_head() && !(model_.tied && has_embedding()) ? 1 : 0);
+  const std::int64_t tables = vocabulary_share() * model_.hidden * kept;
   std::vector<GatherUnit> units{{.elements = tables, .narrow = 0, .size = scope_.bytes(tables)}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
@@ -114,12 +115,18 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
     order.push_back(unit_of(layer));
   }
-  if (forward) {
+  if (forward && has_tables()) {
     order.insert(order.begin(), 0);
-  } else {
+  }
+  if (!forward) {
     std::reverse(order.begin(), order.end());
   }
   gather_.plan(std::move(order));
+}
+
+/// A pipeline's stage keeps what it gathered until its last micro-batch.
+bool StageWriter::drops_parameters(const StageAction& action) const {
+  return plan_.spec.pipeline == 1 || action.micro_batch + 1 == plan_.micro_batches;
 }
 
 void StageWriter::write() {
@@ -226,7 +233,9 @@ void StageWriter::forward(const StageAction& action) {
   fetch(action.chunk);
   receive(action);
   plan_gathers(action.chunk, true);
-  gather_.use(0);
+  if (has_tables()) {
+    gather_.use(0);
+  }
   if (plan_.is_first(stage_, action.chunk)) {
     embedding_forward();
   }
@@ -295,7 +304,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
       gradients_.layer_done();
     }
     if (parts.inputs) {
-      gather_.done(unit_of(layer), true);
+      gather_.done(unit_of(layer), drops_parameters(action));
     }
   }
   if (parts.inputs) {
@@ -307,7 +316,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     }
     gradients_.layer_done();
     memory_.release(MemoryUse::Activations, kept_by_chunk(action.chunk));
-    gather_.done(0, true);
+    gather_.done(0, drops_parameters(action));
   }
   if (parts.inputs) {
     send(action);

@@ -107,6 +107,8 @@ class StageWriter {
   [[nodiscard]] std::vector<GatherUnit> units() const;
   [[nodiscard]] std::size_t unit_of(std::int64_t layer) const;
   void plan_gathers(int chunk, bool forward);
+  [[nodiscard]] bool has_tables() const { return has_embedding() || has_head(); }
+  [[nodiscard]] bool drops_parameters(const StageAction& action) const;
 
   StepWriter& step_;
   const TransformerSpec& model_;
