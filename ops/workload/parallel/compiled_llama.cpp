@@ -398,7 +398,7 @@ void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, st
                        Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
   }
   scope.step.program().end();
-  scope.communicate(CollectiveKind::AllReduce, "world", scope.plan.ranks,
+  scope.communicate(CollectiveKind::AllReduce, "stage", scope.plan.ranks / scope.plan.spec.pipeline,
                     size_of(kWide) * static_cast<double>(weights));
   scope.step.op("aten::div", {kernels::elementwise("div", weights, kWide, {})});
 }

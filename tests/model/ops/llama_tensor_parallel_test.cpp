@@ -143,5 +143,38 @@ TEST(TensorParallelLlama, KeepsGatheredOperands) {
   EXPECT_DOUBLE_EQ(kept(job(Compile::Inductor, tensor(2))), kLayers * layer + logits + head);
 }
 
+/// A stage of a pipeline gathers its layers once, the first and the last its table too, keeps them until its
+/// last micro-batch and reduces gradients in that, the head's with those of the layer before it.
+TEST(ShardedPipeline, KeepsWhatItGathered) {
+  TransformerPlanSpec plan{.pipeline = 2, .reshard_after_forward = false, .reduce_each_micro_batch = false};
+  plan.sharding = Sharding::Zero3;
+  TransformerSpec spec = small_llama(Implementation::TorchTitan);
+  spec.tied = false;
+  for (const int micro_batches : {2, 6}) {
+    const Job of =
+        job_of(spec, plan, {.ranks = 4, .batch = 2 * micro_batches, .micro_batches = micro_batches});
+    for (const std::size_t rank : {0U, 3U}) {
+      EXPECT_EQ(collectives_of(of, rank, CollectiveKind::AllGather).size(), kLayers / 2 + 1);
+      EXPECT_EQ(collectives_of(of, rank, CollectiveKind::ReduceScatter).size(),
+                kLayers / 2 + (rank == 0 ? 1 : 0));
+    }
+  }
+}
+
+/// Two chunks of a stage: what the embedding gathered is dropped once.
+TEST(ShardedPipeline, Interleaves) {
+  TransformerPlanSpec plan{.pipeline = 2,
+                           .schedule = PipelineSchedule::Interleaved,
+                           .chunks = 2,
+                           .reshard_after_forward = false,
+                           .reduce_each_micro_batch = false};
+  plan.sharding = Sharding::Zero3;
+  TransformerSpec spec = small_llama(Implementation::TorchTitan);
+  spec.tied = false;
+  const Job of = job_of(spec, plan, {.ranks = 4, .batch = 8, .micro_batches = 4});
+  EXPECT_EQ(collectives_of(of, 0, CollectiveKind::AllGather).size(), kLayers / 2 + 1);
+  EXPECT_EQ(flops(of), flops(job_of(spec, {}, {.ranks = 4, .batch = 8, .micro_batches = 2})));
+}
+
 }  // namespace
 }  // namespace lockstep
