@@ -6,9 +6,7 @@
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/compiled/triton_kernels.hpp"
 #include "ops/workload/layers/kernels.hpp"
-#include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
-#include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
 #include "ops/workload/parallel/tensor_pieces.hpp"
 
@@ -389,18 +387,6 @@ Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute) {
   return scope.bytes(2 * s.elements() +
                      s.tokens * (2 * s.query_width() + 2 * s.kv_width() + 2 * s.feed_forward)) +
          size_of(operand) * gathered;
-}
-
-void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights) {
-  scope.step.program().begin("aten::_foreach_norm");
-  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
-    scope.step.launch({"multi_tensor_apply_kernel<lpnorm>", kWide,
-                       Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
-  }
-  scope.step.program().end();
-  scope.communicate(CollectiveKind::AllReduce, "stage", scope.plan.ranks / scope.plan.spec.pipeline,
-                    size_of(kWide) * static_cast<double>(weights));
-  scope.step.op("aten::div", {kernels::elementwise("div", weights, kWide, {})});
 }
 
 }  // namespace lockstep

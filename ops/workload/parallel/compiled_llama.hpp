@@ -48,11 +48,6 @@ void compiled_llama_backward(const LayerScope& scope, BackwardParts parts);
 /// Bytes that a block keeps for backward.
 [[nodiscard]] Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute);
 
-/// FP8 scales of this rank's shares of weights: their greatest magnitudes, reduced over the ranks of the
-/// stage.
-/// @param elements of the shares, @param weights how many there are
-void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights);
-
 /// Parameters of a block, each of which has guards that a call checks.
 inline constexpr std::size_t kParametersOfLlamaBlock = 9;
 

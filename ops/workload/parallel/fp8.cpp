@@ -1,6 +1,9 @@
 #include "ops/workload/parallel/fp8.hpp"
 
+#include <vector>
+
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/multi_tensor.hpp"
 
 namespace lockstep {
 
@@ -42,6 +45,18 @@ KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements)
 
 bool casts_before_gather(const LayerScope& scope) {
   return is_compiled(scope) && scope.step.precision() == Precision::FP8;
+}
+
+void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights) {
+  scope.step.program().begin("aten::_foreach_norm");
+  for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
+    scope.step.launch({"multi_tensor_apply_kernel<lpnorm>", DataType::FP32,
+                       Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
+  }
+  scope.step.program().end();
+  scope.communicate(CollectiveKind::AllReduce, "stage", scope.plan.ranks / scope.plan.spec.pipeline,
+                    size_of(DataType::FP32) * static_cast<double>(weights));
+  scope.step.op("aten::div", {kernels::elementwise("div", weights, DataType::FP32, {})});
 }
 
 void cast_weights(const LayerScope& scope, std::int64_t elements) {

@@ -33,6 +33,10 @@ void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std
 /// torchao's FP8 (compiled_llama.hpp): weights are cast before they are gathered, and scales come from each
 /// tensor itself.
 [[nodiscard]] bool casts_before_gather(const LayerScope& scope);
+/// FP8 scales of this rank's shares of weights: their greatest magnitudes, reduced over the ranks of the
+/// stage.
+/// @param elements of the shares, @param weights how many there are
+void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, std::int64_t weights);
 
 /// Weights of a layer, once a step, or after each gather of zero3.
 void cast_weights(const LayerScope& scope, std::int64_t elements);

@@ -10,7 +10,6 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/optimizer_step.hpp"
-#include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
