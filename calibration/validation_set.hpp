@@ -236,9 +236,9 @@ struct ValidationSet {
                  "columns, and the cells of the rows that are compared; others are left out, and counted");
     key.optional("rows", set.rows, {},
                  "what cells say of a row's scenario: column, then cell, then keys of the scenario");
-    key.optional(
-        "copied", set.copied, {},
-        "columns whose cell is the value of a key of the scenario, or of several with blanks between");
+    key.optional("copied", set.copied, {},
+                 "columns whose cell is the value of a key of the scenario, or of several with blanks "
+                 "between; an empty cell sets none");
     key.optional("multiplied", set.multiplied, {},
                  "keys of the scenario, and the columns whose cells' product is their value");
     key.optional("groups", set.groups, {},
