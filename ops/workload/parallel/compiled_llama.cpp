@@ -131,7 +131,7 @@ class Block {
       multiply_all(sizes_.tokens);
       return;
     }
-    gather_in_pieces(scope_, size_of(operand_type()) * static_cast<double>(whole()),
+    gather_by_two_streams(scope_, size_of(operand_type()) * static_cast<double>(whole()),
                      [&] { multiply_all(sizes_.rows); });
     arrange(orders);
   }
@@ -181,7 +181,7 @@ class Block {
       copy_weight(in, sizes_.hidden);
     }
     if (in_pieces()) {
-      gather_in_pieces(scope_, size_of(operand_type()) * static_cast<double>(whole()),
+      gather_by_two_streams(scope_, size_of(operand_type()) * static_cast<double>(whole()),
                        [&] { multiply(sizes_.rows, in, sizes_.hidden); });
       arrange(Orders::Both);
     } else {

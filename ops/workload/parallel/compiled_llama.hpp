@@ -27,10 +27,10 @@
 ///
 /// With `tensor` above 1 modules communicate as llama_tensor_parallel.hpp says; an operand travels in the
 /// type of its products, and all ranks share its greatest magnitude. With `tensor_overlap` (asynchronous
-/// tensor parallelism) gathers before products and sums behind them go in pieces under these, whose copies
-/// engines make; a kernel adds up what came. Sums of several products' gradients are none of a product and
-/// stay whole (torch/_inductor/fx_passes/micro_pipeline_tp.py; torch.ops.symm_mem.fused_all_gather_matmul and
-/// fused_matmul_reduce_scatter, and those for scaled products). *Assumes* that pieces find their SMs.
+/// tensor parallelism) gathers before products and sums behind them go in pieces (tensor_pieces.hpp), whose
+/// copies engines make; a kernel adds up what came. Sums of several products' gradients are none of a product
+/// and stay whole (torch/_inductor/fx_passes/micro_pipeline_tp.py; torch.ops.symm_mem.fused_all_gather_matmul
+/// and fused_matmul_reduce_scatter, and those for scaled products). *Assumes* that pieces find their SMs.
 ///
 /// *Source*: torchtitan/parallelisms/parallelize_llama.py and models/llama3/infra/parallelize.py; torchao
 /// float8/{float8_linear,float8_ops,fsdp_utils}.py, testing/float8/roofline_utils.py (the kernels of a cast);

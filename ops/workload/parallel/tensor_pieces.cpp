@@ -1,6 +1,10 @@
 #include "ops/workload/parallel/tensor_pieces.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <vector>
+
+#include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
 
@@ -15,6 +19,26 @@ void gather_in_pieces(const LayerScope& scope, Bytes size, const std::function<v
   for (const EventId arrival : arrivals) {
     scope.step.wait_for(arrival);
     multiply();
+  }
+}
+
+void gather_by_two_streams(const LayerScope& scope, Bytes size, const std::function<void()>& multiply) {
+  constexpr int kStreams = 2;
+  const int others = scope.plan.spec.tensor - 1, at_once = std::min(kStreams, others);
+  const auto copy = [&](int pieces) {
+    return scope.start(CollectiveKind::AllGather, "tp", size * (static_cast<double>(pieces) / others),
+                       kSmsOfRingExchange);
+  };
+  multiply();
+  scope.step.launch(kernels::copy_on_device(size / static_cast<double>(scope.plan.spec.tensor)));
+  std::deque<EventId> arrivals(static_cast<std::size_t>(at_once), copy(at_once));
+  for (int other = 0; other < others; ++other) {
+    scope.step.wait_for(arrivals.front());
+    arrivals.pop_front();
+    multiply();
+    if (other + kStreams < others) {
+      arrivals.push_back(copy(1));
+    }
   }
 }
 
