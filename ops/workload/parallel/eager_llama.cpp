@@ -1,6 +1,7 @@
 #include "ops/workload/parallel/eager_llama.hpp"
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/context_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -109,12 +110,6 @@ void gated_backward(const LayerScope& scope) {
 
 void llama_attention_core(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
-  if (scope.plan.spec.context > 1) {  // keys and values travel with their heads repeated
-    LayerScope repeated = scope;
-    repeated.sizes.kv_heads = s.heads;
-    flash_attention_core(repeated, direction);
-    return;
-  }
   const bool is_forward = direction == Direction::Forward;
   const FlashAttention work{.batch = s.batch,
                             .heads = s.heads,
@@ -124,9 +119,16 @@ void llama_attention_core(const LayerScope& scope, Direction direction) {
                             .causal = true,
                             .direction = direction,
                             .version = FlashVersion::Two};
-  scope.step.op(
-      is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
-      {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
+  const auto attend = [&](const FlashAttention& call) {
+    scope.step.op(
+        is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
+        {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), call}});
+  };
+  if (scope.plan.spec.context > 1) {
+    torch_context_attention(scope, work, attend);
+  } else {
+    attend(work);
+  }
 }
 
 void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {

@@ -1,0 +1,64 @@
+#include "ops/workload/parallel/context_attention.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Keys and values of one rank.
+Bytes keys_and_values(const LayerScope& scope) {
+  return scope.bytes(scope.sizes.tokens * 2 * scope.sizes.kv_width());
+}
+
+/// Each step of the ring attends to one rank's keys, half of which causality hides from it on the mean, while
+/// the next ones arrive. Backward sends the gradients of keys and values on as well.
+void ring_attention(const LayerScope& scope, FlashAttention work, const Attend& attend) {
+  const int ranks = scope.plan.spec.context;
+  const double tensors = work.direction == Direction::Forward ? 1 : 2;
+  work.keys /= ranks;
+  for (int turn = 0; turn < ranks; ++turn) {
+    std::vector<EventId> transfers;
+    if (turn + 1 < ranks) {
+      transfers = shift_round(scope, keys_and_values(scope) * tensors);
+    }
+    attend(work);
+    for (const EventId end : transfers) {
+      scope.step.wait_for(end);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<EventId> shift_round(const LayerScope& scope, Bytes size) {
+  const auto ranks = static_cast<std::size_t>(scope.plan.spec.context);
+  const auto call = [&](CollectiveKind kind, std::size_t distance) {
+    return [=, &scope](std::size_t rank) {
+      return CollectiveCall{.kind = kind,
+                            .type = scope.storage(),
+                            .size = size,
+                            .send_bytes = {},
+                            .peer = static_cast<int>((rank + distance) % ranks)};
+    };
+  };
+  scope.step.program().begin("send_recv");
+  std::vector<EventId> ends{
+      scope.step.communicate_by_rank("cp", "nccl cp send", call(CollectiveKind::Send, 1)),
+      scope.step.communicate_by_rank("cp", "nccl cp receive", call(CollectiveKind::Receive, ranks - 1))};
+  scope.step.program().end();
+  return ends;
+}
+
+void context_attention(const LayerScope& scope, FlashAttention work, const Attend& attend) {
+  const int ranks = scope.plan.spec.context;
+  if (ranks > 1 && scope.plan.spec.context_attention == ContextAttention::Ring) {
+    ring_attention(scope, work, attend);
+    return;
+  }
+  const Bytes all = keys_and_values(scope) * static_cast<double>(ranks);
+  scope.communicate(CollectiveKind::AllGather, "cp", ranks, all);
+  attend(work);
+  if (work.direction == Direction::Backward) {
+    scope.communicate(CollectiveKind::ReduceScatter, "cp", ranks, all);
+  }
+}
+
+}  // namespace lockstep
