@@ -34,13 +34,19 @@ std::string list_head(const std::string& title) {
   return fmt::format("\n{}\n", title);
 }
 
+constexpr double kOtherMean = 0.002;  // of a step: so far apart two means are told apart
+
 std::string time_lines(const Setting& setting, const SimulationResult& result) {
-  std::string text = list_head(result.metered.size() == setting.job.ranks.size()
-                                   ? fmt::format("where the time went (GPU, mean of {} rank{})",
-                                                 result.metered.size(), result.metered.size() == 1 ? "" : "s")
-                                   : fmt::format("where the time went (GPU, mean of {} of {} ranks)",
-                                                 result.metered.size(), setting.job.ranks.size()));
+  const std::size_t metered = result.metered.size(), ranks = setting.job.ranks.size();
   const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  const double step = result.mean_step().in_base_units();
+  const std::string of_ranks = metered == ranks ? fmt::format("{} rank{}", metered, metered == 1 ? "" : "s")
+                                                : fmt::format("{} of {} ranks", metered, ranks);
+  const std::string of_steps = std::abs(whole - step) <= kOtherMean * step
+                                   ? ""
+                                   : fmt::format("; of {} steps with the first, {} each", setting.job.steps,
+                                                 to_string(Seconds{whole}));
+  std::string text = list_head(fmt::format("where the time went (GPU, mean of {}{})", of_ranks, of_steps));
   for (const TimeShare& share : time_shares(setting, result)) {
     text += fmt::format("  {:<28}{:>12}  {:>5.1f} %{}\n", share.what, to_string(Seconds{share.seconds}),
                         100 * share.seconds / whole, bar(share.seconds / whole));
