@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace lockstep::sharding {
 namespace {
@@ -146,19 +145,20 @@ std::string torchrec_json(const EmbeddingPlan& plan, const std::vector<TableExte
   for (const TableShardingSpec& entry : plan.tables) {
     for (const std::int64_t table : entry.tables) {
       std::vector<std::string> shards;
-      std::set<std::int64_t> ranks;
+      std::vector<std::int64_t> ranks;  // of one shard after the other: TorchRec reads both lists in step
       for (const Block& block : blocks_of(entry, tables[static_cast<std::size_t>(table)], ranks_of_node)) {
         shards.push_back(fmt::format(
             R"(        {{"shard_offsets": [{}, {}], "shard_sizes": [{}, {}], "placement": "rank:{}/cuda"}})",
             block.row, block.column, block.rows, block.columns, block.rank));
-        ranks.insert(block.rank);
+        ranks.push_back(block.rank);
       }
+      const bool is_copied = entry.sharding == TableSharding::DataParallel;
       parameters[table] = fmt::format(
           "    \"table_{}\": {{\n      \"sharding_type\": \"{}\", \"compute_kernel\": \"{}\", \"ranks\": "
           "[{}],\n"
-          "      \"sharding_spec\": [\n{}\n      ]\n    }}",
+          "      \"sharding_spec\": {}\n    }}",
           table, name_of(entry.sharding), compute_kernel(entry), fmt::join(ranks, ", "),
-          fmt::join(shards, ",\n"));
+          is_copied ? "null" : fmt::format("[\n{}\n      ]", fmt::join(shards, ",\n")));
     }
   }
   std::vector<std::string> all;

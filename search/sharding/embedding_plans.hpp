@@ -26,12 +26,14 @@ struct Spread {
 /// `{"tables": [{"table": 0, "sharding": "table_wise", "ranks": [3], "kernel": "fused"}, ...]}`
 [[nodiscard]] std::string plan_json(const EmbeddingPlan& plan);
 
-/// The shards as TorchRec's sharding plan has them (torchrec/distributed/types.py, ParameterSharding): by
-/// table `sharding_type`, `compute_kernel`, `ranks` and shard_offsets, shard_sizes, placement of each shard.
-/// @param rows, columns by table of the model
 struct TableExtent {
   std::int64_t rows = 0, columns = 0;
 };
+
+/// The shards as TorchRec's sharding plan has them (torchrec/distributed/types.py, ParameterSharding): by
+/// table `sharding_type`, `compute_kernel`, `ranks`, one for each shard, and shard_offsets, shard_sizes,
+/// placement of each shard; null for what every rank has.
+/// @param tables of the model
 [[nodiscard]] std::string torchrec_json(const EmbeddingPlan& plan, const std::vector<TableExtent>& tables,
                                         const std::vector<std::vector<std::uint32_t>>& ranks_of_node);
 

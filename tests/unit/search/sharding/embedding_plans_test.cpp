@@ -43,6 +43,8 @@ TEST(EmbeddingPlans, ReadBackFromTheirOneLine) {
   EXPECT_EQ(plan_text(read_text<EmbeddingPlan>(plan_text(plan, "x"), "plan"), "x"), plan_text(plan, "x"));
 }
 
+/// A rank for each shard, in their order (TorchRec's cw_sharding.py reads shard i for rank i); of what every
+/// rank has, no shards (planner/planners.py, to_sharding_plan).
 TEST(EmbeddingPlans, AreWrittenAsTorchRecHasThem) {
   EmbeddingPlan plan = embedding_plan_of({{{0, 8, 1}, {0, 8, 0}}}, {0}, {});
   TableShardingSpec& rows = plan.tables.emplace_back();
@@ -53,13 +55,14 @@ TEST(EmbeddingPlans, AreWrittenAsTorchRecHasThem) {
   copied.sharding = TableSharding::DataParallel;
   const std::string text = torchrec_json(plan, {{100, 16}, {5, 4}, {3, 4}}, {{0, 1}});
   EXPECT_THAT(text,
-              HasSubstr(R"("sharding_type": "column_wise", "compute_kernel": "fused", "ranks": [0, 1])"));
+              HasSubstr(R"("sharding_type": "column_wise", "compute_kernel": "fused", "ranks": [1, 0])"));
   EXPECT_THAT(text,
               HasSubstr(R"("shard_offsets": [0, 8], "shard_sizes": [100, 8], "placement": "rank:0/cuda")"));
   // 5 rows on 2 ranks: blocks of 3, the last one shorter.
   EXPECT_THAT(text,
               HasSubstr(R"("shard_offsets": [3, 0], "shard_sizes": [2, 4], "placement": "rank:1/cuda")"));
-  EXPECT_THAT(text, HasSubstr(R"("sharding_type": "data_parallel", "compute_kernel": "dense")"));
+  EXPECT_THAT(text, HasSubstr(R"("sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1],
+      "sharding_spec": null)"));
   EXPECT_THAT(plan_json(plan),
               HasSubstr(R"({"table": 0, "sharding": "column_wise", "kernel": "fused", "ranks": [1, 0]})"));
 }
