@@ -132,7 +132,7 @@ class Block {
       return;
     }
     gather_by_two_streams(scope_, size_of(operand_type()) * static_cast<double>(whole()),
-                     [&] { multiply_all(sizes_.rows); });
+                          [&] { multiply_all(sizes_.rows); });
     arrange(orders);
   }
 
@@ -182,7 +182,7 @@ class Block {
     }
     if (in_pieces()) {
       gather_by_two_streams(scope_, size_of(operand_type()) * static_cast<double>(whole()),
-                       [&] { multiply(sizes_.rows, in, sizes_.hidden); });
+                            [&] { multiply(sizes_.rows, in, sizes_.hidden); });
       arrange(Orders::Both);
     } else {
       gather_tokens(scope_, operand_type());

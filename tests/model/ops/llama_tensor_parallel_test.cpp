@@ -117,8 +117,7 @@ TEST(AsyncTensorParallelLlama, GoesInPieces) {
   plan.tensor_overlap = true;
   const Job pieces = job(Compile::Inductor, plan);
   EXPECT_DOUBLE_EQ(flops(pieces), flops(whole));
-  EXPECT_EQ(calls(pieces, CollectiveKind::AllGather),
-            calls(whole, CollectiveKind::AllGather) + 4 * kLayers);
+  EXPECT_EQ(calls(pieces, CollectiveKind::AllGather), calls(whole, CollectiveKind::AllGather) + 4 * kLayers);
   EXPECT_EQ(launches_of(pieces, "Memcpy DtoD").size(),
             launches_of(whole, "Memcpy DtoD").size() + 4 * kLayers);
   EXPECT_EQ(calls(pieces, CollectiveKind::ReduceScatter),
