@@ -111,7 +111,9 @@ ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, st
   }
   for (const auto& [column, keys] : set.copied) {
     const std::string& cell = table.cell(row, column);
-    if (cell.empty()) continue;
+    if (cell.empty()) {
+      continue;
+    }
     std::istringstream words{keys};
     for (std::string key; words >> key;) {
       settings[key] = cell;

@@ -23,7 +23,7 @@ class TorchRing {
       attend_(piece(turn));
       merge(turn);
     }
-    finish("aten::to", elements_);
+    finish(elements_);
   }
 
   void backward() {
@@ -42,8 +42,8 @@ class TorchRing {
       add_query_gradient(turn);
     }
     await(gradients);
-    finish("aten::to", elements_);
-    finish("aten::to", 2 * elements_);
+    finish(elements_);
+    finish(2 * elements_);
   }
 
  private:
@@ -179,9 +179,10 @@ class TorchRing {
     scope_.step.op("aten::add_", {kernels::by_offsets("add", elements, kWide, {.reads = 1 + narrow_})});
   }
 
-  void finish(const char* name, std::int64_t elements) const {
-    launch(name, is_compiled(scope_) ? triton::pointwise("_to_copy", elements, kWide, {.writes = narrow_})
-                                     : kernels::cast(elements, kWide, scope_.storage()));
+  void finish(std::int64_t elements) const {
+    launch("aten::to", is_compiled(scope_)
+                           ? triton::pointwise("_to_copy", elements, kWide, {.writes = narrow_})
+                           : kernels::cast(elements, kWide, scope_.storage()));
   }
 
   const LayerScope& scope_;

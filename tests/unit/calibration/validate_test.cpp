@@ -154,6 +154,16 @@ TEST_F(ValidateTable, AColumnMaySetSeveralKeys) {
   EXPECT_EQ(asked[0].at("workload.micro_batch"), "512");
 }
 
+TEST_F(ValidateTable, AnEmptyCellSetsNoKey) {
+  std::vector<ScenarioSettings> asked;
+  static_cast<void>(validate_rows("V100,,1,1,0\nV100,512,1,1,0\n", [&](const ScenarioSettings& settings) {
+    asked.push_back(settings);
+    return PredictedTimes{1_ms, 1_ms};
+  }));
+  EXPECT_EQ(asked.at(0).count("workload.global_batch"), 0U);
+  EXPECT_EQ(asked.at(1).at("workload.global_batch"), "512");
+}
+
 // 5 ms and 1000 kernels of 1 us more each: 6 ms. Steps are measured without a profiler.
 TEST_F(ValidateTable, AProfilerLengthensTheKernelsOfTheBusyTimeThatItSaw) {
   ValidationSet set = two_gpus();
