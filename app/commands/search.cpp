@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,9 @@
 
 namespace lockstep {
 namespace {
+
+/// What a finished search writes beside plan.yaml.
+constexpr std::array kOtherFiles{"plan.json", "torchrec_plan.json", "load.svg"};
 
 namespace fs = std::filesystem;
 constexpr const char* kOurs = "lockstep";
@@ -69,6 +73,9 @@ class BestSoFar {
   void keep_in(const fs::path& folder, const std::string& scenario) {
     const std::scoped_lock lock{mutex_};
     if (best_) {
+      for (const char* file : kOtherFiles) {  // of a search before: no plan beside another's
+        fs::remove(folder / file);
+      }
       write_whole_file(folder / "plan.yaml", plan_text(best_->plan, scenario + ": " + best_->name));
       fmt::print(stderr, "\nstopped: the best plan so far ({}, {} a step) is {}\n", best_->name, *best_->step,
                  (folder / "plan.yaml").string());
@@ -242,7 +249,13 @@ int search_command(const SearchCommandOptions& options) {
   const Candidate* const best = result.best_of(options.method);
   if (best == nullptr) {
     const std::string why = why_nothing_fits(problem);
-    throw InputError{{path.string()}, fmt::format("{} finds no plan that fits: {}", options.method, why)};
+    const bool has_rules = options.method != kOurs && options.method != "all";
+    throw InputError{{path.string()},
+                     fmt::format("{} finds no plan that fits{}: {}", options.method,
+                                 has_rules ? " by its own rules (lockstep may, which cuts, copies and moves "
+                                             "tables to host memory)"
+                                           : "",
+                                 why)};
   }
   fs::create_directories(folder);
   write_files(problem, *best, folder);

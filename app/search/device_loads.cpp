@@ -55,8 +55,10 @@ class Adding {
       load.compute += time_of(tables, copied ? samples / ranks : samples);
     }
     if (!copied) {  // rows of others' samples; gradients for others' tables
-      const double others = samples / ranks * kFloat;
-      load.sent += Bytes{others * ((ranks - 1) * width_of(tables) + all - width_of(tables))};
+      const TravellingElements element = problem_.travelling_elements();
+      load.sent +=
+          samples / ranks *
+          ((ranks - 1) * width_of(tables) * element.forward + (all - width_of(tables)) * element.backward);
     }
   }
 

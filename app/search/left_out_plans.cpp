@@ -15,6 +15,10 @@ const DlrmSpec& dlrm_of(const ShardingProblem& problem) {
   return *problem.setting().scenario.workload->model->dlrm;
 }
 
+bool is_hugectr(const ShardingProblem& problem) {
+  return dlrm_of(problem).implementation == DlrmImplementation::HugeCtr;
+}
+
 bool every_host_says_its_memory(const Setting& setting) {
   const auto gpus = setting.fabric.gpus().first(setting.job.ranks.size());
   return std::ranges::all_of(gpus, [&](VertexId gpu) {
@@ -27,6 +31,8 @@ std::string other_places(const ShardingProblem& problem) {
   const std::string why_not = why_not_in_host_memory(problem);
   return fmt::format("{}{}",
                      problem.task().may_cut ? "cut it by rows (sharding: row_wise)"
+                     : is_hugectr(problem)  ? "the search does not cut HugeCTR's tables; a plan by hand may, "
+                                              "by rows (sharding: row_wise, parallelism.embedding.plan)"
                                             : "bottom_mlp_placement: first_rank needs it whole",
                      why_not.empty() ? ", or keep it in host memory (kernel: fused_uvm_caching)"
                                      : "; it cannot be in host memory: " + why_not);
@@ -61,7 +67,9 @@ std::vector<std::string> left_out_plans(const ShardingProblem& problem) {
   std::vector<std::string> lines;
   if (!problem.task().may_cut) {
     lines.emplace_back(
-        "cut and copied tables: bottom_mlp_placement: first_rank needs every table whole on one rank");
+        is_hugectr(problem)
+            ? "cut and copied tables of HugeCTR, which a plan by hand may have (parallelism.embedding.plan)"
+            : "cut and copied tables: bottom_mlp_placement: first_rank needs every table whole on one rank");
   }
   if (first_table_rank(dlrm_of(problem), problem.task().devices()) > 0) {
     lines.emplace_back(

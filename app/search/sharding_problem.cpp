@@ -101,10 +101,19 @@ ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& config
 }
 
 Exchanges ShardingProblem::exchanges_among(std::span<const VertexId> gpus) const {
-  const Bytes sample =
-      static_cast<double>(task_.batch) / static_cast<double>(task_.devices()) * Bytes{kFloat};
-  return {{*planner_, setting_->fabric, gpus, sample, false},
-          {*planner_, setting_->fabric, gpus, sample, true}};
+  const double samples = static_cast<double>(task_.batch) / static_cast<double>(task_.devices());
+  const TravellingElements element = travelling_elements();
+  return {{*planner_, setting_->fabric, gpus, samples * element.forward, false},
+          {*planner_, setting_->fabric, gpus, samples * element.backward, true}};
+}
+
+TravellingElements ShardingProblem::travelling_elements() const {
+  const WorkloadSpec& workload = *setting_->scenario.workload;
+  const CommunicationTypes& types = setting_->scenario.parallelism.embedding.communication_type;
+  const auto of = [&](CommunicationType type) {
+    return travelling_element(*workload.model->dlrm, workload.precision, type);
+  };
+  return {of(types.forward), of(types.backward)};
 }
 
 Exchanges ShardingProblem::exchanges_of_nodes() const {

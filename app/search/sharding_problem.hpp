@@ -19,6 +19,11 @@ struct Exchanges {
   sharding::ExchangeCosts forward, backward;
 };
 
+/// Bytes of one number of pooled rows, and of their gradients, on their way between ranks.
+struct TravellingElements {
+  Bytes forward, backward;
+};
+
 /// A scenario whose embedding tables are to be placed.
 class ShardingProblem {
  public:
@@ -27,6 +32,7 @@ class ShardingProblem {
 
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const Setting& setting() const { return *setting_; }
+  [[nodiscard]] TravellingElements travelling_elements() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
   [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
   /// Likewise, with other exchanges, which must outlive the costs.

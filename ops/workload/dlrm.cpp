@@ -23,6 +23,18 @@ bool takes_cut_tables(const DlrmSpec& spec) {
          spec.implementation == DlrmImplementation::Pytorch;
 }
 
+DataType feature_type(const DlrmSpec& spec, Precision precision) {
+  const bool narrow = spec.implementation == DlrmImplementation::HugeCtr ||
+                      spec.embedding_kernels == EmbeddingKernels::Joint ||
+                      spec.interaction_kernels == InteractionKernels::Fused;
+  return narrow ? storage_type(precision) : DataType::FP32;
+}
+
+Bytes travelling_element(const DlrmSpec& spec, Precision precision, CommunicationType type) {
+  const DataType features = feature_type(spec, precision);
+  return features == DataType::FP32 ? encoded_size(1, type) : size_of(features);
+}
+
 namespace {
 
 void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {

@@ -24,6 +24,12 @@ namespace lockstep {
 /// (hugectr_tables()).
 [[nodiscard]] bool takes_cut_tables(const DlrmSpec& spec);
 
+/// The type of pooled rows, which the interaction takes: FP32, or that of the model's activations.
+[[nodiscard]] DataType feature_type(const DlrmSpec& spec, Precision precision);
+
+/// Bytes of one number of pooled rows, or of their gradients, on its way between ranks: only FP32 is encoded.
+[[nodiscard]] Bytes travelling_element(const DlrmSpec& spec, Precision precision, CommunicationType type);
+
 /// One training step as dlrm_s_pytorch.py executes it: inputs to the device; embeddings of the global batch
 /// for local tables, exchanged when there are several ranks (EmbeddingExchange); MLPs and interaction on the
 /// rank's share of the batch; loss and its read-back; backward on the autograd thread with gradient buckets;

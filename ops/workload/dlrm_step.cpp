@@ -50,9 +50,7 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
 }
 
 DataType DlrmStep::feature_type() const {
-  const bool narrow = spec_.embedding_kernels == EmbeddingKernels::Joint ||
-                      spec_.interaction_kernels == InteractionKernels::Fused;
-  return narrow ? storage_type(setup_.precision) : DataType::FP32;
+  return lockstep::feature_type(spec_, setup_.precision);
 }
 
 InteractionShape DlrmStep::interaction_shape() const {

@@ -56,6 +56,15 @@ TEST(Dlrm, ShippedModelsAreThoseOfTheirSources) {
   EXPECT_EQ(shipped("dlrm_random").dlrm->all_tables().size(), 26U);
 }
 
+/// Pooled rows in FP32 are encoded; HugeCTR's are in 16 bits already.
+TEST(Dlrm, RowsTravelInTheirType) {
+  const DlrmSpec own = *shipped("dlrm_default").dlrm, hugectr = *shipped("dlrm_dcnv2_mlperf").dlrm;
+  EXPECT_EQ(travelling_element(own, Precision::FP16, CommunicationType::FP32), 4_B);
+  EXPECT_EQ(travelling_element(own, Precision::FP16, CommunicationType::INT8), 1.25 * 1_B);
+  EXPECT_EQ(travelling_element(hugectr, Precision::FP16, CommunicationType::FP8), 2_B);
+  EXPECT_EQ(travelling_element(hugectr, Precision::FP32, CommunicationType::FP8), 1_B);
+}
+
 TEST(Dlrm, JobsOfAllSizesAreValid) {
   for (const char* name : {"dlrm_default", "dlrm_ddp", "dlrm_mlperf", "dlrm_random"}) {
     for (const std::size_t ranks : {2U, 4U, 8U}) {
