@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/file.hpp"
 #include "calibration/indices/index_fit.hpp"
 #include "traces/unpacked.hpp"
@@ -21,6 +22,7 @@ struct IndicesOptions {
   double rows = 0;
 };
 
+constexpr std::size_t kParameters = 3;    // of the model
 constexpr std::size_t kHeldOutEvery = 3;  // of the parts: the fit has the 1st, 4th, ..., and the whole
 
 bool is_fitted(std::size_t point, std::size_t points) {
@@ -30,10 +32,16 @@ bool is_fitted(std::size_t point, std::size_t points) {
 }  // namespace
 
 int calibrate_indices_command(const std::filesystem::path& file, double rows) {
-  const auto points = distinct_rows_of_parts(unpacked(read_whole_file(file), file.string()), file.string());
+  const auto points =
+      distinct_rows_of_parts(unpacked(read_whole_file(file), file.string()), file.string(), rows);
   std::vector<DistinctRows> fitted;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (is_fitted(i, points.size())) fitted.push_back(points[i]);
+  }
+  if (fitted.size() < kParameters) {
+    throw InputError{{file.string()},
+                     "too few bags to fit three parameters to parts of them: a line for each of 64 samples, "
+                     "better thousands"};
   }
   const IndexModel model = fit_index_model(fitted).model;
   fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "look-ups", "different rows", "model", "error, %");

@@ -38,7 +38,8 @@ std::vector<double> errors_of(const IndexModel& model, std::span<const DistinctR
 }
 
 /// The row numbers of one line.
-std::vector<std::int64_t> rows_in(const std::string& line, int number, const std::string& file) {
+std::vector<std::int64_t> rows_in(const std::string& line, int number, const std::string& file,
+                                  double table_rows) {
   std::vector<std::int64_t> rows;
   const char* at = line.data();
   const char* const end = at + line.size();
@@ -51,6 +52,11 @@ std::vector<std::int64_t> rows_in(const std::string& line, int number, const std
       throw InputError{{file, number},
                        "a line holds the row numbers of one bag, 0 and up, between blanks or "
                        "commas"};
+    }
+    if (static_cast<double>(row) >= table_rows) {
+      throw InputError{
+          {file, number},
+          fmt::format("row {} of a table of {:.0f} (--rows), whose first is 0", row, table_rows)};
     }
     rows.push_back(row);
     at = stop;
@@ -97,13 +103,14 @@ IndexFit fit_index_model(std::span<const DistinctRows> points) {
   return best;
 }
 
-std::vector<DistinctRows> distinct_rows_of_parts(const std::string& text, const std::string& file_name) {
+std::vector<DistinctRows> distinct_rows_of_parts(const std::string& text, const std::string& file_name,
+                                                 double table_rows) {
   std::vector<std::vector<std::int64_t>> bags;
   std::istringstream lines{text};
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (!line.starts_with('#')) bags.push_back(rows_in(line, number, file_name));
+    if (!line.starts_with('#')) bags.push_back(rows_in(line, number, file_name, table_rows));
   }
   std::vector<DistinctRows> points;
   std::unordered_set<std::int64_t> seen;

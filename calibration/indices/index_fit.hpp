@@ -33,8 +33,10 @@ struct IndexFit {
 /// Different rows of the first 1/64, 1/32, ... 1 of the bags in @p text: a line a bag (a sample's look-ups in
 /// one table), row numbers between blanks or commas, lines that begin with # left out. Parts without look-ups
 /// are left out.
-/// @throws InputError at file and line for what is no row number
+/// @param table_rows of the table
+/// @throws InputError at file and line for what is no row number of it
 [[nodiscard]] std::vector<DistinctRows> distinct_rows_of_parts(const std::string& text,
-                                                               const std::string& file_name);
+                                                               const std::string& file_name,
+                                                               double table_rows);
 
 }  // namespace lockstep

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kPadding = 8;  // of the fused interaction's result: elements of 16 bits in 16 bytes
 
+constexpr int kMostPooling = 1'000'000;
+
 void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
   if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
     throw FieldError{key, fmt::format("'{}' needs at least {} widths, all of them positive", key, least)};
@@ -84,6 +86,16 @@ void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables
 void DlrmSpec::check() const {
   check_widths("bottom_mlp", bottom_mlp, 2);
   check_widths("top_mlp", top_mlp, 1);
+  if (max_rows && *max_rows < 1) {
+    throw FieldError{"max_rows", fmt::format("tables are hashed to at least one row, not {}", *max_rows)};
+  }
+  for (const TableGroupSpec& group : tables) {
+    if (group.rows.empty() || group.count < 1) {
+      throw FieldError{"tables", group.rows.empty()
+                                     ? "'rows' has the rows of at least one table, e.g. [100000]"
+                                     : fmt::format("count is 1 or more, not {}", group.count)};
+    }
+  }
   const std::vector<EmbeddingTable> all = all_tables();
   if (all.empty()) {
     throw FieldError{"tables", "a DLRM has at least one embedding table"};
@@ -92,6 +104,15 @@ void DlrmSpec::check() const {
     if (table.rows < 1 || table.dimension < 1 || table.pooling_factor <= 0 || table.reuse_factor < 0) {
       throw FieldError{"tables",
                        "rows, dimension and pooling_factor are positive, reuse_factor is not negative"};
+    }
+    if (table.reuse_factor > 0 && table.reuse_factor < 1) {
+      throw FieldError{"tables", fmt::format("reuse_factor is look-ups for each different row of a batch: 1 "
+                                             "or more, or 0 to have it follow, not {}",
+                                             table.reuse_factor)};
+    }
+    if (table.pooling_factor > kMostPooling) {
+      throw FieldError{"tables", fmt::format("pooling_factor is look-ups of one sample, at most {}, not {:g}",
+                                             kMostPooling, table.pooling_factor)};
     }
     check_indices(table);
     if (interaction == Interaction::Dot && table.dimension != bottom_mlp.back()) {

@@ -27,6 +27,21 @@ std::vector<std::int64_t> nodes_of(const TableShardingSpec& entry) {
   return entry.node ? std::vector{*entry.node} : entry.nodes;
 }
 
+/// Rows are cut among ranks, or nodes, of which each has one piece; columns may be several of one rank.
+void check_once(const TableShardingSpec& entry, Problems& problems) {
+  const auto find_twice = [&](std::vector<std::int64_t> numbers, const char* what) {
+    std::ranges::sort(numbers);
+    if (const auto twice = std::ranges::adjacent_find(numbers); twice != numbers.end()) {
+      problems.push_back({entry.at, fmt::format("{} {} is named twice: rows are cut into one piece for each",
+                                                what, *twice)});
+    }
+  };
+  if (entry.sharding != TableSharding::ColumnWise) {
+    find_twice(entry.ranks, "rank");
+  }
+  find_twice(nodes_of(entry), "node");
+}
+
 void check_places(const TableShardingSpec& entry, const RankNodes& ranks, Problems& problems) {
   for (const std::int64_t rank : entry.ranks) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= ranks.ranks()) {
@@ -41,6 +56,7 @@ void check_places(const TableShardingSpec& entry, const RankNodes& ranks, Proble
           {entry.at, fmt::format("there is no node {}: the job has nodes 0 to {}", node, nodes - 1)});
     }
   }
+  check_once(entry, problems);
   if (entry.sharding == TableSharding::TableRowWise && !ranks.even()) {
     problems.push_back({entry.at,
                         "table_row_wise exchanges between ranks at the same place of their nodes: every node "

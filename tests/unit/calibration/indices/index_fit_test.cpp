@@ -15,6 +15,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(IndexFit, finds_the_model_that_made_the_points) {
   const IndexModel truth{.rows = 2e6, .skew = 2.6, .duplication = 3};
@@ -34,11 +35,13 @@ TEST(IndexFit, impossible_points_are_refused) {
                std::invalid_argument);
 }
 
+constexpr double kRows = 1000;
+
 // 64 bags of the same two rows and a new one each: 1/64 has 3 different rows, all of them 66.
 TEST(IndexFit, parts_of_a_file) {
   std::string text = "# a comment\n";
   for (int bag = 0; bag < 64; ++bag) text += "7 8, " + std::to_string(100 + bag) + "\n";
-  const auto points = distinct_rows_of_parts(text, "indices.txt");
+  const auto points = distinct_rows_of_parts(text, "indices.txt", kRows);
   ASSERT_EQ(points.size(), 7U);
   EXPECT_EQ(points.front().lookups, 3);
   EXPECT_EQ(points.front().distinct, 3);
@@ -46,9 +49,14 @@ TEST(IndexFit, parts_of_a_file) {
   EXPECT_EQ(points.back().distinct, 66);
 }
 
+TEST(IndexFit, a_row_that_the_table_has_not_is_told_with_its_line) {
+  EXPECT_THAT([] { (void)distinct_rows_of_parts("1 999\n3 1000\n", "indices.txt", kRows); },
+              ThrowsMessage<InputError>(HasSubstr("indices.txt:2: row 1000 of a table of 1000")));
+}
+
 TEST(IndexFit, what_is_no_row_number_is_told_with_its_line) {
   try {
-    (void)distinct_rows_of_parts("1 2\n3 x\n", "indices.txt");
+    (void)distinct_rows_of_parts("1 2\n3 x\n", "indices.txt", kRows);
     FAIL() << "accepted";
   } catch (const InputError& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("indices.txt:2"));
