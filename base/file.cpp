@@ -83,6 +83,15 @@ void AtomicFile::commit() {
   committed_ = true;
 }
 
+void keep_inputs(const fs::path& output, const std::vector<fs::path>& inputs) {
+  std::error_code absent;  // of a file that is not there yet, or '-'
+  for (const fs::path& input : inputs) {
+    if (!output.empty() && fs::equivalent(output, input, absent)) {
+      throw InputError{{output.string()}, "would be written over what is read: say another file"};
+    }
+  }
+}
+
 void write_whole_file(const fs::path& path, std::string_view content) {
   AtomicFile file{path};
   file.write(content);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep {
 
@@ -38,6 +39,9 @@ class AtomicFile {
   std::ofstream stream_;
   bool committed_ = false;
 };
+
+/// @throws InputError where @p output is one of the files that are read, which writing it would destroy
+void keep_inputs(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
 
 /// @p content as the whole file, atomically. @throws InputError
 void write_whole_file(const std::filesystem::path& path, std::string_view content);

@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <exception>
 #include <memory>
 
 #include "app/commands/calibrate_host.hpp"
@@ -30,6 +31,7 @@ void report(const std::filesystem::path& file, const NcclTestsReport& found) {
   for (const auto& [count, what] :
        {std::pair{found.without_size, "of 0 bytes left out"},
         std::pair{found.broken, "broken lines left out"},
+        std::pair{found.wrong, "with wrong results (#wrong) left out"},
         std::pair{found.not_modelled, "of collectives without a model left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
@@ -119,8 +121,11 @@ std::string profile_text(const CalibrateFitOptions& options, const std::filesyst
 template <class Options, class Files>
 void add_inputs(CLI::App& command, Options& options, Files& files, const char* what) {
   command.add_option("FILES", files, what)->required()->check(CLI::ExistingFile);
-  command.add_option("--collective", options.collective,
-                     "which collective logs are of that do not say it, e.g. all_reduce");
+  command
+      .add_option("--collective", options.collective,
+                  "which collective logs are of that do not say it, e.g. all_reduce")
+      ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce",
+                             "sendrecv", "gather", "scatter", "hypercube"}));
 }
 
 void add_import(CLI::App& calibrate, std::function<int()>& action) {
@@ -180,7 +185,14 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
                       "NCCL_NET_GDR_LEVEL of the runs (LOC: no GPUDirect RDMA); default: NCCL's own rule");
   add_fit_kernels_options(*command, *kernels);
   command->callback([options, kernels, &action] {
-    if (is_kernel_csv(options->files.front())) {
+    bool fits_kernels = false;
+    try {
+      fits_kernels = is_kernel_csv(options->files.front());
+    } catch (const InputError&) {  // told as any command tells it
+      action = [problem = std::current_exception()]() -> int { std::rethrow_exception(problem); };
+      return;
+    }
+    if (fits_kernels) {
       action = [options, kernels] {
         return fit_kernels_command(options->files, options->name, options->output, *kernels);
       };
@@ -195,6 +207,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
 }  // namespace
 
 int calibrate_import_command(const CalibrateImportOptions& options) {
+  keep_inputs(options.output, options.logs);
   CollectiveMeasurements measurements;
   for (const auto& log : options.logs) {
     report(log, NcclTestsLog{options.collective}.read(log, measurements));
@@ -224,6 +237,7 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
   const std::filesystem::path start =
       is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
+  keep_inputs(options.output, options.files);
   const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
   const Fabric fabric = machine_of(options, configs);
   const CollectiveFit fit = fit_collectives(

@@ -16,6 +16,8 @@ namespace lockstep {
 int compare_command(const CompareOptions& options) {
   const Comparison comparison =
       compare(compared_run(options.a, options.rank), compared_run(options.b, options.rank));
+  keep_inputs(options.timeline, {options.a, options.b});
+  keep_inputs(options.json, {options.a, options.b});
   if (!options.timeline.empty()) {
     comparison::write_side_by_side(comparison.a.run, comparison.b.run, options.timeline);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <regex>
@@ -51,7 +52,10 @@ std::string program_in_name(const std::filesystem::path& file) {
       std::pair{"sendrecv", "sendrecv"},    std::pair{"reduce_scatter", "reduce_scatter"},
       std::pair{"reduce", "reduce"},  // last: it is part of others
   };
-  const std::string name = file.filename().string();
+  std::string name = file.filename().string();  // all-reduce.log, AllReduce.txt, all_reduce_perf.out
+  for (char& letter : name) {
+    letter = letter == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
   for (const auto& [word, program] : kWords) {
     if (name.find(word) != std::string::npos) {
       return program;
@@ -103,6 +107,7 @@ class LogPass {
     const auto time = std::ranges::find(words, "time");
     if (time != words.end()) {
       time_from_end_ = static_cast<std::size_t>(words.end() - time);
+      counts_wrong_ = std::ranges::find(words, "#wrong") != words.end();
       found_table_ = true;
     }
   }
@@ -119,6 +124,10 @@ class LogPass {
     const auto time = time_in(words, bytes);
     if (!time) {
       ++report_.broken;
+      return;
+    }
+    if (is_wrong(words)) {
+      ++report_.wrong;
       return;
     }
     const auto kind = kind_here();
@@ -151,6 +160,13 @@ class LogPass {
     const double expected = bytes / *microseconds * 1e-3;
     const bool agrees = std::abs(*gigabytes_a_second - expected) <= kRounding + 0.01 * expected;
     return agrees ? std::optional{Seconds{*microseconds * 1e-6}} : std::nullopt;
+  }
+
+  /// Behind time, algbw and busbw: how many elements came out wrong, N/A without `-c 1`.
+  [[nodiscard]] bool is_wrong(const std::vector<std::string>& words) const {
+    constexpr std::size_t kBehindTime = 3;
+    const std::size_t column = words.size() - *time_from_end_ + kBehindTime;
+    return counts_wrong_ && column < words.size() && number_of(words[column]).value_or(0) > 0;
   }
 
   std::optional<CollectiveKind> kind_here() const {
@@ -186,6 +202,7 @@ class LogPass {
   NcclTestsReport report_;
   std::map<std::string, int> ranks_on_;
   std::optional<std::size_t> time_from_end_;
+  bool counts_wrong_ = false;
   std::optional<std::size_t> run_;
   bool found_table_ = false;
   int line_ = 0;

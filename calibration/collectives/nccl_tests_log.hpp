@@ -12,6 +12,7 @@ struct NcclTestsReport {
   std::size_t used = 0;
   std::size_t without_size = 0;  ///< rows of 0 bytes
   std::size_t broken = 0;        ///< rows cut off or mixed with other output
+  std::size_t wrong = 0;         ///< rows whose results were wrong: #wrong of 2.13 and later
   std::size_t not_modelled = 0;  ///< rows of sendrecv, gather, scatter, hypercube
 };
 

@@ -70,7 +70,7 @@ std::int64_t whole(const json& object, const char* key) {
 }
 
 double microseconds(const json& object, const char* key) {
-  constexpr double kMost = 1e15;  // 30 years: beyond, a double loses microseconds
+  constexpr double kMost = 9e15;  // 285 years: beyond, a double loses microseconds
   const auto member = object.find(key);
   if (member == object.end() || !member->is_number() || !(std::abs(member->get<double>()) <= kMost)) {
     throw std::invalid_argument{fmt::format("'{}' is missing, or no number of microseconds", key)};

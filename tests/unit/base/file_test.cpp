@@ -65,6 +65,15 @@ TEST_F(File, MissingSuggestsItsNeighbour) {
   EXPECT_EQ(complaint_of([&] { read_whole_file(folder_ / "else.txt"); }), "else.txt: no such file");
 }
 
+TEST_F(File, ThatIsReadIsNotWrittenOver) {
+  folder_.write("in.csv", "");
+  folder_.write("x/y", "");
+  EXPECT_EQ(complaint_of([&] { keep_inputs(folder_ / "x/../in.csv", {folder_ / "in.csv"}); }),
+            "x/../in.csv: would be written over what is read: say another file");
+  EXPECT_NO_THROW(keep_inputs(folder_ / "out.csv", {folder_ / "in.csv"}));
+  EXPECT_NO_THROW(keep_inputs("", {folder_ / "in.csv"}));
+}
+
 TEST_F(File, IsNoFolder) {
   folder_.write("x/y", "");
   EXPECT_EQ(complaint_of([&] { read_whole_file(folder_ / "x"); }), "x: is a folder; a file is expected");

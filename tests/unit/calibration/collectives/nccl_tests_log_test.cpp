@@ -112,6 +112,23 @@ TEST(NcclTestsLog, BrokenRowsAreCountedNotUsed) {
   EXPECT_EQ(log.report.without_size, 1U);
 }
 
+TEST(NcclTestsLog, WrongResultsAreCountedNotUsed) {
+  std::string wrong = kRow;
+  wrong.replace(wrong.find("       0"), 8, "       7");
+  const ReadLog log = read("# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow + wrong);
+  EXPECT_EQ(log.report.used, 1U);
+  EXPECT_EQ(log.report.wrong, 1U);
+}
+
+TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
+  for (const char* name : {"all-reduce.log", "AllReduce.txt", "all_reduce_perf.out"}) {
+    EXPECT_EQ(read(kRanks + kHeader + kRow, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce)
+        << name;
+  }
+  EXPECT_EQ(read(kRanks + kHeader + kRow, "reduce-scatter.log").measurements.rows.at(0).kind,
+            CollectiveKind::ReduceScatter);
+}
+
 TEST(NcclTestsLog, SaysWhatIsMissing) {
   EXPECT_THAT(complaint_about("hello\n"), HasSubstr("this is no output of nccl-tests"));
   EXPECT_THAT(complaint_about(kRanks + kHeader + kRow),
