@@ -130,11 +130,13 @@ RuntimeName runtime_name(Opcode op, const KernelCall* kernel) {
   return {"cudaLaunchKernel", 211};
 }
 
+/// What a replay takes as recorded has no work but a name, as profilers write it.
 std::string_view category_of(const KernelCall& kernel) {
-  if (std::holds_alternative<Memcpy>(kernel.work)) {
+  if (std::holds_alternative<Memcpy>(kernel.work) || kernel.name.starts_with("Memcpy ")) {
     return "gpu_memcpy";
   }
-  return std::holds_alternative<Memset>(kernel.work) ? "gpu_memset" : "kernel";
+  const bool sets = std::holds_alternative<Memset>(kernel.work) || kernel.name.starts_with("Memset ");
+  return sets ? "gpu_memset" : "kernel";
 }
 
 std::string slice_name(const KernelCall& kernel) {

@@ -87,6 +87,18 @@ TEST(KinetoNames, LongSplitsAreCutAsTheProfilerDoes) {
   EXPECT_TRUE(text.ends_with("2, ...]"));
 }
 
+/// A replay's copies have their recorded name and no work.
+TEST(KinetoNames, RecordedCopiesAreOfTheirCategory) {
+  const auto category = [](const char* name) {
+    KernelCall recorded;
+    recorded.name = name;
+    return category_of(recorded);
+  };
+  EXPECT_EQ(category("Memcpy HtoD (Pinned -> Device)"), "gpu_memcpy");
+  EXPECT_EQ(category("Memset (Device)"), "gpu_memset");
+  EXPECT_EQ(category("volta_sgemm_128x64_nn"), "kernel");
+}
+
 TEST(StreamNumber, ComputeIsSevenWhereverItStands) {
   Program program;
   program.streams = {"copy", "compute", "nccl"};
