@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace lockstep {
 
 void SlowRank::check() const {
@@ -10,6 +12,15 @@ void SlowRank::check() const {
   }
   if (!(gpu > 0) || !(host > 0)) {
     throw FieldError{gpu > 0 ? "host" : "gpu", "a factor on durations must be greater than 0"};
+  }
+}
+
+void VariationSpec::check() const {
+  std::set<int> seen;
+  for (const SlowRank& slow : slow_ranks) {
+    if (!seen.insert(slow.rank).second) {
+      throw FieldError{"slow_ranks", fmt::format("rank {} is named twice", slow.rank)};
+    }
   }
 }
 

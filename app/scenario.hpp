@@ -95,6 +95,7 @@ struct VariationSpec {
                  "names or patterns of links, NICs and switches that have failed: traffic goes around them");
     key.optional("noise", vary.noise, {}, "what interrupts host threads: checkpoints, garbage collection");
   }
+  void check() const;
 };
 
 enum class ScenarioEngine : std::uint8_t { RunAhead, S4u, Stepped };
