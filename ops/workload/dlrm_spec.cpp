@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kPadding = 8;  // of the fused interaction's result: elements of 16 bits in 16 bytes
 
-constexpr int kMostPooling = 1'000'000;
+constexpr int kMostPooling = 1'000'000;  // look-ups of a sample: a bound for slips, real tables have hundreds
 
 void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
   if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
