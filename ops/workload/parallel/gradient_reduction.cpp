@@ -29,7 +29,7 @@ void GradientReduction::accumulate(std::int64_t elements, bool expert) {
 }
 
 void GradientReduction::ready(std::int64_t elements, bool expert) {
-  if (!reduces_ || (replicas(expert) == 1 && !host_.is_used())) {
+  if (!reduces_ || (!is_reduced(expert) && !host_.is_used())) {
     return;
   }
   host_.hold(static_cast<double>(elements) * size_of(type()));
@@ -54,21 +54,21 @@ void GradientReduction::reduce(Bucket& bucket) {
     return;
   }
   const auto elements = static_cast<double>(bucket.open);
-  if (replicas(bucket.expert) > 1) {
+  if (is_reduced(bucket.expert)) {
     copy_shards(bucket.open, bucket.pieces);
     if (scales_) {
       step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
     }
   }
   bucket.open = bucket.pieces = 0;
-  if (replicas(bucket.expert) > 1) {
+  if (is_reduced(bucket.expert)) {
     communicate(bucket, elements * size_of(type()));
   } else {
     ends_.push_back(step_.program().event());
     step_.program().record(step_.current(), ends_.back());
   }
   if (host_.is_used()) {
-    const int ranks = bucket.expert ? plan_.expert_data : plan_.shard;
+    const int ranks = plan_.replication(bucket.expert).shard;
     host_.leave({elements * size_of(type()), elements / ranks, ends_.back()});
   }
 }
@@ -98,19 +98,19 @@ void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) 
 }
 
 void GradientReduction::communicate(const Bucket& bucket, Bytes size) {
-  const bool hybrid = !bucket.expert && plan_.shard < plan_.replicas();
+  const Replication of = plan_.replication(bucket.expert);
   const bool shares = plan_.spec.sharding != Sharding::None;
   step_.program().begin(shares ? "c10d::_reduce_scatter_base_" : "c10d::allreduce_");
-  const auto start = [&](CollectiveKind kind, const char* group, Bytes bytes) {
+  const auto start = [&](CollectiveKind kind, std::string_view group, Bytes bytes) {
     return step_.communicate(group, "nccl gradients",
                              {.kind = kind, .type = type(), .size = bytes, .send_bytes = {}});
   };
-  if (plan_.shard > 1 || !hybrid) {
-    ends_.push_back(start(shares ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
-                          bucket.expert ? "edp" : (hybrid ? "shard" : "dp"), size));
+  if (of.shard > 1 || !of.is_hybrid()) {
+    ends_.push_back(
+        start(shares ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, of.shard_group(), size));
   }
-  if (hybrid) {
-    ends_.push_back(start(CollectiveKind::AllReduce, "replica", size / static_cast<double>(plan_.shard)));
+  if (of.is_hybrid()) {
+    ends_.push_back(start(CollectiveKind::AllReduce, of.counterparts, size / static_cast<double>(of.shard)));
   }
   step_.program().end();
 }

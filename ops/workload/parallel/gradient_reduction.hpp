@@ -55,7 +55,7 @@ class GradientReduction {
   void reduce(Bucket& bucket);
   void copy_shards(std::int64_t elements, std::int64_t pieces);
   void communicate(const Bucket& bucket, Bytes size);
-  [[nodiscard]] int replicas(bool expert) const { return expert ? plan_.expert_data : plan_.replicas(); }
+  [[nodiscard]] bool is_reduced(bool expert) const { return plan_.replication(expert).replicas > 1; }
   [[nodiscard]] DataType type() const;
 
   StepWriter& step_;

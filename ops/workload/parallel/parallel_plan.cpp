@@ -49,9 +49,6 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
          model.sequence / spec.context, tensor);
   expect(spec.context == 1 || model.attention != AttentionKernels::Unfused,
          "context parallelism needs the model's 'attention: flash'");
-  expect(spec.offload != Offload::Parameters || !model.experts,
-         "experts' parameters are not gathered layer by layer: 'offload: parameters' is for dense models; "
-         "'offload: optimizer' goes with experts");
   if (!model.experts) {
     expect(spec.expert == 1 && spec.expert_tensor == 1,
            "the model has no experts: 'expert' and 'expert_tensor' must be 1");
@@ -135,6 +132,12 @@ ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& m
   plan.shard = spec.shard_group.value_or(plan.replicas());
   expect(plan.replicas() % plan.shard == 0, "{} replicas are no multiple of a shard_group of {}",
          plan.replicas(), plan.shard);
+  const int of_group = spec.tensor * plan.shard;
+  expect(!model.experts || of_group % expert_ranks == 0,
+         "a shard_group of {} with tensor {} has {} GPUs: no whole number of copies of the experts, each of "
+         "which is on expert {} x expert_tensor {} = {} GPUs",
+         plan.shard, spec.tensor, of_group, spec.expert, spec.expert_tensor, expert_ranks);
+  plan.expert_shard = of_group / expert_ranks;
   plan.expert_places = model.experts && model.experts->imbalance > 1 ? spec.expert : 1;
   plan.layers = spec.stage_layers.empty() ? split_layers(model.layers, spec.pipeline * spec.chunks)
                                           : ranges_of(spec.stage_layers);

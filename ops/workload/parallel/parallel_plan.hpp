@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "ops/workload/parallel/plan_spec.hpp"
@@ -13,13 +14,24 @@ struct LayerRange {
   std::int64_t first = 0, count = 0;
 };
 
+/// Ranks that hold the same parameters, and those of them that share what ZeRO shares.
+struct Replication {
+  int replicas = 1;  ///< that reduce gradients
+  int shard = 1;     ///< neighbours among them that share: fewer with a shard_group
+  std::string_view all, neighbours, counterparts;  ///< kinds of process groups
+
+  [[nodiscard]] bool is_hybrid() const { return shard < replicas; }
+  [[nodiscard]] std::string_view shard_group() const { return is_hybrid() ? neighbours : all; }
+};
+
 /// A TransformerPlanSpec for one model, batch and number of GPUs: everything adds up.
 struct ParallelPlan {
   TransformerPlanSpec spec;
   int ranks = 1;
-  int data = 1;         ///< ranks / (tensor x context x pipeline)
-  int expert_data = 1;  ///< replicas of an expert: tensor x context x data / (expert_tensor x expert)
-  int shard = 1;        ///< data-parallel ranks that share what ZeRO shares
+  int data = 1;          ///< ranks / (tensor x context x pipeline)
+  int expert_data = 1;   ///< replicas of an expert: tensor x context x data / (expert_tensor x expert)
+  int shard = 1;         ///< data-parallel ranks that share what ZeRO shares
+  int expert_shard = 1;  ///< likewise replicas of an expert
   std::int64_t micro_batch = 0;  ///< samples of a data-parallel rank
   int micro_batches = 1;         ///< per step
   /// Ranks of a stage that run its program with slots of their own: they differ in the context place, and
@@ -36,6 +48,15 @@ struct ParallelPlan {
   std::vector<LayerRange> layers;
 
   [[nodiscard]] int replicas() const { return data * spec.context; }  ///< that reduce dense gradients
+  [[nodiscard]] Replication replication(bool expert) const {
+    return expert ? Replication{expert_data, expert_shard, "edp", "expert shard", "expert replica"}
+                  : Replication{replicas(), shard, "dp", "shard", "replica"};
+  }
+  /// zero3: parameters are kept in shares, or on the host, and collected before they are used.
+  [[nodiscard]] bool gathers(bool expert) const {
+    return spec.sharding == Sharding::Zero3 &&
+           (replication(expert).shard > 1 || spec.offload == Offload::Parameters);
+  }
   [[nodiscard]] bool is_first(int stage, int chunk) const { return stage == 0 && chunk == 0; }
   [[nodiscard]] bool is_last(int stage, int chunk) const {
     return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;

@@ -7,7 +7,19 @@
 namespace lockstep {
 
 bool ParameterGather::is_needed() const {
-  return scope_.plan.spec.sharding == Sharding::Zero3 && (scope_.plan.shard > 1 || is_offloaded());
+  return scope_.plan.gathers(false) || scope_.plan.gathers(true);
+}
+
+/// Those of the unit that are gathered, and whether they are experts'.
+std::vector<std::pair<GatherPart, bool>> ParameterGather::parts(std::size_t unit) const {
+  std::vector<std::pair<GatherPart, bool>> parts;
+  for (const bool expert : {false, true}) {
+    const GatherPart& part = expert ? units_[unit].expert : units_[unit].dense;
+    if (part.elements > 0 && scope_.plan.gathers(expert)) {
+      parts.emplace_back(part, expert);
+    }
+  }
+  return parts;
 }
 
 bool ParameterGather::is_offloaded() const {
@@ -23,33 +35,37 @@ void ParameterGather::gather(std::size_t unit) {
   if (ready_.contains(unit)) {
     return;  // kept since forward
   }
-  const Bytes size = units_[unit].size;
-  if (is_offloaded()) {
-    const EventId before = scope_.step.program().event();  // as early as a gather would start
-    scope_.step.program().record(scope_.step.current(), before);
-    const StreamScope stream{scope_.step, "parameters to gpu"};
-    scope_.step.wait_for(before);
-    scope_.step.op("aten::copy_",
-                   {kernels::copy_to_device(size / static_cast<double>(scope_.plan.shard), true)});
-    ready_[unit] = gather_shares(size);
-  } else {
-    copy_in(units_[unit]);
-    ready_[unit] = gather_shares(size);
+  std::vector<EventId>& ready = ready_[unit];
+  for (const auto& [part, expert] : parts(unit)) {
+    ready.push_back(gather(part, scope_.plan.replication(expert)));
+    scope_.memory.allocate(MemoryUse::Parameters, part.size);
   }
-  scope_.memory.allocate(MemoryUse::Parameters, size);
+}
+
+/// @return the event of its end
+EventId ParameterGather::gather(const GatherPart& part, const Replication& of) {
+  if (!is_offloaded()) {
+    copy_in(part, of.shard);
+    return gather_shares(part.size, of);
+  }
+  const EventId before = scope_.step.program().event();  // as early as a gather would start
+  scope_.step.program().record(scope_.step.current(), before);
+  const StreamScope stream{scope_.step, "parameters to gpu"};
+  scope_.step.wait_for(before);
+  scope_.step.op("aten::copy_", {kernels::copy_to_device(part.size / static_cast<double>(of.shard), true)});
+  return gather_shares(part.size, of);
 }
 
 /// After what the current stream holds. @return the event of its end
-EventId ParameterGather::gather_shares(Bytes size) {
-  if (scope_.plan.shard == 1) {
+EventId ParameterGather::gather_shares(Bytes size, const Replication& of) {
+  if (of.shard == 1) {
     const EventId end = scope_.step.program().event();
     scope_.step.program().record(scope_.step.current(), end);
     return end;
   }
   scope_.step.program().begin("c10d::_allgather_base_");
-  const bool hybrid = scope_.plan.shard < scope_.plan.replicas();
   const EventId end = scope_.step.communicate(
-      hybrid ? "shard" : "dp", "nccl parameters",
+      of.shard_group(), "nccl parameters",
       {.kind = CollectiveKind::AllGather, .type = scope_.storage(), .size = size, .send_bytes = {}});
   scope_.step.program().end();
   return end;
@@ -63,7 +79,9 @@ void ParameterGather::use(std::size_t unit) {
   for (++used_; next_ < std::min(order_.size(), used_ + ahead); ++next_) {
     gather(order_[next_]);
   }
-  scope_.step.wait_for(ready_.at(unit));
+  for (const EventId end : ready_.at(unit)) {
+    scope_.step.wait_for(end);
+  }
   copy_out(unit);
 }
 
@@ -71,44 +89,47 @@ void ParameterGather::use(std::size_t unit) {
 /// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather); torchao's shares are
 /// scaled, clamped and cast operator by operator (float8/fsdp_utils.py, fsdp_pre_all_gather). They have a
 /// stream of their own there; here they are written in the order of computation, whose memory they share.
-void ParameterGather::copy_in(const GatherUnit& unit) {
+void ParameterGather::copy_in(const GatherPart& part, int ranks) {
   if (scope_.plan.spec.shard_copies != ShardCopies::Fsdp2 || !is_mixed(scope_.step.precision())) {
     return;
   }
-  const auto share = [&](std::int64_t elements) {
-    return std::max<std::int64_t>(1, elements / scope_.plan.shard);
-  };
-  const std::int64_t wide = share(unit.elements - unit.narrow);
-  const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
+  const auto share = [&](std::int64_t elements) { return std::max<std::int64_t>(1, elements / ranks); };
+  const std::int64_t wide = share(part.elements - part.narrow);
+  const double narrower = size_of(scope_.storage()) / size_of(DataType::FP32);
   const double byte = size_of(DataType::FP8) / size_of(DataType::FP32);
   scope_.step.program().begin("fsdp::all_gather_copy_in");
-  if (unit.narrow > 0) {
-    scope_.step.launch(kernels::elementwise("mul", share(unit.narrow), DataType::FP32, {}));
-    scope_.step.launch(kernels::elementwise("clamp", share(unit.narrow), DataType::FP32, {}));
+  if (part.narrow > 0) {
+    scope_.step.launch(kernels::elementwise("mul", share(part.narrow), DataType::FP32, {}));
+    scope_.step.launch(kernels::elementwise("clamp", share(part.narrow), DataType::FP32, {}));
     scope_.step.launch(
-        kernels::elementwise("cast_to_fp8", share(unit.narrow), DataType::FP32, {.writes = byte}));
+        kernels::elementwise("cast_to_fp8", share(part.narrow), DataType::FP32, {.writes = byte}));
   }
   scope_.step.launch({"multi_tensor_apply_kernel<copy>", DataType::FP32,
-                      Pointwise{.elements = wide, .reads = 1, .writes = part}});
-  scope_.step.launch(kernels::copy_on_device(unit.size / static_cast<double>(scope_.plan.shard)));
+                      Pointwise{.elements = wide, .reads = 1, .writes = narrower}});
+  scope_.step.launch(kernels::copy_on_device(part.size / static_cast<double>(ranks)));
   scope_.step.program().end();
 }
 
 /// fully_shard gathers a layer's parameters side by side and then copies each to where it belongs
 /// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, split_with_sizes_copy).
 void ParameterGather::copy_out(std::size_t unit) {
-  if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp2 && copied_.insert(unit).second) {
-    const double part = units_[unit].size / scope_.bytes(units_[unit].elements);
+  if (scope_.plan.spec.shard_copies != ShardCopies::Fsdp2 || !copied_.insert(unit).second) {
+    return;
+  }
+  for (const auto& [part, expert] : parts(unit)) {
+    const double narrower = part.size / scope_.bytes(part.elements);
     scope_.step.op("fsdp::split_with_sizes_copy",
-                   {kernels::elementwise("split_with_sizes_copy", units_[unit].elements, scope_.storage(),
-                                         {.reads = part, .writes = part})});
+                   {kernels::elementwise("split_with_sizes_copy", part.elements, scope_.storage(),
+                                         {.reads = narrower, .writes = narrower})});
   }
 }
 
 void ParameterGather::done(std::size_t unit, bool drops) {
   if (is_needed() && drops && ready_.erase(unit) > 0) {
     copied_.erase(unit);
-    scope_.memory.release(MemoryUse::Parameters, units_[unit].size);
+    for (const auto& [part, expert] : parts(unit)) {
+      scope_.memory.release(MemoryUse::Parameters, part.size);
+    }
   }
 }
 

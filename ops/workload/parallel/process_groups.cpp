@@ -87,6 +87,9 @@ void PlanGroups::add_experts(std::uint32_t rank) {
   add("etp", key_of({kAny, place.expert, data, place.stage}), rank);
   add("ep", key_of({tensor, kAny, data, place.stage}), rank);
   add("edp", key_of({tensor, place.expert, kAny, place.stage}), rank);
+  const int experts = place.expert * plan_.spec.expert_tensor + tensor;
+  add("expert shard", key_of({experts, data / plan_.expert_shard, kAny, place.stage}), rank);
+  add("expert replica", key_of({experts, kAny, data % plan_.expert_shard, place.stage}), rank);
 }
 
 const std::vector<std::uint32_t>& PlanGroups::members(std::string_view kind, std::uint32_t rank) const {

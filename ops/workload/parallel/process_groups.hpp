@@ -24,7 +24,8 @@ struct RankPlace {
 ///   mp            all that hold a replica's parameters (the gradients' norm): they differ in tensor and
 ///   stage stage         all of a pipeline stage (greatest magnitudes of FP8) embedding     first and last
 ///   stage (tied weights) ep, etp, edp  experts: a stage's ranks in the order tensor, expert, data shard,
-///   replica  with a shard_group: neighbours within dp, and their counterparts
+///   replica                neighbours within dp that share (shard_group), and their counterparts expert
+///   shard, expert replica  likewise within edp
 class PlanGroups {
  public:
   explicit PlanGroups(const ParallelPlan& plan);

@@ -246,7 +246,9 @@ void StageWriter::clip(std::int64_t elements) {
   }
 }
 
-void StageWriter::update_on_gpu(std::int64_t elements) {
+/// @param narrow elements whose parameters in the type of products are written too, as nothing casts them
+/// later
+void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
   if (is_torchtitan(scope_)) {  // torch.optim's kernels, each parameter's share
     std::vector<std::int64_t> shares = dense_;
     const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
@@ -267,10 +269,10 @@ void StageWriter::update_on_gpu(std::int64_t elements) {
                                   .flops = 15}});
   }
   step_.program().end();
-  if (is_mixed(step_.precision()) && plan_.spec.sharding != Sharding::Zero3) {
-    const double narrow = size_of(scope_.storage()) / size_of(DataType::FP32);
+  if (is_mixed(step_.precision()) && narrow > 0) {
+    const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
     step_.op("aten::_foreach_copy_", {{"multi_tensor_apply_kernel<copy>", DataType::FP32,
-                                       Pointwise{.elements = elements, .reads = 1, .writes = narrow}}});
+                                       Pointwise{.elements = narrow, .reads = 1, .writes = part}}});
   }
 }
 
@@ -292,12 +294,14 @@ void StageWriter::update() {
   if (!optimizes()) {
     return;
   }
-  const auto share = [&](const std::vector<std::int64_t>& parameters, bool expert) {
+  std::int64_t elements = 0, narrow = 0;  // narrow: of these, elements of parameters that are not gathered
+  for (const bool expert : {false, true}) {
+    const std::vector<std::int64_t>& parameters = expert ? expert_ : dense_;
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-    const int ranks = expert ? plan_.expert_data : plan_.shard;
-    return plan_.spec.sharding == Sharding::None ? all : (all + ranks - 1) / ranks;
-  };
-  const std::int64_t elements = share(dense_, false) + share(expert_, true);
+    const int ranks = plan_.spec.sharding == Sharding::None ? 1 : plan_.replication(expert).shard;
+    elements += (all + ranks - 1) / ranks;
+    narrow += plan_.gathers(expert) ? 0 : (all + ranks - 1) / ranks;
+  }
   if (step_.precision() == Precision::FP16) {
     unscale(elements);
   }
@@ -307,20 +311,21 @@ void StageWriter::update() {
   if (host_optimizer_.is_used()) {
     host_optimizer_.update(elements);
   } else {
-    update_on_gpu(elements);
+    update_on_gpu(elements, narrow);
   }
   if (casts_before_gather(scope_)) {
     precompute_float8_scales(scope_, fp8_elements_ / plan_.shard, fp8_weights_);
   }
   if (plan_.spec.sharding == Sharding::Zero1 || plan_.spec.sharding == Sharding::Zero2) {
-    const auto gather = [&](const std::vector<std::int64_t>& parameters, const char* group, int ranks) {
+    const auto gather = [&](const std::vector<std::int64_t>& parameters, bool expert) {
       const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
       if (all > 0) {
-        scope_.communicate(CollectiveKind::AllGather, group, ranks, scope_.bytes(all));
+        const Replication of = plan_.replication(expert);
+        scope_.communicate(CollectiveKind::AllGather, of.shard_group(), of.shard, scope_.bytes(all));
       }
     };
-    gather(dense_, plan_.shard < plan_.replicas() ? "shard" : "dp", plan_.shard);
-    gather(expert_, "edp", plan_.expert_data);
+    gather(dense_, false);
+    gather(expert_, true);
   }
 }
 

@@ -27,14 +27,14 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   const auto elements = static_cast<double>(elements_of(parameters));
   const Sharding sharding = plan_.spec.sharding;
   const auto kept = [&](Sharding from, double bytes) {
-    const int ranks = expert ? plan_.expert_data : plan_.shard;
+    const int ranks = plan_.replication(expert).shard;
     return Bytes{elements * bytes / (sharding >= from ? ranks : 1)};
   };
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
   const double z = size_of(scope_.storage()).in_base_units();
   const double gradient = plan_.spec.fp32_gradients ? 4 : z;
   // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
-  const bool is_master = sharding == Sharding::Zero3 && mixed && !expert && !on_host;
+  const bool is_master = plan_.gathers(expert) && mixed && !on_host;
   const double of_optimizer = mixed || on_host ? 12 : 8, without = is_master ? 4 : 0;
   const double states = optimizes() ? of_optimizer : without;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
@@ -61,8 +61,11 @@ void StageWriter::begin_step() {
   if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu || !optimizes()) {
     return;  // gradients are dropped, or added to, instead of filled
   }
-  const double share = plan_.spec.sharding == Sharding::Zero2 ? 1.0 / plan_.shard : 1.0;
-  const double elements = static_cast<double>(elements_of(dense_) + elements_of(expert_)) * share;
+  const auto kept = [&](const std::vector<std::int64_t>& parameters, bool expert) {
+    const int ranks = plan_.spec.sharding == Sharding::Zero2 ? plan_.replication(expert).shard : 1;
+    return static_cast<double>(elements_of(parameters)) / ranks;
+  };
+  const double elements = kept(dense_, false) + kept(expert_, true);
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");
   step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});

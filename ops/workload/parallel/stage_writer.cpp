@@ -90,16 +90,18 @@ std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const 
 std::vector<GatherUnit> StageWriter::units() const {
   const int kept = (has_embedding() ? 1 : 0) + (has_head() && !(model_.tied && has_embedding()) ? 1 : 0);
   const std::int64_t tables = vocabulary_share() * model_.hidden * kept;
-  std::vector<GatherUnit> units{{.elements = tables, .narrow = 0, .size = scope_.bytes(tables)}};
+  const auto part = [&](std::int64_t elements, std::int64_t narrow) {
+    return GatherPart{
+        .elements = elements,
+        .narrow = narrow,
+        .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)};
+  };
+  std::vector<GatherUnit> units{{.dense = part(tables, 0), .expert = {}}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
-      const std::int64_t elements = sum(of_layer.dense);
       const std::int64_t narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
-      units.push_back(
-          {.elements = elements,
-           .narrow = narrow,
-           .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)});
+      units.push_back({.dense = part(sum(of_layer.dense), narrow), .expert = part(sum(of_layer.expert), 0)});
     }
   }
   return units;

@@ -78,7 +78,7 @@ class StageWriter {
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
   void update();
-  void update_on_gpu(std::int64_t elements);
+  void update_on_gpu(std::int64_t elements, std::int64_t narrow);
   void read_of_replica();
   void unscale(std::int64_t elements);
   void clip(std::int64_t elements);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 #include "tests/support/plan_job.hpp"
 
@@ -52,6 +53,59 @@ TEST(ShardGroup, OfZero1KeepsParametersInTheGroup) {
               1e-9 * gradients);
   EXPECT_DOUBLE_EQ(bytes(pairs, CollectiveKind::AllGather), bytes(all, CollectiveKind::AllGather));
   EXPECT_NEAR(updated(pairs) / updated(all), 4, 1e-6);
+}
+
+TransformerSpec mixture() {
+  TransformerSpec spec = llama();
+  spec.experts = ExpertsSpec{.count = 8, .per_token = 2, .feed_forward = 4096};
+  return spec;
+}
+
+/// Parameters of four layers, a tied table and a norm, and of the experts among them.
+constexpr double kHidden = 2048, kExperts = 4 * 8 * 3 * kHidden * 4096;
+constexpr double kOthers =
+    4 * (4 * kHidden * kHidden + 8 * kHidden + 2 * kHidden) + 50304 * kHidden + kHidden;
+
+/// Forward and backward gather all but the table and the last norm's few, experts from their replicas.
+TEST(Zero3, GathersExpertsFromTheRanksThatHoldThem) {
+  const Batch run{.ranks = 8, .batch = 8};
+  const auto gathered = [&](int expert) {
+    const Job job = job_of(mixture(), {.expert = expert, .sharding = Sharding::Zero3}, run);
+    return bytes_of(collectives_of(job, 0, CollectiveKind::AllGather)) / 2;  // bytes of BF16
+  };
+  const double twice = 2 * kOthers - 50304 * kHidden;  // the table once
+  EXPECT_NEAR(gathered(1), twice + 2 * kExperts, 1e-4 * kExperts);
+  EXPECT_NEAR(gathered(4), twice + 2 * kExperts / 4, 1e-4 * kExperts);
+  EXPECT_NEAR(gathered(8), twice, 1e-4 * kExperts);  // every rank holds its expert whole
+}
+
+/// 12 bytes of each parameter of a share.
+TEST(Zero3, KeepsSharesOfExperts) {
+  const Batch run{.ranks = 8, .batch = 8};
+  for (const auto& [expert, ranks] : {std::pair{1, 8}, {4, 2}, {8, 1}}) {
+    const Job job = job_of(mixture(), {.expert = expert, .sharding = Sharding::Zero3}, run);
+    const double of_experts = kExperts / expert / ranks;
+    EXPECT_NEAR(job.memory.front()[MemoryUse::Optimizer], 12 * (kOthers / 8 + of_experts), 1e-3 * kExperts);
+  }
+}
+
+/// Of 4 copies of the experts on 2 ranks each, pairs share.
+TEST(ShardGroup, OfExpertsIsWithinTheirReplicas) {
+  const Batch run{.ranks = 8, .batch = 8};
+  TransformerPlanSpec plan{.expert = 2, .sharding = Sharding::Zero1};
+  const Job all = job_of(mixture(), plan, run);
+  plan.shard_group = 4;
+  const Job halves = job_of(mixture(), plan, run);
+  EXPECT_NEAR(updated(halves) / updated(all), 2, 1e-6);
+  EXPECT_NEAR(halves.memory.front()[MemoryUse::Optimizer] / all.memory.front()[MemoryUse::Optimizer], 2,
+              1e-6);
+  const auto scattered = [](const Job& job) {
+    return bytes_of(collectives_of(job, 0, CollectiveKind::ReduceScatter));
+  };
+  EXPECT_DOUBLE_EQ(scattered(halves), scattered(all));
+  EXPECT_NEAR(bytes_of(collectives_of(halves, 0, CollectiveKind::AllReduce)) -
+                  bytes_of(collectives_of(all, 0, CollectiveKind::AllReduce)),
+              4 * (kOthers / 4 + kExperts / 2 / 2), 1e-3 * kExperts);
 }
 
 /// Three micro-batches: a third of the reductions, parameters gathered as often.

@@ -97,6 +97,23 @@ TEST(PlanGroups, ExpertsAreLaidOutOverTheRanksOfAStage) {
   EXPECT_THAT(groups.members("edp", 5), testing::ElementsAre(1, 5, 9, 13));
 }
 
+/// Eight GPUs of a shard group hold two copies of the experts on four ranks each.
+TEST(PlanGroups, ExpertsAreSharedWithinAShardGroup) {
+  TransformerSpec spec = model();
+  spec.experts = ExpertsSpec{.count = 8, .per_token = 2, .feed_forward = 4096};
+  TransformerPlanSpec said{.tensor = 2, .expert = 4, .sequence_parallel = true, .sharding = Sharding::Zero1};
+  said.shard_group = 4;
+  const ParallelPlan plan = make_plan(said, spec, 16, 64, 4);
+  EXPECT_EQ(plan.expert_shard, 2);
+  const PlanGroups groups{plan};
+  EXPECT_THAT(groups.members("expert shard", 5), testing::ElementsAre(1, 5));
+  EXPECT_THAT(groups.members("expert replica", 5), testing::ElementsAre(5, 13));
+  said.shard_group = 1;
+  EXPECT_EQ(refusal(said, spec),
+            "a shard_group of 1 with tensor 2 has 2 GPUs: no whole number of copies of the experts, each of "
+            "which is on expert 4 x expert_tensor 1 = 4 GPUs");
+}
+
 TEST(PlanGroups, FollowTheRankOrder) {
   const ParallelPlan plan =
       make_plan({.tensor = 2, .pipeline = 4, .rank_order = "tp-cp-pp-dp"}, model(), 16, 64, 4);
