@@ -86,7 +86,7 @@ void Executor::happen(const Scheduled& scheduled) {
     case Moment::Meet: {
       const Transfer& transfer = transfers_[scheduled.subject];
       for (const Arrival& arrival : transfer.meeting->arrivals) {
-        arrival.rank->communication_transfers(scheduled.date, *transfer.group);
+        arrival.rank->communication_transfers(scheduled.date, *arrival.call);
       }
       schedule(scheduled.date + transfer.meeting->plan->latency.in_base_units(), Moment::TransferStart,
                scheduled.subject);
@@ -240,7 +240,7 @@ void Executor::end_collective(const Transfer& transfer, double date) {
     transfer.group->keep(meeting.number, {encounter, date});
   }
   for (const Arrival& arrival : meeting.arrivals) {
-    arrival.rank->communication_ends(date, *transfer.group);
+    arrival.rank->communication_ends(date, *arrival.call);
     arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, encounter);
   }
   for (std::size_t i = 0; i < meeting.arrivals.size(); ++i) {

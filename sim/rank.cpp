@@ -157,26 +157,35 @@ double Rank::watermark() const {
   return earliest;
 }
 
+/// NCCL's communicator of a call among those of this rank: PyTorch makes one of each pair that sends.
+Rank::CommunicationChannel Rank::channel_of(const CollectiveCall& call) {
+  return is_pair(call.kind) ? CommunicationChannel{call.group, call.kind, call.peer}
+                            : CommunicationChannel{call.group, CollectiveKind::AllReduce, 0};
+}
+
 void Rank::communication_arrives(double now, const CollectiveCall& call, const Communicator& group) {
   if (context_->stepped) {
-    communication_.push_back({&group, timing_->interference.held(call.sm_limit, group.sm_limit()), false});
+    communication_.push_back(
+        {channel_of(call), timing_->interference.held(call.sm_limit, group.sm_limit()), false});
     set_slowdown(now);
   }
 }
 
-void Rank::communication_transfers(double now, const Communicator& group) {
+void Rank::communication_transfers(double now, const CollectiveCall& call) {
   if (context_->stepped) {
-    const auto waiting = std::ranges::find_if(
-        communication_, [&](const auto& living) { return living.group == &group && !living.transfers; });
+    const auto waiting = std::ranges::find_if(communication_, [&](const auto& living) {
+      return living.channel == channel_of(call) && !living.transfers;
+    });
     waiting->transfers = true;
     set_slowdown(now);
   }
 }
 
-void Rank::communication_ends(double now, const Communicator& group) {
+void Rank::communication_ends(double now, const CollectiveCall& call) {
   if (context_->stepped) {
-    const auto transferring = std::ranges::find_if(
-        communication_, [&](const auto& living) { return living.group == &group && living.transfers; });
+    const auto transferring = std::ranges::find_if(communication_, [&](const auto& living) {
+      return living.channel == channel_of(call) && living.transfers;
+    });
     communication_.erase(transferring);
     set_slowdown(now);
   }
@@ -187,7 +196,7 @@ int Rank::held_sms(bool transferring) const {
   int sum = 0;
   for (auto living = communication_.begin(); living != communication_.end(); ++living) {
     const auto counts = [&](const LivingCommunication& other) {
-      return other.group == living->group && (other.transfers || !transferring);
+      return other.channel == living->channel && (other.transfers || !transferring);
     };
     if (std::none_of(communication_.begin(), living, counts)) {
       int most = 0;

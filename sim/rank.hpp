@@ -150,8 +150,8 @@ class Rank {
 
   /// Communication kernels on this GPU, for interference.
   void communication_arrives(double now, const CollectiveCall& call, const Communicator& group);
-  void communication_transfers(double now, const Communicator& group);
-  void communication_ends(double now, const Communicator& group);
+  void communication_transfers(double now, const CollectiveCall& call);
+  void communication_ends(double now, const CollectiveCall& call);
   [[nodiscard]] double slowdown() const { return slowdown_; }
   void tick(std::uint8_t stream, double date) { streams_[stream].tick(*this, stream, date); }
 
@@ -197,9 +197,17 @@ class Rank {
   std::uint64_t runnable_ = 0;
   bool observed_;
   std::uint32_t correlation_ = 0;
-  /// SMs of the communication kernels of one group that live.
+  /// The same whether other ranks are simulated or folded into this one (docs/adr/0010): a call's own words.
+  struct CommunicationChannel {
+    std::uint32_t group;
+    CollectiveKind kind;  ///< of what is between two; else all are one
+    std::int32_t peer;
+    bool operator==(const CommunicationChannel&) const = default;
+  };
+  [[nodiscard]] static CommunicationChannel channel_of(const CollectiveCall& call);
+  /// A communication kernel that lives, and its SMs.
   struct LivingCommunication {
-    const Communicator* group;
+    CommunicationChannel channel;
     int sms;
     bool transfers;
   };

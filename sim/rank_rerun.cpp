@@ -78,18 +78,18 @@ void RankRerun::check() const {
 }
 
 void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter,
-                         const Communicator* group) {
-  heap_.push_back({date, order_++, what, stream, encounter, group});
+                         const CollectiveCall* call) {
+  heap_.push_back({date, order_++, what, stream, encounter, call});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
 void RankRerun::happen(const Scheduled& scheduled) {
   switch (scheduled.what) {
     case Moment::Met:
-      rank_.communication_transfers(scheduled.date, *scheduled.group);
+      rank_.communication_transfers(scheduled.date, *scheduled.call);
       break;
     case Moment::CollectiveEnd:
-      rank_.communication_ends(scheduled.date, *scheduled.group);
+      rank_.communication_ends(scheduled.date, *scheduled.call);
       rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
                                                  scheduled.encounter);
       break;
@@ -111,9 +111,9 @@ void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, 
   const MeetingRecord& record = seat->group->record(item.collective);
   rank.communication_arrives(date, call, *seat->group);
   if (context_.stepped) {
-    schedule(record.encounter.met, Moment::Met, stream, {}, seat->group);
+    schedule(record.encounter.met, Moment::Met, stream, {}, &call);
   }
-  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter, seat->group);
+  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter, &call);
 }
 
 void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {

@@ -49,7 +49,7 @@ class RankRerun final : public Surroundings {
     Moment what;
     std::uint8_t stream;
     Encounter encounter;
-    const Communicator* group;  ///< of the first two
+    const CollectiveCall* call;  ///< of the first two
     bool operator<(const Scheduled& other) const {
       return date > other.date || (date == other.date && order > other.order);
     }
@@ -63,7 +63,7 @@ class RankRerun final : public Surroundings {
 
   Membership seat(const Membership& original);
   void schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter = {},
-                const Communicator* group = nullptr);
+                const CollectiveCall* call = nullptr);
   void happen(const Scheduled& scheduled);
   void check() const;
 

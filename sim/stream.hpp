@@ -127,6 +127,7 @@ class alignas(64) Stream {
   void go_on_in_row(Rank& rank, std::uint8_t self);
   void ask_for_end(Rank& rank, std::uint8_t self);
   void end_row(Rank& rank, std::uint8_t self);
+  void begin_in_row(Rank& rank, std::uint8_t self);
   void catch_up(Rank& rank, std::uint8_t self, double now);
   [[nodiscard]] double seconds_of(const Rank& rank, const StreamItem& item) const;
   void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
@@ -158,7 +159,8 @@ class alignas(64) Stream {
   double due_ = -1;  // stepped mode: the date of the latest call_at()
   // Stepped mode, a row that runs: its first kernel has the end `end_` unless the pace changes.
   double end_ = 0;
-  double pace_ = 1;  // Rank::slowdown() that `end_` and `due_` hold for
+  double pace_ = 1;              // Rank::slowdown() that `end_` and `due_` hold for
+  double since_ = 0, left_ = 0;  // what was left of that kernel at that date, in time at pace 1
   std::uint32_t row_ = 0;
   std::uint32_t step_ = 0;
   State state_ = State::Ready;

@@ -26,8 +26,7 @@ void Stream::begin_row(Rank& rank, std::uint8_t self) {
   }
   state_ = State::Running;
   pace_ = rank.slowdown();
-  begin(rank, self, queue_.front());
-  end_ = start_ + seconds_of(rank, queue_.front()) * pace_;
+  begin_in_row(rank, self);
   ask_for_end(rank, self);
 }
 
@@ -47,9 +46,15 @@ void Stream::go_on_in_row(Rank& rank, std::uint8_t self) {
   end_compute(rank, self, queue_.front(), end_);
   queue_.pop();
   if (--row_ > 0) {
-    begin(rank, self, queue_.front());
-    end_ = start_ + seconds_of(rank, queue_.front()) * pace_;
+    begin_in_row(rank, self);
   }
+}
+
+void Stream::begin_in_row(Rank& rank, std::uint8_t self) {
+  begin(rank, self, queue_.front());
+  since_ = start_;
+  left_ = seconds_of(rank, queue_.front());
+  end_ = since_ + left_ * pace_;
 }
 
 /// When the row ends if nothing happens: as go_on_in_row() has it, to the last bit.
@@ -78,15 +83,19 @@ void Stream::catch_up(Rank& rank, std::uint8_t self, double now) {
   }
 }
 
+/// Changes at one date come in any order, and more or fewer of them when ranks are folded: the last one alone
+/// decides.
 void Stream::retime(Rank& rank, std::uint8_t self, double now) {
   if (state_ != State::Running || due_ <= now) {
     return;
   }
   catch_up(rank, self, now);
-  const double pace = rank.slowdown();
-  end_ =
-      start_ < now ? now + (end_ - now) * (pace / pace_) : start_ + seconds_of(rank, queue_.front()) * pace;
-  pace_ = pace;
+  if (since_ < now) {
+    left_ -= (now - since_) / pace_;
+    since_ = now;
+  }
+  pace_ = rank.slowdown();
+  end_ = since_ + left_ * pace_;
   ask_for_end(rank, self);
 }
 

@@ -47,6 +47,10 @@ add_test(NAME inputs.interrupted_plan COMMAND python3 -B ${CMAKE_CURRENT_LIST_DI
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt3_175b_interleaved)
 set_tests_properties(inputs.interrupted_plan PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.exported_answer COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/exported_answer.py
+         $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100)
+set_tests_properties(inputs.exported_answer PROPERTIES LABELS inputs)
+
 # What a sweep survives. The case `mpi` needs mpirun and is skipped, with a line that says so, where there is none.
 foreach(case failures killed interrupted changed shards mpi)
   add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py

@@ -27,7 +27,9 @@ namespace {
 /// The scenario with the traces in place of what they were made from.
 std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& configs,
                                const Setting& setting, const ChakraFiles& files) {
-  constexpr std::array kOfWorkloads{"host", "workload", "trace", "parallelism", "steps", "matrix"};
+  constexpr std::array kOfWorkloads{
+      "host",  "workload", "trace",       "parallelism",
+      "steps", "matrix",   "interference"};  // whose default is another for traces
   YamlNode tree = effective_tree(type_of<ScenarioSpec>(), document, configs);
   std::erase_if(tree.entries, [&](const YamlEntry& entry) {
     return std::ranges::find(kOfWorkloads, entry.key) != kOfWorkloads.end();
@@ -42,6 +44,10 @@ std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& c
     say("groups", files.name_of_groups());
   }
   say("repeats", fmt::format("{}", setting.job.steps));
+  tree.entries.push_back(
+      {"interference",
+       {},
+       yaml_node(YamlNode::Kind::Scalar, {}, setting.scenario.interferes() ? "true" : "false")});
   tree.entries.push_back({"trace", {}, std::move(trace)});
   return "# The traces beside this file, on the machine that their kernels were timed for (lockstep "
          "export).\n" +

@@ -193,7 +193,11 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   residual_backward(scope, parts);
   row_linear_backward(scope, projections.out, parts);
   if (parts.inputs) {
-    if (parts.recompute == Recompute::Selective && scope.model.attention == AttentionKernels::Unfused) {
+    const bool again =
+        parts.recompute == Recompute::Selective && scope.model.attention == AttentionKernels::Unfused;
+    const Bytes scores = again ? kept_scores(scope) : Bytes{0};
+    scope.memory.allocate(MemoryUse::Workspace, scores);
+    if (again) {
       const ModuleRange range{scope.step, kRecomputeRange};
       attention_core_forward(scope);
     }
@@ -203,6 +207,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
     } else {
       flash_attention_core(scope, Direction::Backward);
     }
+    scope.memory.release(MemoryUse::Workspace, scores);
     if (is_eager(scope)) {
       eager_inputs_backward(scope);
     } else {

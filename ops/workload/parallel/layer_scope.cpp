@@ -131,6 +131,12 @@ void residual_backward(const LayerScope& scope, BackwardParts parts) {
   }
 }
 
+Bytes kept_scores(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  return scope.bytes(s.batch * s.heads * s.sequence * s.sequence) *
+         (scope.model.dropout ? 2 + mask_share(scope) : 1);
+}
+
 Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
   const TransformerSpec& model = scope.model;
@@ -154,8 +160,7 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;
   kept += scope.bytes(s.tokens * s.query_width()) * (operand + (context_twice ? 1 : 0));
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
-    const Bytes scores = scope.bytes(s.batch * s.heads * s.sequence * s.sequence);
-    kept += scores * (model.dropout ? 2 + mask : 1);
+    kept += kept_scores(scope);
   }
   const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
   if (is_by_product(scope)) {  // each product keeps what it gathered, in place of a share for all

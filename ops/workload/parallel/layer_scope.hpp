@@ -118,6 +118,9 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
 /// Tokens that come to the ranks of the expert group where most come, all experts of a rank together.
 [[nodiscard]] std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer);
 
+/// Of attention that is not fused: softmax of the scores, and with dropout its mask and result.
+[[nodiscard]] Bytes kept_scores(const LayerScope& scope);
+
 /// Bytes that the forward pass of a layer keeps for its backward (Korthikanti et al., arXiv 2205.05198,
 /// equations 1 to 4 and 6, and for what they have not in the same way); where experts' loads are uneven, of
 /// the fullest rank of the layer. @param expert_layer the layer's number when it has experts

@@ -37,6 +37,12 @@ TEST(Activations, AreThoseOfKorthikantisTable) {
   EXPECT_DOUBLE_EQ(activations_of_layer({.recompute = Recompute::Full}, 1), sbh * 2);
 }
 
+/// One layer's at a time: two bytes for softmax and its result after dropout, one for the mask.
+TEST(Activations, ThatAreComputedAgainAreInMemoryMeanwhile) {
+  const Job job = job_of(gpt3(), {.recompute = Recompute::Selective}, {});
+  EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Workspace], 5.0 * 96 * 2048 * 2048);
+}
+
 /// Bytes that kernels of a name move, by the first rank, per element of @p elements.
 double moved(const Job& job, std::string_view name, double elements) {
   double bytes = 0;
