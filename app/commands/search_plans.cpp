@@ -63,6 +63,9 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
       fmt::print(stderr, "stopped before a plan was found\n");
       end_by(result.interruption);
     }
+    if (result.too_big.empty()) {
+      throw std::invalid_argument{nothing_built_text(judge, result)};
+    }
     throw OutOfMemoryError{no_plan_text(judge, result)};
   }
   write_files(judge, result, options.keep, folder);

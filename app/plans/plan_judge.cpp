@@ -48,9 +48,10 @@ const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const Source
   const auto& workload = scenario.workload;
   if (!workload || !workload->model->transformer ||
       workload->model->transformer->implementation == Implementation::HuggingFace) {
-    throw InputError{at,
-                     "parallel plans are searched for transformers with 'implementation: megatron' or "
-                     "'nanotron': others are data parallel only"};
+    throw InputError{
+        at,
+        "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron' "
+        "or 'torchtitan': others are data parallel only"};
   }
   return *workload->model->transformer;
 }
@@ -97,7 +98,8 @@ constexpr std::array kSaid{"ranks",
                            "stage_layers",
                            "recompute_every",
                            "tensor_layers",
-                           "reduce_each_micro_batch"};
+                           "reduce_each_micro_batch",
+                           "shard_copies"};
 
 /// The steps of one simulation of a probe.
 Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
@@ -171,7 +173,8 @@ PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int>
   const Fabric fabric = scenario_.cluster->fabric();
   problem_.gpus = checked(std::move(gpus), scenario_, fabric);
   problem_.gpus_of_node = gpus_of_node(fabric);
-  problem_.mixed = is_mixed(scenario_.workload->precision);
+  problem_.precision = scenario_.workload->precision;
+  problem_.framework = scenario_.workload->model->framework;
   problem_.base = scenario_.parallelism.transformer;
 }
 
@@ -208,6 +211,9 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   }
   if (plan.tensor_layers != TensorLayers::Megatron) {
     say("tensor_layers", name_of(plan.tensor_layers));
+  }
+  if (plan.shard_copies != ShardCopies::None) {
+    say("shard_copies", name_of(plan.shard_copies));
   }
   if (!plan.reduce_each_micro_batch) {
     say("reduce_each_micro_batch", false);

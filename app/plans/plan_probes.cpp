@@ -14,7 +14,8 @@ void PlanProbes::run_relaxed() {
   std::vector<StageProbe> probes;
   const MachineRates rates = judge_.rates();
   for (const PlanCandidate& candidate : candidates_) {
-    add(relaxed(probe_of(candidate)), outlook(candidate, judge_.problem(), rates).in_base_units(), probes);
+    add(relaxed(probe_of(candidate), judge_.problem()),
+        outlook(candidate, judge_.problem(), rates).in_base_units(), probes);
   }
   run(std::move(probes), "simulating stages");
 }
@@ -22,7 +23,7 @@ void PlanProbes::run_relaxed() {
 void PlanProbes::run_others() {
   std::vector<StageProbe> probes;
   for (const PlanCandidate& candidate : candidates_) {
-    const StageProbe probe = probe_of(candidate), simple = relaxed(probe);
+    const StageProbe probe = probe_of(candidate), simple = relaxed(probe, judge_.problem());
     const StageCosts* costs = costs_of(simple);
     if (costs != nullptr && key_of(probe) != key_of(simple)) {
       const PlanEstimate promise = estimate(candidate, *costs, judge_.estimate_input(candidate));

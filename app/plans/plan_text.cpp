@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t kMostOfFront = 20;  // rows of the table
 
+std::string refusals_text(const PlanEnumeration& all) {
+  std::string text;
+  for (const auto& [why, count] : all.refused) {
+    text += fmt::format("the framework does not run {} of them: {}\n", count, why);
+  }
+  return text;
+}
+
 std::string looked_at_text(const PlanSearchResult& result) {
   const PlanEnumeration& all = result.enumeration;
   std::string text = fmt::format("{} combinations, {} of them can be and are worth a look\n",
@@ -19,6 +27,7 @@ std::string looked_at_text(const PlanSearchResult& result) {
   for (const auto& [why, count] : all.pruned) {
     text += fmt::format("  {:>10}  {}\n", count, reason_of(why));
   }
+  text += refusals_text(all);
   text += fmt::format("fast model: {} of {} stages simulated, {} plans estimated to fit\n", result.probes_run,
                       result.probes, result.estimated.size());
   if (!result.plans.empty()) {
@@ -118,6 +127,7 @@ std::string plan_text(const PlanCandidate& candidate) {
   say("schedule", name_of(plan.schedule), name_of(usual.schedule));
   say("chunks", plan.chunks, 1);
   say("sharding", name_of(plan.sharding), name_of(usual.sharding));
+  say("shard_copies", name_of(plan.shard_copies), name_of(usual.shard_copies));
   say("recompute", name_of(plan.recompute), name_of(usual.recompute));
   say("offload", name_of(plan.offload), name_of(usual.offload));
   return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
@@ -154,14 +164,18 @@ std::string nothing_to_search_text(const PlanJudge& judge, const PlanSearchResul
   for (const auto& [why, count] : result.enumeration.pruned) {
     text += fmt::format("  {:>10}  {}\n", count, reason_of(why));
   }
+  text += refusals_text(result.enumeration);
   return text + "Allow more choices (--only), or another global_batch";
+}
+
+std::string nothing_built_text(const PlanJudge& judge, const PlanSearchResult& result) {
+  return fmt::format("{}\n\n{}\n{}", judge.scenario().name, looked_at_text(result),
+                     result.out_of_time ? "no plan was built in this time: a larger --budget is needed"
+                                        : "no plan was built: simulations failed, as told above");
 }
 
 std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result) {
   std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
-  if (result.too_big.empty()) {
-    return text + "no plan was built before the search was stopped";
-  }
   const FoundPlan& leanest = result.too_big.front();
   const PlanJudgement& memory = leanest.judgement.value();
   if (memory.host_share > 1) {

@@ -19,6 +19,9 @@ namespace lockstep {
 /// Where no combination can be: how many were pruned, and why.
 [[nodiscard]] std::string nothing_to_search_text(const PlanJudge& judge, const PlanSearchResult& result);
 
+/// Where none was built: why.
+[[nodiscard]] std::string nothing_built_text(const PlanJudge& judge, const PlanSearchResult& result);
+
 /// Where none fits: the leanest plan, what holds its memory, and what would make it fit.
 [[nodiscard]] std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result);
 

@@ -15,8 +15,8 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
     return 0;
   }
   const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
-  const double parameter = problem.mixed ? 2 : 4;
-  const double gradient = plan.fp32_gradients ? 4 : parameter, states = problem.mixed ? 12 : 8;
+  const double parameter = is_mixed(problem.precision) ? 2 : 4;
+  const double gradient = plan.fp32_gradients ? 4 : parameter, states = is_mixed(problem.precision) ? 12 : 8;
   return states * share(Sharding::Zero1) + gradient * share(Sharding::Zero2) +
          (plan.sharding == Sharding::Zero3 ? 0 : parameter);
 }

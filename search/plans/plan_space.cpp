@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "ops/workload/parallel/framework_rules.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 
 namespace lockstep {
@@ -61,6 +62,8 @@ PlanSpace usual_space(const PlanProblem& problem) {
 
 std::string reason_of(Pruned pruned) {
   switch (pruned) {
+    case Pruned::Framework:
+      return "not run by the framework as the scenario has it (below)";
     case Pruned::CannotBe:
       return "cannot be: degrees, batch, heads, layers or experts do not divide";
     case Pruned::BeyondNode:
@@ -197,15 +200,21 @@ class Enumerator {
     if (sharding != Sharding::Zero3) {
       plan.shard_group.reset();
       plan.reduce_each_micro_batch = true;
+      plan.shard_copies = ShardCopies::None;
     }
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except
     }
-    if (can_be(candidate)) {
-      found_.candidates.push_back(candidate);
-    } else {
-      drop(Pruned::CannotBe, 1);
+    if (!can_be(candidate)) {
+      return drop(Pruned::CannotBe, 1);
     }
+    try {
+      check_framework(plan, problem_.model, problem_.framework, problem_.precision);
+    } catch (const std::invalid_argument& problem) {
+      ++found_.refused[problem.what()];
+      return drop(Pruned::Framework, 1);
+    }
+    found_.candidates.push_back(candidate);
   }
 
   [[nodiscard]] bool can_be(const PlanCandidate& candidate) const {

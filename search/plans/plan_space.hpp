@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "ops/workload/framework_spec.hpp"
 #include "ops/workload/parallel/plan_spec.hpp"
+#include "ops/workload/precision.hpp"
 #include "ops/workload/transformer_spec.hpp"
 #include "search/plans/plan_candidate.hpp"
 
@@ -22,7 +24,8 @@ struct PlanProblem {
   std::vector<int> gpus;     ///< the numbers of GPUs to plan for
   int gpus_of_node = 1;      ///< tensor parallelism stays inside
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
-  bool mixed = true;         ///< parameters in 16 bits, with FP32 states
+  Precision precision = Precision::BF16;
+  FrameworkSpec framework = {};
 };
 
 /// Choices by key of `parallelism` (and `micro_batch`).
@@ -43,6 +46,7 @@ struct PlanSpace {
 
 /// Why combinations are not predicted.
 enum class Pruned : std::uint8_t {
+  Framework,    ///< check_framework() objects
   CannotBe,     ///< make_plan() objects: something does not divide, or the model cannot
   BeyondNode,   ///< tensor parallelism over the network between nodes
   SameAsOther,  ///< a schedule without anything to schedule, sharding without replicas
@@ -55,7 +59,8 @@ enum class Pruned : std::uint8_t {
 struct PlanEnumeration {
   std::uint64_t combinations = 0;
   std::map<Pruned, std::uint64_t> pruned;
-  std::vector<PlanCandidate> candidates;  ///< in the order of the space
+  std::map<std::string, std::uint64_t> refused;  ///< by what check_framework() says
+  std::vector<PlanCandidate> candidates;         ///< in the order of the space
 };
 
 /// Every combination of @p space, or why not.

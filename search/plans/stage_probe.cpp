@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/parameters.hpp"
+#include "ops/workload/parallel/framework_rules.hpp"
 
 namespace lockstep {
 
@@ -26,11 +27,12 @@ std::string key_of(const StageProbe& probe) {
                      name_of(plan.sharding), name_of(plan.recompute));
 }
 
-StageProbe relaxed(StageProbe probe) {
-  if (probe.plan.offload == Offload::None) {
+StageProbe relaxed(StageProbe probe, const PlanProblem& problem) {
+  if (probe.plan.offload == Offload::None && !is_float8_of_torchao(problem.model, problem.precision)) {
     probe.plan.sharding = Sharding::None;
     probe.plan.shard_group.reset();
     probe.plan.reduce_each_micro_batch = true;
+    probe.plan.shard_copies = ShardCopies::None;
   }
   probe.plan.recompute = Recompute::None;
   probe.plan.recompute_every = 1;

@@ -12,7 +12,7 @@
 
 #include "base/units.hpp"
 #include "ops/memory.hpp"
-#include "search/plans/plan_candidate.hpp"
+#include "search/plans/plan_space.hpp"
 
 namespace lockstep {
 
@@ -30,8 +30,8 @@ struct StageProbe {
 [[nodiscard]] std::string key_of(const StageProbe& probe);
 
 /// The same without sharding, recomputation and weight gradients put off, which only ever add work: a
-/// candidate is hardly faster than with its relaxed probe.
-[[nodiscard]] StageProbe relaxed(StageProbe probe);
+/// candidate is hardly faster than with its relaxed probe. Sharding stays where nothing goes without.
+[[nodiscard]] StageProbe relaxed(StageProbe probe, const PlanProblem& problem);
 
 /// The simulations of a probe.
 struct ProbeSize {

@@ -7,6 +7,7 @@
 
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/parallel/compiled_llama.hpp"
+#include "ops/workload/parallel/framework_rules.hpp"
 #include "ops/workload/parallel/process_groups.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -38,42 +39,6 @@ BytesPerSecond host_bandwidth(const ParallelPlan& plan, const TrainingSetup& set
         rank)};
   }
   return of_rank;
-}
-
-/// @throws std::invalid_argument for what torch.compile's blocks, or torchao's FP8 in them, cannot be
-void check_compiled(const TransformerSpec& model, const TrainingSetup& setup) {
-  const TransformerPlanSpec& plan = setup.parallelism.transformer;
-  const bool is_compiled = setup.framework.compile != Compile::None;
-  if (is_compiled && plan.schedule == PipelineSchedule::ZeroBubble) {
-    throw std::invalid_argument{
-        "'schedule: zero_bubble' computes weights' gradients apart, which a compiled block's backward does "
-        "not: "
-        "take another schedule, or leave 'framework: { compile: ... }' out"};
-  }
-  const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
-  if (is_torchtitan && plan.tensor_overlap && !is_compiled) {
-    throw std::invalid_argument{
-        "'tensor_overlap' with 'implementation: torchtitan' is asynchronous tensor parallelism, which "
-        "torch.compile makes: say 'model: { framework: { compile: inductor } }', or leave 'tensor_overlap' "
-        "out"};
-  }
-  if (is_torchtitan && plan.tensor > 1 && is_compiled &&
-      setup.framework.compiled_loss == CompiledLoss::Recomputed) {
-    throw std::invalid_argument{
-        "the loss of logits that tensor-parallel ranks share is written as eager PyTorch runs it "
-        "(loss_parallel): say 'model: { framework: { compiled_loss: eager } }'"};
-  }
-  const bool is_float8 = is_torchtitan && setup.precision == Precision::FP8;
-  if (is_float8 && !is_compiled) {
-    throw std::invalid_argument{
-        "'precision: fp8' with 'implementation: torchtitan' is torchao's, whose casts torch.compile fuses: "
-        "say "
-        "'model: { framework: { compile: inductor } }', or 'precision: bf16'"};
-  }
-  if (is_float8 && plan.sharding != Sharding::Zero3) {
-    throw std::invalid_argument{
-        "torchao's FP8 weights are cast by FSDP before they are gathered: say 'sharding: zero3'"};
-  }
 }
 
 /// The Job's groups, each made when the first rank asks for it.
@@ -109,7 +74,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
         "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "
         "out"};
   }
-  check_compiled(model, setup);
+  check_framework(setup.parallelism.transformer, model, setup.framework, setup.precision);
   const bool is_compiled = setup.framework.compile != Compile::None;
   const HostOverheads host =
       is_compiled ? with_compiled_graphs(setup.host, kParametersOfLlamaBlock) : setup.host;

@@ -103,6 +103,26 @@ TEST(PlanSpace, LeavesOutWhatIsNoBetter) {
   EXPECT_EQ(enumerate_plans(problem, space).candidates.front().plan.schedule, PipelineSchedule::GPipe);
 }
 
+/// Behind torch.compile logits that tensor-parallel ranks share need another loss; FP8 needs zero3.
+TEST(PlanSpace, LeavesOutWhatTheFrameworkDoesNotRun) {
+  PlanProblem problem = small();
+  problem.model.implementation = Implementation::TorchTitan;
+  problem.model.attention = AttentionKernels::Flash;
+  problem.framework.compile = Compile::Inductor;
+  problem.precision = Precision::FP8;
+  PlanSpace space = one_choice_each(problem);
+  space.sequence_parallel = {true, false};
+  space.sharding = {Sharding::None, Sharding::Zero3};
+  space.pipeline = space.context = {1};
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  ASSERT_EQ(found.candidates.size(), 1U);
+  EXPECT_EQ(found.candidates.front().plan.tensor, 1);
+  EXPECT_EQ(found.candidates.front().plan.sharding, Sharding::Zero3);
+  ASSERT_EQ(found.refused.size(), 2U);
+  EXPECT_THAT(found.refused.begin()->first, HasSubstr("compiled_loss: eager"));
+  EXPECT_THAT(found.refused.rbegin()->first, HasSubstr("sharding: zero3"));
+}
+
 TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   PlanCandidate candidate;
   candidate.data = 8;

@@ -1,0 +1,46 @@
+#include "ops/workload/parallel/framework_rules.hpp"
+
+#include <stdexcept>
+
+namespace lockstep {
+
+bool is_float8_of_torchao(const TransformerSpec& model, Precision precision) {
+  return model.implementation == Implementation::TorchTitan && precision == Precision::FP8;
+}
+
+void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& model,
+                     const FrameworkSpec& framework, Precision precision) {
+  const bool is_compiled = framework.compile != Compile::None;
+  if (is_compiled && plan.schedule == PipelineSchedule::ZeroBubble) {
+    throw std::invalid_argument{
+        "'schedule: zero_bubble' computes weights' gradients apart, which a compiled block's backward does "
+        "not: "
+        "take another schedule, or leave 'framework: { compile: ... }' out"};
+  }
+  const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
+  if (is_torchtitan && plan.tensor_overlap && !is_compiled) {
+    throw std::invalid_argument{
+        "'tensor_overlap' with 'implementation: torchtitan' is asynchronous tensor parallelism, which "
+        "torch.compile makes: say 'model: { framework: { compile: inductor } }', or leave 'tensor_overlap' "
+        "out"};
+  }
+  if (is_torchtitan && plan.tensor > 1 && is_compiled &&
+      framework.compiled_loss == CompiledLoss::Recomputed) {
+    throw std::invalid_argument{
+        "the loss of logits that tensor-parallel ranks share is written as eager PyTorch runs it "
+        "(loss_parallel): say 'model: { framework: { compiled_loss: eager } }'"};
+  }
+  const bool is_float8 = is_float8_of_torchao(model, precision);
+  if (is_float8 && !is_compiled) {
+    throw std::invalid_argument{
+        "'precision: fp8' with 'implementation: torchtitan' is torchao's, whose casts torch.compile fuses: "
+        "say "
+        "'model: { framework: { compile: inductor } }', or 'precision: bf16'"};
+  }
+  if (is_float8 && plan.sharding != Sharding::Zero3) {
+    throw std::invalid_argument{
+        "torchao's FP8 weights are cast by FSDP before they are gathered: say 'sharding: zero3'"};
+  }
+}
+
+}  // namespace lockstep
