@@ -72,6 +72,10 @@ void TransformerSpec::check_implementation() const {
     return;
   }
   if (implementation == Implementation::Megatron) {
+    if (experts && experts->dense_layers >= layers) {
+      throw FieldError{"experts", fmt::format("'dense_layers: {}' leaves none of {} layers to experts",
+                                              experts->dense_layers, layers)};
+    }
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
       throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};
     }

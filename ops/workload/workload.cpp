@@ -11,6 +11,7 @@
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/encoder_decoder.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
+#include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/transformer.hpp"
 #include "topology/host_memory.hpp"
 
@@ -22,14 +23,20 @@ int micro_batches_of(const WorkloadSpec& workload, const TransformerPlanSpec& pl
   if (!workload.micro_batch) {
     return workload.gradient_accumulation;
   }
-  const std::int64_t replicas =
-      std::max<std::int64_t>(1, ranks / (std::int64_t{plan.tensor} * plan.context * plan.pipeline));
+  const std::int64_t replicas = replicas_of(plan, ranks);
   const std::int64_t samples = replicas * *workload.micro_batch;
   if (workload.global_batch % samples != 0) {
     throw std::invalid_argument{fmt::format("global_batch {} is no multiple of {} replicas x micro_batch {}",
                                             workload.global_batch, replicas, *workload.micro_batch)};
   }
-  return static_cast<int>(workload.global_batch / samples);
+  const std::int64_t micro_batches = workload.global_batch / samples;
+  if (micro_batches > kMostMicroBatches) {
+    throw std::invalid_argument{fmt::format(
+        "global_batch {} makes {} micro-batches of {} replicas x micro_batch {} a step, each of which is "
+        "simulated: at most {} are; was another global_batch meant?",
+        workload.global_batch, micro_batches, replicas, *workload.micro_batch, kMostMicroBatches)};
+  }
+  return static_cast<int>(micro_batches);
 }
 
 /// Host memory bandwidth of each rank: that of its node by the ranks there.

@@ -20,6 +20,10 @@
 
 namespace lockstep {
 
+/// Of a step of one replica: beyond, a batch is a mistake, and its simulation would take hours and all
+/// memory.
+constexpr std::int64_t kMostMicroBatches = 16384;
+
 /// What is trained: `workload: { model: dlrm_mlperf, global_batch: 65536, precision: fp32 }`.
 struct WorkloadSpec {
   Named<ModelSpec> model;
@@ -75,6 +79,11 @@ struct WorkloadSpec {
     }
     if (gradient_accumulation < 1) {
       throw FieldError{"gradient_accumulation", "at least 1 micro-batch is needed; 1 means no accumulation"};
+    }
+    if (gradient_accumulation > kMostMicroBatches) {
+      throw FieldError{"gradient_accumulation",
+                       fmt::format("each micro-batch is simulated: at most {} are, not {}", kMostMicroBatches,
+                                   gradient_accumulation)};
     }
     if (micro_batch && (*micro_batch < 1 || gradient_accumulation > 1)) {
       throw FieldError{"micro_batch",

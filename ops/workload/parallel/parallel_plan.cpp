@@ -32,6 +32,10 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
   expect(spec.tensor_layers == TensorLayers::Megatron ||
              (model.implementation == Implementation::Megatron && !model.experts && !model.latent_attention),
          "'tensor_layers: dtensor' is for dense models of 'implementation: megatron'");
+  expect(
+      !spec.tensor_overlap || model.implementation != Implementation::Nanotron,
+      "'tensor_overlap' is Transformer Engine's, or torchtitan's asynchronous tensor parallelism: nanotron "
+      "waits for each gather and sum");
   expect(model.heads % tensor == 0, "{} heads cannot be divided among {} tensor-parallel ranks", model.heads,
          tensor);
   expect(kv_heads % tensor == 0 || tensor % kv_heads == 0,
@@ -106,16 +110,20 @@ std::vector<LayerRange> split_layers(std::int64_t layers, int parts) {
   return ranges_of(counts);
 }
 
-ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
-                       std::int64_t global_batch, int micro_batches) {
-  const int model_ranks = spec.tensor * spec.context * spec.pipeline;
+int replicas_of(const TransformerPlanSpec& spec, int ranks) {
+  const std::int64_t model_ranks = std::int64_t{spec.tensor} * spec.context * spec.pipeline;
   expect(ranks % model_ranks == 0,
          "{} GPUs are no multiple of tensor {} x context {} x pipeline {} = {} GPUs for one replica", ranks,
          spec.tensor, spec.context, spec.pipeline, model_ranks);
+  return static_cast<int>(ranks / model_ranks);
+}
+
+ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
+                       std::int64_t global_batch, int micro_batches) {
   ParallelPlan plan;
   plan.spec = spec;
   plan.ranks = ranks;
-  plan.data = ranks / model_ranks;
+  plan.data = replicas_of(spec, ranks);
   plan.micro_batches = micro_batches;
   const std::int64_t shares = std::int64_t{plan.data} * micro_batches;
   expect(global_batch % shares == 0,

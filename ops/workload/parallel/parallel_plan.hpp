@@ -75,6 +75,10 @@ struct ParallelPlan {
   }
 };
 
+/// Data-parallel replicas of a model so spread.
+/// @throws std::invalid_argument where @p ranks are no multiple of what one replica takes
+[[nodiscard]] int replicas_of(const TransformerPlanSpec& spec, int ranks);
+
 /// Layers in @p parts consecutive parts: as even as they go, the first and the last part the first to have
 /// fewer, because they hold the embedding and the head too.
 [[nodiscard]] std::vector<LayerRange> split_layers(std::int64_t layers, int parts);
