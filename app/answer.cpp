@@ -214,15 +214,23 @@ std::string verdict(const std::string& what, double percent) {
   return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
 }
 
-/// Seconds of the critical path on which everything waits for a batch.
-double waits_for_batches(const SimulationResult& result) {
-  double seconds = 0;
+/// Shares of the critical path.
+struct HostShares {
+  double batches = 0;  ///< everything waits for a batch
+  double others = 0;   ///< the host's other work
+};
+
+HostShares host_shares(const SimulationResult& result) {
+  HostShares shares;
+  double length = 0;
   for (const CriticalShare& share : result.critical_path) {
-    const bool is_loader = share.part == PathPart::HostWork &&
-                           (share.what.ends_with(kPrepareBatch) || share.what.ends_with(kDataLoading));
-    seconds += is_loader ? share.seconds : 0;
+    length += share.seconds;
+    if (share.part == PathPart::HostWork) {
+      const bool is_loader = share.what.ends_with(kPrepareBatch) || share.what.ends_with(kDataLoading);
+      (is_loader ? shares.batches : shares.others) += share.seconds;
+    }
   }
-  return seconds;
+  return length > 0 ? HostShares{shares.batches / length, shares.others / length} : HostShares{};
 }
 
 }  // namespace
@@ -232,9 +240,15 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   auto shares = time_shares(setting, result);
   std::ranges::stable_sort(shares, std::ranges::greater{}, &TimeShare::seconds);
   const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
-  if (const double loader = waits_for_batches(result); loader > whole / 2) {
+  const HostShares host = host_shares(result);
+  if (host.batches > 0.5) {
     return fmt::format("input-bound: the step waits for its batch, which takes {:.0f} % of the critical path",
-                       std::min(100.0, 100 * loader / whole));
+                       100 * host.batches);
+  }
+  if (host.others > 0.5 && shares.front().what != "host-bound idle") {  // kernels run while it goes on
+    return fmt::format(
+        "host-bound: {:.0f} % of the critical path is work of the CPU; {} takes {:.0f} % of the step",
+        100 * host.others, shares.front().what, 100 * shares.front().seconds / whole);
   }
   std::string sentence = verdict(shares.front().what, 100 * shares.front().seconds / whole);
   if (shares.size() > 1 && 100 * shares[1].seconds / whole >= kWorthNaming) {

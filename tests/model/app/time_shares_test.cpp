@@ -7,14 +7,17 @@
 namespace lockstep {
 namespace {
 
-/// Shares by name of a run of two ranks, 1 s long in two steps, whose GPUs compute @p compute s in all and
-/// whose last work ends at @p ends.
-std::map<std::string, double> shares_of(std::array<double, 2> compute, std::array<double, 2> ends) {
-  const Setting setting =
-      build(YamlDocument::from_text("name: x\ncluster: single_v100_16gb x 1\nsteps: 2\n"
-                                    "workload: {model: dlrm_default, global_batch: 2048}\n",
-                                    "scenario.yaml"),
-            ConfigPath::standard());
+Setting two_steps() {
+  return build(YamlDocument::from_text("name: x\ncluster: single_v100_16gb x 1\nsteps: 2\n"
+                                       "workload: {model: dlrm_default, global_batch: 2048}\n",
+                                       "scenario.yaml"),
+               ConfigPath::standard());
+}
+
+/// A run of two ranks, 1 s long in two steps, whose GPUs compute @p compute s in all and whose last work ends
+/// at
+/// @p ends.
+SimulationResult result_of(std::array<double, 2> compute, std::array<double, 2> ends) {
   SimulationResult result;
   result.step_ends = {0.5, 1};
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -22,8 +25,12 @@ std::map<std::string, double> shares_of(std::array<double, 2> compute, std::arra
     result.metered.emplace_back().rank = rank;
     result.metered.back().activity.compute = compute.at(rank);
   }
+  return result;
+}
+
+std::map<std::string, double> shares_of(std::array<double, 2> compute, std::array<double, 2> ends) {
   std::map<std::string, double> shares;
-  for (const TimeShare& share : time_shares(setting, result)) {
+  for (const TimeShare& share : time_shares(two_steps(), result_of(compute, ends))) {
     shares[share.what] = share.seconds;
   }
   return shares;
@@ -41,6 +48,17 @@ TEST(TimeShares, NoShareOfNothing) {
   const auto shares = shares_of({1, 0.7}, {1, 0.7});
   EXPECT_EQ(shares.count("host-bound idle"), 0U);
   EXPECT_DOUBLE_EQ(shares.at("done before others"), 0.075);
+}
+
+/// Kernels that the host launches just in time are busy for most of a step that they do not pace.
+TEST(Bottleneck, IsTheHostThatMostOfTheCriticalPathIsOf) {
+  SimulationResult result = result_of({0.6, 0.6}, {1, 1});
+  EXPECT_EQ(bottleneck(two_steps(), result),
+            "compute-bound: kernels keep the GPU busy for 60 % of the step; next, host-bound idle with 40 %");
+  result.critical_path = {{"host: aten::linear", 0.4, 9, {}, PathPart::HostWork, {}},
+                          {"gemm", 0.1, 3, {}, PathPart::Kernel, {}}};
+  EXPECT_EQ(bottleneck(two_steps(), result),
+            "host-bound: 80 % of the critical path is work of the CPU; compute takes 60 % of the step");
 }
 
 }  // namespace
