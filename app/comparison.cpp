@@ -167,6 +167,7 @@ Json json_of_side(const ComparedRun& run) {
   return {{"given", run.given},
           {"timeline", run.run.file},
           {"steps", run.run.steps},
+          {"left_out", run.run.left_out},
           {"step_s", run.profile.step}};
 }
 
@@ -204,6 +205,12 @@ std::string comparison_text(const Comparison& comparison, std::size_t most) {
   for (const auto& [letter, side] : {std::pair{'A', &comparison.a}, std::pair{'B', &comparison.b}}) {
     text += fmt::format("{}  {}: step {} ms, mean of {}\n", letter, side->given,
                         milliseconds(side->profile.step), side->run.steps);
+  }
+  for (const ComparedRun* side : {&comparison.a, &comparison.b}) {
+    if (side->run.left_out > 0) {
+      text += fmt::format("{}: {} events left out: damaged, or GPU work without a start or a duration\n",
+                          side->run.file, side->run.left_out);
+    }
   }
   text += difference_in_words(comparison);
   std::vector<ComparedRow> parts = comparison.parts;

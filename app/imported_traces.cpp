@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.hpp"
@@ -38,8 +39,14 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
+/// A file of another kind, which a folder may hold beside traces.
+class NoTrace : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 [[noreturn]] void reject(const std::string& file, int line, const std::string& found) {
-  throw InputError{
+  throw NoTrace{
       {file, line},
       fmt::format(
           "no trace of a kind that is known, but {}. Looked for were a profile of PyTorch or timeline of "
@@ -68,9 +75,14 @@ class Import {
     for (const std::string& file : files_of(path)) {
       try {
         add_file(file);
-      } catch (const InputError& problem) {
+      } catch (const NoTrace& problem) {
         made_.others.emplace_back(problem.what());
+      } catch (const InputError& problem) {
+        made_.damaged.emplace_back(problem.what());
       }
+    }
+    if (count() == before && !made_.damaged.empty()) {
+      throw std::invalid_argument{made_.damaged.front()};
     }
     if (count() == before) {
       throw InputError{{path}, "none of the folder's *.json, *.et and *.gz files is a trace"};
@@ -83,7 +95,9 @@ class Import {
     }
     std::ranges::stable_sort(profiles_, {}, &RecordedTrace::rank);
     const bool of_one_job =
-        std::ranges::adjacent_find(profiles_, {}, &RecordedTrace::rank) == profiles_.end();
+        std::ranges::adjacent_find(profiles_, {}, &RecordedTrace::rank) == profiles_.end() &&
+        std::ranges::adjacent_find(profiles_, std::ranges::not_equal_to{}, &RecordedTrace::world_size) ==
+            profiles_.end();
     if (of_one_job) {
       made_.replays.push_back(replay::make_replay(std::move(profiles_)));
       return std::move(made_);

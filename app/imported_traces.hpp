@@ -17,7 +17,8 @@ struct ImportedTraces {
   std::vector<pytorch_et::ExecutionTrace> execution_traces;
   std::vector<chakra::TraceSummary> chakra;
   std::vector<pipeline::Timeline> pipelines;
-  std::vector<std::string> others;  ///< files of folders that cannot be read as traces, and why
+  std::vector<std::string> others;   ///< files of folders that are no traces, and why
+  std::vector<std::string> damaged;  ///< traces of folders that cannot be read, and why
 
   /// The profiles, in the order of the replays.
   [[nodiscard]] std::vector<const replay::RankRecording*> profiles() const;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/imported_traces.hpp"
+#include "app/outcome.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/error.hpp"
 #include "traces/pytorch_et/kineto_link.hpp"
@@ -92,6 +93,9 @@ int import_command(const ImportOptions& options) {
   const ImportedTraces traces = import_traces(options.traces);
   if (!options.chakra.empty()) {
     expect_one_job(traces);
+    if (!traces.damaged.empty()) {  // the others would be a smaller job
+      throw std::invalid_argument{traces.damaged.front()};
+    }
   }
   for (const replay::RankRecording* profile : traces.profiles()) {
     print(*profile);
@@ -109,10 +113,13 @@ int import_command(const ImportOptions& options) {
   for (const std::string& other : traces.others) {
     fmt::print("no trace: {}\n", other);
   }
+  for (const std::string& damaged : traces.damaged) {
+    fmt::print("cannot be read: {}\n", damaged);
+  }
   if (!options.chakra.empty()) {
     fmt::print("{}", to_text(convert(traces.replays.front(), traces.execution_traces, {options.chakra, ""})));
   }
-  return 0;
+  return traces.damaged.empty() ? 0 : kExitInput;
 }
 
 void add_import_command(CLI::App& app, std::function<int()>& action) {

@@ -32,6 +32,22 @@ YamlDocument document_of(const ReplayOptions& options) {
   return document;
 }
 
+constexpr const char *kTimeline = "timeline.json.gz", *kChanged = "what_if.json.gz";
+
+/// @throws InputError before anything is written over that was read
+void keep_inputs_of(const ReplayRun& run, const ReplayOptions& options) {
+  std::vector<std::filesystem::path> inputs{options.edits};
+  for (const replay::RankRecording& rank : run.replay().ranks) {
+    inputs.emplace_back(rank.trace.file);
+  }
+  inputs.insert(inputs.end(), run.spec().execution_traces.begin(), run.spec().execution_traces.end());
+  if (!options.folder.empty()) {
+    keep_inputs(std::filesystem::path{options.folder} / kTimeline, inputs);
+    keep_inputs(std::filesystem::path{options.folder} / kChanged, inputs);
+  }
+  keep_inputs(options.json, inputs);
+}
+
 /// Writes the timeline of a simulation under a name of its folder.
 class TimelineFile {
  public:
@@ -68,13 +84,19 @@ class TimelineFile {
   std::optional<ChromeTraceWriter> writer_;
 };
 
-std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const std::string& folder) {
+/// Also says which change finds nothing to change.
+std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun::Result& plain,
+                                           const std::string& folder) {
   std::vector<WhatIfResult> results;
   const std::vector<replay::NamedWhatIf> changes = replay::one_by_one(run.spec().what_if);
   for (const replay::NamedWhatIf& change : changes) {
     const bool is_last = &change == &changes.back();
-    TimelineFile timeline{is_last ? folder : "", "what_if.json.gz", run.fabric()};
+    TimelineFile timeline{is_last ? folder : "", kChanged, run.fabric()};
     results.push_back({change.name, run.simulate(&change.edit, timeline.opener())});
+    ReplayRun::Result& result = results.back().result;
+    if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
+      result.remark = "there is nothing of it in the traces";
+    }
     timeline.finish();
   }
   return results;
@@ -120,10 +142,11 @@ int replay_command(const ReplayOptions& options) {
       options.edits.empty() ? standard : standard.beside(std::filesystem::path{options.edits}.parent_path());
   const YamlDocument document = document_of(options);
   const ReplayRun run{options.traces, document, configs};
-  TimelineFile timeline{options.folder, "timeline.json.gz", run.fabric()};
+  keep_inputs_of(run, options);
+  TimelineFile timeline{options.folder, kTimeline, run.fabric()};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
   timeline.finish();
-  const std::vector<WhatIfResult> changes = simulate_changes(run, options.folder);
+  const std::vector<WhatIfResult> changes = simulate_changes(run, plain, options.folder);
   std::string converted;
   if (!options.chakra.empty()) {
     converted = to_text(write_traces(run, options.chakra, machine_of(run, document, configs)));

@@ -87,6 +87,7 @@ class Reader {
   void event(std::string& text) {
     const kineto::KinetoEvent* const event = parser_.parse(text);
     if (event == nullptr) {
+      ++run_.left_out;
       return;
     }
     if (event->phase == 'M' && event->name == "process_name") {
@@ -95,6 +96,8 @@ class Reader {
       }
     } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= 0) {
       span(*event, *event->start, *event->start + *event->duration);
+    } else if (event->phase == 'X' && kind_of(event->category, event->name)) {
+      ++run_.left_out;
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -30,6 +31,39 @@ Nanoseconds first_moment(const RecordedTrace& trace) {
   return first;
 }
 
+constexpr Oddity kMissing{"ranks of the job whose traces are missing",
+                          "collectives meet among those that are there, which are counted from 0",
+                          Severity::Warning};
+
+/// @throws InputError when they are of different jobs
+void expect_one_job(const std::vector<RecordedTrace>& traces) {
+  for (const RecordedTrace& trace : traces) {
+    const RecordedTrace& first = traces.front();
+    if (trace.world_size != first.world_size && trace.world_size > 0 && first.world_size > 0) {
+      throw InputError{{trace.file},
+                       fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job",
+                                   trace.world_size, first.file, first.world_size)};
+    }
+  }
+}
+
+/// Which of several traces' job are not there. A single one stands for its job, and says so.
+void tell_missing(std::vector<RecordedTrace>& traces) {
+  const std::int64_t world = traces.front().world_size;
+  if (traces.size() == 1 || world <= static_cast<std::int64_t>(traces.size())) {
+    return;
+  }
+  std::set<std::int64_t> there;
+  for (const RecordedTrace& trace : traces) {
+    there.insert(trace.rank);
+  }
+  for (std::int64_t rank = 0; rank < world; ++rank) {
+    if (!there.contains(rank)) {
+      traces.front().report.add(kMissing, fmt::format("rank {} of {}", rank, world));
+    }
+  }
+}
+
 class Assembly {
  public:
   Assembly(std::vector<RecordedTrace> traces, std::uint32_t ranks)
@@ -37,6 +71,10 @@ class Assembly {
     if (traces.empty() || ranks_ % traces.size() != 0) {
       throw std::invalid_argument{
           fmt::format("{} ranks cannot be made of {} traces: a multiple is needed", ranks_, traces.size())};
+    }
+    expect_one_job(traces);
+    if (ranks == 0) {
+      tell_missing(traces);
     }
     for (RecordedTrace& trace : traces) {
       RankRecording& rank = made_.ranks.emplace_back();

@@ -93,6 +93,13 @@ TEST_F(RunProfileTest, OfSeveralRanksOneIsRead) {
               HasSubstr("the timeline has no rank 2; it has 1 ranks, the first is 0"));
 }
 
+TEST_F(RunProfileTest, CountsWhatItLeavesOut) {
+  const std::string without_time = R"({"ph":"X","cat":"kernel","name":"sgemm","pid":0,"tid":1,"args":{}})";
+  EXPECT_EQ(read_run(write("a.json", rank_events(0)), 0).left_out, 0U);
+  EXPECT_EQ(read_run(write("b.json", rank_events(0) + ",\n" + without_time + ",\n{\"ph\":,}"), 0).left_out,
+            2U);
+}
+
 TEST_F(RunProfileTest, SaysWhatIsWrong) {
   EXPECT_THAT(problem(process("rank 0 GPU (x)", 0), 0), HasSubstr("no work on a GPU"));
   folder_.write("other.json", "{\"events\":[]}");

@@ -148,5 +148,28 @@ TEST(Replay, RanksAreAMultipleOfTraces) {
   EXPECT_THROW((void)read_traces({path.string(), path.string()}), InputError);
 }
 
+/// Ranks 0 and 3 of four are replayed as a job of two, which says so; ranks of two jobs are none.
+TEST(Replay, MissingRanksAreTold) {
+  const test::TemporaryDirectory directory;
+  const auto trace_of = [&](int rank, int world) {
+    const auto path = directory.path() / fmt::format("rank{}_of{}.json", rank, world);
+    std::ofstream{path} << fmt::format(
+        R"({{"distributedInfo": {{"rank": {}, "world_size": {}}},
+             "traceEvents": [{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}}]}})",
+        rank, world);
+    return path.string();
+  };
+  const auto report_of = [](const Replay& replay) { return to_text(replay.ranks.front().trace.report); };
+  const std::vector<std::string> some{trace_of(0, 4), trace_of(3, 4)};
+  EXPECT_THAT(report_of(make_replay(read_traces(some))), HasSubstr("rank 1 of 4"));
+  EXPECT_THAT(report_of(make_replay(read_traces(some), 4)), Not(HasSubstr("rank 1 of 4")));
+  EXPECT_THAT(report_of(make_replay(read_traces({some.front()}))), Not(HasSubstr("rank 1 of 4")));
+  EXPECT_THAT(
+      [&] {
+        (void)make_replay(read_traces({some.front(), trace_of(1, 2)}));
+      },
+      testing::ThrowsMessage<InputError>(HasSubstr("of a job of 2 ranks")));
+}
+
 }  // namespace
 }  // namespace lockstep::replay
