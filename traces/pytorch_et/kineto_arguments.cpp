@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "traces/pytorch_et/kineto_link.hpp"
 
 namespace lockstep::pytorch_et {
@@ -49,6 +50,8 @@ void add_argument(const ExecutionTrace& trace, const Argument& argument, Texts& 
   }
 }
 
+constexpr double kLeastConfidence = 0.5;  // those of one step have nearly 1
+
 /// Kineto writes a list of tensors as an empty one.
 bool lacks_shapes(const kineto::RecordedTrace& profile, const kineto::Operator& op) {
   return op.input_dims == 0 || profile.names.text(op.input_types).find("\"TensorList\"") != std::string::npos;
@@ -64,6 +67,13 @@ bool lacks_values(const kineto::RecordedTrace& profile, const kineto::Operator& 
 
 std::uint64_t add_arguments(kineto::RecordedTrace& profile, const ExecutionTrace& trace) {
   const KinetoLink link = link_to_kineto(trace, profile, profile.report);
+  if (link.confidence() < kLeastConfidence) {
+    throw InputError{
+        {trace.file},
+        fmt::format("not the execution trace of the step that {} profiles: {} of its {} nodes are "
+                    "found there, confidence {:.2f}",
+                    profile.file, link.linked_nodes, link.nodes, link.confidence())};
+  }
   std::uint64_t added = 0;
   for (std::size_t i = 0; i < profile.operators.size() && i < link.node_of.size(); ++i) {
     kineto::Operator& op = profile.operators[i];

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/error.hpp"
 #include "traces/replay/operator_arguments.hpp"
 
 namespace lockstep::testing {
@@ -57,6 +58,15 @@ TEST(KinetoArguments, ComeFromTheExecutionTrace) {
   EXPECT_EQ(cat.arguments[0].shapes, (std::vector<replay::Dims>{{4, 8}, {2, 8}}));
   EXPECT_EQ(cat.numbers(1), (replay::Dims{0}));
   EXPECT_EQ(pair.profile.operators[1].input_dims, 0U);  // the execution trace says none either
+}
+
+/// Of whose operators the profile has none.
+TEST(KinetoArguments, AreNotThoseOfAnotherModel) {
+  Pair pair;
+  for (kineto::Operator& op : pair.profile.operators) {
+    op.name = pair.profile.names.number("aten::convolution");
+  }
+  EXPECT_THROW(add_arguments(pair.profile, pair.trace), InputError);
 }
 
 TEST(KinetoArguments, LeaveWhatTheProfileSays) {
