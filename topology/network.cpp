@@ -64,14 +64,13 @@ SwitchPairs cables_between(const NetworkSpec& network, int leaves) {
     if (network.shape == NetworkShape::Dragonfly) {
       return dragonfly_cables(leaves, network.leaves_per_group, network.global_links);
     }
-    const SwitchPairs pairs = torus_cables(network.dimensions);
-    const int switches =
-        std::accumulate(network.dimensions.begin(), network.dimensions.end(), 1, std::multiplies{});
-    if (switches != leaves) {
+    const double switches =  // of as many as a double can count: they are compared before they are made
+        std::accumulate(network.dimensions.begin(), network.dimensions.end(), 1.0, std::multiplies{});
+    if (switches > 0 && switches != leaves) {
       throw std::invalid_argument{
-          fmt::format("'dimensions' make {} switches, but the nodes have {} leaves", switches, leaves)};
+          fmt::format("'dimensions' make {:.0f} switches, but the nodes have {} leaves", switches, leaves)};
     }
-    return pairs;
+    return torus_cables(network.dimensions);
   } catch (const std::invalid_argument& problem) {
     throw FieldError{"network", problem.what()};
   }

@@ -69,13 +69,17 @@ std::optional<SweepRow> read_row(const std::filesystem::path& folder, const std:
   if (!json.is_object() || json.value("key", "") != key || !json.contains("exit_code")) {
     return std::nullopt;
   }
-  SweepRow row;
-  row.key = key;
-  row.outcome = {json.value("exit_code", kExitBug), json.value("message", "")};
-  if (const auto metrics = json.find("metrics"); metrics != json.end()) {
-    read_metrics(*metrics, row);
+  try {
+    SweepRow row;
+    row.key = key;
+    row.outcome = {json.value("exit_code", kExitBug), json.value("message", "")};
+    if (const auto metrics = json.find("metrics"); metrics != json.end()) {
+      read_metrics(*metrics, row);
+    }
+    return row;
+  } catch (const Json::exception&) {
+    return std::nullopt;  // damaged
   }
-  return row;
 }
 
 }  // namespace lockstep

@@ -101,9 +101,9 @@ class SweepRunner {
     }
   }
 
+  /// Whole: a damaged record is written anew.
   [[nodiscard]] bool is_recorded(const SweepPoint& point) const {
-    std::error_code absent;
-    return std::filesystem::exists(record_path(options_.folder, point.key), absent);
+    return read_row(options_.folder, point.key).has_value();
   }
 
   /// Begins as many of the open points as may run; drops those that others have recorded on the way.

@@ -119,6 +119,19 @@ def changed(sweeps):
     expect(sweeps.records("changed") == after and sweeps.table("changed") == table, "the old points were lost")
 
 
+def damaged(sweeps):
+    """Records that a power cut left empty, cut off or as nonsense are simulated anew."""
+    sweeps.run("damaged")
+    table = sweeps.table("damaged")
+    records = sorted((sweeps.parent / "damaged" / "points").glob("*.json"))
+    key = records[3].stem
+    for record, text in zip(records, ["", "[]", '{"key":', json.dumps({"key": key, "exit_code": "x"})]):
+        record.write_text(text)
+    again = sweeps.run("damaged")
+    expect(again.returncode == 0 and again.stdout, f"exit code {again.returncode}, printed: {again.stdout}")
+    expect(sweeps.table("damaged") == table, "another table")
+
+
 def shards(sweeps):
     """The tasks of a job array one after the other: the last one writes the table."""
     for number in range(3):
@@ -145,7 +158,7 @@ def mpi(sweeps):
     return 0
 
 
-CASES = {case.__name__: case for case in (failures, killed, interrupted, changed, shards, mpi)}
+CASES = {case.__name__: case for case in (failures, killed, interrupted, changed, damaged, shards, mpi)}
 
 
 def main():
