@@ -10,12 +10,16 @@ constexpr double kFloat = 4;
 constexpr double kIndex = 8;
 constexpr double kGradientsAtATime = 3;
 
-/// Bytes that a layer keeps for backward. @param element bytes of an activation
-double kept(const ShapedLayer& layer, double element) {
+/// Bytes that a layer keeps for backward: of a convolution what its normalisation reads, and the result
+/// behind the activation function, which works in place. What a linear one gives to a sum is kept by nobody
+/// (torchvision's `out += identity`, in place). @param summed the block adds its branches up
+/// @param element bytes of an activation
+double kept(const ShapedLayer& layer, bool summed, double element) {
   const auto elements = static_cast<double>(layer.output.elements());
   switch (layer.layer.kind) {
     case CnnLayer::Kind::Convolution:
-      return (layer.layer.filters.size() > 1 ? 3 : 2) * element * elements;
+      return ((layer.layer.filters.size() > 1 ? 3 : 2) - (layer.layer.activation || !summed ? 0 : 1)) *
+             element * elements;
     case CnnLayer::Kind::MaxPool:
       return (element + kIndex) * elements;
     case CnnLayer::Kind::AveragePool:
@@ -37,7 +41,7 @@ MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blo
   for (const ShapedBlock& block : blocks) {
     for (const std::vector<ShapedLayer>& branch : block.branches) {
       for (const ShapedLayer& layer : branch) {
-        activations += kept(layer, element);
+        activations += kept(layer, block.join == Join::Add, element);
         largest = std::max(largest, element * static_cast<double>(layer.output.elements()));
       }
     }

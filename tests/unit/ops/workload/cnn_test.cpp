@@ -139,6 +139,18 @@ std::vector<std::string> kernels_of_first(const Job& job, const std::string& nam
   return {};
 }
 
+/// ResNet-50 of 224 x 224: its 53 convolutions give 11.1 million elements, which their normalisations read;
+/// ReLU's results behind 33 of them and behind 16 sums, the first pool's with its indices, and the image.
+TEST(Cnn, keeps_what_backward_reads) {
+  const double kept = resnet_job(Precision::FP32).memory[0][MemoryUse::Activations] / (64 / 2) / 4;
+  constexpr double kConvolutions = 11113984,
+                   kSums = 3 * 56 * 56 * 256 + 4 * 28 * 28 * 512 + 6 * 14 * 14 * 1024 + 3 * 7 * 7 * 2048;
+  constexpr double kProjections = 56 * 56 * 256 + 28 * 28 * 512 + 14 * 14 * 1024 + 7 * 7 * 2048;
+  constexpr double kPool = 3 * 56 * 56 * 64, kImage = 3 * 224 * 224, kMean = 2048;
+  EXPECT_NEAR(kept, kConvolutions + (kConvolutions - kSums - kProjections) + kSums + kPool + kImage,
+              2 * kMean);
+}
+
 TEST(Cnn, autocast_casts_filters_and_halves_activations) {
   const Job wide = resnet_job(Precision::TF32), narrow = resnet_job(Precision::BF16);
   check(narrow);
