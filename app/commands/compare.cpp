@@ -13,6 +13,12 @@
 
 namespace lockstep {
 
+namespace {
+
+constexpr int kMost = 1'000'000;  // ranks, or rows
+
+}  // namespace
+
 int compare_command(const CompareOptions& options) {
   const Comparison comparison =
       compare(compared_run(options.a, options.rank), compared_run(options.b, options.rank));
@@ -44,8 +50,9 @@ void add_compare_command(CLI::App& app, std::function<int()>& action) {
       ->required();
   command->add_option("B", options->b, "what it is compared with")->required();
   command->add_option("--rank", options->rank, "which rank of timelines that have several (default: 0)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--rows", options->rows, "most rows of each table (default: 10)");
+      ->check(CLI::Range(0, kMost));
+  command->add_option("--rows", options->rows, "most rows of each table (default: 10)")
+      ->check(CLI::Range(0, kMost));
   command->add_option("--json", options->json, "all rows as JSON; - for stdout instead of the tables");
   command->add_option("--timeline", options->timeline,
                       "one timeline with both side by side, e.g. both.json.gz");
