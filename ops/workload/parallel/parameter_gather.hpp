@@ -22,13 +22,14 @@ struct GatherUnit {
   GatherPart dense, expert;
 };
 
-/// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or the
-/// embedding with the head, as FSDP wraps them; a layer's experts are gathered behind the rest of it, over
-/// their own replicas, as torchtitan wraps them. Where a rank holds all of them, nothing is. With other
-/// shardings nothing is written. With `offload: parameters` the rank's own share comes from host memory
-/// first, in the type of matrix products (DeepSpeed's offload_param; FSDP copies it in FP32). *Source*: Zhao
-/// et al., arXiv 2304.11277 (PyTorch FSDP), sections 3.2.1, 3.3.2 (prefetching) and 3.4 (rate limiter);
-/// Rajbhandari et al., arXiv 2104.07857 (ZeRO-Infinity), section 5.1;
+/// zero3: collects the shares of parameters before they are used, some units ahead. A unit is a layer, or
+/// the embedding with the head, as FSDP wraps them; a layer's experts are gathered behind the rest of it,
+/// over their own replicas, as torchtitan wraps them. Where a rank holds all of them, nothing is gathered.
+/// With other shardings nothing is written. With `offload: parameters` the rank's own share comes from host
+/// memory first, in the type of matrix products (DeepSpeed's offload_param; FSDP copies it in FP32).
+///
+/// *Source*: Zhao et al., arXiv 2304.11277 (PyTorch FSDP), sections 3.2.1, 3.3.2 (prefetching) and 3.4 (rate
+/// limiter); Rajbhandari et al., arXiv 2104.07857 (ZeRO-Infinity), section 5.1;
 /// torchtitan/models/llama4/infra/parallelize.py, apply_fsdp (experts).
 class ParameterGather {
  public:

@@ -19,13 +19,16 @@ struct RankPlace {
 };
 
 /// The process groups of a plan, as Megatron-LM's parallel_state makes them:
-///   tp            ranks that differ in the tensor index alone; likewise cp, pp
-///   dp            replicas of dense parameters: they differ in data and context
-///   mp            all that hold a replica's parameters (the gradients' norm): they differ in tensor and
-///   stage stage         all of a pipeline stage (greatest magnitudes of FP8) embedding     first and last
-///   stage (tied weights) ep, etp, edp  experts: a stage's ranks in the order tensor, expert, data shard,
-///   replica                neighbours within dp that share (shard_group), and their counterparts expert
-///   shard, expert replica  likewise within edp
+///   tp              ranks that differ in the tensor index alone; likewise cp, pp
+///   dp              replicas of dense parameters: they differ in data and context
+///   mp              all that hold a replica's parameters (the gradients' norm): tensor and stage differ
+///   stage           all of a pipeline stage (greatest magnitudes of FP8)
+///   embedding       first and last stage (tied weights)
+///   ep, etp, edp    experts: a stage's ranks in the order tensor, expert, data
+///   shard           neighbours within dp that share (shard_group)
+///   replica         their counterparts among the other neighbours
+///   expert shard    neighbours within edp
+///   expert replica  their counterparts
 class PlanGroups {
  public:
   explicit PlanGroups(const ParallelPlan& plan);

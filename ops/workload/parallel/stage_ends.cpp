@@ -246,8 +246,7 @@ void StageWriter::clip(std::int64_t elements) {
   }
 }
 
-/// @param narrow elements whose parameters in the type of products are written too, as nothing casts them
-/// later
+/// @param narrow elements whose 16-bit parameters are written too: no gather casts them later
 void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
   if (is_torchtitan(scope_)) {  // torch.optim's kernels, each parameter's share
     std::vector<std::int64_t> shares = dense_;
