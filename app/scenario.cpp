@@ -10,8 +10,11 @@ void SlowRank::check() const {
   if (rank < 0) {
     throw FieldError{"rank", "ranks are counted from 0"};
   }
-  if (!(gpu > 0) || !(host > 0)) {
-    throw FieldError{gpu > 0 ? "host" : "gpu", "a factor on durations must be greater than 0"};
+  constexpr double kMost = 1e6;
+  const auto is_factor = [](double factor) { return factor > 0 && factor <= kMost; };
+  if (!is_factor(gpu) || !is_factor(host)) {
+    throw FieldError{is_factor(gpu) ? "host" : "gpu",
+                     fmt::format("a factor on durations is greater than 0, and at most {}", kMost)};
   }
 }
 

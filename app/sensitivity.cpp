@@ -9,6 +9,7 @@
 
 #include "app/forked_tasks.hpp"
 #include "app/outcome.hpp"
+#include "ops/workload/workload.hpp"
 
 namespace lockstep {
 namespace {
@@ -87,7 +88,44 @@ void speed_up_copies(Setting& setting) {
   }
 }
 
+bool updates_on_host(const Setting& setting) {
+  return setting.scenario.workload && setting.scenario.parallelism.transformer.offload != Offload::None;
+}
+
+Fabric with_host_memory(const Fabric& fabric, double factor) {
+  std::vector<Vertex> vertices{fabric.vertices().begin(), fabric.vertices().end()};
+  std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
+  for (Vertex& vertex : vertices) {
+    vertex.memory_bandwidth = vertex.memory_bandwidth * factor;
+  }
+  for (Link& link : links) {
+    link.bandwidth = link.bandwidth * (link.kind == LinkKind::HostMemory ? factor : 1);
+  }
+  return {std::move(vertices), std::move(links)};
+}
+
+/// Optimizers on the host are as fast as its memory, which is @p factor times as fast.
+void rewrite_host_updates(Setting& setting, double factor) {
+  if (!updates_on_host(setting)) {
+    return;
+  }
+  std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
+  for (std::size_t rank = 0; rank < setting.gpu_model_of_rank.size(); ++rank) {
+    memory[rank] = setting.gpu_models[setting.gpu_model_of_rank[rank]].memory;
+  }
+  const int steps = setting.job.steps;
+  setting.job = make_job(*setting.scenario.workload, setting.scenario.parallelism,
+                         with_host_memory(setting.fabric, factor), setting.host.at_speed(), memory);
+  setting.job.steps = steps;
+}
+
+void speed_up_host_memory(Setting& setting) {
+  rewrite_host_updates(setting, kMore);
+  setting.fabric = with_host_memory(setting.fabric, kMore);
+}
+
 void speed_up_launches(Setting& setting) {
+  rewrite_host_updates(setting, kLess);  // they take as long as before when all host times are shorter
   setting.host_scale *= kLess;
   for (GpuSpec& gpu : setting.gpu_models) {
     gpu.launch_to_start = gpu.launch_to_start * kLess;
@@ -120,6 +158,11 @@ std::vector<Resource> resources_of(const Setting& setting) {
                              }
                            }});
     }
+  }
+  if (updates_on_host(setting) || std::ranges::any_of(setting.fabric.links(), [](const Link& link) {
+        return link.kind == LinkKind::HostMemory;
+      })) {
+    resources.push_back({"host memory bandwidth", speed_up_host_memory});
   }
   resources.push_back({"host and launch overhead (10 % less)", speed_up_launches});
   return resources;

@@ -79,9 +79,15 @@ std::vector<Port> ports_of(const ClusterSpec& spec, const NodeGroup& group, cons
 Fabric build_cluster(const ClusterSpec& spec) {
   Drawing cluster;
   std::vector<Port> plugged;
-  int nodes = 0;
+  std::int64_t nodes = 0;
+  std::int64_t devices = 0;
   for (const NodeGroup& group : spec.nodes) {
     nodes += group.count;
+    devices += group.count * static_cast<std::int64_t>(draw_node(*group.node).vertices.size());
+  }
+  if (devices > kMostDrawn) {
+    throw FieldError{"nodes", fmt::format("{} nodes have {} devices; a cluster has at most {}", nodes,
+                                          devices, kMostDrawn)};
   }
   const bool networked = nodes > 1 && spec.network.shape != NetworkShape::None;
   int number = 0;

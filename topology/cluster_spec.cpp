@@ -1,10 +1,13 @@
 #include "topology/cluster_spec.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
 
 #include "base/suggest.hpp"
+#include "topology/drawing.hpp"
 
 namespace lockstep {
 namespace {
@@ -101,6 +104,16 @@ void NetworkSpec::check() const {
   }
   if (spines < 0) {
     throw FieldError{"spines", "must not be negative"};
+  }
+  if (spines > kMostDrawn || global_links > kMostDrawn) {
+    throw FieldError{spines > kMostDrawn ? "spines" : "global_links",
+                     fmt::format("at most {} switches or cables can be drawn", kMostDrawn)};
+  }
+  if ((shape == NetworkShape::Torus || shape == NetworkShape::Dragonfly) && spines > 1) {
+    throw FieldError{"spines", "a torus and a dragonfly have none: their leaves are joined to each other"};
+  }
+  if (shape != NetworkShape::Dragonfly && global_links != 1) {
+    throw FieldError{"global_links", "only a dragonfly has groups: say shape: dragonfly"};
   }
   if (shape != NetworkShape::Torus && !dimensions.empty()) {
     throw FieldError{"dimensions", "only a torus has dimensions: say shape: torus"};

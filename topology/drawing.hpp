@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@ struct Wire {
   BytesPerSecond bandwidth;  ///< of each direction
   Seconds latency;           ///< of each direction
 };
+
+/// Of devices, and of cables of one kind: ten times the largest clusters there are. A number in a file beyond
+/// it is a slip, which shall not use up all memory before it is told.
+inline constexpr std::int64_t kMostDrawn = 4'000'000;
 
 /// A machine while it is being drawn; the Fabric checks the result.
 struct Drawing {

@@ -40,6 +40,9 @@ void DrawnVertices::check() const {
   if (count < 0) {
     throw FieldError{"count", "must not be negative"};
   }
+  if (count > kMostDrawn) {
+    throw FieldError{"count", fmt::format("at most {} devices can be drawn", kMostDrawn)};
+  }
   if (kind != VertexKind::Gpu && !model.empty()) {
     throw FieldError{"model", "only GPUs have one"};
   }

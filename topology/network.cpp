@@ -45,6 +45,10 @@ void draw_under_spines(const NetworkSpec& network, std::vector<Leaf>& leaves, Dr
                      "oversubscription has no effect without uplinks: all nodes share one leaf, or "
                      "spines is 0 (set nodes_per_leaf, spines)"};
   }
+  if (static_cast<std::int64_t>(leaves.size()) * spines > kMostDrawn) {
+    throw FieldError{"network", fmt::format("{} leaves and {} spines need more than {} cables", leaves.size(),
+                                            spines, kMostDrawn)};
+  }
   std::vector<VertexId> spine_ids;
   for (int i = 0; i < spines; ++i) {
     spine_ids.push_back(drawing.add({VertexKind::SpineSwitch, -1, i, "spine" + std::to_string(i), ""}));

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "topology/drawing.hpp"
+
 namespace lockstep {
 
 SwitchPairs torus_cables(const std::vector<int>& dimensions) {
@@ -36,6 +38,10 @@ SwitchPairs dragonfly_cables(int switches, int per_group, int global_links) {
         "'leaves_per_group' {} does not divide the {} leaves of this network", per_group, switches)};
   }
   const int groups = std::div(switches, per_group).quot;
+  if (std::int64_t{switches} * global_links > kMostDrawn) {
+    throw std::invalid_argument{fmt::format("{} leaves with {} 'global_links' each are more than {} cables",
+                                            switches, global_links, kMostDrawn)};
+  }
   const int ports = per_group * global_links;
   if (groups > 1 && (global_links < 1 || ports % (groups - 1) != 0)) {
     throw std::invalid_argument{

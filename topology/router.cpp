@@ -77,14 +77,12 @@ Router::Crossing Router::crossing(VertexId exit, VertexId entry, const EcmpHash&
   return best;
 }
 
-/// Of the nearest entries that can be reached: the cheapest to reach, then the one on the rail of @p exit,
-/// then the one on the rail of @p to.
+/// Of the nearest entries that can be reached, the one on the rail of @p to: a receiver listens at its own
+/// NIC, wherever the message comes from (NCCL: ncclTopoGetNetDev in recvSetup, src/transport/net.cc).
 std::optional<Router::Way> Router::way_from_exit(VertexId exit, VertexId to, const EcmpHash& hash) const {
   const Part& part = partition_.part(partition_.place(to).part);
   for (std::span<const Gate> gates = entries(to); !gates.empty();) {
     const auto near = equally_near(gates);
-    std::optional<Way> best;
-    bool best_on_rail = false;
     for (std::size_t i = 0; i < near.size(); ++i) {
       const Gate& gate = near[(i + rail_of(vertices_[to], near.size())) % near.size()];
       const VertexId entry = part.vertices[gate.port];
@@ -92,17 +90,9 @@ std::optional<Router::Way> Router::way_from_exit(VertexId exit, VertexId to, con
         continue;
       }
       const Crossing way = crossing(exit, entry, hash);
-      const bool on_rail = vertices_[entry].index == vertices_[exit].index;
-      if (way.cost == kUnreachable || (best && way.cost > best->crossing.cost)) {
-        continue;
+      if (way.cost != kUnreachable) {
+        return Way{way.cost + gate.cost, exit, entry, way};
       }
-      if (!best || way.cost < best->crossing.cost || (on_rail && !best_on_rail)) {
-        best = Way{way.cost + gate.cost, exit, entry, way};
-        best_on_rail = on_rail;
-      }
-    }
-    if (best) {
-      return best;
     }
     gates = gates.subspan(near.size());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -43,15 +44,18 @@ int channel_limit(const Fabric& fabric, std::span<const VertexId> members) {
   if (is_over_nvlink(fabric, first, *outside)) {
     return std::numeric_limits<int>::max();
   }
-  std::set<VertexId> nics;
+  std::map<int, std::set<VertexId>> nics;  // by node
   for (const VertexId gpu : members) {
-    if (node(gpu) == node(first)) {
-      if (const auto nic = nic_towards(fabric, gpu, *outside)) {
-        nics.insert(*nic);
-      }
+    std::set<VertexId>& here = nics[node(gpu)];
+    if (const auto nic = nic_towards(fabric, gpu, node(gpu) == node(first) ? *outside : first)) {
+      here.insert(*nic);
     }
   }
-  return kTimesTaken * std::max(1, static_cast<int>(nics.size()));
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const auto& [number, here] : nics) {
+    fewest = std::min(fewest, here.size());
+  }
+  return kTimesTaken * std::max(1, static_cast<int>(fewest));
 }
 
 }  // namespace lockstep

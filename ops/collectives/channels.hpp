@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// NCCL's channels of a communicator, each a thread block that holds an SM, where the machine limits them:
-///   between nodes     2 for each NIC that the members of a node leave by
+///   between nodes     2 for each NIC that the members of a node leave by, of the node with the fewest
 ///   beside NVLink     2 in a node
 ///   over NVLink       no limit but the GPU's own: std::numeric_limits<int>::max()
 ///

@@ -118,17 +118,21 @@ std::vector<Order> open_rings(const NodePorts& node, std::size_t channels) {
   return chosen;
 }
 
+/// Channels that use every NIC of the node equally often: the network is the narrow part.
+std::size_t channels_of(const NodePorts& node) {
+  const std::size_t nics = node.nics();
+  return nics * ((node.rings.size() + nics - 1) / nics);
+}
+
 /// Rings through all nodes. Odd nodes run the other way: they are entered at the rail by which their
-/// predecessor is left.
+/// predecessor is left. All nodes have as many channels as the one with the fewest (NCCL takes the least
+/// nChannels of all ranks, initTransportsRank in src/init.cc): a failed NIC costs everyone a channel.
 std::vector<Order> join_nodes(const std::vector<NodePorts>& nodes) {
-  std::size_t rings = 1;
-  std::size_t nics = 1;
+  std::size_t channels = channels_of(nodes.front());
   for (const NodePorts& node : nodes) {
-    rings = std::max(rings, node.rings.size());
-    nics = std::max(nics, node.nics());
+    channels = std::min(channels, channels_of(node));
   }
-  // As many channels as use every NIC equally often: the network is the narrow part.
-  std::vector<Order> joined(nics * ((rings + nics - 1) / nics));
+  std::vector<Order> joined(channels);
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const std::vector<Order> paths = open_rings(nodes[node], joined.size());
     for (std::size_t channel = 0; channel < joined.size(); ++channel) {

@@ -25,6 +25,7 @@ double filters_of(const Convolution& of) {
          static_cast<double>(of.filter_height * of.filter_width);
 }
 
+/// Rows in memory are channels; a weight gradient, whose k are the pixels, reads both factors across them.
 Gemm product_of(const Convolution& of, bool skips_strides) {
   const std::int64_t filter = of.filter_height * of.filter_width;
   const std::int64_t pixels = of.batch * of.out_height() * of.out_width();
@@ -38,7 +39,7 @@ Gemm product_of(const Convolution& of, bool skips_strides) {
           .m = of.batch * of.height * of.width, .n = of.in_channels, .k = std::max<std::int64_t>(1, depth)};
     }
     case Pass::WeightGradient:
-      return {.m = of.in_channels * filter, .n = of.out_channels, .k = pixels};
+      return {.m = of.in_channels * filter, .n = of.out_channels, .k = pixels, .transpose_a = true};
   }
   return {};
 }
@@ -50,8 +51,8 @@ Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, c
   const Gemm product = product_of(of, skips_strides);
   Seconds best = time_of_product(product, profile, gpu, type, moved);
   if (of.pass == Pass::WeightGradient) {  // the library's kernels take either as rows
-    best = std::min(
-        best, time_of_product({.m = product.n, .n = product.m, .k = product.k}, profile, gpu, type, moved));
+    const Gemm turned{.m = product.n, .n = product.m, .k = product.k, .transpose_a = true};
+    best = std::min(best, time_of_product(turned, profile, gpu, type, moved));
   }
   return best;
 }

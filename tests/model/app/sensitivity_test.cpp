@@ -29,7 +29,7 @@ std::vector<std::string> resources(const std::vector<ImprovedStep>& steps) {
 TEST(Sensitivity, AsksForTheLinksThatThereAre) {
   Setting workstation = setting_of("workstation_4gpu_pcie x 1");
   EXPECT_THAT(resources(improved_steps(workstation, 2)),
-              ElementsAre("compute peak", "memory bandwidth", "PCIe bandwidth",
+              ElementsAre("compute peak", "memory bandwidth", "PCIe bandwidth", "host memory bandwidth",
                           "host and launch overhead (10 % less)"));
   Setting two_nodes = setting_of("{nodes: [dgx_a100 x 2], network: {shape: leaf_spine, nodes_per_leaf: 1}}",
                                  "parallelism: {ranks: 8}\n");
@@ -55,6 +55,24 @@ TEST(Sensitivity, StaysBelowAmdahlsLimit) {
     sum += gain.gain;
   }
   EXPECT_GT(sum, 0.03);
+}
+
+// An optimizer on the host is as fast as the host's memory, not as its overheads.
+TEST(Sensitivity, AnOptimizerOnTheHostIsMemoryBound) {
+  Setting setting = build(
+      YamlDocument::from_text("name: x\ncluster: dgx2 x 1\nworkload: {model: gpt3_1b3, global_batch: 8, "
+                              "precision: fp16}\nparallelism: {ranks: 1, sharding: zero2, offload: "
+                              "optimizer, fp32_gradients: false, recompute: full}\nsteps: 2\n",
+                              "scenario.yaml"),
+      ConfigPath::standard());
+  const auto improved = improved_steps(setting, 2);
+  for (const ResourceGain& gain : gains_over(predict(setting, nullptr).mean_step(), improved)) {
+    if (gain.resource == "host memory bandwidth") {
+      EXPECT_GT(gain.gain, 0.01);
+    } else if (gain.resource.starts_with("host and launch")) {
+      EXPECT_LT(gain.gain, 0.02);
+    }
+  }
 }
 
 TEST(Sensitivity, IsSortedByGain) {

@@ -93,16 +93,18 @@ TEST(Dot, HasAVertexALineAndACableALine) {
 }
 
 // 2 nodes of 2 GPUs with NVSwitch: each GPU has 1 partner in its node, 2 in the other: one on its rail (same
-// leaf; both NICs of a node are on one PCIe switch, so the sender's rail is always kept).
+// leaf), one that listens at the other rail's NIC.
 TEST(GpuPairs, CountsRoutesByKind) {
   const Fabric fabric = build(rail_cluster(2, 1, 1024, {.gpus = 2, .nics = 2, .pcie_switches = 1}));
   const PairSummary summary = gpu_pair_classes(fabric);
   EXPECT_EQ(summary.sources, 4U);
-  ASSERT_EQ(summary.classes.size(), 2U);
+  ASSERT_EQ(summary.classes.size(), 3U);
   EXPECT_EQ(summary.classes[0].kinds, "gpu nvswitch gpu");
   EXPECT_EQ(summary.classes[0].pairs, 4);
   EXPECT_EQ(summary.classes[1].kinds, "gpu pcie_switch nic leaf nic pcie_switch gpu");
-  EXPECT_EQ(summary.classes[1].pairs, 8);
+  EXPECT_EQ(summary.classes[1].pairs, 4);
+  EXPECT_EQ(summary.classes[2].kinds, "gpu pcie_switch nic leaf spine leaf nic pcie_switch gpu");
+  EXPECT_EQ(summary.classes[2].pairs, 4);
 }
 
 TEST(GpuPairs, LooksAtSomeSourcesOfALargeMachine) {

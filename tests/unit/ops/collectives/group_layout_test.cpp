@@ -2,18 +2,25 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <numeric>
 
+#include "ops/collectives/channels.hpp"
+#include "ops/collectives/comm_route.hpp"
 #include "tests/support/small_machines.hpp"
+#include "topology/failure.hpp"
 #include "topology/read_cluster.hpp"
 
 namespace lockstep {
 namespace {
 
+using ::testing::_;
 using testing::all_gpus;
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Le;
+using ::testing::Pair;
 
 TEST(LayOut, OneRingBehindAnNvSwitch) {
   const Fabric fabric = testing::switched_node(4);
@@ -87,6 +94,49 @@ TEST(LayOut, RingsCrossNodesAtTheGpusNextToTheNics) {
     }
   }
   EXPECT_THAT(ends, Each(AnyOf(0, 1, 4, 5)));
+}
+
+/// How often the rings of @p layout cross each NIC on their ways between nodes.
+std::map<std::string, int> crossings(const Fabric& fabric, const GroupLayout& layout) {
+  const NvLinks nvlinks{fabric};
+  const auto gpus = all_gpus(fabric);
+  std::map<std::string, int> counts;
+  for (const auto& ring : layout.rings) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const auto from = static_cast<std::size_t>(ring[i]);
+      const auto to = static_cast<std::size_t>(ring[(i + 1) % ring.size()]);
+      if (layout.node_of[from] == layout.node_of[to]) {
+        continue;
+      }
+      for (const LinkId link : comm_route(fabric, nvlinks, gpus[from], gpus[to], 0).links) {
+        const Vertex& stop = fabric.vertices()[fabric.links()[link].to];
+        counts[stop.name] += stop.kind == VertexKind::Nic ? 1 : 0;
+      }
+    }
+  }
+  std::erase_if(counts, [](const auto& count) { return count.second == 0; });
+  return counts;
+}
+
+// Between the last and the first of an odd number of nodes rings change their rails, not their NICs.
+TEST(LayOut, UsesEveryNicOnceEachWayWhateverTheNumberOfNodes) {
+  for (const int nodes : {2, 3, 5}) {
+    const Fabric fabric = read_cluster(fmt::format("dgx_a100 x {}", nodes), ConfigPath::standard()).fabric();
+    const auto counts = crossings(fabric, lay_out(fabric, NvLinks{fabric}, all_gpus(fabric)));
+    EXPECT_EQ(counts.size(), static_cast<std::size_t>(8 * nodes));
+    EXPECT_THAT(counts, Each(Pair(_, 2))) << nodes << " nodes";
+  }
+}
+
+TEST(LayOut, HasTheChannelsOfTheNodeWithTheFewestNics) {
+  const Fabric sound = read_cluster("dgx_a100 x 3", ConfigPath::standard()).fabric();
+  for (const char* nic : {"node0.nic0", "node1.nic5", "node2.nic7"}) {
+    const Fabric fabric = without_failed(sound, std::vector<std::string>{nic});
+    const GroupLayout layout = lay_out(fabric, NvLinks{fabric}, all_gpus(fabric));
+    EXPECT_EQ(layout.channels(), 7) << nic;
+    EXPECT_THAT(crossings(fabric, layout), Each(Pair(_, Le(2)))) << nic;
+    EXPECT_EQ(channel_limit(fabric, all_gpus(fabric)), 14) << nic;
+  }
 }
 
 TEST(LayOut, KeepsTheMembersOfANodeTogetherWhateverTheGroupsOrder) {
