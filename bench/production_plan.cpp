@@ -125,7 +125,7 @@ int run(const std::string& file, std::int64_t effort) {
   fmt::print("{} column-wise tables on {} ranks; models ready after {:.1f} s\n", given.task.tables.size(),
              kRanks, seconds());
   const ModelCosts costs{
-      {.gpu = *machine.gpu, .optimizer = Optimizer::Adagrad, .batch = given.task.batch, .rows = 1e9},
+      {.gpu = *machine.gpu, .optimizer = Optimizer::RowWiseAdagrad, .batch = given.task.batch, .rows = 1e9},
       forward,
       backward};
   compare(given, costs, effort);

@@ -174,8 +174,9 @@ struct EmbeddingTable {
   bool operator==(const EmbeddingTable&) const = default;
 };
 
+/// RowWiseAdagrad: of embedding tables, one sum for each row (FBGEMM).
 /// BertAdam: of pytorch-pretrained-BERT, Adam written as element-wise operators.
-enum class Optimizer : std::uint8_t { Sgd, Adagrad, AdamW, AdamWHf, Lamb, BertAdam };
+enum class Optimizer : std::uint8_t { Sgd, Adagrad, RowWiseAdagrad, AdamW, AdamWHf, Lamb, BertAdam };
 
 /// A table-batched embedding call: `batch` bags of every table; backward applies the optimizer in place
 /// (fused).

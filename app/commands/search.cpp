@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -87,13 +89,19 @@ class BestSoFar {
   std::optional<Candidate> best_;
 };
 
+/// @param found is called with each as soon as it is made
 std::vector<Candidate> candidates_of(const sharding::Method& method, const ShardingProblem& problem,
-                                     const sharding::SearchOptions& options) {
+                                     const sharding::SearchOptions& options,
+                                     const std::function<void(Candidate&)>& found) {
   if (method.name == kOurs) {
-    return our_candidates(problem, options);
+    return our_candidates(problem, options, found);
   }
   auto candidate = candidate_by(method, problem, options);
-  return candidate ? std::vector{*std::move(candidate)} : std::vector<Candidate>{};
+  if (!candidate) {
+    return {};
+  }
+  found(*candidate);
+  return {*std::move(candidate)};
 }
 
 /// Searches and simulates: the simple rules first, for they are what the others are compared with.
@@ -129,14 +137,12 @@ class Searching {
       train(method);
     }
     progress_.say(fmt::format("{}: searching", method.name));
-    std::vector<Candidate> found = candidates_of(method, problem_, options_);
+    std::vector<Candidate> found =
+        candidates_of(method, problem_, options_, [&](Candidate& candidate) { simulate(candidate, method); });
     if (found.empty()) {
       found.push_back({std::string{method.name}, {}, {}, 0});
     }
-    for (Candidate& candidate : found) {
-      simulate(candidate, method);
-      all_.push_back(std::move(candidate));
-    }
+    std::ranges::move(found, std::back_inserter(all_));
   }
 
   /// The last moves, judged by simulation, of the best plans so far.
@@ -214,8 +220,10 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
 void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
   const std::string title = problem.setting().scenario.name + ": " + best.name;
   write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
-  write_whole_file(folder / "torchrec_plan.json",
-                   sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
+  if (!is_hugectr(problem)) {
+    write_whole_file(folder / "torchrec_plan.json",
+                     sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
+  }
   write_whole_file(folder / "load.svg", load_picture(device_loads(problem, best.plan), title));
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
@@ -261,10 +269,8 @@ int search_command(const SearchCommandOptions& options) {
   write_files(problem, *best, folder);
   fmt::print("{}", search_text(problem, result, *best));
   if (!options.quiet) {
-    fmt::print(
-        stderr,
-        "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, torchrec_plan.json, load.svg\n",
-        folder.string());
+    fmt::print(stderr, "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\n",
+               folder.string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ");
   }
   return kExitOk;
 }

@@ -27,7 +27,7 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
   }
   return Candidate{
       fmt::format("lockstep{}{}{}", division.name.empty() ? "" : ", " + division.name,
-                  options.may_cut ? "" : ", whole tables",
+                  options.may_cut || !problem.task().may_cut ? "" : ", whole tables",
                   exposed < 1 ? fmt::format(", {:.0f} % of the exchanges hidden", 100 * (1 - exposed)) : ""),
       sharding::embedding_plan_of(*plan, division.placed, division.spread),
       {},
@@ -70,14 +70,18 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
                    *plan};
 }
 
-std::vector<Candidate> our_candidates(const ShardingProblem& problem,
-                                      const sharding::SearchOptions& options) {
+std::vector<Candidate> our_candidates(const ShardingProblem& problem, const sharding::SearchOptions& options,
+                                      const std::function<void(Candidate&)>& found) {
   const Division all = everything(problem.task());
   std::vector<Candidate> candidates;
-  sharding::SearchOptions whole = options;
-  whole.may_cut = false;
   const auto add = [&](const Division& division, double exposed) {
-    for (const sharding::SearchOptions& how : {options, whole}) {
+    sharding::SearchOptions cut = options;
+    if (is_hugectr(problem)) {  // whose divisions are many, and cut already
+      cut.effort /= 5;
+    }
+    sharding::SearchOptions whole = cut;
+    whole.may_cut = false;
+    for (const sharding::SearchOptions& how : {cut, whole}) {
       if (options.stopped() && !candidates.empty()) {
         return;
       }
@@ -87,6 +91,9 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem,
         continue;
       }
       if (auto candidate = ours(problem, division, exposed, how)) {
+        if (found) {
+          found(*candidate);
+        }
         candidates.push_back(*std::move(candidate));
       }
     }

@@ -31,7 +31,10 @@ struct Candidate {
 /// Plans of Lockstep's own search: for exchanges that are hidden, half hidden and not at all; with the tables
 /// that one GPU is too slow or too small for cut by rows, or kept in host memory; with small tables on every
 /// GPU.
+/// @param found is called with each as soon as it is made, and may simulate it: a search that is stopped has
+///   judged what it made
 [[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,
-                                                    const sharding::SearchOptions& options);
+                                                    const sharding::SearchOptions& options,
+                                                    const std::function<void(Candidate&)>& found = {});
 
 }  // namespace lockstep

@@ -45,9 +45,10 @@ class Adding {
     const bool copied = group.sharding == TableSharding::DataParallel;
     load.shards += tables.size();
     for (const EmbeddingTable& table : tables) {
-      load.memory += share_on_gpu(table) * static_cast<double>(table.rows) *
-                     static_cast<double>(table.dimension) *
-                     (problem_.task().element + Bytes{copied ? kFloat : 0});
+      const auto rows = static_cast<double>(table.rows);
+      const auto columns = static_cast<double>(table.dimension);
+      load.memory += share_on_gpu(table) * problem_.task().storage().of(rows, columns) +
+                     Bytes{copied ? kFloat * rows * columns : 0};
     }
     const auto ranks = static_cast<double>(loads_.size());
     const double samples = static_cast<double>(problem_.task().batch);
@@ -65,14 +66,14 @@ class Adding {
   [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples) const {
     const Setting& setting = problem_.setting();
     const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
-    const bool sgd = setting.scenario.workload->model->dlrm->optimizer == DlrmOptimizer::Sgd;
+    const Optimizer optimizer = table_optimizer(setting.scenario.workload->model->dlrm->optimizer);
     Seconds sum;
     for (const Direction direction : {Direction::Forward, Direction::Backward}) {
       const KernelCall call{"embedding", DataType::FP32,
                             EmbeddingBags{.batch = static_cast<std::int64_t>(samples),
                                           .tables = tables,
                                           .direction = direction,
-                                          .optimizer = sgd ? Optimizer::Sgd : Optimizer::Adagrad}};
+                                          .optimizer = optimizer}};
       sum += model_for(call).predict(call, gpu).duration;
     }
     return sum;

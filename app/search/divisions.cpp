@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <set>
 
 #include "app/search/rows_of_nodes.hpp"
+#include "search/sharding/judge.hpp"
 
 namespace lockstep {
 namespace {
@@ -66,21 +68,30 @@ std::vector<std::int64_t> fewest_rows_of_lookup_first(const Task& task) {
   return order;
 }
 
-/// Their gradients are all-reduced with the dense ones.
-void add_copied(const Task& task, std::vector<Division>& divisions) {
+/// Of the tables in @p order, in eight steps, as far as their gradients are no more than can be all-reduced.
+std::vector<std::size_t> numbers_to_copy(const Task& task, const std::vector<std::int64_t>& order) {
   constexpr std::size_t kSteps = 8;
   constexpr Bytes kMost{2e9};  // an all-reduce of more takes longer than any exchange
-  TableShardingSpec how;
-  how.sharding = TableSharding::DataParallel;
-  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
+  std::vector<std::size_t> numbers;
   Bytes copied;
   for (std::size_t count = 1; count < order.size(); ++count) {
     const auto table = static_cast<std::size_t>(order[count - 1]);
     copied += task.size_of(table, task.tables[table].shape.dimension);
     const bool is_a_step = count * kSteps / order.size() != (count - 1) * kSteps / order.size();
     if (copied <= kMost && is_a_step) {
-      divisions.push_back(without_first(task, fmt::format("{} data-parallel", count), order, count, how));
+      numbers.push_back(count);
     }
+  }
+  return numbers;
+}
+
+/// Their gradients are all-reduced with the dense ones.
+void add_copied(const Task& task, std::vector<Division>& divisions) {
+  TableShardingSpec how;
+  how.sharding = TableSharding::DataParallel;
+  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
+  for (const std::size_t count : numbers_to_copy(task, order)) {
+    divisions.push_back(without_first(task, fmt::format("{} data-parallel", count), order, count, how));
   }
 }
 
@@ -92,7 +103,9 @@ void add_by_rows_of_nodes(const ShardingProblem& problem, std::vector<Division>&
     if (count >= tables) {
       continue;
     }
-    if (auto entries = rows_of_nodes(problem, count)) {
+    std::vector<std::int64_t> most = most_expensive(problem);
+    most.resize(count);
+    if (auto entries = rows_of_nodes(problem, most)) {
       divisions.push_back(without(task, fmt::format("{} table-row-wise", count), *std::move(entries)));
     }
   }
@@ -103,8 +116,13 @@ Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std:
   const Task& task = problem.task();
   const double kept = entry.kernel == TableKernel::UvmCaching ? TableShardingSpec::kCacheLoadFactor : 1.0;
   std::size_t parts = task.devices();
-  if (entry.node) {
-    const std::vector<std::uint32_t> ranks = problem.ranks_of_node()[static_cast<std::size_t>(*entry.node)];
+  if (entry.sharding == TableSharding::TableRowWise) {
+    const auto nodes = entry.node ? std::vector{*entry.node} : entry.nodes;
+    std::vector<std::uint32_t> ranks;
+    for (const std::int64_t node : nodes) {
+      const auto of_node = problem.ranks_of_node()[static_cast<std::size_t>(node)];
+      ranks.insert(ranks.end(), of_node.begin(), of_node.end());
+    }
     parts = ranks.size();
     if (std::ranges::find(ranks, device) == ranks.end()) {
       return Bytes{0};
@@ -116,15 +134,88 @@ Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std:
     const EmbeddingTable& shape = task.tables[table].shape;
     const auto rows = static_cast<std::size_t>(shape.rows);
     const std::size_t rows_of_part = (rows + parts - 1) / parts;
-    const Bytes row = static_cast<double>(shape.dimension) * task.element;
+    const auto columns = static_cast<double>(shape.dimension);
     size += entry.sharding == TableSharding::DataParallel
-                ? 2.0 * static_cast<double>(rows) * row  // its gradient too
-                : kept * static_cast<double>(rows_of_part) * row;
+                ? 2.0 * task.storage().of(static_cast<double>(rows), columns)  // its gradient too
+                : kept * task.storage().of(static_cast<double>(rows_of_part), columns);
   }
   return size;
 }
 
+/// @p tables, each as often as it is cut by rows for none of the parts to cost more than @p share of what a
+/// device has to do on average, or to take more than half of its memory.
+std::vector<std::int64_t> parts_by_rows(const ShardingProblem& problem,
+                                        const std::vector<std::int64_t>& tables, double share,
+                                        std::size_t devices) {
+  const sharding::ModelCosts costs = problem.costs(1);
+  const Task& task = problem.task();
+  sharding::Judge judge{task, costs};
+  const auto cost = [&](std::int64_t table) {
+    const auto number = static_cast<std::uint32_t>(table);
+    return judge.alone(number, task.tables[number].shape.dimension);
+  };
+  Seconds all;
+  for (const std::int64_t table : tables) {
+    all += cost(table);
+  }
+  const Seconds most = share * all / static_cast<double>(devices);
+  const double gpus = static_cast<double>(task.devices()) / static_cast<double>(devices);
+  const Bytes room = *std::ranges::min_element(task.capacity) * (gpus / 2);
+  std::vector<std::int64_t> parts;
+  for (const std::int64_t table : tables) {
+    const auto number = static_cast<std::size_t>(table);
+    const Bytes size = task.size_of(number, task.tables[number].shape.dimension);
+    const double wanted = std::ceil(std::max(cost(table) / most, size / room));
+    parts.insert(parts.end(), static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(devices))),
+                 table);
+  }
+  return parts;
+}
+
+/// Of what is not @p copied, tables that cost most cut by rows of some GPUs, and placed piece by piece; on
+/// several nodes also all by rows of some nodes, whose exchange is hierarchical.
+void add_rows_beside(const std::vector<std::int64_t>& copied, const ShardingProblem& problem,
+                     std::vector<Division>& divisions) {
+  std::vector<std::int64_t> others = most_expensive(problem);
+  std::erase_if(others, [&](std::int64_t table) { return std::ranges::find(copied, table) != copied.end(); });
+  std::vector<TableShardingSpec> spread;
+  if (!copied.empty()) {
+    TableShardingSpec& entry = spread.emplace_back();
+    entry.tables = copied;
+    entry.sharding = TableSharding::DataParallel;
+  }
+  const std::string copies = copied.empty() ? "" : fmt::format("{} data-parallel, ", copied.size());
+  for (const double share : {2.0, 1.0, 0.5}) {
+    const auto parts = parts_by_rows(problem, others, share, problem.task().devices());
+    divisions.push_back(
+        {fmt::format("{}{} in {} pieces", copies, others.size(), parts.size()), {spread}, parts});
+  }
+  const std::size_t nodes = problem.ranks_of_node().size();
+  for (const double share : {1.0, 0.5, 0.1}) {
+    const auto parts = parts_by_rows(problem, others, share, nodes);
+    if (auto rows = rows_of_nodes(problem, parts)) {
+      rows->insert(rows->end(), spread.begin(), spread.end());
+      divisions.push_back(
+          {fmt::format("{}{} table-row-wise in {} pieces", copies, others.size(), parts.size()),
+           {*std::move(rows)},
+           {}});
+    }
+  }
+}
+
+void add_of_hugectr(const ShardingProblem& problem, std::vector<Division>& divisions) {
+  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(problem.task());
+  add_rows_beside({}, problem, divisions);
+  for (const std::size_t count : numbers_to_copy(problem.task(), order)) {
+    add_rows_beside({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)}, problem, divisions);
+  }
+}
+
 }  // namespace
+
+bool is_hugectr(const ShardingProblem& problem) {
+  return problem.setting().scenario.workload->model->dlrm->implementation == DlrmImplementation::HugeCtr;
+}
 
 Division everything(const Task& task) {
   return without(task, "", {});
@@ -132,6 +223,9 @@ Division everything(const Task& task) {
 
 std::vector<Division> divisions(const ShardingProblem& problem) {
   std::vector<Division> divisions;
+  if (is_hugectr(problem)) {
+    add_of_hugectr(problem, divisions);
+  }
   if (!problem.task().may_cut) {
     return divisions;
   }
@@ -153,7 +247,8 @@ Task placed_task(const ShardingProblem& problem, const Division& division) {
   Task placed = task;
   placed.tables.clear();
   for (const std::int64_t table : division.placed) {
-    placed.tables.push_back(task.tables[static_cast<std::size_t>(table)]);
+    placed.tables.push_back(sharding::part_by_rows(task.tables[static_cast<std::size_t>(table)],
+                                                   std::ranges::count(division.placed, table)));
   }
   for (std::uint32_t device = 0; device < task.devices(); ++device) {
     for (const TableShardingSpec& entry : division.spread.tables) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "app/search/divisions.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "topology/host_memory.hpp"
 
@@ -13,10 +14,6 @@ namespace {
 
 const DlrmSpec& dlrm_of(const ShardingProblem& problem) {
   return *problem.setting().scenario.workload->model->dlrm;
-}
-
-bool is_hugectr(const ShardingProblem& problem) {
-  return dlrm_of(problem).implementation == DlrmImplementation::HugeCtr;
 }
 
 bool every_host_says_its_memory(const Setting& setting) {
@@ -30,10 +27,9 @@ bool every_host_says_its_memory(const Setting& setting) {
 std::string other_places(const ShardingProblem& problem) {
   const std::string why_not = why_not_in_host_memory(problem);
   return fmt::format("{}{}",
-                     problem.task().may_cut ? "cut it by rows (sharding: row_wise)"
-                     : is_hugectr(problem)  ? "the search does not cut HugeCTR's tables; a plan by hand may, "
-                                              "by rows (sharding: row_wise, parallelism.embedding.plan)"
-                                            : "bottom_mlp_placement: first_rank needs it whole",
+                     problem.task().may_cut || is_hugectr(problem)
+                         ? "cut it by rows (sharding: row_wise)"
+                         : "bottom_mlp_placement: first_rank needs it whole",
                      why_not.empty() ? ", or keep it in host memory (kernel: fused_uvm_caching)"
                                      : "; it cannot be in host memory: " + why_not);
 }
@@ -68,7 +64,7 @@ std::vector<std::string> left_out_plans(const ShardingProblem& problem) {
   if (!problem.task().may_cut) {
     lines.emplace_back(
         is_hugectr(problem)
-            ? "cut and copied tables of HugeCTR, which a plan by hand may have (parallelism.embedding.plan)"
+            ? "rows over some GPUs or nodes, which a plan by hand may have (parallelism.embedding.plan)"
             : "cut and copied tables: bottom_mlp_placement: first_rank needs every table whole on one rank");
   }
   if (first_table_rank(dlrm_of(problem), problem.task().devices()) > 0) {

@@ -79,9 +79,6 @@ class Refinement {
 Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
                   const RefinementOptions& options) {
   const auto began = std::chrono::steady_clock::now();
-  if (start.pieces.pieces.empty() || problem.task().devices() < 2) {
-    return start;
-  }
   Candidate best = Refinement{problem, simulator, start, options}.run();
   const bool is_ours = start.name.starts_with("lockstep");
   best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
@@ -94,8 +91,9 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
                                        const RefinementOptions& options) {
   constexpr std::size_t kRefined = 3;
   std::map<Seconds, const Candidate*> by_step;  // of equal ones the first
+  const bool can_move = problem.task().devices() > 1;
   for (const Candidate& candidate : candidates) {
-    if (candidate.step) {
+    if (can_move && candidate.step && !candidate.pieces.pieces.empty()) {
       by_step.try_emplace(*candidate.step, &candidate);
     }
   }

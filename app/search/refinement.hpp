@@ -19,13 +19,13 @@ struct RefinementOptions {
 /// The last moves of a search: small changes (sharding::SmallChanges) of where the pieces of @p start are,
 /// each judged by a simulation of the whole step. Changes that the fast models think clearly worse are not
 /// simulated. A slightly worse step is kept for a while (threshold accepting, as sharding::improved()).
-/// @pre start.step is known
+/// @pre start.step is known; there are pieces, and at least two devices
 /// @return the best step seen, never worse than @p start
 [[nodiscard]] Candidate refined(const ShardingProblem& problem, StepSimulator& simulator,
                                 const Candidate& start, const RefinementOptions& options);
 
-/// The three fastest of @p candidates, of those with equal steps one, refined(), each with its number added
-/// to the seed.
+/// The three fastest of @p candidates that have pieces to move, of those with equal steps one, refined(),
+/// each with its number added to the seed.
 [[nodiscard]] std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                                      std::span<const Candidate> candidates,
                                                      const RefinementOptions& options);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "search/sharding/judge.hpp"
 #include "search/sharding/local_search.hpp"
@@ -19,20 +21,6 @@ bool can_exchange(const RanksOfNode& nodes) {
          std::ranges::all_of(nodes, [&](const auto& ranks) { return ranks.size() == nodes.front().size(); });
 }
 
-/// Tables that cost most alone, the most expensive first.
-std::vector<std::int64_t> most_expensive(const ShardingProblem& problem, std::size_t count) {
-  const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{problem.task(), costs};
-  std::vector<std::int64_t> order(problem.task().tables.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::int64_t table) {
-    const auto number = static_cast<std::uint32_t>(table);
-    return judge.alone(number, problem.task().tables[number].shape.dimension);
-  });
-  order.resize(count);
-  return order;
-}
-
 /// What one GPU of each node would hold: its part of the rows, and of the look-ups.
 sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<std::int64_t>& tables,
                              const RanksOfNode& nodes) {
@@ -40,10 +28,8 @@ sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<s
   sharding::Task task = problem.task();
   task.tables.clear();
   for (const std::int64_t number : tables) {
-    sharding::Table table = problem.task().tables[static_cast<std::size_t>(number)];
-    table.shape.rows = (table.shape.rows + parts - 1) / parts;
-    table.shape.pooling_factor /= static_cast<double>(parts);
-    task.tables.push_back(table);
+    task.tables.push_back(sharding::part_by_rows(problem.task().tables[static_cast<std::size_t>(number)],
+                                                 parts * std::ranges::count(tables, number)));
   }
   task.capacity.clear();
   for (const auto& ranks : nodes) {
@@ -56,33 +42,50 @@ sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<s
   return task;
 }
 
-std::vector<TableShardingSpec> entries_of(const sharding::Plan& plan, const std::vector<std::int64_t>& tables,
-                                          std::size_t nodes) {
-  std::vector<TableShardingSpec> of_node(nodes);
+std::vector<TableShardingSpec> entries_of(const sharding::Plan& plan,
+                                          const std::vector<std::int64_t>& tables) {
+  std::map<std::int64_t, std::set<std::int64_t>> nodes_of;  // by table
   for (const sharding::Piece& piece : plan.pieces) {
-    of_node[piece.device].tables.push_back(tables[piece.table]);
+    nodes_of[tables[piece.table]].insert(std::int64_t{piece.device});
   }
-  std::vector<TableShardingSpec> entries;
-  for (std::size_t node = 0; node < nodes; ++node) {
-    if (!of_node[node].tables.empty()) {
-      std::ranges::sort(of_node[node].tables);
-      of_node[node].sharding = TableSharding::TableRowWise;
-      of_node[node].node = static_cast<std::int64_t>(node);
-      entries.push_back(std::move(of_node[node]));
+  std::map<std::set<std::int64_t>, TableShardingSpec> entries;  // tables of equal nodes together
+  for (const auto& [table, nodes] : nodes_of) {
+    TableShardingSpec& entry = entries[nodes];
+    entry.sharding = TableSharding::TableRowWise;
+    entry.tables.push_back(table);
+    if (nodes.size() == 1) {
+      entry.node = *nodes.begin();
+    } else {
+      entry.nodes.assign(nodes.begin(), nodes.end());
     }
   }
-  return entries;
+  std::vector<TableShardingSpec> all;
+  for (auto& [nodes, entry] : entries) {
+    all.push_back(std::move(entry));
+  }
+  return all;
 }
 
 }  // namespace
 
+std::vector<std::int64_t> most_expensive(const ShardingProblem& problem) {
+  const sharding::ModelCosts costs = problem.costs(1);
+  sharding::Judge judge{problem.task(), costs};
+  std::vector<std::int64_t> order(problem.task().tables.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::int64_t table) {
+    const auto number = static_cast<std::uint32_t>(table);
+    return judge.alone(number, problem.task().tables[number].shape.dimension);
+  });
+  return order;
+}
+
 std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProblem& problem,
-                                                            std::size_t count) {
+                                                            const std::vector<std::int64_t>& tables) {
   const RanksOfNode nodes = problem.ranks_of_node();
-  if (!can_exchange(nodes) || count == 0) {
+  if (!can_exchange(nodes) || tables.empty()) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> tables = most_expensive(problem, count);
   const sharding::Task task = task_of_nodes(problem, tables, nodes);
   const Exchanges exchanges = problem.exchanges_of_nodes();
   const sharding::ModelCosts costs = problem.costs(1, exchanges);
@@ -94,7 +97,7 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   sharding::SearchOptions options;
   options.may_cut = false;
   options.effort = 5'000;
-  return entries_of(sharding::improved(judge, *std::move(plan), options), tables, nodes.size());
+  return entries_of(sharding::improved(judge, *std::move(plan), options), tables);
 }
 
 }  // namespace lockstep

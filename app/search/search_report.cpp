@@ -99,9 +99,14 @@ std::string reasons(const ShardingProblem& problem, const Candidate& best, const
 std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
   const sharding::ModelCosts costs = problem.costs(1);
   const Seconds bound = costs.at_least(problem.task());
-  return fmt::format(
-      "bound        inputs, look-ups and exchanges of whole{} tables take at least {} of the {} step\n",
-      problem.task().may_cut ? " and column-wise" : "", bound, *best.step);
+  const char* kinds = problem.task().may_cut ? " and column-wise" : "";
+  return bound > *best.step
+             ? fmt::format("bound        {} for plans of whole{} tables: what is not saves more\n", bound,
+                           kinds)
+             : fmt::format(
+                   "bound        inputs, look-ups and exchanges of whole{} tables take at least {} of the {} "
+                   "step\n",
+                   kinds, bound, *best.step);
 }
 
 }  // namespace

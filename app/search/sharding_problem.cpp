@@ -15,8 +15,6 @@
 namespace lockstep {
 namespace {
 
-constexpr double kFloat = 4;  // bytes
-
 /// A plan that always can be built: every table cut by rows, or all on one rank, memory or not.
 YamlDocument with_some_plan(YamlDocument document, const DlrmSpec& dlrm) {
   EmbeddingPlan plan;
@@ -68,7 +66,7 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
   sharding::Task task;
   task.batch = setting.scenario.workload->global_batch;
   task.may_cut = takes_cut_tables(dlrm);
-  task.element = Bytes{dlrm.optimizer == DlrmOptimizer::Adagrad ? 2 * kFloat : kFloat};
+  task.optimizer = table_optimizer(dlrm.optimizer);
   for (const EmbeddingTable& table : dlrm.all_tables()) {
     task.tables.push_back({table, {}});
   }
@@ -129,9 +127,8 @@ sharding::ModelCosts ShardingProblem::costs(double exposed, const Exchanges& exc
   for (const sharding::Table& table : task_.tables) {
     rows += static_cast<double>(table.shape.rows);
   }
-  const DlrmSpec& dlrm = *setting_->scenario.workload->model->dlrm;
   return {{.gpu = setting_->gpu_models[setting_->gpu_model_of_rank.front()],
-           .optimizer = dlrm.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
+           .optimizer = task_.optimizer,
            .batch = task_.batch,
            .rows = rows,
            .exposed = exposed,

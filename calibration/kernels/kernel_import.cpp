@@ -66,7 +66,19 @@ std::optional<KernelWork> neusight_work(const CsvTable& table, std::size_t row) 
   return std::nullopt;
 }
 
+/// A table of several GPUs is of none of them in particular.
+void check_one_device(const CsvTable& table, const KernelImportOptions& options) {
+  if (!options.device.empty() || !table.has("Device")) return;
+  for (std::size_t row = 1; row < table.rows(); ++row) {
+    if (table.cell(row, "Device") != table.cell(0, "Device")) {
+      table.complain(row, fmt::format("rows of '{}', and of '{}' before: say which with --device",
+                                      table.cell(row, "Device"), table.cell(0, "Device")));
+    }
+  }
+}
+
 void take_neusight(const CsvTable& table, const KernelImportOptions& options, Taking& taking) {
+  check_one_device(table, options);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (!options.device.empty() && table.cell(row, "Device") != options.device) {
       ++taking.report.other_device;
@@ -117,7 +129,7 @@ std::optional<KernelWork> own_work(const std::string& family, const CsvTable& ta
     EmbeddingBags bags{.batch = size("batch"),
                        .tables = {},
                        .direction = operation == "forward" ? Direction::Forward : Direction::Backward,
-                       .optimizer = Optimizer::Adagrad};
+                       .optimizer = Optimizer::RowWiseAdagrad};
     bags.tables.assign(tables, {.rows = size("rows"),
                                 .dimension = size("dim"),
                                 .pooling_factor = pooling,
@@ -152,6 +164,12 @@ std::string own_family(const CsvTable& table) {
 KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
                                        KernelMeasurements& measurements) {
   const CsvTable table = CsvTable::from_file(file);
+  if (!options.device.empty() && !table.has("Device")) {
+    throw InputError{{file.string()},
+                     fmt::format("has no column 'Device' to look for '{}' in: its rows are of one GPU; leave "
+                                 "--device out",
+                                 options.device)};
+  }
   Taking taking{options, measurements};
   if (const std::string family = own_family(table); !family.empty()) {
     take_own(family, table, taking);

@@ -31,9 +31,9 @@ struct OptimizerName {
   Optimizer optimizer;
   std::string_view name;
 };
-constexpr std::array kOptimizerNames{OptimizerName{Optimizer::Sgd, "sgd"},
-                                     OptimizerName{Optimizer::Adagrad, "adagrad"},
-                                     OptimizerName{Optimizer::AdamW, "adamw"}};
+constexpr std::array kOptimizerNames{
+    OptimizerName{Optimizer::Sgd, "sgd"}, OptimizerName{Optimizer::Adagrad, "adagrad"},
+    OptimizerName{Optimizer::RowWiseAdagrad, "rowwise_adagrad"}, OptimizerName{Optimizer::AdamW, "adamw"}};
 struct AttentionName {
   FlashVersion version;
   std::string_view name;
@@ -210,7 +210,8 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
     }
   }
   const auto* optimizer = std::ranges::find(kOptimizerNames, shape.text("optimizer"), &OptimizerName::name);
-  if (optimizer == kOptimizerNames.end()) shape.complain("optimizer= is none of sgd, adagrad, adamw");
+  if (optimizer == kOptimizerNames.end())
+    shape.complain("optimizer= is none of sgd, adagrad, rowwise_adagrad, adamw");
   bags.optimizer = optimizer->optimizer;
   return bags;
 }

@@ -28,8 +28,8 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///   embedding_forward, -backward  batch=2048 tables=1000000x128x32x1.2,...     (rows, dimension, pooling
 ///   factor,
 ///                                 look-ups by different rows; 0: uniform indices)
-///                                 and optimizer=sgd, adagrad or adamw; or so many alike: tables=32
-///                                 rows=1000000 dimension=128 pooling=32 reuse=1.2
+///                                 and optimizer=sgd, adagrad, rowwise_adagrad or adamw; or so many alike:
+///                                 tables=32 rows=1000000 dimension=128 pooling=32 reuse=1.2
 ///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1     (forward,
 ///                                 square images and filters)
 ///   attention_forward, -backward  batch=2 heads=16 queries=8192 keys=8192 head_size=128 causal=1

@@ -36,7 +36,9 @@ double state_of(Optimizer optimizer, double row) {
     case Optimizer::Sgd:
       return 0;
     case Optimizer::Adagrad:
-      return kSector;  // row-wise: one number in a sector of its own
+      return row;
+    case Optimizer::RowWiseAdagrad:
+      return kSector;  // one number in a sector of its own
     case Optimizer::AdamW:
     case Optimizer::AdamWHf:
     case Optimizer::Lamb:

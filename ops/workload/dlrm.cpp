@@ -63,6 +63,13 @@ void check_entry(const DlrmSpec& spec, const TableShardingSpec& entry) {
                      fmt::format("'kernel: {}' is FBGEMM's: the model needs {}", name_of(entry.kernel),
                                  hugectr ? "'implementation: pytorch'" : "'embedding_kernels: fbgemm'")};
   }
+  if (entry.kernel != TableKernel::Fused && spec.optimizer == DlrmOptimizer::Adagrad) {
+    throw InputError{entry.at,
+                     fmt::format("'kernel: {}' keeps tables in host memory, where Adagrad's sums for each "
+                                 "element have no model; sums by row stay on the GPU: 'optimizer: "
+                                 "rowwise_adagrad'",
+                                 name_of(entry.kernel))};
+  }
   if (!hugectr && entry.sharding == TableSharding::RowWise && !entry.ranks.empty()) {
     throw InputError{entry.at,
                      "row_wise tables live on all ranks: leave 'ranks' out; some ranks share rows with "
@@ -83,9 +90,11 @@ void check_entries(const DlrmSpec& spec, const EmbeddingPlanSpec& plan) {
   }
 }
 
-/// Bytes of a table's element, optimizer state included: Adagrad keeps one FP32 sum for each weight.
-Bytes bytes_per_element(DlrmOptimizer optimizer) {
-  return (optimizer == DlrmOptimizer::Adagrad ? 2.0 : 1.0) * size_of(DataType::FP32);
+/// Data-parallel tables are dense parameters.
+ShardStorage storage_of_shards(DlrmOptimizer optimizer) {
+  ShardStorage storage{storage_of(table_optimizer(optimizer)), storage_of(dense_optimizer(optimizer))};
+  storage.replicated.element += size_of(DataType::FP32);
+  return storage;
 }
 
 std::vector<Bytes> capacity_for_tables(const EmbeddingPlanSpec& plan, std::span<const Bytes> gpu_memory) {
@@ -107,7 +116,7 @@ EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan
   const std::size_t first = first_table_rank(spec, gpu_memory.size());
   const TablePlacement placement =
       place_tables(spec.all_tables(), capacity_for_tables(plan, gpu_memory.subspan(first)), plan.planner,
-                   bytes_per_element(spec.optimizer));
+                   storage_of_shards(spec.optimizer).sharded);
   EmbeddingPlan chosen;
   for (std::size_t place = 0; place < placement.size(); ++place) {
     const std::size_t rank = first + place;
@@ -198,11 +207,10 @@ Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup) {
   check_setup(spec, setup);
   const EmbeddingPlanSpec& plan = setup.parallelism.embedding;
   check_entries(spec, plan);
-  const Bytes element = bytes_per_element(spec.optimizer);
   const std::vector<ShardGroup> tables =
       shard_tables(spec.all_tables(), embedding_plan(spec, plan, setup.gpu_memory),
                    RankNodes{setup.gpus.size(), setup.gpu_nodes}, capacity_for_tables(plan, setup.gpu_memory),
-                   {.sharded = element, .replicated = element + size_of(DataType::FP32)});
+                   storage_of_shards(spec.optimizer));
   if (spec.implementation == DlrmImplementation::HugeCtr) {
     return hugectr_dlrm_job(spec, setup, tables);
   }

@@ -14,7 +14,7 @@ EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::in
   return {.batch = dense ? global_batch / static_cast<std::int64_t>(ranks) : global_batch,
           .tables = group.shards,
           .kernels = spec.embedding_kernels,
-          .optimizer = spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad,
+          .optimizer = dense ? dense_optimizer(spec.optimizer) : table_optimizer(spec.optimizer),
           .dense = dense,
           .features = features};
 }

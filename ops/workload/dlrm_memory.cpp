@@ -34,7 +34,7 @@ class Counting {
     for (const EmbeddingBagShape& bags : shape.bags) {
       replicated_elements_ += bags.dense ? bags.weights(rank) : 0;
       table_elements_ += bags.weights_on_gpu(rank);
-      host_rows_ += bags.rows_on_host(rank);
+      sharded_rows_ += bags.dense ? 0 : bags.rows(rank);
       const EmbeddingBagShape::Cache cache = bags.cache(rank);
       caches_ += floats(cache.places * cache.width) + kCachedRow * static_cast<double>(cache.rows) +
                  kCachePlace * static_cast<double>(cache.places);
@@ -57,7 +57,9 @@ class Counting {
     const std::int64_t elements = mlp_elements_ + table_elements_;
     memory_.allocate(Use::Parameters, floats(elements) + caches_);
     if (shape_.optimizer == DlrmOptimizer::Adagrad) {
-      memory_.allocate(Use::Optimizer, floats(elements + host_rows_));
+      memory_.allocate(Use::Optimizer, floats(elements));
+    } else if (shape_.optimizer == DlrmOptimizer::RowWiseAdagrad) {
+      memory_.allocate(Use::Optimizer, floats(mlp_elements_ + replicated_elements_ + sharded_rows_));
     }
     if (shape_.ranks > 1) {
       memory_.allocate(Use::Communication, floats(shared_elements_ + replicated_elements_));  // buckets
@@ -288,7 +290,7 @@ class Counting {
   /// Adagrad in lists of tensors: the roots of all sums at once (torch/optim/adagrad.py, foreach).
   void update() {
     memory_.release(Use::Gradients, joint_values_);
-    if (shape_.optimizer == DlrmOptimizer::Adagrad) {
+    if (dense_optimizer(shape_.optimizer) == Optimizer::Adagrad) {
       memory_.allocate(Use::Workspace, floats(mlp_elements_ + replicated_elements_));
     }
   }
@@ -321,7 +323,7 @@ class Counting {
   std::int64_t shared_elements_ = 0;  // of them: of all ranks
   std::int64_t replicated_elements_ = 0;
   std::int64_t table_elements_ = 0;
-  std::int64_t host_rows_ = 0;
+  std::int64_t sharded_rows_ = 0;
   Bytes caches_{0};  // of tables in host memory, with what finds their rows
   Bytes joint_values_{0};
   Bytes gradient_;  // of what was last gone back through

@@ -34,8 +34,8 @@ struct DlrmMemoryShape {
 ///
 ///   parameters   4 B an element: MLPs, and the rank's parts of tables; of tables in host memory only the
 ///                cache, 4 B a row for its table and 16 B a place for its row and age
-///   optimizer    Adagrad: 4 B an element of both, a row of tables in host memory (row-wise: it stays on the
-///                GPU); SGD: nothing
+///   optimizer    Adagrad: 4 B an element of both; row-wise Adagrad: 4 B an element of the MLPs and a row of
+///                the tables, of those in host memory too (the sums stay on the GPU); SGD: nothing
 ///   gradients    MLPs' and data-parallel tables', 4 B; the other tables' rows are updated where their
 ///                gradients arise (FBGEMM's fused backward; the dense gradient of a table never exists)
 ///   activations  inputs; what backward reads: the output of each activation function, the features that the

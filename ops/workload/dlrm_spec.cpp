@@ -123,6 +123,12 @@ void DlrmSpec::check() const {
     }
   }
   check_joint(*this, all);
+  if (optimizer == DlrmOptimizer::RowWiseAdagrad &&
+      (implementation == DlrmImplementation::HugeCtr || embedding_kernels != EmbeddingKernels::Fbgemm)) {
+    throw FieldError{"optimizer",
+                     "rowwise_adagrad is FBGEMM's, of 'implementation: pytorch' with 'embedding_kernels: "
+                     "fbgemm'; others have 'adagrad'"};
+  }
   check_cross(*this);
   if (interaction_kernels == InteractionKernels::Fused && interaction != Interaction::Dot) {
     throw FieldError{"interaction_kernels", "'fused' is a kernel of 'interaction: dot'"};

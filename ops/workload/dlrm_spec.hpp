@@ -66,10 +66,22 @@ constexpr auto names_of(BottomMlpPlacement) {
       {{BottomMlpPlacement::EveryRank, "every_rank"}, {BottomMlpPlacement::FirstRank, "first_rank"}});
 }
 
-enum class DlrmOptimizer : std::uint8_t { Sgd, Adagrad };
+enum class DlrmOptimizer : std::uint8_t {
+  Sgd,
+  Adagrad,
+  RowWiseAdagrad,  ///< of tables; dense parameters have Adagrad
+};
 constexpr auto names_of(DlrmOptimizer) {
-  return std::to_array<EnumName<DlrmOptimizer>>(
-      {{DlrmOptimizer::Sgd, "sgd"}, {DlrmOptimizer::Adagrad, "adagrad"}});
+  return std::to_array<EnumName<DlrmOptimizer>>({{DlrmOptimizer::Sgd, "sgd"},
+                                                 {DlrmOptimizer::Adagrad, "adagrad"},
+                                                 {DlrmOptimizer::RowWiseAdagrad, "rowwise_adagrad"}});
+}
+/// Of parameters outside tables, and of data-parallel tables.
+constexpr Optimizer dense_optimizer(DlrmOptimizer optimizer) {
+  return optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
+}
+constexpr Optimizer table_optimizer(DlrmOptimizer optimizer) {
+  return optimizer == DlrmOptimizer::RowWiseAdagrad ? Optimizer::RowWiseAdagrad : dense_optimizer(optimizer);
 }
 
 enum class IndexType : std::uint8_t { Int32, Int64 };
@@ -151,7 +163,8 @@ struct DlrmSpec {
         "indices of the triangle are CPU tensors: copied with a synchronisation in every step, forward and "
         "backward");
     key.optional("loss", dlrm.loss, DlrmLoss::BinaryCrossEntropy, "loss function");
-    key.optional("optimizer", dlrm.optimizer, DlrmOptimizer::Sgd, "of dense parameters and tables");
+    key.optional("optimizer", dlrm.optimizer, DlrmOptimizer::Sgd,
+                 "of dense parameters and tables; rowwise_adagrad: tables' sums by row (FBGEMM)");
     key.optional("embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
                  "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
                  "whose sparse gradient torch.optim.SGD adds");

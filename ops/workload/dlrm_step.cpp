@@ -71,7 +71,7 @@ InteractionShape DlrmStep::interaction_shape() const {
 }
 
 Optimizer DlrmStep::optimizer() const {
-  return spec_.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
+  return dense_optimizer(spec_.optimizer);
 }
 
 void DlrmStep::write() {

@@ -47,6 +47,7 @@ struct OptimizerSpec {
       case Optimizer::Sgd:
         return momentum != 0 ? 1 : 0;
       case Optimizer::Adagrad:
+      case Optimizer::RowWiseAdagrad:
         return 1;
       case Optimizer::AdamW:
       case Optimizer::AdamWHf:

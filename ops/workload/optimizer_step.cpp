@@ -80,7 +80,8 @@ std::vector<Operation> operations_of(const OptimizerSpec& optimizer) {
       return {kAdamWHf.begin(), kAdamWHf.end()};
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
-      break;  // files of their own
+    case Optimizer::RowWiseAdagrad:
+      break;  // files of their own; of tables only
   }
   return {};
 }
@@ -90,6 +91,7 @@ const char* class_name(Optimizer optimizer) {
     case Optimizer::Sgd:
       return "SGD";
     case Optimizer::Adagrad:
+    case Optimizer::RowWiseAdagrad:
       return "Adagrad";
     case Optimizer::AdamW:
     case Optimizer::AdamWHf:

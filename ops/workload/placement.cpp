@@ -71,7 +71,7 @@ std::optional<std::size_t> least_loaded(const std::vector<Load>& loads, std::spa
 }  // namespace
 
 TablePlacement place_tables(std::span<const EmbeddingTable> tables, std::span<const Bytes> capacity,
-                            EmbeddingPlanner planner, Bytes bytes_per_element) {
+                            EmbeddingPlanner planner, const TableStorage& storage) {
   std::vector<std::size_t> order(tables.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -84,8 +84,7 @@ TablePlacement place_tables(std::span<const EmbeddingTable> tables, std::span<co
   TablePlacement placement(capacity.size());
   for (const std::size_t table : order) {
     const EmbeddingTable& shape = tables[table];
-    const Bytes size =
-        static_cast<double>(shape.rows) * static_cast<double>(shape.dimension) * bytes_per_element;
+    const Bytes size = storage.of(static_cast<double>(shape.rows), static_cast<double>(shape.dimension));
     std::optional<std::size_t> gpu;
     if (planner == EmbeddingPlanner::RoundRobin) {
       gpu = table % capacity.size();

@@ -9,6 +9,7 @@
 #include "base/parameters.hpp"
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
+#include "ops/workload/table_storage.hpp"
 
 namespace lockstep {
 
@@ -39,10 +40,10 @@ constexpr auto names_of(EmbeddingPlanner) {
 using TablePlacement = std::vector<std::vector<std::size_t>>;
 
 /// @param capacity by GPU: memory for tables
-/// @param bytes_per_element of a table in memory, optimizer state included
+/// @param storage of a table in memory, optimizer state included
 /// @throws std::invalid_argument naming the first table that fits nowhere and what is left on each GPU
 [[nodiscard]] TablePlacement place_tables(std::span<const EmbeddingTable> tables,
                                           std::span<const Bytes> capacity, EmbeddingPlanner planner,
-                                          Bytes bytes_per_element);
+                                          const TableStorage& storage);
 
 }  // namespace lockstep

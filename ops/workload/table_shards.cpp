@@ -117,8 +117,8 @@ EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry) {
 /// Puts shards where they belong, and counts the memory.
 class Sharder {
  public:
-  Sharder(const RankNodes& ranks, const ElementSizes& element)
-      : ranks_{ranks}, element_{element}, used_(ranks.ranks()) {}
+  Sharder(const RankNodes& ranks, const ShardStorage& storage)
+      : ranks_{ranks}, storage_{storage}, used_(ranks.ranks()) {}
 
   void place(const EmbeddingTable& table, const TableShardingSpec& entry) {
     ShardGroup& group = groups_[entry.sharding];
@@ -135,7 +135,7 @@ class Sharder {
         return place_rows(table, ranks_on(nodes_of(entry)), group);
       case TableSharding::DataParallel:
         for (const std::uint32_t rank : all_ranks()) {
-          hold(table, rank, element_.replicated, group);
+          hold(table, rank, storage_.replicated, group);
         }
         return;
     }
@@ -173,9 +173,9 @@ class Sharder {
     return ranks;
   }
 
-  void hold(const EmbeddingTable& shard, std::size_t rank, Bytes element, ShardGroup& group) {
-    used_[rank] += share_on_gpu(shard) * static_cast<double>(shard.rows) *
-                   static_cast<double>(shard.dimension) * element;
+  void hold(const EmbeddingTable& shard, std::size_t rank, const TableStorage& storage, ShardGroup& group) {
+    used_[rank] += share_on_gpu(shard) *
+                   storage.of(static_cast<double>(shard.rows), static_cast<double>(shard.dimension));
     group.shards[rank].push_back(shard);
   }
 
@@ -183,7 +183,7 @@ class Sharder {
     EmbeddingTable piece = table;
     piece.dimension /= static_cast<std::int64_t>(on.size());
     for (const std::int64_t rank : on) {
-      hold(piece, static_cast<std::size_t>(rank), element_.sharded, group);
+      hold(piece, static_cast<std::size_t>(rank), storage_.sharded, group);
     }
   }
 
@@ -194,12 +194,12 @@ class Sharder {
       EmbeddingTable piece = table;
       piece.rows = std::clamp<std::int64_t>(table.rows - i * block, 0, block);
       piece.pooling_factor *= static_cast<double>(piece.rows) / static_cast<double>(table.rows);
-      hold(piece, on[static_cast<std::size_t>(i)], element_.sharded, group);
+      hold(piece, on[static_cast<std::size_t>(i)], storage_.sharded, group);
     }
   }
 
   const RankNodes& ranks_;
-  ElementSizes element_;
+  ShardStorage storage_;
   std::vector<Bytes> used_;  // by rank
   std::map<TableSharding, ShardGroup> groups_;
 };
@@ -264,7 +264,7 @@ std::vector<std::vector<std::uint32_t>> RankNodes::across_nodes() const {
 
 std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables, const EmbeddingPlan& plan,
                                      const RankNodes& ranks, std::span<const Bytes> capacity,
-                                     const ElementSizes& element) {
+                                     const ShardStorage& storage) {
   Problems problems;
   for (const TableShardingSpec& entry : plan.tables) {
     check_known_tables(entry, tables.size(), problems);
@@ -272,7 +272,7 @@ std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables, con
     check_columns(entry, tables, problems);
   }
   check_complete(plan, tables.size(), problems);
-  Sharder sharder{ranks, element};
+  Sharder sharder{ranks, storage};
   if (problems.empty()) {
     for (const TableShardingSpec& entry : plan.tables) {
       for (const std::int64_t table : entry.tables) {

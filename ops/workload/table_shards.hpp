@@ -7,6 +7,7 @@
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
 #include "ops/workload/embedding_plan.hpp"
+#include "ops/workload/table_storage.hpp"
 
 namespace lockstep {
 
@@ -37,10 +38,10 @@ struct ShardGroup {
   std::int64_t width = 0;                           ///< of the pooled rows of a sample, all tables
 };
 
-/// Bytes of an element in memory, by what is kept of it.
-struct ElementSizes {
-  Bytes sharded;     ///< weight and optimizer state
-  Bytes replicated;  ///< and the gradient, which data-parallel tables have whole
+/// Memory of tables, by what is kept of them.
+struct ShardStorage {
+  TableStorage sharded;     ///< weight and optimizer state
+  TableStorage replicated;  ///< and the gradient, which data-parallel tables have whole
 };
 
 /// What every rank holds under a plan, in the order table-, column-, row-, table-row-wise, data-parallel;
@@ -60,7 +61,7 @@ struct ElementSizes {
 [[nodiscard]] std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables,
                                                    const EmbeddingPlan& plan, const RankNodes& ranks,
                                                    std::span<const Bytes> capacity,
-                                                   const ElementSizes& element);
+                                                   const ShardStorage& storage);
 
 /// Part of a table's rows that the memory of its GPU has room for.
 [[nodiscard]] double share_on_gpu(const EmbeddingTable& table);

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 
 namespace lockstep::sharding {
 namespace {
@@ -93,17 +96,31 @@ EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t
                                 const Spread& spread) {
   const auto ranks = ranks_by_table(plan);
   const bool cut = std::ranges::any_of(ranks, [](const auto& entry) { return entry.second.size() > 1; });
-  const TableSharding sharding = cut ? TableSharding::ColumnWise : TableSharding::TableWise;
-  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> tables_on;  // tables of equal ranks together
+  const TableSharding whole = cut ? TableSharding::ColumnWise : TableSharding::TableWise;
+  std::map<std::int64_t, int> parts;
+  for (const std::int64_t number : numbers) {
+    ++parts[number];
+  }
+  std::map<std::int64_t, std::set<std::int64_t>> by_rows;  // by number: the ranks of its parts
+  using Place = std::pair<TableSharding, std::vector<std::int64_t>>;
+  std::map<Place, std::vector<std::int64_t>> tables_on;  // tables of equal ranks together
   for (const auto& [table, on] : ranks) {
-    tables_on[on].push_back(numbers[table]);
+    if (parts.at(numbers[table]) > 1) {
+      by_rows[numbers[table]].insert(on.begin(), on.end());
+    } else {
+      tables_on[{whole, on}].push_back(numbers[table]);
+    }
+  }
+  for (const auto& [number, on] : by_rows) {
+    const TableSharding sharding = on.size() > 1 ? TableSharding::RowWise : whole;
+    tables_on[{sharding, {on.begin(), on.end()}}].push_back(number);
   }
   EmbeddingPlan result;
-  for (const auto& [on, tables] : tables_on) {
+  for (const auto& [place, tables] : tables_on) {
     TableShardingSpec& entry = result.tables.emplace_back();
     entry.tables = tables;
-    entry.sharding = sharding;
-    entry.ranks = on;
+    std::ranges::sort(entry.tables);
+    std::tie(entry.sharding, entry.ranks) = place;
   }
   result.tables.insert(result.tables.end(), spread.tables.begin(), spread.tables.end());
   return result;
@@ -128,6 +145,9 @@ std::string plan_json(const EmbeddingPlan& plan) {
       }
       if (entry.node) {
         line += fmt::format(R"(, "node": {})", *entry.node);
+      }
+      if (!entry.nodes.empty()) {
+        line += fmt::format(R"(, "nodes": [{}])", fmt::join(entry.nodes, ", "));
       }
       lines[table] = line + "}";
     }

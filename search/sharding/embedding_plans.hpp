@@ -16,7 +16,8 @@ struct Spread {
 /// @p plan as a file says it. Pieces of a table become as narrow as its narrowest one, for a file has equally
 /// wide ones. Where a table is cut, all are column_wise, whole ones in one piece: they are looked up and
 /// exchanged together.
-/// @param numbers by table of the task: its number in the model
+/// @param numbers by table of the task: its number in the model; tables of one number are equal parts of its
+///   rows, and two of them on one rank become one
 [[nodiscard]] EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t>& numbers,
                                               const Spread& spread);
 

@@ -143,8 +143,7 @@ std::optional<Plan> torchrec_greedy(Judge& judge, const SearchOptions& /*options
     const torchrec::TableConfig config{.rows = table.rows,
                                        .columns = table.dimension,
                                        .pooling_factor = table.pooling_factor,
-                                       .is_weighted = false,
-                                       .element = task.element};
+                                       .is_weighted = false};
     const torchrec::Perf perf =
         torchrec::perf_of(config, {table.rows, table.dimension}, torchrec::Sharding::TableWise,
                           torchrec::Kernel::Fused, topology);

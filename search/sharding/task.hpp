@@ -10,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
+#include "ops/workload/table_storage.hpp"
 
 namespace lockstep::sharding {
 
@@ -22,6 +23,13 @@ struct Table {
   ReuseBins reuse{};  ///< at the task's batch; all 0 where the table is empty
 };
 
+/// One of @p parts equal parts of a table's rows, with its share of uniform look-ups.
+inline Table part_by_rows(Table table, std::int64_t parts) {
+  table.shape.rows = (table.shape.rows + parts - 1) / parts;
+  table.shape.pooling_factor /= static_cast<double>(parts);
+  return table;
+}
+
 /// Narrower than this, and in other steps, no method cuts a table: 4 elements, 16 bytes, are what FBGEMM's
 /// kernels load at once (NeuroShard, neurosharder.py, cuts likewise).
 inline constexpr std::int64_t kColumnStep = 4;
@@ -30,9 +38,9 @@ inline constexpr std::int64_t kColumnStep = 4;
 struct Task {
   std::vector<Table> tables;
   std::vector<Bytes> capacity;  ///< by device: memory for tables; 0: it takes none
-  Bytes element{4};             ///< of a table's element, optimizer state included
-  std::int64_t batch = 65536;   ///< samples, all devices
-  bool may_cut = true;          ///< false: every table is whole, on one device
+  Optimizer optimizer = Optimizer::Sgd;
+  std::int64_t batch = 65536;  ///< samples, all devices
+  bool may_cut = true;         ///< false: every table is whole, on one device
 
   [[nodiscard]] std::size_t devices() const { return capacity.size(); }
   /// Devices that take tables, ascending.
@@ -43,10 +51,11 @@ struct Task {
     }
     return places;
   }
+  [[nodiscard]] TableStorage storage() const { return storage_of(optimizer); }
   /// Of a bag of @p table, and its offset.
   [[nodiscard]] double indices_of(std::size_t table) const { return tables[table].shape.pooling_factor + 1; }
   [[nodiscard]] Bytes size_of(std::size_t table, std::int64_t columns) const {
-    return static_cast<double>(tables[table].shape.rows) * static_cast<double>(columns) * element;
+    return storage().of(static_cast<double>(tables[table].shape.rows), static_cast<double>(columns));
   }
   /// Whether a piece of @p columns can be halved.
   [[nodiscard]] bool can_halve(std::int64_t columns) const {

@@ -13,10 +13,20 @@ std::vector<torchrec::TableConfig> configs_of(const Task& task) {
     configs.push_back({.rows = table.shape.rows,
                        .columns = table.shape.dimension,
                        .pooling_factor = table.shape.pooling_factor,
-                       .is_weighted = false,
-                       .element = task.element});
+                       .is_weighted = false});
   }
   return configs;
+}
+
+torchrec::Optimizer known_to_torchrec(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::Sgd:
+      return torchrec::Optimizer::Sgd;
+    case Optimizer::RowWiseAdagrad:
+      return torchrec::Optimizer::RowWiseAdagrad;
+    default:
+      return torchrec::Optimizer::Other;
+  }
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ std::optional<Plan> torchrec_plan(Judge& judge, const SearchOptions& /*options*/
     constraints.shardings.push_back(torchrec::Sharding::ColumnWise);
   }
   constraints.kernels = {torchrec::Kernel::Fused};
-  constraints.optimizer = torchrec::Optimizer::Sgd;  // its state is in the task's element
+  constraints.optimizer = known_to_torchrec(task.optimizer);
   Bytes capacity = task.capacity[places.front()];
   for (const std::uint32_t place : places) {
     capacity = std::min(capacity, task.capacity[place]);

@@ -62,7 +62,8 @@ double rows_of_state(Place offsets, Place end) {
 }
 
 std::optional<Optimizer> optimizer_of(const std::string& name) {
-  if (has(name, "LookupFunction_rowwise_adagrad_Op")) return Optimizer::Adagrad;
+  if (has(name, "LookupFunction_rowwise_adagrad_Op")) return Optimizer::RowWiseAdagrad;
+  if (has(name, "LookupFunction_adagrad_Op")) return Optimizer::Adagrad;
   if (has(name, "LookupFunction_sgd_Op") || has(name, "LookupFunction_Dense_Op")) return Optimizer::Sgd;
   return std::nullopt;
 }

@@ -27,7 +27,7 @@ HugeCtrTables hugectr_tables(const DlrmSpec& spec, const std::vector<ShardGroup>
                              std::int64_t global_batch, std::size_t ranks) {
   check_shardings(groups);
   HugeCtrTables tables;
-  const Optimizer optimizer = spec.optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
+  const Optimizer optimizer = table_optimizer(spec.optimizer);
   for (EmbeddingBagShape* const bags : {&tables.sharded, &tables.replicated}) {
     bags->tables.resize(ranks);
     bags->optimizer = optimizer;

@@ -179,10 +179,10 @@ std::int64_t EmbeddingBagShape::weights_on_gpu(std::size_t rank) const {
   return sum;
 }
 
-std::int64_t EmbeddingBagShape::rows_on_host(std::size_t rank) const {
+std::int64_t EmbeddingBagShape::rows(std::size_t rank) const {
   std::int64_t sum = 0;
   for (const EmbeddingTable& table : tables[rank]) {
-    sum += table.location == TableLocation::Gpu ? 0 : table.rows;
+    sum += table.rows;
   }
   return sum;
 }

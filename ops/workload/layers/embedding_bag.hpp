@@ -22,7 +22,7 @@ struct EmbeddingBagShape {
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;  ///< batch x tables + 1
   [[nodiscard]] std::int64_t weights(std::size_t rank) const;  ///< elements of its tables
   [[nodiscard]] std::int64_t weights_on_gpu(std::size_t rank) const;  ///< of those with their rows there
-  [[nodiscard]] std::int64_t rows_on_host(std::size_t rank) const;
+  [[nodiscard]] std::int64_t rows(std::size_t rank) const;
   /// Cache of its tables in host memory: row places, sets of 32 (FBGEMM's DEFAULT_ASSOC), as wide as the
   /// widest table; and the rows of these tables.
   struct Cache {

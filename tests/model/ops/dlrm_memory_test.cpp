@@ -92,6 +92,18 @@ TEST(DlrmMemory, AdagradKeepsASumForEachElement) {
   EXPECT_EQ(memory[MemoryUse::Optimizer], memory[MemoryUse::Parameters]);
 }
 
+/// A sum for each element of the MLPs and each row of the tables.
+TEST(DlrmMemory, RowWiseAdagradKeepsASumForEachRow) {
+  DlrmSpec spec = small_dlrm(1000, 5);
+  spec.optimizer = DlrmOptimizer::RowWiseAdagrad;
+  const MemoryBreakdown memory = memory_of(job_of(spec, 1), 0);
+  double rows = 0;
+  for (const EmbeddingTable& table : spec.all_tables()) {
+    rows += static_cast<double>(table.rows);
+  }
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Optimizer], kFloat * (kBottomParameters + top_parameters(1000) + rows));
+}
+
 // Every rank has its tables, DistributedDataParallel's buckets, and at least the pooled rows it exchanges.
 TEST(DlrmMemory, RanksHoldTheirTables) {
   const Job job = job_of(small_dlrm(1000, 5), 3);

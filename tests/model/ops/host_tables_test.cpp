@@ -2,7 +2,7 @@
 /// Embedding tables in host memory against closed forms: which rows cross PCIe, how long that takes, and what
 /// is left on the GPU.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 
@@ -97,7 +97,7 @@ PlannedJob job_with(TableKernel kernel, DlrmOptimizer optimizer = DlrmOptimizer:
 }
 
 /// 96000 rows of 8 elements. Cached: 0.2 of them, 19200 = 600 sets of 32, and 4 B a row, 16 B a place.
-/// Adagrad keeps a number for each row of host memory, where it would keep one for each element.
+/// Row-wise Adagrad keeps a number for each row, wherever it is.
 TEST(HostTables, OnlyTheCacheIsOnTheGpu) {
   const auto part = [](TableKernel kernel, DlrmOptimizer optimizer, MemoryUse use) {
     return job_with(kernel, optimizer).job().memory.at(0)[use];
@@ -116,9 +116,14 @@ TEST(HostTables, OnlyTheCacheIsOnTheGpu) {
   EXPECT_DOUBLE_EQ(on_host(TableKernel::Uvm), kTables);
   EXPECT_DOUBLE_EQ(on_host(TableKernel::UvmCaching), kTables);
   const auto states = [&](TableKernel kernel) {
-    return part(kernel, DlrmOptimizer::Adagrad, MemoryUse::Optimizer);
+    return part(kernel, DlrmOptimizer::RowWiseAdagrad, MemoryUse::Optimizer);
   };
-  EXPECT_DOUBLE_EQ(states(TableKernel::Fused) - states(TableKernel::Uvm), kTables - 96000 * 4);
+  EXPECT_DOUBLE_EQ(states(TableKernel::Fused), states(TableKernel::Uvm));
+  EXPECT_DOUBLE_EQ(
+      part(TableKernel::Fused, DlrmOptimizer::Adagrad, MemoryUse::Optimizer) - states(TableKernel::Fused),
+      kTables - 96000 * 4);
+  EXPECT_THAT([&] { (void)part(TableKernel::Uvm, DlrmOptimizer::Adagrad, MemoryUse::Optimizer); },
+              ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("rowwise_adagrad")));
 }
 
 /// The plan counts what is on the GPU: nothing of tables in host memory, a fifth of cached ones.

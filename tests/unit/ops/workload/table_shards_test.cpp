@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 const std::vector<EmbeddingTable> kTables{
     {.rows = 10, .dimension = 12, .pooling_factor = 5, .reuse_factor = 2},
     {.rows = 1000, .dimension = 8, .pooling_factor = 1, .reuse_factor = 0}};
-const ElementSizes kElement{.sharded = Bytes{4}, .replicated = Bytes{8}};
+const ShardStorage kStorage{.sharded = {.element = Bytes{4}}, .replicated = {.element = Bytes{8}}};
 
 EmbeddingPlan plan_of(std::vector<TableShardingSpec> entries) {
   EmbeddingPlan plan;
@@ -27,7 +27,7 @@ EmbeddingPlan plan_of(std::vector<TableShardingSpec> entries) {
 std::vector<ShardGroup> shards(const EmbeddingPlan& plan, const std::vector<int>& nodes,
                                Bytes memory = Bytes{1e9}) {
   const std::vector<Bytes> capacity(nodes.size(), memory);
-  return shard_tables(kTables, plan, RankNodes{nodes.size(), nodes}, capacity, kElement);
+  return shard_tables(kTables, plan, RankNodes{nodes.size(), nodes}, capacity, kStorage);
 }
 
 TEST(TableShards, ColumnsAreCutEvenly) {

@@ -30,6 +30,19 @@ TEST(EmbeddingPlans, PiecesBecomeEquallyWide) {
   EXPECT_THAT(file.tables[1].ranks, ElementsAre(2));
 }
 
+/// Table 4 in three parts by rows, two of them on rank 1, and table 5 in two that are both on rank 0.
+TEST(EmbeddingPlans, TablesOfOneNumberAreItsRows) {
+  const Plan plan{{{0, 16, 1}, {1, 16, 1}, {2, 16, 2}, {3, 8, 0}, {4, 8, 0}, {5, 8, 0}}};
+  const EmbeddingPlan file = embedding_plan_of(plan, {4, 4, 4, 5, 5, 6}, {});
+  ASSERT_EQ(file.tables.size(), 2U);
+  EXPECT_EQ(file.tables[0].sharding, TableSharding::TableWise);
+  EXPECT_THAT(file.tables[0].tables, ElementsAre(5, 6));
+  EXPECT_THAT(file.tables[0].ranks, ElementsAre(0));
+  EXPECT_EQ(file.tables[1].sharding, TableSharding::RowWise);
+  EXPECT_THAT(file.tables[1].tables, ElementsAre(4));
+  EXPECT_THAT(file.tables[1].ranks, ElementsAre(1, 2));
+}
+
 TEST(EmbeddingPlans, ReadBackFromTheirOneLine) {
   EmbeddingPlan plan = embedding_plan_of({{{0, 16, 1}}}, {0}, {});
   TableShardingSpec& rows = plan.tables.emplace_back();

@@ -140,7 +140,7 @@ TEST(EmbeddingBackward, IsPassesOverLookUpsAndOneUpdate) {
   EXPECT_THAT(made[2].work, ElementsAre(3U, 4U));
   const auto& update = std::get<EmbeddingBags>(made[2].calls.at(0).work);
   EXPECT_EQ(update.direction, Direction::Backward);
-  EXPECT_EQ(update.optimizer, Optimizer::Adagrad);
+  EXPECT_EQ(update.optimizer, Optimizer::RowWiseAdagrad);
   OperatorArguments other_optimizer = gradient();
   EXPECT_THAT(embedding_backward(launched(gradient(), {}, kernels)), IsEmpty());  // no look-up known
   other_optimizer.name = "torch::autograd::CppNode<SplitLookupFunction_lars_sgd_Op>";
