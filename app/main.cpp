@@ -8,7 +8,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "app/command_line.hpp"
 #include "app/commands/calibrate.hpp"
@@ -65,7 +68,13 @@ int main(int count, char** arguments) {
   if (const int failed = parse_command_line(app, count, arguments); failed != kExitOk || !action) {
     return failed;
   }
-  const Outcome outcome = outcome_of(action);
+  const Outcome outcome = outcome_of([&action] {
+    const int code = action();
+    if (std::fflush(stdout) != 0) {
+      throw std::system_error{errno, std::generic_category(), "the answer cannot be written"};
+    }
+    return code;
+  });
   if (!outcome.message.empty()) {
     fmt::print(stderr, "{}\n", outcome.message);
   }

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <stdexcept>
+#include <system_error>
 
 #include "app/memory_report.hpp"
 #include "base/error.hpp"
@@ -20,6 +21,8 @@ Outcome outcome_of(const std::function<int()>& action) {
     return {kExitStalled, problem.what()};
   } catch (const OutOfMemoryError& problem) {
     return {kExitOutOfMemory, problem.what()};
+  } catch (const std::system_error& problem) {  // a full disk
+    return {kExitInput, problem.what()};
   } catch (const std::invalid_argument& problem) {
     return {kExitInput, problem.what()};
   } catch (const std::exception& problem) {

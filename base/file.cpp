@@ -47,6 +47,10 @@ std::string read_whole_file(const fs::path& path) {
 
 AtomicFile::AtomicFile(fs::path path) : path_{std::move(path)} {
   std::error_code problem;
+  if (fs::is_symlink(path_, problem)) {  // the link stays, what it points to is written
+    const fs::path target = fs::weakly_canonical(path_.parent_path() / fs::read_symlink(path_), problem);
+    path_ = problem ? path_ : target;
+  }
   if (path_.has_parent_path()) {
     fs::create_directories(path_.parent_path(), problem);
   }
@@ -54,7 +58,10 @@ AtomicFile::AtomicFile(fs::path path) : path_{std::move(path)} {
     throw InputError{{path_.string()}, "is a folder; a file is to be written"};
   }
   temporary_ = path_;
-  temporary_ += fmt::format(".{}.part", getpid());  // two runs into one folder do not mix their halves
+  const fs::file_status status = fs::status(path_, problem);
+  if (!fs::exists(status) || fs::is_regular_file(status)) {  // devices and pipes are written as they are
+    temporary_ += fmt::format(".{}.part", getpid());  // two runs into one folder do not mix their halves
+  }
   stream_.open(temporary_, std::ios::binary | std::ios::trunc);
   if (!stream_) {
     throw InputError{{path_.string()}, std::string{"cannot be written: "} + std::strerror(errno)};
@@ -64,15 +71,17 @@ AtomicFile::AtomicFile(fs::path path) : path_{std::move(path)} {
 AtomicFile::~AtomicFile() {
   if (!committed_) {
     stream_.close();
-    std::error_code ignored;
-    fs::remove(temporary_, ignored);
+    if (temporary_ != path_) {
+      std::error_code ignored;
+      fs::remove(temporary_, ignored);
+    }
   }
 }
 
 void AtomicFile::commit() {
   stream_.close();
   std::error_code problem;
-  if (stream_) {
+  if (stream_ && temporary_ != path_) {
     fs::rename(temporary_, path_, problem);
   }
   if (!stream_ || problem) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -115,6 +116,9 @@ double CsvTable::number(std::size_t row, const std::string& column) const {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) {
     complain(row, fmt::format("{}: '{}' is not a number", column, text));
+  }
+  if (!std::isfinite(value)) {
+    complain(row, fmt::format("{}: {} is no measurement", column, text));
   }
   return value;
 }

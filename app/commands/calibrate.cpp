@@ -1,12 +1,15 @@
 #include "app/commands/calibrate.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <exception>
 #include <memory>
+#include <set>
+#include <stdexcept>
 
 #include "app/commands/calibrate_host.hpp"
 #include "app/commands/calibrate_indices.hpp"
@@ -51,6 +54,9 @@ CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path
     }
   }
   CollectiveMeasurements all = read_collective_csv(tables);
+  if (all.left_out > 0) {
+    fmt::print(stderr, "{} rows in place, or of collectives without a model, left out\n", all.left_out);
+  }
   for (CollectiveMeasurement row : logs.rows) {
     row.run += all.runs.size();
     all.rows.push_back(row);
@@ -59,24 +65,28 @@ CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path
   return all;
 }
 
-/// The evidence for what was fitted: its error is that of held-out rows of at least 64 KiB.
-Evidence evidence_of_fit(const std::string& files, const std::string& cluster,
-                         const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  const std::vector<double> held_out = held_out_errors(measurements, fit);
-  Evidence evidence{Provenance::Fitted,
-                    fmt::format("lockstep calibrate fit to {} on {}", files, cluster),
-                    std::nullopt,
-                    {}};
+/// The evidence for a number that was fitted: its error is that of the held-out rows of at least 64 KiB that
+/// are predicted with it, of all of them where none is.
+Evidence evidence_of(const FittedNumber& number, const std::string& source,
+                     const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  std::vector<double> held_out = held_out_errors(measurements, fit, &number);
+  const bool depends = !held_out.empty();
+  if (!depends) {
+    held_out = held_out_errors(measurements, fit);
+  }
+  Evidence evidence{Provenance::Fitted, source, std::nullopt, {}};
   if (!held_out.empty()) {
     evidence.error = summarise(held_out).mean;
-    evidence.range = fmt::format("from 64 KiB, {} held-out rows", held_out.size());
+    evidence.range = fmt::format("from 64 KiB, {} held-out rows{}", held_out.size(),
+                                 depends ? " that depend on it" : ", none of which depends on it");
   }
   return evidence;
 }
 
 /// Numbers that moved rest on the fit. The others are those of another machine, as far as anyone knows.
 ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& start_name,
-                                  const CollectiveFit& fit, const Evidence& evidence) {
+                                  const CollectiveFit& fit, const CollectiveMeasurements& measurements,
+                                  const std::string& source) {
   for (auto& [key, of_start] : start) {
     if (is_own(of_start.is)) {
       of_start = {Provenance::Derived, start_name + "'s: " + of_start.source, std::nullopt, {}};
@@ -84,7 +94,7 @@ ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& star
   }
   for (const FittedNumber& number : fit.numbers) {
     if (number.moved) {
-      start[number.key] = evidence;
+      start[number.key] = evidence_of(number, source, measurements, fit);
     }
   }
   return start;
@@ -111,9 +121,9 @@ std::string profile_text(const CalibrateFitOptions& options, const std::filesyst
       set(number.key, number.after);
     }
   }
-  document.set("provenance",
-               yaml_of(provenance_of_fit(fit.profile.provenance, start.stem().string(), fit,
-                                         evidence_of_fit(files, options.cluster, measurements, fit))));
+  document.set("provenance", yaml_of(provenance_of_fit(
+                                 fit.profile.provenance, start.stem().string(), fit, measurements,
+                                 fmt::format("lockstep calibrate fit to {} on {}", files, options.cluster))));
   return effective_text<CollectiveProfile>(document);
 }
 
@@ -143,6 +153,9 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
   command->callback([options, kernels, &action] {
     action = [options, kernels] {
+      if (kernels->gpu.empty() && (!kernels->device.empty() || kernels->shortest > Seconds{0})) {
+        throw std::invalid_argument{"--device and --shortest are of tables of kernels, with --gpu"};
+      }
       return kernels->gpu.empty() ? calibrate_import_command(*options)
                                   : import_kernels_command(options->logs, *kernels, options->output);
     };
@@ -194,6 +207,10 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
     }
     if (fits_kernels) {
       action = [options, kernels] {
+        if (!options->residuals.empty() || !options->plot.empty()) {
+          throw std::invalid_argument{
+              "--residuals and --plot are of collectives; these are tables of kernels"};
+        }
         return fit_kernels_command(options->files, options->name, options->output, *kernels);
       };
       return;
@@ -233,16 +250,41 @@ Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs)
   return with_peer_access(drawn, access);
 }
 
+/// Nothing is written over what is read, or over another output.
+void keep_files(const CalibrateFitOptions& options) {
+  std::set<std::filesystem::path> outputs;
+  for (const std::string& output : {options.output, options.residuals, options.plot}) {
+    keep_inputs(output, options.files);
+    const auto path = std::filesystem::absolute(output).lexically_normal();
+    if (!output.empty() && !outputs.insert(path).second) {
+      throw InputError{{output}, "is given for two outputs"};
+    }
+  }
+}
+
+/// A fit that misses what it did not see is of another machine, or of wrong numbers.
+void warn_of_misfit(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  constexpr double kUsable = 0.25;
+  const std::vector<double> held_out = held_out_errors(measurements, fit);
+  if (!held_out.empty() && summarise(held_out).mean > kUsable) {
+    spdlog::warn(
+        "held-out rows are missed by {:.0f} % on average: no profile explains these times on this --cluster; "
+        "are the cluster, --start, units and groups right?",
+        100 * summarise(held_out).mean);
+  }
+}
+
 int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
   const std::filesystem::path start =
       is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
-  keep_inputs(options.output, options.files);
+  keep_files(options);
   const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
   const Fabric fabric = machine_of(options, configs);
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
+  warn_of_misfit(measurements, fit);
   CalibrateFitOptions named = options;
   if (named.name.empty()) {
     named.name = std::filesystem::path{options.output}.stem().string();

@@ -52,6 +52,9 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                  : !options.output.empty() ? options.output.stem().string()
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
+  for (const kineto::RecordedTrace& trace : traces) {
+    keep_inputs(options.output, {trace.file});
+  }
   profile.traces = in_words(traces);
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {

@@ -5,8 +5,9 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "base/error.hpp"
@@ -32,6 +33,9 @@ bool is_fitted(std::size_t point, std::size_t points) {
 }  // namespace
 
 int calibrate_indices_command(const std::filesystem::path& file, double rows) {
+  if (!(rows >= 1 && std::isfinite(rows))) {
+    throw std::invalid_argument{fmt::format("--rows {}: a table has 1 row or more", rows)};
+  }
   const auto points =
       distinct_rows_of_parts(unpacked(read_whole_file(file), file.string()), file.string(), rows);
   std::vector<DistinctRows> fitted;
@@ -43,7 +47,7 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
                      "too few bags to fit three parameters to parts of them: a line for each of 64 samples, "
                      "better thousands"};
   }
-  const IndexModel model = fit_index_model(fitted).model;
+  const IndexModel model = fit_index_model(fitted, rows).model;
   fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "look-ups", "different rows", "model", "error, %");
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double predicted = distinct_rows(model, points[i].lookups);
@@ -53,10 +57,7 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
   fmt::print(
       "\nfor the table in the model's file:   index_skew: {:.3g}, active_rows: {:.3g}, "
       "index_duplication: {:.3g}\n",
-      model.skew, std::min(1.0, model.rows / rows), model.duplication);
-  if (model.rows > rows) {
-    fmt::print("the indices call for {:.3g} rows, more than --rows: active_rows is 1\n", model.rows);
-  }
+      model.skew, model.rows / rows, model.duplication);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "app/commands/calibrate_kernels.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -73,6 +74,7 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
                            const KernelImportOptions& options, const std::string& output) {
+  keep_inputs(output, files);
   (void)ConfigPath::standard().find("gpus", options.gpu);
   KernelMeasurements measurements;
   for (const auto& file : files) report(file, import_kernel_table(file, options, measurements));
@@ -106,6 +108,12 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   constexpr double kHeldOut = 0.2;
   const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
   fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
+  constexpr double kUsable = 0.5;
+  if (fit.error > kUsable) {
+    spdlog::warn(
+        "rows held out are missed by {:.0f} % on average: is it this GPU, and are the times in microseconds?",
+        100 * fit.error);
+  }
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",
                                          names_of_files(files), 100 * kHeldOut);
@@ -126,6 +134,8 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
 
 int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                         const std::string& output, const FitKernelsOptions& options) {
+  keep_inputs(output, files);
+  keep_inputs(output, options.tests);
   if (options.constants) {
     return fit_constants_command(files, name, output);
   }

@@ -21,7 +21,8 @@ struct FittedNumber {
   std::string key;
   std::string before;
   std::string after;
-  bool moved = false;  ///< by more than 0.1 %: the measurements have something to say about it
+  bool moved = false;               ///< by more than 0.1 %: the measurements have something to say about it
+  std::vector<std::size_t> rows{};  ///< of a number that moved: what is predicted with it, indices into rows
 };
 
 struct FittedRow {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -97,10 +98,13 @@ std::string collective_fit_text(const CollectiveMeasurements& measurements, cons
   return errors_text(measurements, fit) + numbers_text(fit) + runs_text(measurements, fit);
 }
 
-std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
+                                    const FittedNumber* of) {
   std::vector<double> errors;
-  for (const FittedRow& row : fit.rows) {
-    if (row.held_out && measurements.rows[row.measurement].size >= kFrom) {
+  for (std::size_t i = 0; i < fit.rows.size(); ++i) {
+    const FittedRow& row = fit.rows[i];
+    const bool is_asked_for = of == nullptr || std::ranges::binary_search(of->rows, i);
+    if (is_asked_for && row.held_out && measurements.rows[row.measurement].size >= kFrom) {
       errors.push_back(error_of(measurements, row));
     }
   }

@@ -17,7 +17,8 @@ namespace lockstep {
                                                    const CollectiveFit& fit);
 
 /// Signed errors of the rows that the fit did not see, of messages of at least 64 KiB.
+/// @param of of those that are predicted with this number; null: all
 [[nodiscard]] std::vector<double> held_out_errors(const CollectiveMeasurements& measurements,
-                                                  const CollectiveFit& fit);
+                                                  const CollectiveFit& fit, const FittedNumber* of = nullptr);
 
 }  // namespace lockstep

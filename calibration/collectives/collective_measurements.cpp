@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 #include "base/error.hpp"
 #include "calibration/csv_table.hpp"
@@ -33,10 +34,12 @@ std::string_view program_of(CollectiveKind kind) {
   return std::ranges::find(kPrograms, kind, &Program::kind)->name;
 }
 
+constexpr int kMostGpus = 1'000'000;
+
 int count_at(const CsvTable& table, std::size_t row, const char* column) {
   const double value = table.number(row, column);
-  if (!(value >= 1 && value == std::floor(value))) {
-    table.complain(row, fmt::format("{}: {} is not a whole number of at least 1", column, value));
+  if (!(value >= 1 && value == std::floor(value) && value <= kMostGpus)) {
+    table.complain(row, fmt::format("{}: {} is not a whole number from 1 to {}", column, value, kMostGpus));
   }
   return static_cast<int>(value);
 }
@@ -49,13 +52,22 @@ double positive_at(const CsvTable& table, std::size_t row, const char* column) {
   return value;
 }
 
-std::size_t run_named(const std::string& name, std::vector<std::string>& runs) {
-  const auto found = std::ranges::find(runs, name);
-  if (found != runs.end()) {
-    return static_cast<std::size_t>(found - runs.begin());
+/// Of the runs from @p first on: those of one file.
+std::size_t run_named(const std::string& name, std::size_t first, std::vector<std::string>& runs) {
+  const auto found = std::find(runs.begin() + static_cast<std::ptrdiff_t>(first), runs.end(), name);
+  if (found == runs.end()) {
+    runs.push_back(name);
+    return runs.size() - 1;
   }
-  runs.push_back(name);
-  return runs.size() - 1;
+  return static_cast<std::size_t>(found - runs.begin());
+}
+
+/// A collective has two GPUs or more.
+void check_group(const CsvTable& table, std::size_t row, const CollectiveMeasurement& measured) {
+  const std::int64_t gpus = std::int64_t{measured.nodes} * measured.gpus_per_node;
+  if (gpus < 2 || gpus > kMostGpus) {
+    table.complain(row, fmt::format("a collective has 2 to {} GPUs, not {}", kMostGpus, gpus));
+  }
 }
 
 /// A row of lockstep-measure's collective.csv (docs/measuring.md); nothing for one in place, or without a
@@ -116,12 +128,18 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
   CollectiveMeasurements all;
   for (const auto& file : files) {
     const CsvTable table = CsvTable::from_file(file);
+    const std::size_t first = all.runs.size();
     if (table.has("operation")) {  // lockstep-measure's
       const int gpus = gpus_of(table, file);
       for (std::size_t row = 0; row < table.rows(); ++row) {
         if (auto measured = measured_row(table, row, gpus)) {
-          measured->run = run_named(file.filename().string(), all.runs);
+          check_group(table, row, *measured);
+          measured->run = run_named(fmt::format("{}: {}, {} GPUs", file.filename().string(),
+                                                table.cell(row, "operation"), measured->gpus_per_node),
+                                    first, all.runs);
           all.rows.push_back(*measured);
+        } else {
+          ++all.left_out;
         }
       }
       continue;
@@ -135,7 +153,8 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
       all.rows.push_back({*kind, count_at(table, row, "nodes"), count_at(table, row, "gpus_per_node"),
                           Bytes{positive_at(table, row, "bytes")},
                           Seconds{positive_at(table, row, "time_us") * 1e-6},
-                          run_named(table.cell(row, "run"), all.runs)});
+                          run_named(table.cell(row, "run"), first, all.runs)});
+      check_group(table, row, all.rows.back());
     }
   }
   return all;

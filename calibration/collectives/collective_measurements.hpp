@@ -25,6 +25,7 @@ struct CollectiveMeasurement {
 struct CollectiveMeasurements {
   std::vector<std::string> runs;  ///< what was run, one name each: file and program
   std::vector<CollectiveMeasurement> rows;
+  std::size_t left_out = 0;  ///< rows of lockstep-measure in place, or of what has no model
 };
 
 /// nccl-tests' programs: `all_reduce`, `alltoall`, `sendrecv`, ... with or without `_perf`; std::nullopt for

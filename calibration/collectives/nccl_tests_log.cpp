@@ -64,6 +64,29 @@ std::string program_in_name(const std::filesystem::path& file) {
   return {};
 }
 
+/// Runs of one program in one log, or in logs of one name, are runs of their own.
+std::string unused_name(const std::string& name, const std::vector<std::string>& runs) {
+  std::string unused = name;
+  for (int number = 2; std::ranges::find(runs, unused) != runs.end(); ++number) {
+    unused = fmt::format("{} ({})", name, number);
+  }
+  return unused;
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  const double others = static_cast<double>(ranks - 1) / ranks;
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+      return 2 * others;
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::AllGather:
+    case CollectiveKind::AllToAll:
+      return others;
+    default:
+      return 1;
+  }
+}
+
 /// One pass over a log.
 class LogPass {
  public:
@@ -105,8 +128,12 @@ class LogPass {
   /// the collective has none, though the header has them: times are counted from the end of the line.
   void take_header(const std::vector<std::string>& words) {
     const auto time = std::ranges::find(words, "time");
+    if (time == words.end() && std::ranges::find(words, "cputime") != words.end()) {
+      complain("these are times of the CPU (-C 1), not of the GPUs: run nccl-tests without it");
+    }
     if (time != words.end()) {
       time_from_end_ = static_cast<std::size_t>(words.end() - time);
+      *time_from_end_ += words.back() == "timestamp" ? 1U : 0U;  // of rows a date and a time
       counts_wrong_ = std::ranges::find(words, "#wrong") != words.end();
       found_table_ = true;
     }
@@ -136,9 +163,11 @@ class LogPass {
       return;
     }
     const auto [nodes, per_node] = group_here();
+    check_bus_bandwidth(words, *kind, nodes * per_node);
     if (!run_) {
       run_ = into_.runs.size();
-      into_.runs.push_back(fmt::format("{}: {}", file_.filename().string(), program_));
+      into_.runs.push_back(
+          unused_name(fmt::format("{}: {}", file_.filename().string(), program_), into_.runs));
     }
     into_.rows.push_back({*kind, nodes, per_node, Bytes{bytes}, *time, *run_});
     ++report_.used;
@@ -160,6 +189,23 @@ class LogPass {
     const double expected = bytes / *microseconds * 1e-3;
     const bool agrees = std::abs(*gigabytes_a_second - expected) <= kRounding + 0.01 * expected;
     return agrees ? std::optional{Seconds{*microseconds * 1e-6}} : std::nullopt;
+  }
+
+  /// The log states its collective and its ranks once more: as busbw / algbw (doc/PERFORMANCE.md of
+  /// nccl-tests).
+  void check_bus_bandwidth(const std::vector<std::string>& words, CollectiveKind kind, int ranks) const {
+    const std::size_t time = words.size() - *time_from_end_;
+    const auto algorithm = number_of(words[time + 1]);
+    const auto bus = time + 2 < words.size() ? number_of(words[time + 2]) : std::nullopt;
+    constexpr double kRounding = 0.01;  // two digits behind the point, of both
+    const double factor = bus_factor(kind, ranks);
+    if (bus && std::abs(*bus - factor * *algorithm) > kRounding * (1 + factor) + 0.01 * *bus) {
+      complain(
+          fmt::format("busbw {} of algbw {} is no {} of {} ranks, whose factor is {:.4g}: was it another "
+                      "collective (--collective), or groups of fewer ranks (NCCL_TESTS_SPLIT, processes "
+                      "without MPI)?",
+                      *bus, *algorithm, program_, ranks, factor));
+    }
   }
 
   /// Behind time, algbw and busbw: how many elements came out wrong, N/A without `-c 1`.

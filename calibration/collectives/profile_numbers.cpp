@@ -76,7 +76,9 @@ std::vector<ProfileNumber> numbers_of(const CollectiveProfile& profile) {
                                           std::pair{"tree", &CollectiveProfile::tree},
                                           std::pair{"direct", &CollectiveProfile::direct},
                                           std::pair{"hierarchical", &CollectiveProfile::hierarchical},
-                                          std::pair{"nvls", &CollectiveProfile::nvls}};
+                                          std::pair{"nvls", &CollectiveProfile::nvls},
+                                          std::pair{"nvls_tree", &CollectiveProfile::nvls_tree},
+                                          std::pair{"pat", &CollectiveProfile::pat}};
   static constexpr std::array kProtocols{std::pair{"LL", &AlgorithmCosts::ll},
                                          std::pair{"LL128", &AlgorithmCosts::ll128},
                                          std::pair{"Simple", &AlgorithmCosts::simple}};

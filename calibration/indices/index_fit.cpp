@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -22,9 +23,10 @@ constexpr double kUsualSkew = 2.4;
 constexpr int kFewestPoints = 3;
 constexpr std::size_t kParts = 64;
 
-/// Unbounded numbers as a model: ln rows; skew, at most kMostIndexSkew; duplication above 1.
-IndexModel model_of(std::span<const double> p) {
-  return {.rows = std::exp(p[0]),
+/// Unbounded numbers as a model: ln rows, at most @p most_rows; skew, at most kMostIndexSkew; duplication
+/// above 1.
+IndexModel model_of(std::span<const double> p, double most_rows) {
+  return {.rows = std::min(std::exp(p[0]), most_rows),
           .skew = kMostIndexSkew / (1 + std::exp(-p[1])),
           .duplication = 1 + std::exp(p[2])};
 }
@@ -65,7 +67,7 @@ std::vector<std::int64_t> rows_in(const std::string& line, int number, const std
 
 }  // namespace
 
-IndexFit fit_index_model(std::span<const DistinctRows> points) {
+IndexFit fit_index_model(std::span<const DistinctRows> points, double most_rows) {
   if (points.size() < kFewestPoints) {
     throw std::invalid_argument{
         fmt::format("an index model has three parameters: {} batch sizes are too few", points.size())};
@@ -77,7 +79,7 @@ IndexFit fit_index_model(std::span<const DistinctRows> points) {
     }
   }
   const Residuals residuals = [&](std::span<const double> p) {
-    const IndexModel model = model_of(p);
+    const IndexModel model = model_of(p, most_rows);
     std::vector<double> all;
     for (const DistinctRows& point : points) {
       all.push_back(std::log(distinct_rows(model, point.lookups) / point.distinct) / kErrorSpread);
@@ -95,7 +97,7 @@ IndexFit fit_index_model(std::span<const DistinctRows> points) {
       for (const double residual : residuals(found)) sum += residual * residual;
       if (sum < least) {
         least = sum;
-        best.model = model_of(found);
+        best.model = model_of(found, most_rows);
       }
     }
   }

@@ -27,8 +27,9 @@ struct IndexFit {
 /// ten real tables (../shared/data/embedding/real_table_bins_10_digitised.csv: 1.6 to 3.2); duplication is at
 /// least
 /// 1. Levenberg-Marquardt from nine starts.
+/// @param most_rows the model has no more active ones
 /// @throws std::invalid_argument for fewer than three points, or one without rows or with more than look-ups
-[[nodiscard]] IndexFit fit_index_model(std::span<const DistinctRows> points);
+[[nodiscard]] IndexFit fit_index_model(std::span<const DistinctRows> points, double most_rows);
 
 /// Different rows of the first 1/64, 1/32, ... 1 of the bags in @p text: a line a bag (a sample's look-ups in
 /// one table), row numbers between blanks or commas, lines that begin with # left out. Parts without look-ups

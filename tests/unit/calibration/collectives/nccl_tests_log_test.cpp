@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "base/error.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -26,6 +28,13 @@ const std::string kRow =
     "     1048576        262144     float     sum      -1   100.00   10.49   15.73       0   101.00   10.38  "
     " "
     "15.57       0\n";
+
+/// The row of another collective over the four ranks: 3/4 of algbw.
+std::string row_of_gather() {
+  std::string row = kRow;
+  row.replace(row.find("15.73"), 5, " 7.87");
+  return row;
+}
 
 struct ReadLog {
   CollectiveMeasurements measurements;
@@ -62,9 +71,10 @@ TEST(NcclTestsLog, CountsRanksAndNodesAndReadsOutOfPlaceTimes) {
 }
 
 TEST(NcclTestsLog, SeveralProgramsInOneFileAreSeveralRuns) {
-  const ReadLog log = read("# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow +
-                           "# Collective test starting: alltoall_perf\n" + kRanks + kHeader + kRow +
-                           "# Collective test starting: sendrecv_perf\n" + kRanks + kHeader + kRow);
+  const ReadLog log =
+      read("# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow +
+           "# Collective test starting: alltoall_perf\n" + kRanks + kHeader + row_of_gather() +
+           "# Collective test starting: sendrecv_perf\n" + kRanks + kHeader + kRow);
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   EXPECT_EQ(log.measurements.rows[1].kind, CollectiveKind::AllToAll);
   EXPECT_EQ(log.measurements.rows[1].run, 1U);
@@ -72,13 +82,18 @@ TEST(NcclTestsLog, SeveralProgramsInOneFileAreSeveralRuns) {
 }
 
 TEST(NcclTestsLog, LaunchersMarksAreTakenOff) {
+  std::vector<std::string> lines;
+  std::istringstream in{kRanks + kHeader + kRow};
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line + "\n");
+  }
   std::string marked;
-  for (const std::string& line : {kRanks.substr(0, kRanks.find('\n') + 1), kHeader, kRow}) {
+  for (const std::string& line : lines) {
     marked += "[1,0]<stdout>:" + line;
   }
   EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
   marked.clear();
-  for (const std::string& line : {kRanks.substr(0, kRanks.find('\n') + 1), kHeader, kRow}) {
+  for (const std::string& line : lines) {
     marked += "12: " + line;
   }
   EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
@@ -90,7 +105,7 @@ TEST(NcclTestsLog, RowsWithoutReductionAndOldRanksAreRead) {  // 2.8: the header
       "#   Rank  1 Pid 112424 on localhost device  1 [0x00] A100-SXM4-40GB\n"
       "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  "
       "error\n"
-      "     1048576         32768   float            87.38   12.00   10.50    N/A    87.38   12.00   10.50   "
+      "     1048576         32768   float            87.38   12.00    6.00    N/A    87.38   12.00    6.00   "
       " N/A\n",
       "nccl_alltoall.log");
   ASSERT_EQ(log.report.used, 1U);
@@ -125,8 +140,40 @@ TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
     EXPECT_EQ(read(kRanks + kHeader + kRow, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce)
         << name;
   }
-  EXPECT_EQ(read(kRanks + kHeader + kRow, "reduce-scatter.log").measurements.rows.at(0).kind,
+  EXPECT_EQ(read(kRanks + kHeader + row_of_gather(), "reduce-scatter.log").measurements.rows.at(0).kind,
             CollectiveKind::ReduceScatter);
+}
+
+TEST(NcclTestsLog, BusBandwidthTellsAnotherCollectiveOrGroup) {
+  EXPECT_THAT(complaint_about(kRanks + kHeader + kRow, "all_gather.log"),
+              HasSubstr("all_gather.log:6:1: busbw 15.73 of algbw 10.49 is no all_gather of 4 ranks"));
+  EXPECT_THAT(complaint_about(kRanks + kRanks + kHeader + kRow, "all_reduce.log"),
+              HasSubstr("is no all_reduce of 8 ranks, whose factor is 1.75"));
+}
+
+TEST(NcclTestsLog, TimestampsAreTwoWordsMoreInRows) {
+  std::string header = kHeader, row = kRow;
+  header.insert(header.find('\n'), "  timestamp");
+  row.insert(row.find('\n'), "  2026-11-25 14:00:00");
+  const ReadLog log = read(kRanks + header + row, "all_reduce.log");
+  ASSERT_EQ(log.report.used, 1U);
+  EXPECT_DOUBLE_EQ(log.measurements.rows[0].time.in_base_units(), 100e-6);
+}
+
+TEST(NcclTestsLog, TimesOfTheCpuAreNone) {
+  std::string header = kHeader;
+  for (std::size_t at = header.find(" time"); at != std::string::npos; at = header.find(" time", at + 1)) {
+    header.replace(at, 5, " cputime");
+  }
+  EXPECT_THAT(complaint_about(kRanks + header + kRow, "all_reduce.log"), HasSubstr("times of the CPU"));
+}
+
+/// A table of import names runs by file and program: two of one name would be read as one, with one launch.
+TEST(NcclTestsLog, RunsOfOneNameAreToldApart) {
+  const std::string once = "# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow;
+  const ReadLog log = read(once + once);
+  EXPECT_EQ(log.measurements.runs,
+            (std::vector<std::string>{"nccl.log: all_reduce_perf", "nccl.log: all_reduce_perf (2)"}));
 }
 
 TEST(NcclTestsLog, SaysWhatIsMissing) {
