@@ -1,6 +1,5 @@
 #include "ops/workload/cnn_memory.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace lockstep {
@@ -28,6 +27,25 @@ double kept(const ShapedLayer& layer, bool summed, double element) {
   return 0;
 }
 
+/// Backward comes to a layer when what the layers behind it kept is gone.
+class Peak {
+ public:
+  explicit Peak(double inputs) : kept_{inputs}, activations_{inputs} {}
+
+  void pass(double kept, double output) {
+    kept_ += kept;
+    if (kept_ + kGradientsAtATime * output >= activations_ + workspace_) {
+      activations_ = kept_;
+      workspace_ = kGradientsAtATime * output;
+    }
+  }
+  [[nodiscard]] double activations() const { return activations_; }
+  [[nodiscard]] double workspace() const { return workspace_; }
+
+ private:
+  double kept_, activations_, workspace_ = 0;
+};
+
 }  // namespace
 
 MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks, std::size_t ranks,
@@ -36,26 +54,25 @@ MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blo
   const std::vector<std::int64_t> sizes = cnn_parameters(spec);
   const double parameters =
       kFloat * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
-  double activations = kFloat * static_cast<double>(blocks.front().input.elements());
-  double largest = activations / kFloat * element;
+  Peak peak{kFloat * static_cast<double>(blocks.front().input.elements())};
   for (const ShapedBlock& block : blocks) {
     for (const std::vector<ShapedLayer>& branch : block.branches) {
       for (const ShapedLayer& layer : branch) {
-        activations += kept(layer, block.join == Join::Add, element);
-        largest = std::max(largest, element * static_cast<double>(layer.output.elements()));
+        peak.pass(kept(layer, block.join == Join::Add, element),
+                  element * static_cast<double>(layer.output.elements()));
       }
     }
     if (block.branches.size() > 1) {
-      activations += element * static_cast<double>(block.output.elements());
+      const double joined = element * static_cast<double>(block.output.elements());
+      peak.pass(joined, joined);
     }
   }
   MemoryBreakdown memory;
   memory[MemoryUse::Parameters] = parameters;
   memory[MemoryUse::Gradients] = parameters;
   memory[MemoryUse::Optimizer] = states * parameters;
-  memory[MemoryUse::Activations] = activations;
-  memory[MemoryUse::Workspace] =
-      kGradientsAtATime * largest + (element < kFloat ? parameters / kFloat * element : 0);
+  memory[MemoryUse::Activations] = peak.activations();
+  memory[MemoryUse::Workspace] = peak.workspace() + (element < kFloat ? parameters / kFloat * element : 0);
   memory[MemoryUse::Communication] = ranks > 1 ? parameters : 0;
   return memory;
 }

@@ -77,8 +77,8 @@ void check_pipeline(const TransformerPlanSpec& spec, const TransformerSpec& mode
          "stage_layers has {} entries for {} stages x {} chunks", said.size(), spec.pipeline, spec.chunks);
   expect(said.empty() || sum == model.layers, "stage_layers has {} layers, the model {}", sum, model.layers);
   expect(!said.empty() || model.layers >= parts,
-         "{} layers cannot fill {} stages x {} chunks: some would have none", model.layers, spec.pipeline,
-         spec.chunks);
+         "{} layers cannot fill {} stages x {} chunks: some would have none; 'stage_layers' says which",
+         model.layers, spec.pipeline, spec.chunks);
   expect(spec.schedule != PipelineSchedule::Interleaved || micro_batches % spec.pipeline == 0,
          "an interleaved schedule works on {} micro-batches at a time: {} are no multiple", spec.pipeline,
          micro_batches);

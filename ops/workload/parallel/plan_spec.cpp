@@ -54,14 +54,15 @@ void check_stage_layers(const TransformerPlanSpec& plan) {
   if (plan.stage_layers.empty()) {
     return;
   }
-  if (plan.stage_layers.size() != static_cast<std::size_t>(plan.pipeline) || plan.chunks > 1) {
-    throw FieldError{"stage_layers",
-                     fmt::format("'stage_layers' says how many layers each of 'pipeline: {}' stages "
-                                 "has, of one chunk each: it has {} entries",
-                                 plan.pipeline, plan.stage_layers.size())};
+  if (plan.stage_layers.size() != static_cast<std::size_t>(plan.pipeline) * plan.chunks) {
+    throw FieldError{
+        "stage_layers",
+        fmt::format("'stage_layers' says how many layers each of 'pipeline: {}' stages x 'chunks: "
+                    "{}' has, the first chunk of every stage first: {} numbers, not {}",
+                    plan.pipeline, plan.chunks, plan.pipeline * plan.chunks, plan.stage_layers.size())};
   }
   if (std::ranges::any_of(plan.stage_layers, [](std::int64_t layers) { return layers < 0; })) {
-    throw FieldError{"stage_layers", "a stage of 'stage_layers' has at least 0 layers"};
+    throw FieldError{"stage_layers", "a stage of 'stage_layers', or a chunk of one, has at least 0 layers"};
   }
 }
 

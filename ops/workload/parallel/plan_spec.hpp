@@ -140,7 +140,8 @@ struct TransformerPlanSpec {
                  "interleaved: a chunk's input is asked for behind the chunk before (Megatron-LM's "
                  "overlap_p2p_comm, since 2023); else when the stage comes to it");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
-                 "layers of each stage, 0 too; as even as they go when left out");
+                 "layers of each stage, or of each chunk in the order of layers, 0 too; as even as they go "
+                 "when left out");
   }
 
   template <class Visitor>

@@ -151,6 +151,16 @@ TEST(Cnn, keeps_what_backward_reads) {
               2 * kMean);
 }
 
+/// The largest tensor, the stem's, has its gradient when all that is behind it is gone: the most is held
+/// where backward begins.
+TEST(Cnn, holds_most_where_backward_begins) {
+  const Job job = resnet_job(Precision::FP32);
+  constexpr double kImages = 64 / 2, kLast = 7 * 7 * 2048, kStem = 112 * 112 * 64;
+  const double workspace = job.memory[0][MemoryUse::Workspace] / kImages / 4;
+  EXPECT_DOUBLE_EQ(workspace, 3 * kLast);
+  EXPECT_LT(workspace, kStem);
+}
+
 TEST(Cnn, autocast_casts_filters_and_halves_activations) {
   const Job wide = resnet_job(Precision::TF32), narrow = resnet_job(Precision::BF16);
   check(narrow);

@@ -53,7 +53,7 @@ TEST(ParallelPlan, SaysWhatDoesNotDivide) {
   EXPECT_EQ(refusal({.tensor = 2}, spec, 16, 60),
             "global_batch 60 cannot be divided evenly among 8 data-parallel replicas x 4 micro-batches");
   EXPECT_EQ(refusal({.pipeline = 16}, spec),
-            "8 layers cannot fill 16 stages x 1 chunks: some would have none");
+            "8 layers cannot fill 16 stages x 1 chunks: some would have none; 'stage_layers' says which");
   EXPECT_EQ(refusal({.expert = 2}, spec), "the model has no experts: 'expert' and 'expert_tensor' must be 1");
   spec.heads = 12;
   spec.head_size = 64;
@@ -69,6 +69,13 @@ TEST(ParallelPlan, StagesHaveTheLayersSaid) {
   }
   EXPECT_THAT(first, testing::ElementsAre(0, 3, 3, 7));
   EXPECT_THAT(count, testing::ElementsAre(3, 0, 4, 1));
+  const ParallelPlan chunked = make_plan(
+      {.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2, .stage_layers = {1, 3, 3, 1}},
+      model(), 2, 64, 4);
+  EXPECT_EQ(chunked.layers_of(0, 0).count, 1);
+  EXPECT_EQ(chunked.layers_of(1, 0).count, 3);
+  EXPECT_EQ(chunked.layers_of(0, 1).first, 4);
+  EXPECT_EQ(chunked.layers_of(1, 1).count, 1);
   EXPECT_EQ(refusal({.pipeline = 2, .stage_layers = {3, 4}}, model()),
             "stage_layers has 7 layers, the model 8");
   EXPECT_EQ(refusal({.pipeline = 4, .stage_layers = {4, 4}}, model()),
