@@ -91,7 +91,9 @@ std::string validation_json(const Validation& validation) {
   for (const ValidationPoint& point : validation.points) {
     Json of_point;
     for (std::size_t i = 0; i < point.labels.size(); ++i) {
-      of_point[validation.columns[i]] = point.labels[i];
+      // A set of collectives may have a column 'collective', which is the duration's key, too.
+      const std::string& column = validation.columns[i];
+      of_point[column == duration ? column + "_name" : column] = point.labels[i];
     }
     of_point[duration] = time_json(point.step, validation.set);
     if (point.gpu_busy) {

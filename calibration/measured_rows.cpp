@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -57,6 +58,11 @@ std::vector<PredictedTimes> row_by_row(const std::string& name, std::span<const 
   return times;
 }
 
+/// A name, or a file of one's own (my_gpu.yaml, ./my_gpu.yaml).
+std::filesystem::path file_of(const char* kind, const std::string& name, const ConfigPath& configs) {
+  return is_path(name) ? std::filesystem::path{name} : configs.find(kind, name);
+}
+
 /// Clusters with a profile of collectives, each built once.
 class Machines {
  public:
@@ -74,7 +80,7 @@ class Machines {
       }
       entry = std::make_unique<Entry>(
           with_peer_access(drawn, access),
-          read_file<CollectiveProfile>(configs_.find(CollectiveProfile::kConfigKind, profile), configs_));
+          read_file<CollectiveProfile>(file_of(CollectiveProfile::kConfigKind, profile, configs_), configs_));
     }
     return entry->machine;
   }
@@ -125,7 +131,7 @@ std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<c
   return row_by_row(name, rows, [&](ScenarioSettings settings) {
     const std::string gpu = take(settings, "gpu");
     if (!gpus.contains(gpu)) {
-      gpus.emplace(gpu, read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, gpu), configs));
+      gpus.emplace(gpu, read_file<GpuSpec>(file_of(GpuSpec::kConfigKind, gpu, configs), configs));
     }
     const std::string family = take(settings, "family"), type = take(settings, "type");
     const KernelCall call = kernel_call(family, type, settings);

@@ -221,7 +221,9 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   const std::vector<AskedRow> rows = asked_rows(set, tables, validation.left_out);
   if (rows.empty()) {
     throw InputError{{(data / set.files().front()).string()},
-                     fmt::format("no row has the cells that set '{}' asks for (where)", set.name)};
+                     validation.left_out == 0
+                         ? "the table has no rows"
+                         : fmt::format("no row has the cells that set '{}' asks for (where)", set.name)};
   }
   std::vector<ScenarioSettings> settings;
   for (std::size_t i = 0; i < rows.size(); i += every) {

@@ -40,7 +40,7 @@ void TransformerSpec::check_implementation() const {
   if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{
         "attention",
-        fmt::format("'{}' is {}, which has no dropout and which Hugging Face does not call: it needs "
+        fmt::format("'{}' is {}, which has no dropout and which only Megatron's layers call here: it needs "
                     "'implementation: megatron' and 'dropout: false'",
                     flash_1 ? "flash_1" : "flash_3",
                     flash_1 ? "FlashAttention 1 in Triton" : "FlashAttention-3")};
