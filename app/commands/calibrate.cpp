@@ -255,8 +255,7 @@ void keep_files(const CalibrateFitOptions& options) {
   std::set<std::filesystem::path> outputs;
   for (const std::string& output : {options.output, options.residuals, options.plot}) {
     keep_inputs(output, options.files);
-    const auto path = std::filesystem::absolute(output).lexically_normal();
-    if (!output.empty() && !outputs.insert(path).second) {
+    if (!output.empty() && !outputs.insert(std::filesystem::absolute(output).lexically_normal()).second) {
       throw InputError{{output}, "is given for two outputs"};
     }
   }

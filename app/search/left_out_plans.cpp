@@ -61,11 +61,9 @@ std::string widest_table(const ShardingProblem& problem) {
 
 std::vector<std::string> left_out_plans(const ShardingProblem& problem) {
   std::vector<std::string> lines;
-  if (!problem.task().may_cut) {
+  if (!problem.task().may_cut && !is_hugectr(problem)) {
     lines.emplace_back(
-        is_hugectr(problem)
-            ? "rows over some GPUs or nodes, which a plan by hand may have (parallelism.embedding.plan)"
-            : "cut and copied tables: bottom_mlp_placement: first_rank needs every table whole on one rank");
+        "cut and copied tables: bottom_mlp_placement: first_rank needs every table whole on one rank");
   }
   if (first_table_rank(dlrm_of(problem), problem.task().devices()) > 0) {
     lines.emplace_back(

@@ -58,6 +58,19 @@ TEST_F(File, LeavesTheOldOneAloneWhenWritingFails) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(File, IsWrittenWhereALinkPoints) {
+  std::filesystem::create_directory(folder_ / "results");
+  std::filesystem::create_symlink("results/a.txt", folder_ / "latest");
+  write_whole_file(folder_ / "latest", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "latest"));
+  EXPECT_EQ(read_whole_file(folder_ / "results/a.txt"), "new");
+}
+
+TEST_F(File, DevicesAreWrittenNotReplaced) {
+  write_whole_file("/dev/null", "lost");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 TEST_F(File, MissingSuggestsItsNeighbour) {
   folder_.write("scenario.yaml", "");
   EXPECT_EQ(complaint_of([&] { read_whole_file(folder_ / "scenaro.yaml"); }),
