@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostLines = 32;
-constexpr double kFloat = 4;  // bytes
 
 double width_of(const std::vector<EmbeddingTable>& tables) {
   double width = 0;
@@ -26,7 +25,8 @@ double width_of(const std::vector<EmbeddingTable>& tables) {
 /// Adds what ranks hold of one group.
 class Adding {
  public:
-  Adding(const ShardingProblem& problem, std::vector<DeviceLoad>& loads) : problem_{problem}, loads_{loads} {}
+  Adding(const ShardingProblem& problem, std::vector<DeviceLoad>& loads)
+      : problem_{problem}, loads_{loads}, storage_{problem.storage()} {}
 
   void add(const ShardGroup& group) {
     double all = 0;
@@ -45,15 +45,13 @@ class Adding {
     const bool copied = group.sharding == TableSharding::DataParallel;
     load.shards += tables.size();
     for (const EmbeddingTable& table : tables) {
-      const auto rows = static_cast<double>(table.rows);
-      const auto columns = static_cast<double>(table.dimension);
-      load.memory += share_on_gpu(table) * problem_.task().storage().of(rows, columns) +
-                     Bytes{copied ? kFloat * rows * columns : 0};
+      load.memory += on_gpu(table, copied ? storage_.replicated : storage_.sharded);
     }
     const auto ranks = static_cast<double>(loads_.size());
     const double samples = static_cast<double>(problem_.task().batch);
     if (!tables.empty()) {
-      load.compute += time_of(tables, copied ? samples / ranks : samples);
+      load.compute += copied ? time_of(tables, samples / ranks, dense_optimizer)
+                             : time_of(tables, samples, table_optimizer);
     }
     if (!copied) {  // rows of others' samples; gradients for others' tables
       const TravellingElements element = problem_.travelling_elements();
@@ -63,10 +61,11 @@ class Adding {
     }
   }
 
-  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples) const {
+  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples,
+                                Optimizer (*optimizer_of)(DlrmOptimizer)) const {
     const Setting& setting = problem_.setting();
     const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
-    const Optimizer optimizer = table_optimizer(setting.scenario.workload->model->dlrm->optimizer);
+    const Optimizer optimizer = optimizer_of(setting.scenario.workload->model->dlrm->optimizer);
     Seconds sum;
     for (const Direction direction : {Direction::Forward, Direction::Backward}) {
       const KernelCall call{"embedding", DataType::FP32,
@@ -81,6 +80,7 @@ class Adding {
 
   const ShardingProblem& problem_;
   std::vector<DeviceLoad>& loads_;
+  ShardStorage storage_;
 };
 
 template <class Value>

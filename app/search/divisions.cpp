@@ -114,8 +114,8 @@ void add_by_rows_of_nodes(const ShardingProblem& problem, std::vector<Division>&
 /// Memory for tables that a spread entry takes on @p device.
 Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std::uint32_t device) {
   const Task& task = problem.task();
-  const double kept = entry.kernel == TableKernel::UvmCaching ? TableShardingSpec::kCacheLoadFactor : 1.0;
-  std::size_t parts = task.devices();
+  const ShardStorage storage = problem.storage();
+  auto parts = static_cast<std::int64_t>(task.devices());
   if (entry.sharding == TableSharding::TableRowWise) {
     const auto nodes = entry.node ? std::vector{*entry.node} : entry.nodes;
     std::vector<std::uint32_t> ranks;
@@ -123,21 +123,20 @@ Bytes taken(const ShardingProblem& problem, const TableShardingSpec& entry, std:
       const auto of_node = problem.ranks_of_node()[static_cast<std::size_t>(node)];
       ranks.insert(ranks.end(), of_node.begin(), of_node.end());
     }
-    parts = ranks.size();
+    parts = static_cast<std::int64_t>(ranks.size());
     if (std::ranges::find(ranks, device) == ranks.end()) {
       return Bytes{0};
     }
   }
   Bytes size;
   for (const std::int64_t number : entry.tables) {
-    const auto table = static_cast<std::size_t>(number);
-    const EmbeddingTable& shape = task.tables[table].shape;
-    const auto rows = static_cast<std::size_t>(shape.rows);
-    const std::size_t rows_of_part = (rows + parts - 1) / parts;
-    const auto columns = static_cast<double>(shape.dimension);
-    size += entry.sharding == TableSharding::DataParallel
-                ? 2.0 * task.storage().of(static_cast<double>(rows), columns)  // its gradient too
-                : kept * task.storage().of(static_cast<double>(rows_of_part), columns);
+    EmbeddingTable part = located(task.tables[static_cast<std::size_t>(number)].shape, entry);
+    if (entry.sharding == TableSharding::DataParallel) {
+      size += on_gpu(part, storage.replicated);
+    } else {
+      part.rows = (part.rows + parts - 1) / parts;
+      size += on_gpu(part, storage.sharded);
+    }
   }
   return size;
 }

@@ -105,6 +105,10 @@ Exchanges ShardingProblem::exchanges_among(std::span<const VertexId> gpus) const
           {*planner_, setting_->fabric, gpus, samples * element.backward, true}};
 }
 
+ShardStorage ShardingProblem::storage() const {
+  return storage_of_shards(setting_->scenario.workload->model->dlrm->optimizer);
+}
+
 TravellingElements ShardingProblem::travelling_elements() const {
   const WorkloadSpec& workload = *setting_->scenario.workload;
   const CommunicationTypes& types = setting_->scenario.parallelism.embedding.communication_type;

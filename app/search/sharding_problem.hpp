@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/prediction.hpp"
+#include "ops/workload/table_shards.hpp"
 #include "search/sharding/embedding_plans.hpp"
 #include "search/sharding/model_costs.hpp"
 
@@ -33,6 +34,7 @@ class ShardingProblem {
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const Setting& setting() const { return *setting_; }
   [[nodiscard]] TravellingElements travelling_elements() const;
+  [[nodiscard]] ShardStorage storage() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
   [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
   /// Likewise, with other exchanges, which must outlive the costs.

@@ -13,6 +13,12 @@
 
 namespace lockstep {
 
+ShardStorage storage_of_shards(DlrmOptimizer optimizer) {
+  ShardStorage storage{storage_of(table_optimizer(optimizer)), storage_of(dense_optimizer(optimizer))};
+  storage.replicated.state += size_of(DataType::FP32);
+  return storage;
+}
+
 std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks) {
   constexpr std::size_t kFew = 4;
   return spec.bottom_mlp_placement == BottomMlpPlacement::FirstRank && ranks > kFew ? 1 : 0;
@@ -88,13 +94,6 @@ void check_entries(const DlrmSpec& spec, const EmbeddingPlanSpec& plan) {
       check_entry(spec, entry);
     }
   }
-}
-
-/// Data-parallel tables are dense parameters.
-ShardStorage storage_of_shards(DlrmOptimizer optimizer) {
-  ShardStorage storage{storage_of(table_optimizer(optimizer)), storage_of(dense_optimizer(optimizer))};
-  storage.replicated.element += size_of(DataType::FP32);
-  return storage;
 }
 
 std::vector<Bytes> capacity_for_tables(const EmbeddingPlanSpec& plan, std::span<const Bytes> gpu_memory) {

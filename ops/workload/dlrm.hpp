@@ -5,6 +5,7 @@
 #include "ops/job.hpp"
 #include "ops/workload/dlrm_spec.hpp"
 #include "ops/workload/embedding_plan_spec.hpp"
+#include "ops/workload/table_shards.hpp"
 #include "ops/workload/training_setup.hpp"
 
 namespace lockstep {
@@ -23,6 +24,9 @@ namespace lockstep {
 /// (bottom_mlp_placement) travels in the all-to-all of whole tables; HugeCTR has ways of its own
 /// (hugectr_tables()).
 [[nodiscard]] bool takes_cut_tables(const DlrmSpec& spec);
+
+/// Of tables in a step with @p optimizer; data-parallel ones are dense parameters.
+[[nodiscard]] ShardStorage storage_of_shards(DlrmOptimizer optimizer);
 
 /// The type of pooled rows, which the interaction takes: FP32, or that of the model's activations.
 [[nodiscard]] DataType feature_type(const DlrmSpec& spec, Precision precision);

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <vector>
 
+#include "ops/workload/table_storage.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -13,11 +15,6 @@ Bytes floats(std::int64_t elements) {
 /// Bytes of one look-up while a table's backward sorts and groups them (the kernels of embedding_bag.cpp):
 /// linear index 8 and its position 4, both sorted 12, runs: index 8, length 4, start 4.
 constexpr double kSortedLookup = 40;
-
-/// Of a table in host memory: each row's table (FBGEMM's cache_index_table_map), and each place's row and age
-/// (lxu_cache_state, lxu_state).
-constexpr Bytes kCachedRow{4};
-constexpr Bytes kCachePlace{16};
 
 template <class Shape>
 std::int64_t elements_of(const Shape& shape) {

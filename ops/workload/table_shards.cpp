@@ -104,16 +104,6 @@ void check_complete(const EmbeddingPlan& plan, std::size_t tables, Problems& pro
   }
 }
 
-EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry) {
-  if (entry.kernel == TableKernel::Uvm) {
-    table.location = TableLocation::Host;
-  } else if (entry.kernel == TableKernel::UvmCaching) {
-    table.location = TableLocation::HostCached;
-    table.cache_load_factor = entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor);
-  }
-  return table;
-}
-
 /// Puts shards where they belong, and counts the memory.
 class Sharder {
  public:
@@ -174,8 +164,7 @@ class Sharder {
   }
 
   void hold(const EmbeddingTable& shard, std::size_t rank, const TableStorage& storage, ShardGroup& group) {
-    used_[rank] += share_on_gpu(shard) *
-                   storage.of(static_cast<double>(shard.rows), static_cast<double>(shard.dimension));
+    used_[rank] += on_gpu(shard, storage);
     group.shards[rank].push_back(shard);
   }
 
@@ -224,16 +213,28 @@ void check_memory(const EmbeddingPlan& plan, std::span<const Bytes> used, std::s
 
 }  // namespace
 
-double share_on_gpu(const EmbeddingTable& table) {
-  switch (table.location) {
-    case TableLocation::Gpu:
-      return 1;
-    case TableLocation::Host:
-      return 0;
-    case TableLocation::HostCached:
-      return table.cache_load_factor;
+EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry) {
+  if (entry.kernel == TableKernel::Uvm) {
+    table.location = TableLocation::Host;
+  } else if (entry.kernel == TableKernel::UvmCaching) {
+    table.location = TableLocation::HostCached;
+    table.cache_load_factor = entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor);
   }
-  return 1;
+  return table;
+}
+
+Bytes on_gpu(const EmbeddingTable& table, const TableStorage& storage) {
+  const auto rows = static_cast<double>(table.rows);
+  const auto columns = static_cast<double>(table.dimension);
+  if (table.location == TableLocation::Gpu) {
+    return storage.of(rows, columns);
+  }
+  const Bytes states = rows * storage.row;
+  if (table.location == TableLocation::Host) {
+    return states;
+  }
+  const double places = table.cache_load_factor * rows;
+  return places * (columns * storage.weight + kCachePlace) + rows * kCachedRow + states;
 }
 
 RankNodes::RankNodes(std::size_t ranks, std::span<const int> node_of_gpu) {

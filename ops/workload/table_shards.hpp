@@ -63,7 +63,11 @@ struct ShardStorage {
                                                    std::span<const Bytes> capacity,
                                                    const ShardStorage& storage);
 
-/// Part of a table's rows that the memory of its GPU has room for.
-[[nodiscard]] double share_on_gpu(const EmbeddingTable& table);
+/// @p table where @p entry's kernel keeps it.
+[[nodiscard]] EmbeddingTable located(EmbeddingTable table, const TableShardingSpec& entry);
+
+/// Memory of its GPU that @p table takes: all of it; or, of a table in host memory, the cache of its rows and
+/// what the optimizer keeps for each row.
+[[nodiscard]] Bytes on_gpu(const EmbeddingTable& table, const TableStorage& storage);
 
 }  // namespace lockstep

@@ -7,11 +7,19 @@ namespace lockstep {
 
 /// Memory that an embedding table in FP32 takes.
 struct TableStorage {
-  Bytes element{4};  ///< a weight, and what the optimizer keeps for it
-  Bytes row{0};      ///< what the optimizer keeps for a row
+  Bytes weight{4};
+  Bytes state{0};  ///< what is kept for a weight besides, of the optimizer or its gradient
+  Bytes row{0};    ///< what the optimizer keeps for a row
 
-  [[nodiscard]] Bytes of(double rows, double columns) const { return rows * (columns * element + row); }
+  [[nodiscard]] Bytes of(double rows, double columns) const {
+    return rows * (columns * (weight + state) + row);
+  }
 };
+
+/// Of a table in host memory: each row's table (FBGEMM's cache_index_table_map), and each place's row and age
+/// (lxu_cache_state, lxu_state).
+inline constexpr Bytes kCachedRow{4};
+inline constexpr Bytes kCachePlace{16};
 
 /// With the states of @p optimizer: Adagrad a sum for each weight, row-wise Adagrad one for each row (FBGEMM,
 /// EXACT_ADAGRAD and EXACT_ROWWISE_ADAGRAD), Adam's kin two moments.
@@ -19,16 +27,16 @@ constexpr TableStorage storage_of(Optimizer optimizer) {
   constexpr Bytes kFloat{4};
   switch (optimizer) {
     case Optimizer::Sgd:
-      return {kFloat, Bytes{0}};
+      return {kFloat, Bytes{0}, Bytes{0}};
     case Optimizer::Adagrad:
-      return {2 * kFloat, Bytes{0}};
+      return {kFloat, kFloat, Bytes{0}};
     case Optimizer::RowWiseAdagrad:
-      return {kFloat, kFloat};
+      return {kFloat, Bytes{0}, kFloat};
     case Optimizer::AdamW:
     case Optimizer::AdamWHf:
     case Optimizer::Lamb:
     case Optimizer::BertAdam:
-      return {3 * kFloat, Bytes{0}};
+      return {kFloat, 2 * kFloat, Bytes{0}};
   }
   return {};
 }

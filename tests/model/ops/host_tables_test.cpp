@@ -126,13 +126,18 @@ TEST(HostTables, OnlyTheCacheIsOnTheGpu) {
               ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("rowwise_adagrad")));
 }
 
-/// The plan counts what is on the GPU: nothing of tables in host memory, a fifth of cached ones.
+/// The plan counts what is on the GPU: nothing of tables in host memory; of cached ones a fifth and where its
+/// rows are; what row-wise Adagrad keeps for each row of both.
 TEST(HostTables, ThePlansBudgetIsTheGpus) {
   constexpr double kTables = 96000 * 8 * 4;
-  const Bytes fifth{0.2 * kTables / 0.8};  // memory_share 0.8
+  const Bytes fifth{(0.2 * kTables + 4 * 96000 + 16 * 19200) / 0.8};  // memory_share 0.8
   EXPECT_NO_THROW((void)job_with(TableKernel::Uvm).job(Bytes{1000}));
   EXPECT_NO_THROW((void)job_with(TableKernel::UvmCaching).job(1.001 * fifth));
   EXPECT_THROW((void)job_with(TableKernel::UvmCaching).job(0.999 * fifth), InputError);
+  const auto row_wise = job_with(TableKernel::Uvm, DlrmOptimizer::RowWiseAdagrad);
+  const Bytes sums{4 * 96000 / 0.8};
+  EXPECT_NO_THROW((void)row_wise.job(1.001 * sums));
+  EXPECT_THROW((void)row_wise.job(0.999 * sums), InputError);
 }
 
 TEST(HostTables, APlanReadsBackAsWritten) {

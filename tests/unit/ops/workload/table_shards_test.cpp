@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 const std::vector<EmbeddingTable> kTables{
     {.rows = 10, .dimension = 12, .pooling_factor = 5, .reuse_factor = 2},
     {.rows = 1000, .dimension = 8, .pooling_factor = 1, .reuse_factor = 0}};
-const ShardStorage kStorage{.sharded = {.element = Bytes{4}}, .replicated = {.element = Bytes{8}}};
+const ShardStorage kStorage{.sharded = {}, .replicated = {.state = Bytes{4}}};
 
 EmbeddingPlan plan_of(std::vector<TableShardingSpec> entries) {
   EmbeddingPlan plan;
