@@ -50,8 +50,8 @@ const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const Source
       workload->model->transformer->implementation == Implementation::HuggingFace) {
     throw InputError{
         at,
-        "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron' "
-        "or 'torchtitan': others are data parallel only"};
+        "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron', "
+        "'torchtitan' or 'hugging_face_llama': others are data parallel only"};
   }
   return *workload->model->transformer;
 }

@@ -35,6 +35,60 @@ void LatentAttentionSpec::check() const {
   }
 }
 
+namespace {
+
+void check_megatron_only(const TransformerSpec& model) {
+  const bool is_megatron = model.implementation == Implementation::Megatron;
+  const bool is_rotary = is_megatron && model.position_encoding == PositionEncoding::Rotary;
+  if (!(model.rotary_share > 0) || model.rotary_share > 1) {
+    throw FieldError{"rotary_share", fmt::format("more than 0 and at most 1, not {:g}", model.rotary_share)};
+  }
+  if (!is_rotary && model.rotary_share < 1) {
+    throw FieldError{"rotary_share",
+                     "less than 1 needs 'implementation: megatron' and 'position_encoding: rotary'"};
+  }
+  if (!is_rotary && !model.fused_rotary) {
+    throw FieldError{
+        "fused_rotary",
+        "'fused_rotary: false' needs 'implementation: megatron' and 'position_encoding: rotary'; "
+        "Llamas of others are rotated as their code does it"};
+  }
+  if (model.latent_attention && (model.rotary_share < 1 || !model.fused_rotary)) {
+    throw FieldError{model.fused_rotary ? "rotary_share" : "fused_rotary",
+                     "latent attention says itself what is rotated ('rotary_size'), in one kernel"};
+  }
+  if (model.residual != Residual::Serial && (!is_megatron || model.experts)) {
+    throw FieldError{"residual",
+                     "attention and feed-forward layer are beside each other in dense models of "
+                     "'implementation: megatron'"};
+  }
+}
+
+void check_llama(const TransformerSpec& model) {
+  const bool is_hugging_face = model.implementation == Implementation::HuggingFaceLlama;
+  const bool is_known = model.attention == AttentionKernels::Flash ||
+                        (is_hugging_face && model.attention == AttentionKernels::Unfused);
+  const bool is_llama = model.family == TransformerFamily::Gpt && model.normalisation == Normalisation::Rms &&
+                        model.activation == Activation::SwiGlu &&
+                        model.position_encoding == PositionEncoding::Rotary && is_known && !model.bias &&
+                        !model.dropout && !model.experts && !model.latent_attention;
+  if (!is_llama) {
+    throw FieldError{
+        "implementation",
+        fmt::format("{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
+                    "'position_encoding: rotary', 'attention: flash'{}, 'bias: false', 'dropout: false', "
+                    "neither experts nor latent attention",
+                    name_of(model.implementation), is_hugging_face ? " or unfused" : "")};
+  }
+  if (!model.repeats_kv_heads && model.attention == AttentionKernels::Unfused) {
+    throw FieldError{"repeats_kv_heads",
+                     "unfused attention multiplies each head's queries with keys of its own: only "
+                     "'attention: flash' goes without repeated heads"};
+  }
+}
+
+}  // namespace
+
 void TransformerSpec::check_implementation() const {
   const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
   if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
@@ -55,20 +109,14 @@ void TransformerSpec::check_implementation() const {
                      "'opt' is Hugging Face's code, whose attention is unfused; write it as 'family: gpt' "
                      "for 'implementation: megatron' or 'attention: flash'"};
   }
-  if (implementation == Implementation::Nanotron || implementation == Implementation::TorchTitan) {
-    const bool llama = family == TransformerFamily::Gpt && normalisation == Normalisation::Rms &&
-                       activation == Activation::SwiGlu && position_encoding == PositionEncoding::Rotary &&
-                       attention == AttentionKernels::Flash && !bias && !dropout && !experts &&
-                       !latent_attention;
-    if (!llama) {
-      throw FieldError{
-          "implementation",
-          fmt::format(
-              "{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
-              "'position_encoding: rotary', 'attention: flash', 'bias: false', 'dropout: false', neither "
-              "experts nor latent attention",
-              name_of(implementation))};
-    }
+  check_megatron_only(*this);
+  if (implementation != Implementation::HuggingFaceLlama && !repeats_kv_heads) {
+    throw FieldError{"repeats_kv_heads",
+                     "'repeats_kv_heads: false' is for 'implementation: hugging_face_llama'"};
+  }
+  if (implementation == Implementation::Nanotron || implementation == Implementation::TorchTitan ||
+      implementation == Implementation::HuggingFaceLlama) {
+    check_llama(*this);
     return;
   }
   if (implementation == Implementation::Megatron) {
@@ -90,8 +138,9 @@ void TransformerSpec::check_implementation() const {
   if (!plain) {
     throw FieldError{
         "implementation",
-        "hugging_face is GPT-2, BERT and OPT as they are; grouped queries, RMS norm, SwiGLU, rotary, "
-        "experts and the like need 'implementation: megatron'"};
+        "hugging_face is GPT-2, BERT and OPT as they are; Llama and its like are 'implementation: "
+        "hugging_face_llama'; experts, other mixtures of grouped queries, RMS norm, SwiGLU and rotary "
+        "positions need 'implementation: megatron'"};
   }
 }
 
@@ -115,12 +164,12 @@ void check_loss_of(const TransformerSpec& model) {
                      "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
                      "'implementation: megatron'"};
   }
-  if (!model.shifts_logits &&
-      (model.implementation != Implementation::HuggingFace || model.family != TransformerFamily::Gpt)) {
-    throw FieldError{
-        "shifts_logits",
-        "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face': the loss of "
-        "the others shifts nothing"};
+  const bool is_hugging_face = model.implementation == Implementation::HuggingFace ||
+                               model.implementation == Implementation::HuggingFaceLlama;
+  if (!model.shifts_logits && (!is_hugging_face || model.family != TransformerFamily::Gpt)) {
+    throw FieldError{"shifts_logits",
+                     "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face' or "
+                     "'hugging_face_llama': the loss of the others shifts nothing"};
   }
 }
 

@@ -29,12 +29,14 @@ enum class Implementation : std::uint8_t {
   Megatron,     ///< Megatron-LM's fused layers with parameters in the type of matrix products; any plan
   Nanotron,     ///< Hugging Face's nanotron, its Llama: sharded like Megatron's, in eager kernels; any plan
   TorchTitan,   ///< Meta's Llama as torchtitan and fms-fsdp train it: an eager kernel for each operator; FSDP
+  HuggingFaceLlama,  ///< transformers' LlamaForCausalLM, eager; data-parallel, with ZeRO or FSDP
 };
 constexpr auto names_of(Implementation) {
   return std::to_array<EnumName<Implementation>>({{Implementation::HuggingFace, "hugging_face"},
                                                   {Implementation::Megatron, "megatron"},
                                                   {Implementation::Nanotron, "nanotron"},
-                                                  {Implementation::TorchTitan, "torchtitan"}});
+                                                  {Implementation::TorchTitan, "torchtitan"},
+                                                  {Implementation::HuggingFaceLlama, "hugging_face_llama"}});
 }
 
 enum class Normalisation : std::uint8_t { Layer, Rms };
@@ -60,6 +62,15 @@ constexpr auto names_of(PositionEncoding) {
   return std::to_array<EnumName<PositionEncoding>>({{PositionEncoding::Learned, "learned"},
                                                     {PositionEncoding::Rotary, "rotary"},
                                                     {PositionEncoding::Alibi, "alibi"}});
+}
+
+/// What a feed-forward layer reads: behind attention and its own norm; beside it behind a norm of its own or
+/// attention's. Beside each other they are summed before tensor-parallel ranks do, once.
+enum class Residual : std::uint8_t { Serial, Parallel, ParallelOneNorm };
+constexpr auto names_of(Residual) {
+  return std::to_array<EnumName<Residual>>({{Residual::Serial, "serial"},
+                                            {Residual::Parallel, "parallel"},
+                                            {Residual::ParallelOneNorm, "parallel_one_norm"}});
 }
 
 /// Feed-forward layers of which each token uses a few (Fedus et al., arXiv 2101.03961).
@@ -122,11 +133,15 @@ struct TransformerSpec {
   Normalisation normalisation = Normalisation::Layer;
   Activation activation = Activation::Gelu;
   PositionEncoding position_encoding = PositionEncoding::Learned;
+  double rotary_share = 1;
+  bool fused_rotary = true;
+  Residual residual = Residual::Serial;
   bool bias = true, tied = true;
   std::optional<ExpertsSpec> experts;
   std::optional<LatentAttentionSpec> latent_attention;
   Gelu gelu = Gelu::Fused;
   AttentionKernels attention = AttentionKernels::Unfused;
+  bool repeats_kv_heads = true;
   bool dropout = true, shifts_logits = true, fused_loss = false;
   bool blocking_input_copies = true;
   bool loss_readback = false;
@@ -150,7 +165,7 @@ struct TransformerSpec {
                  "transformers), which "
                  "is copied and waited for, forward and backward");
     key.optional("implementation", model.implementation, Implementation::HuggingFace,
-                 "whose code; what follows up to latent_attention is for megatron");
+                 "whose code; what follows up to latent_attention is for megatron and Llamas");
     key.optional("kv_heads", model.kv_heads, std::nullopt,
                  "heads of keys and values (grouped-query attention); as many as heads when left out");
     key.optional("head_size", model.head_size, std::nullopt, "hidden / heads when left out");
@@ -158,6 +173,14 @@ struct TransformerSpec {
     key.optional("activation", model.activation, Activation::Gelu, "between the feed-forward products");
     key.optional("position_encoding", model.position_encoding, PositionEncoding::Learned,
                  "how tokens know their places");
+    key.optional("rotary_share", model.rotary_share, 1, "of a head's query and key, what is rotated");
+    key.optional("fused_rotary", model.fused_rotary, true,
+                 "one kernel rotates queries and one keys (Transformer Engine, Megatron-LM since core 0.5); "
+                 "else PyTorch's operators do");
+    key.optional("residual", model.residual, Residual::Serial,
+                 "serial: the feed-forward layer reads the sum of attention and the layer's input; parallel: "
+                 "it reads the input, and both are summed (GPT-NeoX); parallel_one_norm: likewise behind one "
+                 "norm (GPT-J, Falcon)");
     key.optional("bias", model.bias, true, "whether products add one");
     key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
@@ -168,6 +191,10 @@ struct TransformerSpec {
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
                  "(flash_1), 3 (flash_3), cuDNN's (cudnn)");
+    key.optional(
+        "repeats_kv_heads", model.repeats_kv_heads, true,
+        "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv), as all but "
+        "FlashAttention's own package want them");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional(
         "shifts_logits", model.shifts_logits, true,
@@ -187,6 +214,12 @@ struct TransformerSpec {
   /// @throws FieldError for sizes that are not positive or do not fit together
   void check() const;
   void check_implementation() const;
+
+  /// Llama as torchtitan or Hugging Face wrote it: its layers are PyTorch's modules, whose gradients autograd
+  /// keeps.
+  [[nodiscard]] bool is_in_torch_operators() const {
+    return implementation == Implementation::TorchTitan || implementation == Implementation::HuggingFaceLlama;
+  }
 
   [[nodiscard]] std::int64_t key_value_heads() const { return kv_heads.value_or(heads); }
   [[nodiscard]] std::int64_t feed_forward_width() const { return feed_forward.value_or(4 * hidden); }

@@ -54,6 +54,9 @@ PlanSpace usual_space(const PlanProblem& problem) {
   }
   space.sharding = all_of<Sharding>();
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  if (problem.model.implementation == Implementation::HuggingFaceLlama) {
+    space.tensor = space.pipeline = space.context = {1};
+  }
   if (problem.model.implementation == Implementation::TorchTitan) {
     space.recompute[1] = Recompute::Operators;
   }

@@ -17,7 +17,7 @@ DataType product_storage(const StepWriter& step) {
   return storage_type(step.precision());
 }
 
-/// Autocast computes softmax in FP32 (PyTorch, in registers, always); GPT's and OPT's code casts the result
+/// Autocast computes softmax in FP32 (PyTorch, in registers, always); code of decoders casts the result
 /// back before dropout, BERT's after it.
 DataType dropout_type(const StepWriter& step, const AttentionShape& shape) {
   return shape.causal() ? product_storage(step) : step.types().model();
@@ -46,7 +46,7 @@ void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
     views(step, {"aten::slice", "aten::slice", "aten::slice", "aten::slice"});
     step.op("aten::full", {kernels::fill(1, type)});  // the least number
     step.op("aten::where", {kernels::by_offsets("where", scores, type, {})});
-  } else if (shape.code == AttentionCode::Bert) {
+  } else if (shape.code != AttentionCode::Opt) {
     step.op("aten::div", {kernels::scale(scores, type)});
     step.op("aten::add",
             {kernels::by_offsets("add", scores, type, {})});  // the mask is one row for all heads

@@ -28,6 +28,7 @@ enum class AttentionCode : std::uint8_t {
   Gpt2,  ///< queries, keys and values split from one product; masked with where()
   Bert,  ///< three products; adds the mask of padded tokens
   Opt,  ///< three products, copied into bmm's layout; adds the mask and bounds the sums; no dropout of scores
+  Llama,  ///< three products, rotated by others; adds a causal mask
 };
 
 /// Multi-head self-attention between the input and the output projection.

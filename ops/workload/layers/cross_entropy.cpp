@@ -14,24 +14,36 @@ KernelCall per_row(const char* name, const CrossEntropyShape& shape) {
   return {name, DataType::FP32, Pointwise{.elements = shape.rows(), .reads = 3, .writes = 1, .flops = 2}};
 }
 
+std::int64_t all_logits(const CrossEntropyShape& shape) {
+  return shape.batch * shape.sequence * shape.classes;
+}
+
+DataType shifted_type(const CrossEntropyShape& shape, DataType logits) {
+  return shape.cast_first ? DataType::FP32 : logits;
+}
+
 }  // namespace
 
 void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
   const DataType logits = storage_type(step.precision());
   const std::int64_t elements = shape.rows() * shape.classes;
+  const bool casts = is_mixed(step.precision());
+  if (casts && shape.cast_first) {
+    step.op("aten::to", {kernels::cast(all_logits(shape), logits, DataType::FP32)});
+  }
   if (shape.shifted) {  // contiguous() of all but the last position copies when there are several samples
     for (int slice = 0; slice < 3; ++slice) {
       step.op("aten::slice");
     }
     if (shape.batch > 1) {
-      step.op("aten::contiguous", {kernels::strided_copy(elements, logits)});
+      step.op("aten::contiguous", {kernels::strided_copy(elements, shifted_type(shape, logits))});
       step.op("aten::contiguous", {kernels::strided_copy(shape.rows(), DataType::INT64)});
     }
   }
   step.op("aten::view");
   step.op("aten::view");
   step.program().begin("aten::cross_entropy_loss");
-  if (is_mixed(step.precision())) {
+  if (casts && !shape.cast_first) {
     step.launch(kernels::cast(elements, logits, DataType::FP32));
   }
   step.launch(log_softmax("cunn_SoftMaxForward", shape, Direction::Forward));
@@ -45,14 +57,19 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
   step.op("NllLossBackward0", {kernels::fill(elements, DataType::FP32),
                                per_row("nll_loss_backward_reduce_cuda_kernel_2d", shape)});
   step.op("LogSoftmaxBackward0", {log_softmax("cunn_SoftMaxBackward", shape, Direction::Backward)});
-  if (is_mixed(step.precision())) {
+  const bool casts = is_mixed(step.precision());
+  if (casts && !shape.cast_first) {
     step.op("ToCopyBackward0", {kernels::cast(elements, DataType::FP32, logits)});
   }
   step.op("ViewBackward0");
   if (shape.shifted) {  // [..., :-1, :] is two slices; each writes its gradient into zeros
-    const std::int64_t all = shape.batch * shape.sequence * shape.classes;
-    step.op("SliceBackward0", {kernels::fill(elements, logits), kernels::strided_copy(elements, logits)});
-    step.op("SliceBackward0", {kernels::fill(all, logits), kernels::strided_copy(elements, logits)});
+    const DataType type = shifted_type(shape, logits);
+    const KernelCall into_zeros = kernels::strided_copy(elements, type);
+    step.op("SliceBackward0", {kernels::fill(elements, type), into_zeros});
+    step.op("SliceBackward0", {kernels::fill(all_logits(shape), type), into_zeros});
+  }
+  if (casts && shape.cast_first) {
+    step.op("ToCopyBackward0", {kernels::cast(all_logits(shape), DataType::FP32, logits)});
   }
 }
 

@@ -11,6 +11,7 @@ namespace lockstep {
 struct CrossEntropyShape {
   std::int64_t batch = 0, sequence = 0, classes = 0;
   bool shifted = true;
+  bool cast_first = false;  ///< logits are made FP32 before they are shifted (LlamaForCausalLM), else behind
 
   [[nodiscard]] std::int64_t rows() const { return batch * (shifted ? sequence - 1 : sequence); }
 };

@@ -8,6 +8,7 @@
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
+#include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/unfused_attention.hpp"
 
@@ -127,20 +128,6 @@ void eager_reorder(const LayerScope& scope) {
   }
 }
 
-void rotary(const LayerScope& scope, const char* name) {
-  if (scope.model.position_encoding != PositionEncoding::Rotary) {
-    return;
-  }
-  const LayerSizes& s = scope.sizes;
-  const auto& latent = scope.model.latent_attention;
-  const std::int64_t queries = latent ? s.heads * latent->rotary_size : s.query_width();
-  const std::int64_t keys = latent ? latent->rotary_size : s.kv_width();
-  for (const std::int64_t width : {queries, keys}) {
-    scope.step.op(
-        name, {kernels::elementwise("rotary", s.tokens * width, scope.storage(), {.reads = 1, .flops = 3})});
-  }
-}
-
 void flash(const LayerScope& scope, const FlashAttention& work) {
   const bool forward = work.direction == Direction::Forward;
   if (work.version == FlashVersion::CuDnn) {
@@ -180,12 +167,12 @@ void attention_forward(const LayerScope& scope) {
   if (is_eager(scope)) {
     eager_inputs_forward(scope);
   } else {
-    rotary(scope, "apply_rotary_pos_emb");
+    megatron_rotary(scope, Direction::Forward);
   }
   attention_core_forward(scope);
   eager_reorder(scope);
   row_linear_forward(scope, projections.out);
-  residual_forward(scope);
+  residual_forward(scope, Branch::Attention);
 }
 
 void attention_backward(const LayerScope& scope, BackwardParts parts) {
@@ -193,9 +180,10 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   residual_backward(scope, parts);
   row_linear_backward(scope, projections.out, parts);
   if (parts.inputs) {
-    const bool again =
-        parts.recompute == Recompute::Selective && scope.model.attention == AttentionKernels::Unfused;
-    const Bytes scores = again ? kept_scores(scope) : Bytes{0};
+    // A checkpoint round the core, whatever its kernels (checkpoint_core_attention); nanotron has none.
+    const bool again = parts.recompute == Recompute::Selective && !is_eager(scope);
+    const bool has_scores = again && scope.model.attention == AttentionKernels::Unfused;
+    const Bytes scores = has_scores ? kept_scores(scope) : Bytes{0};
     scope.memory.allocate(MemoryUse::Workspace, scores);
     if (again) {
       const ModuleRange range{scope.step, kRecomputeRange};
@@ -211,7 +199,7 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
     if (is_eager(scope)) {
       eager_inputs_backward(scope);
     } else {
-      rotary(scope, "apply_rotary_pos_emb_backward");
+      megatron_rotary(scope, Direction::Backward);
     }
   }
   for (const ShardedLinear& in : projections.in) {
@@ -226,6 +214,10 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
     if (parts.weights) {
       weight_gradient(scope, down);
     }
+  }
+  if (scope.model.residual == Residual::ParallelOneNorm &&
+      parts.inputs) {  // what the other layer left for it
+    scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
   }
   norm_backward(scope, scope.sizes.rows, scope.sizes.hidden, parts);
 }

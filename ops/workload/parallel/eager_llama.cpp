@@ -1,8 +1,10 @@
 #include "ops/workload/parallel/eager_llama.hpp"
 
+#include "ops/workload/layers/attention.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
+#include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 namespace lockstep {
@@ -54,6 +56,26 @@ void backward(const LayerScope& scope, const Product& product, BackwardParts par
   }
 }
 
+/// Hugging Face's eager_attention_forward: products, scale, mask, softmax in FP32.
+AttentionShape unfused_attention(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  return {.batch = s.batch,
+          .sequence = s.sequence,
+          .heads = s.heads,
+          .head_size = s.head_size,
+          .code = AttentionCode::Llama,
+          .dropout = false};
+}
+
+/// Probabilities in FP32, which softmax's backward reads, and as the product behind reads them.
+Bytes kept_scores_of(const LayerScope& scope) {
+  if (scope.model.attention != AttentionKernels::Unfused) {
+    return Bytes{0};
+  }
+  const Bytes narrow = is_mixed(scope.step.precision()) ? size_of(scope.storage()) : Bytes{0};
+  return static_cast<double>(unfused_attention(scope).scores()) * (size_of(kWide) + narrow);
+}
+
 /// The sum of gradients that several products leave for one input.
 void add_gradients(const LayerScope& scope) {
   scope.step.op("aten::add", {kernels::add(scope.sizes.tokens * scope.sizes.hidden, scope.storage())});
@@ -70,7 +92,11 @@ void scatter(const LayerScope& scope) {
 }
 
 /// apply_rotary_emb: cast to FP32, a complex product, cast back; backward with the conjugate.
-void rotary(const LayerScope& scope, std::int64_t width) {
+void rotary(const LayerScope& scope, std::int64_t width, Direction direction) {
+  if (is_hugging_face_llama(scope)) {
+    hugging_face_rotary(scope, width, direction);
+    return;
+  }
   const std::int64_t elements = scope.sizes.tokens * width;
   scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), kWide)});
   scope.step.op("aten::mul", {kernels::elementwise("complex_mul", elements, kWide, {.flops = 3})});
@@ -81,7 +107,7 @@ void rotary(const LayerScope& scope, std::int64_t width) {
 /// @param reads of the tensor of all heads, in backward, which sums over those that shared a head
 void repeat_heads(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
-  if (s.kv_heads == s.heads) {
+  if (s.kv_heads == s.heads || !scope.model.repeats_kv_heads) {
     return;
   }
   const double share = static_cast<double>(s.kv_heads) / static_cast<double>(s.heads);
@@ -109,6 +135,14 @@ void gated_backward(const LayerScope& scope) {
 }  // namespace
 
 void llama_attention_core(const LayerScope& scope, Direction direction) {
+  if (scope.model.attention == AttentionKernels::Unfused) {
+    if (direction == Direction::Forward) {
+      attention_forward(scope.step, unfused_attention(scope));
+    } else {
+      attention_backward(scope.step, unfused_attention(scope));
+    }
+    return;
+  }
   const LayerSizes& s = scope.sizes;
   const bool is_forward = direction == Direction::Forward;
   const FlashAttention work{.batch = s.batch,
@@ -184,8 +218,8 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
   forward(scope, products.query, pass);
   forward(scope, products.key, pass);
   forward(scope, products.value, pass);
-  rotary(scope, s.query_width());
-  rotary(scope, s.kv_width());
+  rotary(scope, s.query_width(), Direction::Forward);
+  rotary(scope, s.kv_width(), Direction::Forward);
   repeat_heads(scope, Direction::Forward);
   if (pass != LayerPass::Operators) {
     llama_attention_core(scope, Direction::Forward);
@@ -232,8 +266,8 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   if (parts.inputs) {
     llama_attention_core(scope, Direction::Backward);
     repeat_heads(scope, Direction::Backward);
-    rotary(scope, s.kv_width());
-    rotary(scope, s.query_width());
+    rotary(scope, s.kv_width(), Direction::Backward);
+    rotary(scope, s.query_width(), Direction::Backward);
   }
   backward(scope, products.value, parts);
   backward(scope, products.key, parts);
@@ -258,7 +292,9 @@ Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
   }
   const Bytes norms =
       (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(s.elements() + whole)) * 2.0;
-  return norms + scope.bytes(s.tokens * (4 * s.query_width() + 4 * s.feed_forward));
+  const std::int64_t keys = scope.model.repeats_kv_heads ? s.query_width() : s.kv_width();
+  return norms + kept_scores_of(scope) +
+         scope.bytes(s.tokens * (2 * s.query_width() + 2 * keys + 4 * s.feed_forward));
 }
 
 }  // namespace lockstep

@@ -2,7 +2,8 @@
 
 /// @file
 /// Llama as Meta wrote it and torchtitan trains it (torchtitan/models/llama/model.py and norms.py of 2024),
-/// eager: every operator between the products is a kernel of its own, norms and rotations in FP32.
+/// eager: every operator between the products is a kernel of its own, norms and rotations in FP32. Hugging
+/// Face's differs in rotations and, where it is not fused, attention.
 
 #include "ops/workload/parallel/layer_scope.hpp"
 
@@ -22,7 +23,7 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
                          BackwardParts parts);
 
 /// scaled_dot_product_attention, which calls FlashAttention-2, over context-parallel ranks where there are
-/// some.
+/// some; or Hugging Face's unfused one.
 void llama_attention_core(const LayerScope& scope, Direction direction);
 
 void eager_llama_forward(const LayerScope& scope, LayerPass pass);

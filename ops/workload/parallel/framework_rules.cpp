@@ -30,6 +30,12 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "the loss of logits that tensor-parallel ranks share is written as eager PyTorch runs it "
         "(loss_parallel): say 'model: { framework: { compiled_loss: eager } }'"};
   }
+  if (model.implementation == Implementation::HuggingFaceLlama && precision == Precision::FP8) {
+    throw std::invalid_argument{
+        "'implementation: hugging_face_llama' has no products in FP8: say 'precision: bf16' or 'fp16', or "
+        "the "
+        "model's 'implementation: torchtitan' or 'megatron'"};
+  }
   const bool is_float8 = is_float8_of_torchao(model, precision);
   if (is_float8 && !is_compiled) {
     throw std::invalid_argument{

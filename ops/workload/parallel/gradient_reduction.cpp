@@ -18,7 +18,7 @@ DataType GradientReduction::type() const {
 void GradientReduction::accumulate(std::int64_t elements, bool expert) {
   const DataType product = storage_type(step_.precision());
   const bool converts = type() != product;
-  const bool adds = !first_ || plan_.spec.sums_in_buffer();
+  const bool adds = !first_ || rules_.sums_in_buffer;
   if (adds || converts) {  // main_grad += grad, in the type of gradients
     const double reads = adds ? 1 : 0;
     step_.op("aten::add_",
@@ -56,7 +56,7 @@ void GradientReduction::reduce(Bucket& bucket) {
   const auto elements = static_cast<double>(bucket.open);
   if (is_reduced(bucket.expert)) {
     copy_shards(bucket.open, bucket.pieces);
-    if (scales_) {
+    if (rules_.scales) {
       step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
     }
   }

@@ -18,18 +18,23 @@ namespace lockstep {
 ///   zero3         reduce-scatter by layer (layer_done), in every micro-batch or the last
 ///                 (`reduce_each_micro_batch`); before it the copies of `shard_copies`
 /// With a `shard_group` the share that a rank needs is summed over its counterparts in other groups.
-/// Up to zero1 the gradients of a step are added to a buffer of zeros. Megatron-LM multiplies it by one over
+/// Up to zero1 the gradients of a step are added to a buffer of zeros, but where autograd keeps them (models
+/// in PyTorch's operators). Megatron-LM multiplies it by one over
 /// the data-parallel ranks before it is summed, unless the collective averages (`average_in_collective`).
 /// With `offload` the rank's share of what was reduced goes on to the host.
 /// *Source*: Megatron-LM core/distributed (param_and_grad_buffer.py); Rajbhandari et al., arXiv 1910.02054,
 /// section 7; torch.distributed.fsdp.
 class GradientReduction {
  public:
+  struct Rules {
+    bool scales = false;          ///< gradients are multiplied before they are summed
+    bool sums_in_buffer = false;  ///< those of the first micro-batch are added, too
+  };
+
   /// @param bucket reduced at once
-  /// @param scales gradients are multiplied before they are summed
-  GradientReduction(StepWriter& step, const ParallelPlan& plan, Bytes bucket, bool scales,
+  GradientReduction(StepWriter& step, const ParallelPlan& plan, Bytes bucket, const Rules& rules,
                     HostOptimizer& host)
-      : step_{step}, plan_{plan}, bucket_{bucket}, scales_{scales}, host_{host} {}
+      : step_{step}, plan_{plan}, bucket_{bucket}, rules_{rules}, host_{host} {}
 
   /// From now on gradients are those of the first, or of the last, micro-batch (both if there is one).
   void begin(bool first, bool last);
@@ -61,7 +66,7 @@ class GradientReduction {
   StepWriter& step_;
   const ParallelPlan& plan_;
   Bytes bucket_;
-  bool scales_;
+  Rules rules_;
   HostOptimizer& host_;
   Bucket dense_{}, expert_{.expert = true};
   bool first_ = true, reduces_ = true;

@@ -54,7 +54,9 @@ LayerParameters parameters_of_layer(const TransformerSpec& model, const Parallel
   const LayerSizes sizes = layer_sizes(model, plan);
   LayerParameters all;
   add_attention(model, sizes, all);
-  add_norm(model, sizes.hidden, all.dense);
+  if (model.residual != Residual::ParallelOneNorm) {
+    add_norm(model, sizes.hidden, all.dense);
+  }
   if (!has_experts) {
     add_feed_forward(model, sizes, sizes.feed_forward, all);
     return all;

@@ -67,7 +67,7 @@ void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ra
 }
 
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
-  if (is_torchtitan(scope)) {
+  if (is_llama(scope)) {
     eager_norm_forward(scope, rows, columns);
     return;
   }
@@ -78,7 +78,7 @@ void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t colum
 }
 
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
-  if (is_torchtitan(scope)) {
+  if (is_llama(scope)) {
     eager_norm_backward(scope, rows, columns, parts);
     return;
   }
@@ -99,21 +99,43 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
   }
 }
 
+void feed_forward_norm_forward(const LayerScope& scope) {
+  if (scope.model.residual != Residual::ParallelOneNorm) {
+    norm_forward(scope, scope.sizes.rows, scope.sizes.hidden);
+  }
+}
+
+void feed_forward_norm_backward(const LayerScope& scope, BackwardParts parts) {
+  if (scope.model.residual != Residual::ParallelOneNorm) {
+    norm_backward(scope, scope.sizes.rows, scope.sizes.hidden, parts);
+  }
+}
+
 void add_input_gradient(const LayerScope& scope, bool has_others) {
   if (is_by_product(scope) && has_others) {
     scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
   }
 }
 
-void residual_forward(const LayerScope& scope) {
+void residual_forward(const LayerScope& scope, Branch branch) {
   const double random = scope.model.dropout ? 10 : 0;
   if (is_eager(scope)) {
     scope.step.op("aten::add", {kernels::add(scope.sizes.elements(), scope.storage())});
     return;
   }
+  const std::int64_t elements = scope.sizes.elements();
+  const bool waits = is_side_by_side(scope) && branch == Branch::Attention;
+  if (waits && !scope.model.bias && !scope.model.dropout) {
+    return;  // nothing to do before the sum
+  }
   scope.step.op("bias_dropout_add_fused",
-                {kernels::elementwise("bias_dropout_add", scope.sizes.elements(), scope.storage(),
-                                      {.reads = 2, .writes = 1 + mask_share(scope), .flops = 2 + random})});
+                {kernels::elementwise(
+                    "bias_dropout_add", elements, scope.storage(),
+                    {.reads = waits ? 1.0 : 2.0, .writes = 1 + mask_share(scope), .flops = 2 + random})});
+  if (is_side_by_side(scope) && !waits) {
+    scope.communicate(CollectiveKind::AllReduce, "tp", scope.plan.spec.tensor, scope.bytes(elements));
+    scope.step.op("aten::add", {kernels::add(elements, scope.storage())});
+  }
 }
 
 void residual_backward(const LayerScope& scope, BackwardParts parts) {
@@ -144,7 +166,7 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (recompute == Recompute::Full) {
     return row;
   }
-  if (is_torchtitan(scope)) {
+  if (is_llama(scope)) {
     return is_compiled(scope) ? kept_by_compiled_llama(scope, recompute)
                               : kept_by_eager_llama(scope, recompute);
   }
@@ -154,7 +176,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const double mask = mask_share(scope);
   const bool fp8 = scope.step.precision() == Precision::FP8;
   const double operand = fp8 ? size_of(DataType::FP8) / size_of(scope.storage()) : 1;  // what a product keeps
-  Bytes kept = row * (2 + 2 * operand + 2 * mask);  // inputs of two norms, their results; two masks
+  const double inputs = is_side_by_side(scope) ? 1 : 2;
+  const double norms = model.residual == Residual::ParallelOneNorm ? 1 : 2;
+  Bytes kept = row * (inputs + norms * operand + 2 * mask);  // inputs of norms, their results; two masks
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
   kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
   const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;

@@ -65,14 +65,18 @@ struct LayerScope {
   return scope.model.implementation == Implementation::Nanotron;
 }
 
-/// Meta's Llama as torchtitan trains it: in eager kernels (eager_llama.hpp), or its blocks behind
-/// torch.compile (compiled_llama.hpp).
-[[nodiscard]] inline bool is_torchtitan(const LayerScope& scope) {
-  return scope.model.implementation == Implementation::TorchTitan;
+[[nodiscard]] inline bool is_hugging_face_llama(const LayerScope& scope) {
+  return scope.model.implementation == Implementation::HuggingFaceLlama;
+}
+
+/// Llama in PyTorch's operators: as torchtitan trains Meta's or Hugging Face wrote it, in eager kernels
+/// (eager_llama.hpp), or torchtitan's blocks behind torch.compile (compiled_llama.hpp).
+[[nodiscard]] inline bool is_llama(const LayerScope& scope) {
+  return scope.model.is_in_torch_operators();
 }
 
 [[nodiscard]] inline bool is_compiled(const LayerScope& scope) {
-  return is_torchtitan(scope) && scope.step.framework().compile != Compile::None;
+  return is_llama(scope) && scope.step.framework().compile != Compile::None;
 }
 
 /// Every product is tensor parallel by itself, as PyTorch's DTensor has it.
@@ -88,8 +92,23 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
 /// With `tensor_layers: dtensor`: the gradient that a product gives its input is added to those of others.
 void add_input_gradient(const LayerScope& scope, bool has_others);
 
+/// Where a feed-forward layer has no norm of its own, it reads what attention's left, and leaves its input's
+/// gradient for attention's to be added to.
+void feed_forward_norm_forward(const LayerScope& scope);
+void feed_forward_norm_backward(const LayerScope& scope, BackwardParts parts);
+
+/// Which layer's output.
+enum class Branch : std::uint8_t { Attention, FeedForward };
+
+/// Attention and feed-forward layer read the same, and tensor-parallel ranks sum what both add.
+[[nodiscard]] inline bool is_side_by_side(const LayerScope& scope) {
+  return scope.model.residual != Residual::Serial;
+}
+
 /// Dropout of a layer's output and the sum with the residual stream: one kernel (bias_dropout_add_fused).
-void residual_forward(const LayerScope& scope);
+/// Side by side: attention's output waits for the other's, to which it is added; then the sum over ranks and
+/// the one with the residual stream (GPT-NeoX, megatron/model/transformer.py, gpt_j_residual).
+void residual_forward(const LayerScope& scope, Branch branch);
 void residual_backward(const LayerScope& scope, BackwardParts parts);
 
 /// A layer's self-attention between its normalisation and the residual stream.

@@ -25,6 +25,19 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
          "torchtitan does not repeat heads of keys and values: {} cannot be divided among {} tensor-parallel "
          "ranks",
          kv_heads, tensor);
+  const bool is_data_parallel = spec.tensor == 1 && spec.pipeline == 1 && spec.context == 1;
+  expect(
+      model.implementation != Implementation::HuggingFaceLlama || is_data_parallel,
+      "'implementation: hugging_face_llama' is data parallel, with any 'sharding': 'tensor', 'pipeline' and "
+      "'context' are 1, or the model's 'implementation' megatron, nanotron or torchtitan");
+  expect(model.implementation != Implementation::HuggingFaceLlama || spec.recompute != Recompute::Selective ||
+             model.attention != AttentionKernels::Unfused,
+         "transformers checkpoints whole layers, not attention alone: say 'recompute: full' or none");
+  expect(
+      model.residual == Residual::Serial || !spec.sequence_parallel,
+      "what is beside each other ('residual: {}') is summed over tensor-parallel ranks once: that is known "
+      "without 'sequence_parallel'",
+      name_of(model.residual));
   expect(!model.fused_loss || spec.tensor == 1,
          "'fused_loss' needs all logits of a token on one rank: 'tensor' must be 1, or 'fused_loss' false");
   expect(is_torchtitan || spec.recompute != Recompute::Operators,

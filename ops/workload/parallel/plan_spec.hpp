@@ -226,9 +226,6 @@ struct TransformerPlanSpec {
     return fuse_weight_gradients && sharding <= Sharding::Zero1 && offload == Offload::None;
   }
 
-  /// Whether gradients are added to a buffer of zeros.
-  [[nodiscard]] bool sums_in_buffer() const { return sharding <= Sharding::Zero1; }
-
   /// Whether gradients of a micro-batch are shared before those of the next are there.
   [[nodiscard]] bool shares_each_micro_batch() const {
     return sharding == Sharding::Zero2 || (sharding == Sharding::Zero3 && reduce_each_micro_batch);

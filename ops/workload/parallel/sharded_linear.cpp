@@ -84,7 +84,7 @@ void scatter_under(const LayerScope& scope, const ShardedLinear& shape, Multiply
 }  // namespace
 
 void reorder_tokens(const LayerScope& scope, std::int64_t elements) {
-  if ((is_by_product(scope) || is_torchtitan(scope)) && gathers(scope) && scope.sizes.batch > 1) {
+  if ((is_by_product(scope) || is_llama(scope)) && gathers(scope) && scope.sizes.batch > 1) {
     scope.step.op("aten::cat", {kernels::concat(elements, scope.plan.spec.tensor, scope.storage())});
   }
 }
@@ -100,7 +100,7 @@ void input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
 }
 
 int products_add_to(const LayerScope& scope) {
-  if (!scope.plan.spec.fuses_weight_gradients() || is_eager(scope)) {
+  if (!scope.plan.spec.fuses_weight_gradients() || is_eager(scope) || is_llama(scope)) {
     return 0;
   }
   const DataType gradient = scope.plan.spec.fp32_gradients ? DataType::FP32 : scope.storage();
@@ -170,7 +170,7 @@ void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape
 }  // namespace
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
-  if (is_eager(scope) || is_by_product(scope) || is_torchtitan(scope) ||
+  if (is_eager(scope) || is_by_product(scope) || is_llama(scope) ||
       (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
     column_backward_in_turn(scope, shape, parts);
     return;
@@ -205,6 +205,9 @@ void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
     return;
   }
   product_forward(scope, shape);
+  if (is_side_by_side(scope)) {  // residual_forward() sums
+    return;
+  }
   reorder_tokens(scope, shape.tokens * shape.out);
   scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
 }

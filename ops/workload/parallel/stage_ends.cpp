@@ -11,6 +11,7 @@
 #include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/optimizer_step.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -56,6 +57,9 @@ void StageWriter::embedding_forward() {
   }
   if (model_.position_encoding == PositionEncoding::Learned) {
     step_.op("aten::add", {kernels::elementwise("add", s.elements(), scope_.storage(), {.reads = 1})});
+  }
+  if (is_hugging_face_llama(scope_)) {
+    hugging_face_rotary_tables(scope_);
   }
   if (model_.dropout) {
     step_.op("aten::dropout",
@@ -103,7 +107,7 @@ void StageWriter::head_backward(BackwardParts parts) {
     step_.program().begin(kCompiledBackward);
     step_.launch(triton::online_softmax_gradient(s.tokens, vocabulary_share(), scope_.storage(), 0));
     step_.program().end();
-  } else if (parts.inputs && is_torchtitan(scope_)) {
+  } else if (parts.inputs && is_llama(scope_)) {
     eager_loss_backward();
   } else if (parts.inputs && model_.fused_loss) {
     step_.op("SoftmaxCrossEntropyLossBackward",
@@ -124,12 +128,14 @@ void StageWriter::head_backward(BackwardParts parts) {
   norm_backward(scope_, s.rows, s.hidden, parts);
 }
 
-/// F.cross_entropy of all logits, cast to FP32.
+/// F.cross_entropy of all logits, cast to FP32; Hugging Face's are shifted against the tokens.
 CrossEntropyShape StageWriter::eager_loss() const {
+  const bool is_hugging_face = is_hugging_face_llama(scope_);
   return {.batch = scope_.sizes.batch,
           .sequence = scope_.sizes.queries,
           .classes = vocabulary_share(),
-          .shifted = false};
+          .shifted = is_hugging_face && model_.shifts_logits,
+          .cast_first = is_hugging_face};
 }
 
 void StageWriter::eager_loss_forward() {
@@ -173,7 +179,7 @@ void StageWriter::loss() {
     read_loss();
     return;
   }
-  if (is_torchtitan(scope_)) {
+  if (is_llama(scope_)) {
     eager_loss_forward();
     read_loss();
     return;
@@ -246,17 +252,7 @@ void StageWriter::clip(std::int64_t elements) {
   }
 }
 
-/// @param narrow elements whose 16-bit parameters are written too: no gather casts them later
-void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
-  if (is_torchtitan(scope_)) {  // torch.optim's kernels, each parameter's share
-    std::vector<std::int64_t> shares = dense_;
-    const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
-    for (std::int64_t& share : shares) {
-      share = std::max<std::int64_t>(1, share * elements / all);
-    }
-    optimizer_step(step_, {.kind = Optimizer::AdamW}, shares);
-    return;
-  }
+void StageWriter::fused_update(std::int64_t elements) {
   step_.program().begin("Optimizer.step#FusedAdam.step");
   for (const auto& launch : multi_tensor_launches(std::vector{elements}, 4)) {
     step_.launch({"multi_tensor_apply_kernel<fused_adamw>", DataType::FP32,
@@ -268,6 +264,27 @@ void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
                                   .flops = 15}});
   }
   step_.program().end();
+}
+
+/// torch.optim's AdamW; DeepSpeed shares one flat tensor and has a fused kernel, as Megatron-LM has.
+bool StageWriter::uses_torch_optimizer() const {
+  const bool is_deepspeed =
+      plan_.spec.sharding != Sharding::None && plan_.spec.shard_copies == ShardCopies::None;
+  return is_llama(scope_) && !(is_hugging_face_llama(scope_) && is_deepspeed);
+}
+
+/// @param narrow elements whose 16-bit parameters are written too: no gather casts them later
+void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
+  if (uses_torch_optimizer()) {  // each parameter's share
+    std::vector<std::int64_t> shares = dense_;
+    const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+    for (std::int64_t& share : shares) {
+      share = std::max<std::int64_t>(1, share * elements / all);
+    }
+    optimizer_step(step_, {.kind = Optimizer::AdamW}, shares);
+  } else {
+    fused_update(elements);
+  }
   if (is_mixed(step_.precision()) && narrow > 0) {
     const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
     step_.op("aten::_foreach_copy_", {{"multi_tensor_apply_kernel<copy>", DataType::FP32,

@@ -58,7 +58,8 @@ void StageWriter::begin_step() {
     loader_.begin_step(plan_.micro_batches);
   }
   const bool leave_gpu = host_optimizer_.is_used() && plan_.spec.sharding == Sharding::Zero2;
-  if (plan_.spec.sharding == Sharding::Zero3 || leave_gpu || !optimizes()) {
+  const bool are_dropped = plan_.spec.sharding == Sharding::Zero3 || is_llama(scope_);
+  if (are_dropped || leave_gpu || !optimizes()) {
     return;  // gradients are dropped, or added to, instead of filled
   }
   const auto kept = [&](const std::vector<std::int64_t>& parameters, bool expert) {

@@ -20,10 +20,12 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
 }
 
 /// DistributedDataParallel of Megatron-LM (core/distributed/param_and_grad_buffer.py,
-/// gradient_scaling_factor); the others' collectives average, and those of its FSDP multiply.
-bool scales_gradients(const TransformerSpec& model, const ParallelPlan& plan) {
-  return model.implementation == Implementation::Megatron && plan.spec.sharding != Sharding::Zero3 &&
-         !plan.spec.average_in_collective;
+/// gradient_scaling_factor) scales; the others' collectives average, and those of its FSDP multiply.
+GradientReduction::Rules gradient_rules(const TransformerSpec& model, const ParallelPlan& plan) {
+  const bool has_buffer = plan.spec.sharding <= Sharding::Zero1;
+  return {.scales = model.implementation == Implementation::Megatron &&
+                    plan.spec.sharding != Sharding::Zero3 && !plan.spec.average_in_collective,
+          .sums_in_buffer = has_buffer && !model.is_in_torch_operators()};
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
                       plan,
                       memory_,
                       {ranks.host_bandwidth, setup.clip_gradients || step.precision() == Precision::FP16}},
-      gradients_{step, plan, setup.parallelism.bucket, scales_gradients(model, plan), host_optimizer_},
+      gradients_{step, plan, setup.parallelism.bucket, gradient_rules(model, plan), host_optimizer_},
       scope_{step, model, plan, gradients_, memory_, layer_sizes(model, plan)},
       gather_{scope_, units()},
       loader_{step, setup, scope_.sizes.batch} {
@@ -73,7 +75,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
 /// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
 /// nanotron to one of the ranks (make_vocab_size_divisible_by: 1, nanotron/helpers.py); torchtitan does not.
 std::int64_t StageWriter::vocabulary_share() const {
-  const std::int64_t multiple = is_eager(scope_) || is_torchtitan(scope_) ? 1 : 128;
+  const std::int64_t multiple = is_eager(scope_) || is_llama(scope_) ? 1 : 128;
   const std::int64_t whole = multiple * plan_.spec.tensor;
   return (model_.vocabulary + whole - 1) / whole * multiple;
 }
@@ -221,7 +223,7 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
-    const bool is_new = is_eager(scope_) || (is_torchtitan(scope_) && !compiles_loss());
+    const bool is_new = is_eager(scope_) || (is_llama(scope_) && !compiles_loss());
     const double copies = is_new ? 2 : 1;  // and what is left of them in a new tensor
     const Bytes logit = model_.fused_loss || compiles_loss() ? size_of(scope_.storage()) : Bytes{4};
     kept += logit * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
@@ -330,24 +332,24 @@ void StageWriter::layer_forward(std::int64_t layer) {
     compiled_llama_forward(scope_);
     return;
   }
-  if (is_torchtitan(scope_)) {
+  if (is_llama(scope_)) {
     eager_llama_forward(scope_, LayerPass::Forward);
     return;
   }
   attention_forward(scope_);
-  norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
+  feed_forward_norm_forward(scope_);
   if (has_experts(layer)) {
     experts_forward(scope_, layer);
   } else {
     feed_forward_forward(scope_, scope_.sizes.feed_forward);
   }
-  residual_forward(scope_);
+  residual_forward(scope_, Branch::FeedForward);
 }
 
 /// What full recomputation computes again: backward reads neither the layer's result nor that of its last
 /// product, which an early stop leaves out.
 void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
-  if (is_torchtitan(scope_)) {
+  if (is_llama(scope_)) {
     const LayerPass all = plan_.spec.recompute_early_stop ? LayerPass::UpToLastProduct : LayerPass::Forward;
     eager_llama_forward(scope_, recompute == Recompute::Operators ? LayerPass::Operators : all);
     return;
@@ -358,7 +360,7 @@ void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
     return;
   }
   attention_forward(scope_);
-  norm_forward(scope_, scope_.sizes.rows, scope_.sizes.hidden);
+  feed_forward_norm_forward(scope_);
   feed_forward_again(scope_, scope_.sizes.feed_forward);
 }
 
@@ -375,7 +377,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
     memory_.release(MemoryUse::Workspace, extra);
     return;
   }
-  if (is_torchtitan(scope_)) {
+  if (is_llama(scope_)) {
     eager_llama_backward(scope_, parts);
     memory_.release(MemoryUse::Workspace, extra);
     return;
@@ -386,7 +388,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   } else {
     feed_forward_backward(scope_, scope_.sizes.feed_forward, parts);
   }
-  norm_backward(scope_, scope_.sizes.rows, scope_.sizes.hidden, parts);
+  feed_forward_norm_backward(scope_, parts);
   attention_backward(scope_, parts);
   memory_.release(MemoryUse::Workspace, extra);
 }

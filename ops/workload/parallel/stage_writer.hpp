@@ -78,6 +78,8 @@ class StageWriter {
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
   void update();
+  [[nodiscard]] bool uses_torch_optimizer() const;
+  void fused_update(std::int64_t elements);
   void update_on_gpu(std::int64_t elements, std::int64_t narrow);
   void read_of_replica();
   void unscale(std::int64_t elements);

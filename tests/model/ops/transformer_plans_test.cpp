@@ -37,6 +37,15 @@ TEST(Activations, AreThoseOfKorthikantisTable) {
   EXPECT_DOUBLE_EQ(activations_of_layer({.recompute = Recompute::Full}, 1), sbh * 2);
 }
 
+/// Megatron-LM's checkpoint of core attention knows no kernels: flash attention's forward pass runs again.
+TEST(TransformerPlans, SelectiveRecomputationRepeatsFlashAttention) {
+  TransformerSpec spec = small_llama(Implementation::Megatron);
+  const Job once = job_of(spec, {}, {}), again = job_of(spec, {.recompute = Recompute::Selective}, {});
+  EXPECT_EQ(launches_of(once, "flash_fwd_kernel").size(), 4U);
+  EXPECT_EQ(launches_of(again, "flash_fwd_kernel").size(), 8U);
+  EXPECT_EQ(again.memory.front()[MemoryUse::Activations], once.memory.front()[MemoryUse::Activations]);
+}
+
 /// One layer's at a time: two bytes for softmax and its result after dropout, one for the mask.
 TEST(Activations, ThatAreComputedAgainAreInMemoryMeanwhile) {
   const Job job = job_of(gpt3(), {.recompute = Recompute::Selective}, {});

@@ -97,6 +97,8 @@ TEST(Presets, Dgx2HasFullBisection) {
 TEST(Presets, NvSwitchNodesGiveEachGpuAllItsLinks) {
   EXPECT_NEAR(gigabytes(machine("dgx_a100 x 1"), "node0.gpu0", "node0.gpu7"), 12 * 25 * 0.9412, 0.01);
   EXPECT_NEAR(gigabytes(machine("dgx_h100 x 1"), "node0.gpu0", "node0.gpu7"), 18 * 26.5625 * 0.9412, 0.01);
+  EXPECT_NEAR(gigabytes(machine("hgx_a800 x 1"), "node0.gpu0", "node0.gpu7"), 8 * 25 * 0.9412, 0.01);
+  EXPECT_NEAR(gigabytes(machine("hgx_h800 x 1"), "node0.gpu0", "node0.gpu7"), 8 * 26.5625 * 0.9412, 0.01);
   EXPECT_EQ(machine("dgx_h200 x 1").vertices()[0].model, "h200_141gb");
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+/// @file
+/// Rotation of queries and keys by their positions (Su et al., arXiv 2104.09864), as Megatron-LM and Hugging
+/// Face write it: x cos + rotate_half(x) sin.
+
+#include "ops/workload/parallel/layer_scope.hpp"
+
+namespace lockstep {
+
+/// Of Megatron's models: a kernel each for queries and keys (Transformer Engine's fused_rope), or PyTorch's
+/// operators (`fused_rotary: false`; core/models/common/embeddings/rope_utils.py): the part that is rotated
+/// (`rotary_share`), then a concatenation with the rest.
+void megatron_rotary(const LayerScope& scope, Direction direction);
+
+/// Of Hugging Face's, a tensor of @p width a token (apply_rotary_pos_emb). Heads are transposed views, so
+/// that no kernel is vectorised. Backward of each slice fills a tensor with zeros and copies into it.
+void hugging_face_rotary(const LayerScope& scope, std::int64_t width, Direction direction);
+
+/// Cosines and sines of all positions, once a pass of the model (LlamaRotaryEmbedding.forward, since 4.45).
+void hugging_face_rotary_tables(const LayerScope& scope);
+
+}  // namespace lockstep

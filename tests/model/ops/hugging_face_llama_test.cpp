@@ -1,0 +1,83 @@
+/// @file
+/// Hugging Face's Llama: kernels of its rotations, attention, loss and optimizer, by PyTorch's source.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/plan_job.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kTokens = 4096, kHeads = 32, kLayers = 4;
+
+TransformerSpec llama() {
+  TransformerSpec spec = small_llama(Implementation::HuggingFaceLlama);
+  spec.tied = false;
+  return spec;
+}
+
+Job alone(const TransformerSpec& spec, std::int64_t batch = 1) {
+  return job_of(spec, {}, {.ranks = 1, .batch = batch});
+}
+
+std::size_t launches(const Job& job, std::string_view name) {
+  return launches_of(job, name).size();
+}
+
+TEST(HuggingFaceLlama, MultipliesWhatMetasDoes) {
+  TransformerSpec metas = llama();
+  metas.implementation = Implementation::TorchTitan;
+  EXPECT_DOUBLE_EQ(flops(alone(llama())), flops(alone(metas)));
+}
+
+/// x cos + rotate_half(x) sin: of queries and keys one negation forward and one backward, halves of which
+/// backward copies into zeros.
+TEST(HuggingFaceLlama, RotatesByHalves) {
+  const Job job = alone(llama());
+  EXPECT_EQ(launches(job, "complex_mul"), 0U);
+  EXPECT_EQ(launches(job, "<neg>"), 4U * 2 * 2);
+  EXPECT_EQ(launches(job, "CatArrayBatchedCopy"), 4U * 2 + 1);  // the table of positions
+  EXPECT_EQ(launches(job, "<cos>"), 1U);
+}
+
+TEST(HuggingFaceLlama, RepeatsSharedHeadsWhereAttentionAsksForThem) {
+  TransformerSpec spec = llama();
+  spec.kv_heads = 8;
+  const std::size_t repeated = launches(alone(spec), "vectorized_elementwise_kernel<sum>");
+  spec.repeats_kv_heads = false;
+  EXPECT_EQ(repeated - launches(alone(spec), "vectorized_elementwise_kernel<sum>"), 4U * 2);
+}
+
+/// Softmax of the scores, which it keeps in FP32 and in 16 bits.
+TEST(HuggingFaceLlama, AttendsWithoutFusion) {
+  TransformerSpec spec = llama();
+  const double fused = alone(spec).memory.front()[MemoryUse::Activations];
+  spec.attention = AttentionKernels::Unfused;
+  const Job job = alone(spec);
+  EXPECT_EQ(launches(job, "flash"), 0U);
+  EXPECT_EQ(launches(job, "softmax_warp_forward"), 4U);
+  EXPECT_EQ(launches(job, "softmax_warp_backward"), 4U);
+  EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Activations] - fused,
+                   kLayers * kHeads * kTokens * kTokens * 6);
+}
+
+/// Logits of several samples are copied in FP32 when they are shifted, and not when labels are (4.50).
+TEST(HuggingFaceLlama, ShiftsLogitsInFp32) {
+  TransformerSpec spec = llama();
+  const std::size_t shifted = launches(alone(spec, 2), "elementwise_kernel<copy>");
+  spec.shifts_logits = false;
+  EXPECT_EQ(shifted - launches(alone(spec, 2), "elementwise_kernel<copy>"), 4U);
+}
+
+/// torch.optim's AdamW on FSDP's shares, one kernel on DeepSpeed's flat partition.
+TEST(HuggingFaceLlama, IsUpdatedByTheFrameworkThatSharesIt) {
+  const Batch two{.ranks = 2, .batch = 2};
+  const Job deepspeed = job_of(llama(), {.sharding = Sharding::Zero3}, two);
+  const Job fsdp = job_of(llama(), {.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp}, two);
+  EXPECT_GT(launches(deepspeed, "fused_adamw"), 0U);
+  EXPECT_EQ(launches(fsdp, "fused_adamw"), 0U);
+  EXPECT_GT(launches(fsdp, "multi_tensor_apply_kernel<addcdiv>"), 0U);
+}
+
+}  // namespace
+}  // namespace lockstep
