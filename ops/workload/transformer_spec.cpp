@@ -53,6 +53,16 @@ void check_megatron_only(const TransformerSpec& model) {
         "'fused_rotary: false' needs 'implementation: megatron' and 'position_encoding: rotary'; "
         "Llamas of others are rotated as their code does it"};
   }
+  if (!model.fused_norm && (!is_megatron || model.normalisation != Normalisation::Rms)) {
+    throw FieldError{
+        "fused_norm",
+        "'fused_norm: false' needs 'implementation: megatron' and 'normalisation: rms'; layer norm "
+        "is one kernel there, and Llamas of others have their own"};
+  }
+  if (!model.fused_activation && (!is_megatron || model.experts)) {
+    throw FieldError{"fused_activation",
+                     "'fused_activation: false' is for dense models of 'implementation: megatron'"};
+  }
   if (model.latent_attention && (model.rotary_share < 1 || !model.fused_rotary)) {
     throw FieldError{model.fused_rotary ? "rotary_share" : "fused_rotary",
                      "latent attention says itself what is rotated ('rotary_size'), in one kernel"};

@@ -134,7 +134,7 @@ struct TransformerSpec {
   Activation activation = Activation::Gelu;
   PositionEncoding position_encoding = PositionEncoding::Learned;
   double rotary_share = 1;
-  bool fused_rotary = true;
+  bool fused_rotary = true, fused_norm = true, fused_activation = true;
   Residual residual = Residual::Serial;
   bool bias = true, tied = true;
   std::optional<ExpertsSpec> experts;
@@ -177,6 +177,13 @@ struct TransformerSpec {
     key.optional("fused_rotary", model.fused_rotary, true,
                  "one kernel rotates queries and one keys (Transformer Engine, Megatron-LM since core 0.5); "
                  "else PyTorch's operators do");
+    key.optional("fused_norm", model.fused_norm, true,
+                 "rms: a kernel each way (Transformer Engine, Apex); else PyTorch's operators in FP32, as in "
+                 "Megatron-LM's local layers");
+    key.optional(
+        "fused_activation", model.fused_activation, true,
+        "bias and activation are one kernel (bias_swiglu, since the end of 2023; bias_gelu); else an "
+        "operator each");
     key.optional("residual", model.residual, Residual::Serial,
                  "serial: the feed-forward layer reads the sum of attention and the layer's input; parallel: "
                  "it reads the input, and both are summed (GPT-NeoX); parallel_one_norm: likewise behind one "

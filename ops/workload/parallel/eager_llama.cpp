@@ -185,7 +185,9 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
     scope.step.op("MulBackward0",
                   {kernels::mul(elements, type),
                    kernels::reduce("sum", {.rows = rows, .columns = columns, .across_rows = true}, type)});
-    sum_gain_gradient(scope, columns);
+    if (is_llama(scope)) {  // Megatron-LM sums all at the end
+      sum_gain_gradient(scope, columns);
+    }
     scope.gradients.accumulate(columns, false);
   }
   if (!parts.inputs) {

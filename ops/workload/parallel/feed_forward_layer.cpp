@@ -46,10 +46,20 @@ FeedForward linears(const LayerScope& scope, std::int64_t width) {
           .out = {.tokens = s.tokens, .in = width, .out = s.hidden}};
 }
 
-/// nanotron's GLUActivation (models/llama.py): silu and product, each a kernel; backward of the split is a
-/// concatenation.
+/// An operator each, as in nanotron's GLUActivation (models/llama.py) and Megatron-LM's layers without
+/// bias_swiglu_fusion and bias_gelu_fusion: the bias, silu and product (backward of the split is a
+/// concatenation) or GELU.
 void eager_activation(const LayerScope& scope, std::int64_t elements, Direction direction) {
   const DataType type = scope.storage();
+  const bool gated = scope.model.activation == Activation::SwiGlu;
+  if (scope.model.bias && direction == Direction::Forward) {
+    scope.step.op("aten::add", {kernels::by_offsets("add", gated ? 2 * elements : elements, type, {})});
+  }
+  if (!gated) {
+    const bool forward = direction == Direction::Forward;
+    scope.step.op(forward ? "aten::gelu" : "GeluBackward0", {activation_kernel(scope, elements, direction)});
+    return;
+  }
   if (direction == Direction::Forward) {
     scope.step.op("aten::silu", {kernels::elementwise("silu", elements, type, {.flops = 10})});
     scope.step.op("aten::mul", {kernels::mul(elements, type)});
@@ -62,7 +72,7 @@ void eager_activation(const LayerScope& scope, std::int64_t elements, Direction 
 }
 
 void activation(const LayerScope& scope, std::int64_t width, Direction direction) {
-  if (is_eager(scope)) {
+  if (is_eager(scope) || !scope.model.fused_activation) {
     eager_activation(scope, scope.sizes.tokens * width, direction);
     return;
   }

@@ -67,7 +67,7 @@ void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ra
 }
 
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
-  if (is_llama(scope)) {
+  if (is_llama(scope) || !scope.model.fused_norm) {
     eager_norm_forward(scope, rows, columns);
     return;
   }
@@ -78,7 +78,7 @@ void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t colum
 }
 
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
-  if (is_llama(scope)) {
+  if (is_llama(scope) || !scope.model.fused_norm) {
     eager_norm_backward(scope, rows, columns, parts);
     return;
   }
@@ -179,6 +179,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const double inputs = is_side_by_side(scope) ? 1 : 2;
   const double norms = model.residual == Residual::ParallelOneNorm ? 1 : 2;
   Bytes kept = row * (inputs + norms * operand + 2 * mask);  // inputs of norms, their results; two masks
+  if (!model.fused_norm) {                                   // inputs in FP32, and what the gain multiplies
+    kept += norms * (Bytes{4} * static_cast<double>(s.elements()) + row) - inputs * row;
+  }
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
   kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
   const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;
@@ -186,8 +189,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     kept += kept_scores(scope);
   }
-  const double copies = (model.activation == Activation::SwiGlu ? 2 : 1) + operand;  // before and after it
-  if (is_by_product(scope)) {  // each product keeps what it gathered, in place of a share for all
+  const double before = (model.activation == Activation::SwiGlu ? 2 : 1) + (model.fused_activation ? 0 : 1);
+  const double copies = before + operand;  // of the activation, and behind it
+  if (is_by_product(scope)) {              // each product keeps what it gathered, in place of a share for all
     const double products = 3 + (model.activation == Activation::SwiGlu ? 2 : 1);
     kept += scope.bytes(s.tokens * s.hidden) * products - row * 2;
   }

@@ -68,5 +68,21 @@ TEST(RotaryShare, IsWhatOperatorsRotate) {
   EXPECT_EQ(std::get<Pointwise>(negations.front().work).elements, std::int64_t{2048} * 12288 / 8);
 }
 
+/// A Llama in Megatron-LM's local layers of 2023, which keep what torchtitan's eager ones do.
+TEST(UnfusedLayers, AreOperatorsOfPyTorch) {
+  TransformerSpec spec = small_llama(Implementation::Megatron);
+  spec.fused_norm = spec.fused_activation = spec.fused_rotary = false;
+  const Job job = job_of(spec, {}, {.ranks = 1});
+  EXPECT_EQ(launches(job, "rms_norm"), 0U);
+  EXPECT_EQ(launches(job, "rsqrt"), 4U * 2 + 1);
+  EXPECT_EQ(launches(job, "swiglu"), 0U);
+  EXPECT_EQ(launches(job, "<silu>"), 4U);
+  EXPECT_EQ(launches(job, "<rotary>"), 0U);
+  TransformerSpec eager = small_llama(Implementation::TorchTitan);
+  eager.tied = spec.tied;
+  const double logits = 4 * 4096.0 * 50304;  // which F.cross_entropy has twice
+  EXPECT_DOUBLE_EQ(kept(job), kept(job_of(eager, {}, {.ranks = 1})) - logits);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -28,6 +28,12 @@ TEST(FlagPerf, PlansArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.12);
 }
 
+TEST(FlagPerf, HuggingFacesLlamaIsPredicted) {
+  const Validation validation = predicted("flagperf_llama");
+  EXPECT_EQ(validation.points.size(), 4U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.05);
+}
+
 TEST(Timm, ConvolutionalNetworksArePredictedInBothLayouts) {
   const Validation validation = predicted("timm_rtx3090");
   EXPECT_EQ(validation.points.size(), 42U);  // 7 networks x 2 layouts x 3 releases of PyTorch
