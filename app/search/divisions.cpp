@@ -1,12 +1,15 @@
 #include "app/search/divisions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "app/search/rows_of_nodes.hpp"
 #include "search/sharding/judge.hpp"
@@ -45,13 +48,17 @@ std::vector<std::int64_t> largest_first(const Task& task) {
   return order;
 }
 
-void add_by_rows(const Task& task, std::vector<Division>& divisions) {
+/// Where the largest tables are not those that cost most, as add_copied_and_by_rows() has them.
+void add_largest_by_rows(const ShardingProblem& problem, std::vector<Division>& divisions) {
+  const Task& task = problem.task();
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
-  const std::vector<std::int64_t> order = largest_first(task);
+  const std::vector<std::int64_t> order = largest_first(task), most = most_expensive(problem);
   for (const std::size_t count : {1, 2, 4}) {
-    if (count < order.size()) {
-      divisions.push_back(without_first(task, fmt::format("{} row-wise", count), order, count, how));
+    if (count < order.size() &&
+        !std::is_permutation(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+                             most.begin())) {
+      divisions.push_back(without_first(task, fmt::format("{} largest row-wise", count), order, count, how));
     }
   }
 }
@@ -85,13 +92,41 @@ std::vector<std::size_t> numbers_to_copy(const Task& task, const std::vector<std
   return numbers;
 }
 
-/// Their gradients are all-reduced with the dense ones.
-void add_copied(const Task& task, std::vector<Division>& divisions) {
-  TableShardingSpec how;
-  how.sharding = TableSharding::DataParallel;
-  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
-  for (const std::size_t count : numbers_to_copy(task, order)) {
-    divisions.push_back(without_first(task, fmt::format("{} data-parallel", count), order, count, how));
+TableShardingSpec spread(std::vector<std::int64_t> tables, TableSharding sharding) {
+  TableShardingSpec entry;
+  entry.tables = std::move(tables);
+  entry.sharding = sharding;
+  return entry;
+}
+
+/// On every GPU, where their gradients are all-reduced with the dense ones; and of the others those that cost
+/// most cut by rows, so that none is too much for a GPU.
+void add_copied_and_by_rows(const ShardingProblem& problem, std::vector<Division>& divisions) {
+  const Task& task = problem.task();
+  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task), most = most_expensive(problem);
+  std::vector<std::size_t> numbers = numbers_to_copy(task, order);
+  numbers.insert(numbers.begin(), 0);
+  for (const std::size_t copied : numbers) {
+    const std::span<const std::int64_t> copies = std::span{order}.first(copied);
+    std::vector<std::int64_t> others = most;
+    std::erase_if(others,
+                  [&](std::int64_t table) { return std::ranges::find(copies, table) != copies.end(); });
+    for (const std::size_t cut : {0, 1, 2, 4}) {
+      std::vector<TableShardingSpec> entries;
+      std::vector<std::string> name;
+      if (copied > 0) {
+        entries.push_back(spread({copies.begin(), copies.end()}, TableSharding::DataParallel));
+        name.push_back(fmt::format("{} data-parallel", copied));
+      }
+      if (cut > 0) {
+        const auto end = others.begin() + static_cast<std::ptrdiff_t>(std::min(cut, others.size()));
+        entries.push_back(spread({others.begin(), end}, TableSharding::RowWise));
+        name.push_back(fmt::format("{} row-wise", cut));
+      }
+      if (cut < others.size() && !entries.empty()) {
+        divisions.push_back(without(task, fmt::format("{}", fmt::join(name, ", ")), std::move(entries)));
+      }
+    }
   }
 }
 
@@ -228,8 +263,8 @@ std::vector<Division> divisions(const ShardingProblem& problem) {
   if (!problem.task().may_cut) {
     return divisions;
   }
-  add_by_rows(problem.task(), divisions);
-  add_copied(problem.task(), divisions);
+  add_copied_and_by_rows(problem, divisions);
+  add_largest_by_rows(problem, divisions);
   add_by_rows_of_nodes(problem, divisions);
   return divisions;
 }

@@ -25,12 +25,12 @@ struct Division {
 /// All tables are placed.
 [[nodiscard]] Division everything(const sharding::Task& task);
 
-/// The largest tables cut by the rows of all GPUs, 1, 2 and 4 of them; those with the fewest rows for each
-/// look-up on every GPU, in eight numbers of them; on several nodes the 2, 4 and eighth of the tables that
-/// cost most cut by the rows of a node, so that nodes are equally busy with them. None where every table has
-/// to be whole. Of HugeCTR: those numbers on every GPU, and the others in pieces by rows, of which none costs
-/// more than twice, once or half of what a GPU does on average, each placed by itself; on several nodes also
-/// all of them by the rows of some nodes.
+/// Those with the fewest rows for each look-up on every GPU, none and in eight numbers of them, and of the
+/// others none, 1, 2 and 4 that cost most cut by the rows of all GPUs; 1, 2 and 4 of the largest tables cut
+/// so; on several nodes the 2, 4 and eighth of the tables that cost most cut by the rows of a node, so that
+/// nodes are equally busy with them. None where every table has to be whole. Of HugeCTR: those numbers on
+/// every GPU, and the others in pieces by rows, of which none costs more than twice, once or half of what a
+/// GPU does on average, each placed by itself; on several nodes also all of them by the rows of some nodes.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
 /// The @p count largest tables in host memory, with a cache.
