@@ -63,7 +63,7 @@ struct HashWork {
   }
   std::size_t operator()(const Softmax& w) const {
     return Mixer{w.rows,         w.columns,     w.direction,     w.logarithm, w.fused.reads,
-                 w.fused.writes, w.fused.again, w.row_of_a_warp, w.causal}
+                 w.fused.writes, w.fused.again, w.row_of_a_warp, w.causal,    w.half_to_float}
         .value();
   }
   std::size_t operator()(const LayerNorm& w) const {

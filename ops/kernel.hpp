@@ -95,6 +95,8 @@ struct Softmax {
   /// Rows that a warp holds, of square matrices: above the diagonal it reads and computes nothing and writes
   /// zeros.
   bool causal = false;
+  /// The argument is FP16, the result FP32 (at::_softmax with half_to_float); likewise its gradient.
+  bool half_to_float = false;
   bool operator==(const Softmax&) const = default;
 };
 

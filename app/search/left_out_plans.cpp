@@ -79,6 +79,9 @@ std::string why_not_in_host_memory(const ShardingProblem& problem) {
   if (dlrm_of(problem).embedding_kernels != EmbeddingKernels::Fbgemm) {
     return "that takes 'embedding_kernels: fbgemm'";
   }
+  if (dlrm_of(problem).optimizer == DlrmOptimizer::Adagrad) {
+    return "Adagrad's sums for each element have no model there; 'optimizer: rowwise_adagrad' has";
+  }
   const Setting& setting = problem.setting();
   if (setting.scenario.memory.check_capacity && !every_host_says_its_memory(setting)) {
     return "the cluster's CPU sockets do not say how much 'memory' they have";

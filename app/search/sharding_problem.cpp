@@ -189,6 +189,8 @@ std::optional<Seconds> ShardingProblem::step_time(const EmbeddingPlan& plan) con
     return predict(setting, nullptr, EngineMode::Bare).mean_step();
   } catch (const OutOfMemoryError&) {
     return std::nullopt;
+  } catch (const TablesDoNotFit&) {
+    return std::nullopt;
   }
 }
 

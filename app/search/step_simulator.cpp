@@ -14,11 +14,14 @@ StepSimulator::StepSimulator(const ShardingProblem& problem)
 }
 
 std::optional<Seconds> StepSimulator::step_time(const EmbeddingPlan& plan) {
-  setting_.job = problem_.job_under(plan);
   try {
+    setting_.job = problem_.job_under(plan);
     check_memory(setting_);
   } catch (const OutOfMemoryError&) {
     return std::nullopt;
+  } catch (
+      const TablesDoNotFit&) {  // a piece in the width of its table's narrowest is several, each with sums
+    return std::nullopt;        // of its rows, more than the judge counts
   }
   ++simulations_;
   return simulate(input_, options_, nullptr).mean_step();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "ops/kernels/answer.hpp"
 #include "ops/kernels/traffic.hpp"
@@ -105,8 +106,14 @@ Passes fused_passes(const FusedPasses& fused, std::int64_t columns, double count
   return {fused.reads, fused.writes, fused.again, count, sums};
 }
 
-Passes passes_of(const Softmax& softmax) {
+Passes passes_of(Softmax softmax) {
   const bool forward = softmax.direction == Direction::Forward;
+  if (std::exchange(softmax.half_to_float, false)) {  // half of each pass over what is in 16 bits
+    Passes passes = passes_of(softmax);
+    (forward ? passes.reads : passes.writes) /= 2;
+    passes.again /= forward ? 2 : 1;
+    return passes;
+  }
   if (softmax.fused.any()) {
     return fused_passes(softmax.fused, softmax.columns, forward ? 3 : 2, forward ? 2 : 1);
   }

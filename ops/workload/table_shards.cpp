@@ -193,8 +193,7 @@ class Sharder {
   std::map<TableSharding, ShardGroup> groups_;
 };
 
-void check_memory(const EmbeddingPlan& plan, std::span<const Bytes> used, std::span<const Bytes> capacity,
-                  Problems& problems) {
+void check_memory(const EmbeddingPlan& plan, std::span<const Bytes> used, std::span<const Bytes> capacity) {
   std::vector<std::size_t> full;
   for (std::size_t rank = 0; rank < used.size(); ++rank) {
     if (used[rank] > capacity[rank]) {
@@ -205,9 +204,9 @@ void check_memory(const EmbeddingPlan& plan, std::span<const Bytes> used, std::s
     const std::size_t first = full.front();
     const std::string others =
         full.size() == 1 ? "" : fmt::format(" ({} more ranks hold too much)", full.size() - 1);
-    problems.push_back({plan.at, fmt::format("the plan puts {} of tables on rank {}, whose GPU has {} for "
-                                             "them{}; 'memory_share' and 'respect_memory' say how much",
-                                             used[first], first, capacity[first], others)});
+    throw TablesDoNotFit{plan.at, fmt::format("the plan puts {} of tables on rank {}, whose GPU has {} for "
+                                              "them{}; 'memory_share' and 'respect_memory' say how much",
+                                              used[first], first, capacity[first], others)};
   }
 }
 
@@ -280,9 +279,8 @@ std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables, con
         sharder.place(located(tables[static_cast<std::size_t>(table)], entry), entry);
       }
     }
-    check_memory(plan, sharder.used(), capacity, problems);
-  }
-  if (!problems.empty()) {
+    check_memory(plan, sharder.used(), capacity);
+  } else {
     throw InputError{std::move(problems)};
   }
   return std::move(sharder).groups();

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "ops/kernel.hpp"
 #include "ops/workload/embedding_plan.hpp"
@@ -42,6 +43,12 @@ struct ShardGroup {
 struct ShardStorage {
   TableStorage sharded;     ///< weight and optimizer state
   TableStorage replicated;  ///< and the gradient, which data-parallel tables have whole
+};
+
+/// A plan puts more tables on a rank than its GPU has memory for.
+class TablesDoNotFit : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 /// What every rank holds under a plan, in the order table-, column-, row-, table-row-wise, data-parallel;

@@ -67,10 +67,11 @@ void check_megatron_only(const TransformerSpec& model) {
     throw FieldError{model.fused_rotary ? "rotary_share" : "fused_rotary",
                      "latent attention says itself what is rotated ('rotary_size'), in one kernel"};
   }
-  if (model.residual != Residual::Serial && (!is_megatron || model.experts)) {
+  const bool is_dense_decoder = is_megatron && model.family == TransformerFamily::Gpt && !model.experts;
+  if (model.residual != Residual::Serial && !is_dense_decoder) {
     throw FieldError{"residual",
                      "attention and feed-forward layer are beside each other in dense models of "
-                     "'implementation: megatron'"};
+                     "'implementation: megatron', 'family: gpt'"};
   }
 }
 

@@ -164,8 +164,9 @@ struct TransformerSpec {
                  "classes of a gpt: Python picks the last tokens' logits by a list (older releases of "
                  "transformers), which "
                  "is copied and waited for, forward and backward");
-    key.optional("implementation", model.implementation, Implementation::HuggingFace,
-                 "whose code; what follows up to latent_attention is for megatron and Llamas");
+    key.optional(
+        "implementation", model.implementation, Implementation::HuggingFace,
+        "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
     key.optional("kv_heads", model.kv_heads, std::nullopt,
                  "heads of keys and values (grouped-query attention); as many as heads when left out");
     key.optional("head_size", model.head_size, std::nullopt, "hidden / heads when left out");
@@ -173,19 +174,23 @@ struct TransformerSpec {
     key.optional("activation", model.activation, Activation::Gelu, "between the feed-forward products");
     key.optional("position_encoding", model.position_encoding, PositionEncoding::Learned,
                  "how tokens know their places");
-    key.optional("rotary_share", model.rotary_share, 1, "of a head's query and key, what is rotated");
-    key.optional("fused_rotary", model.fused_rotary, true,
-                 "one kernel rotates queries and one keys (Transformer Engine, Megatron-LM since core 0.5); "
-                 "else PyTorch's operators do");
-    key.optional("fused_norm", model.fused_norm, true,
-                 "rms: a kernel each way (Transformer Engine, Apex); else PyTorch's operators in FP32, as in "
-                 "Megatron-LM's local layers");
+    key.optional("rotary_share", model.rotary_share, 1,
+                 "megatron: of a head's query and key, what is rotated");
     key.optional(
-        "fused_activation", model.fused_activation, true,
-        "bias and activation are one kernel (bias_swiglu, since the end of 2023; bias_gelu); else an "
-        "operator each");
+        "fused_rotary", model.fused_rotary, true,
+        "megatron: one kernel rotates queries and one keys (Transformer Engine, Megatron-LM since core 0.5); "
+        "else PyTorch's operators do");
+    key.optional("fused_norm", model.fused_norm, true,
+                 "megatron, rms: a kernel each way (Transformer Engine, Apex); else PyTorch's operators in "
+                 "FP32, as in "
+                 "Megatron-LM's local layers");
+    key.optional("fused_activation", model.fused_activation, true,
+                 "megatron, dense: bias and activation are one kernel (bias_swiglu, since the end of 2023; "
+                 "bias_gelu); else an "
+                 "operator each");
     key.optional("residual", model.residual, Residual::Serial,
-                 "serial: the feed-forward layer reads the sum of attention and the layer's input; parallel: "
+                 "megatron, dense: serial: the feed-forward layer reads the sum of attention and the layer's "
+                 "input; parallel: "
                  "it reads the input, and both are summed (GPT-NeoX); parallel_one_norm: likewise behind one "
                  "norm (GPT-J, Falcon)");
     key.optional("bias", model.bias, true, "whether products add one");

@@ -56,6 +56,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
   if (problem.model.implementation == Implementation::HuggingFaceLlama) {
     space.tensor = space.pipeline = space.context = {1};
+    std::erase(space.recompute, Recompute::Selective);
   }
   if (problem.model.implementation == Implementation::TorchTitan) {
     space.recompute[1] = Recompute::Operators;

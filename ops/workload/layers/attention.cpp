@@ -78,16 +78,23 @@ void mask_backward(StepWriter& step, const AttentionShape& shape) {
   }
 }
 
+/// Of FP16 scores PyTorch's softmax makes FP32 itself; others are cast (aten/src/ATen/native/SoftMax.cpp).
+bool makes_fp32_itself(const StepWriter& step) {
+  return step.types().casts() && product_storage(step) == DataType::FP16;
+}
+
 void softmax_forward(StepWriter& step, const AttentionShape& shape) {
   const DataType half = product_storage(step);
   const std::int64_t scores = shape.scores();
   const bool mixed = step.types().casts();
   step.program().begin("aten::softmax");
-  if (mixed) {
+  if (mixed && !makes_fp32_itself(step)) {
     step.launch(kernels::cast(scores, half, DataType::FP32));
   }
   step.launch({"softmax_warp_forward", step.types().model(),
-               Softmax{.rows = scores / shape.sequence, .columns = shape.sequence}});
+               Softmax{.rows = scores / shape.sequence,
+                       .columns = shape.sequence,
+                       .half_to_float = makes_fp32_itself(step)}});
   step.program().end();
   if (mixed && shape.causal()) {
     step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
@@ -117,8 +124,9 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
                                {"softmax_warp_backward", step.types().model(),
                                 Softmax{.rows = scores / shape.sequence,
                                         .columns = shape.sequence,
-                                        .direction = Direction::Backward}}});
-  if (mixed) {
+                                        .direction = Direction::Backward,
+                                        .half_to_float = makes_fp32_itself(step)}}});
+  if (mixed && !makes_fp32_itself(step)) {
     step.op("ToCopyBackward0", {kernels::cast(scores, DataType::FP32, half)});
   }
   mask_backward(step, shape);
@@ -127,10 +135,11 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
 void unfused_forward(StepWriter& step, const AttentionShape& shape) {
   Gemm query_key = head_product(shape, shape.sequence, shape.head_size);
   query_key.transpose_b = true;
-  write_matmul(step, shape, query_key, 2);
+  write_matmul(step, shape, query_key, shape.repeated_heads ? 1 : 2);
   scale_and_mask(step, shape);
   softmax_forward(step, shape);
-  write_matmul(step, shape, head_product(shape, shape.head_size, shape.sequence), 1);
+  write_matmul(step, shape, head_product(shape, shape.head_size, shape.sequence),
+               shape.repeated_heads ? 0 : 1);
   step.op("aten::permute");
   step.op("aten::contiguous", {kernels::strided_copy(shape.tokens(), product_storage(step))});
   views(step, {"aten::view"});
@@ -166,6 +175,12 @@ void unfused_backward(StepWriter& step, const AttentionShape& shape) {
 /// already, which only a product of several samples cannot read.
 void projection_layout_backward(StepWriter& step, const AttentionShape& shape) {
   const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
+  if (shape.code == AttentionCode::Llama) {  // queries' and keys' are copied behind their rotation
+    if (!shape.repeated_heads) {
+      step.op("ViewBackward0", {copy});
+    }
+    return;
+  }
   for (const bool is_view : {false, true, false}) {
     step.op("PermuteBackward0");
     if (is_view && (shape.code == AttentionCode::Gpt2 || shape.batch == 1)) {

@@ -37,6 +37,7 @@ struct AttentionShape {
   AttentionCode code = AttentionCode::Gpt2;
   bool dropout = true;
   AttentionKernels kernels = AttentionKernels::Unfused;
+  bool repeated_heads = false;  ///< Llama: keys and values were copied for each head, as bmm reads them
 
   [[nodiscard]] bool causal() const { return code != AttentionCode::Bert; }
   [[nodiscard]] bool drops_scores() const { return dropout && code != AttentionCode::Opt; }

@@ -64,7 +64,8 @@ AttentionShape unfused_attention(const LayerScope& scope) {
           .heads = s.heads,
           .head_size = s.head_size,
           .code = AttentionCode::Llama,
-          .dropout = false};
+          .dropout = false,
+          .repeated_heads = s.kv_heads < s.heads};
 }
 
 /// Probabilities in FP32, which softmax's backward reads, and as the product behind reads them.
@@ -91,6 +92,13 @@ void scatter(const LayerScope& scope) {
   scatter_sums(scope);
 }
 
+/// Tensor.to(): nothing where it is of that type.
+void to(const LayerScope& scope, const char* op, std::int64_t elements, DataType from, DataType type) {
+  if (from != type) {
+    scope.step.op(op, {kernels::cast(elements, from, type)});
+  }
+}
+
 /// apply_rotary_emb: cast to FP32, a complex product, cast back; backward with the conjugate.
 void rotary(const LayerScope& scope, std::int64_t width, Direction direction) {
   if (is_hugging_face_llama(scope)) {
@@ -98,9 +106,9 @@ void rotary(const LayerScope& scope, std::int64_t width, Direction direction) {
     return;
   }
   const std::int64_t elements = scope.sizes.tokens * width;
-  scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), kWide)});
+  to(scope, "aten::to", elements, scope.storage(), kWide);
   scope.step.op("aten::mul", {kernels::elementwise("complex_mul", elements, kWide, {.flops = 3})});
-  scope.step.op("aten::to", {kernels::cast(elements, kWide, scope.storage())});
+  to(scope, "aten::to", elements, kWide, scope.storage());
 }
 
 /// repeat_kv: keys and values once for each head of queries.
@@ -167,13 +175,13 @@ void llama_attention_core(const LayerScope& scope, Direction direction) {
 
 void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
   const std::int64_t elements = rows * columns;
-  scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), kWide)});
+  to(scope, "aten::to", elements, scope.storage(), kWide);
   scope.step.op("aten::pow", {kernels::elementwise("pow", elements, kWide, {})});
   scope.step.op("aten::mean", {row_sums("mean", rows, columns)});
   scope.step.op("aten::add", {kernels::scale(rows, kWide)});
   scope.step.op("aten::rsqrt", {kernels::elementwise("rsqrt", rows, kWide, {})});
   scope.step.op("aten::mul", {kernels::by_offsets("mul", elements, kWide, {})});  // by a number of each row
-  scope.step.op("aten::to", {kernels::cast(elements, kWide, scope.storage())});
+  to(scope, "aten::to", elements, kWide, scope.storage());
   scope.step.op("aten::mul", {kernels::by_offsets("mul", elements, scope.storage(), {})});  // by one row
 }
 
@@ -194,7 +202,7 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
     return;
   }
   scope.step.op("MulBackward0", {kernels::by_offsets("mul", elements, type, {})});
-  scope.step.op("ToCopyBackward0", {kernels::cast(elements, type, kWide)});
+  to(scope, "ToCopyBackward0", elements, type, kWide);
   scope.step.op("MulBackward0", {kernels::by_offsets("mul", elements, kWide, {}),  // the input's, the root's
                                  kernels::mul(elements, kWide), row_sums("sum", rows, columns)});
   scope.step.op("RsqrtBackward0", {kernels::elementwise("pow", rows, kWide, {}), kernels::scale(rows, kWide),
@@ -204,7 +212,7 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
   scope.step.op("PowBackward0", {kernels::elementwise("pow", elements, kWide, {}),
                                  kernels::scale(elements, kWide), kernels::mul(elements, kWide)});
   scope.step.op("aten::add", {kernels::add(elements, kWide)});
-  scope.step.op("ToCopyBackward0", {kernels::cast(elements, kWide, type)});
+  to(scope, "ToCopyBackward0", elements, kWide, type);
   scope.step.op("aten::add", {kernels::add(elements, type)});  // to the residual stream's
 }
 

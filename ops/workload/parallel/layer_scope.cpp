@@ -189,7 +189,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     kept += kept_scores(scope);
   }
-  const double before = (model.activation == Activation::SwiGlu ? 2 : 1) + (model.fused_activation ? 0 : 1);
+  // Gate and up, and of operators silu of the gate; or what GELU reads.
+  const double gated = model.fused_activation ? 2 : 3;
+  const double before = model.activation == Activation::SwiGlu ? gated : 1;
   const double copies = before + operand;  // of the activation, and behind it
   if (is_by_product(scope)) {              // each product keeps what it gathered, in place of a share for all
     const double products = 3 + (model.activation == Activation::SwiGlu ? 2 : 1);

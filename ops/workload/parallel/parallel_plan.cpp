@@ -30,8 +30,7 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
       model.implementation != Implementation::HuggingFaceLlama || is_data_parallel,
       "'implementation: hugging_face_llama' is data parallel, with any 'sharding': 'tensor', 'pipeline' and "
       "'context' are 1, or the model's 'implementation' megatron, nanotron or torchtitan");
-  expect(model.implementation != Implementation::HuggingFaceLlama || spec.recompute != Recompute::Selective ||
-             model.attention != AttentionKernels::Unfused,
+  expect(model.implementation != Implementation::HuggingFaceLlama || spec.recompute != Recompute::Selective,
          "transformers checkpoints whole layers, not attention alone: say 'recompute: full' or none");
   expect(
       model.residual == Residual::Serial || !spec.sequence_parallel,

@@ -26,6 +26,10 @@ void rotate_forward(const LayerScope& scope, std::int64_t elements) {
 /// Into zeros of @p all elements.
 void slice_backward(const LayerScope& scope, std::int64_t all, std::int64_t elements) {
   const DataType type = scope.storage();
+  if (elements == 0) {
+    scope.step.op("SliceBackward0", {kernels::fill(all, type)});
+    return;
+  }
   scope.step.op("SliceBackward0", {kernels::fill(all, type), kernels::strided_copy(elements, type)});
 }
 
@@ -49,11 +53,13 @@ void write_tables(const LayerScope& scope, std::int64_t elements, bool scales) {
     if (scales) {
       scope.step.op("aten::mul", {kernels::scale(elements, DataType::FP32)});
     }
-    scope.step.op("aten::to", {kernels::cast(elements, DataType::FP32, scope.storage())});
+    if (scope.storage() != DataType::FP32) {
+      scope.step.op("aten::to", {kernels::cast(elements, DataType::FP32, scope.storage())});
+    }
   }
 }
 
-/// Of @p elements the share is rotated; a slice of all is none.
+/// Of @p elements the share is rotated. A slice of all is none, but the empty one behind it has a gradient.
 void unfused_rotary(const LayerScope& scope, std::int64_t elements, Direction direction) {
   const LayerSizes& s = scope.sizes;
   const DataType type = scope.storage();
@@ -72,9 +78,9 @@ void unfused_rotary(const LayerScope& scope, std::int64_t elements, Direction di
   cosine_backward(scope, rotated);
   if (share < 1) {
     slice_backward(scope, elements, rotated);
-    slice_backward(scope, elements, elements - rotated);
-    scope.step.op("aten::add", {kernels::add(elements, type)});
   }
+  slice_backward(scope, elements, elements - rotated);
+  scope.step.op("aten::add", {kernels::add(elements, type)});
 }
 
 }  // namespace
@@ -108,12 +114,15 @@ void hugging_face_rotary(const LayerScope& scope, std::int64_t width, Direction 
   slice_backward(scope, elements, elements / 2);
   slice_backward(scope, elements, elements / 2);
   scope.step.op("aten::add", {kernels::add(elements, scope.storage())});
-  cosine_backward(scope, elements);
+  // The halves' gradients are contiguous by heads, the cosines' product by tokens; the sum is as the first.
+  scope.step.op("MulBackward0", {by_table(scope, elements)});
+  scope.step.op("aten::add", {kernels::by_offsets("add", elements, scope.storage(), {.reads = 2})});
+  scope.step.op("ViewBackward0", {kernels::strided_copy(elements, scope.storage())});
 }
 
 void hugging_face_rotary_tables(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
-  const std::int64_t elements = s.batch * s.queries * s.head_size;
+  const std::int64_t elements = s.queries * s.head_size;
   scope.step.op("aten::matmul",
                 {kernels::elementwise("mul", elements / 2, DataType::FP32, {})});  // positions by frequencies
   scope.step.op("aten::cat", {kernels::concat(elements, 2, DataType::FP32)});

@@ -108,7 +108,10 @@ void StageWriter::head_backward(BackwardParts parts) {
     step_.launch(triton::online_softmax_gradient(s.tokens, vocabulary_share(), scope_.storage(), 0));
     step_.program().end();
   } else if (parts.inputs && is_llama(scope_)) {
+    memory_.allocate(MemoryUse::Workspace, 2.0 * wide_logits());  // gradients of log-probabilities and logits
     eager_loss_backward();
+    memory_.release(MemoryUse::Workspace, 2.0 * wide_logits());
+    memory_.release(MemoryUse::Activations, wide_logits());
   } else if (parts.inputs && model_.fused_loss) {
     step_.op("SoftmaxCrossEntropyLossBackward",
              {kernels::elementwise("cunn_SoftMaxXEntropyBackward", s.tokens * vocabulary_share(),
@@ -138,7 +141,26 @@ CrossEntropyShape StageWriter::eager_loss() const {
           .cast_first = is_hugging_face};
 }
 
+Bytes StageWriter::wide_logits() const {
+  return size_of(DataType::FP32) * static_cast<double>(scope_.sizes.tokens * vocabulary_share());
+}
+
+/// Its input and result; of operators, the input in FP32, what the gain multiplies and the result.
+Bytes StageWriter::kept_by_last_norm() const {
+  const auto elements = static_cast<double>(scope_.sizes.elements());
+  const Bytes fused = scope_.bytes(scope_.sizes.elements()) * 2.0;
+  return is_llama(scope_) || !model_.fused_norm ? fused + size_of(DataType::FP32) * elements : fused;
+}
+
+/// Beside the log-probabilities, which backward reads, logits as the product left them, in FP32 and shifted.
 void StageWriter::eager_loss_forward() {
+  const CrossEntropyShape shape = eager_loss();
+  const bool is_copied = shape.shifted && shape.batch > 1;
+  const Bytes narrow = is_mixed(step_.precision()) ? wide_logits() / 2 : Bytes{0};
+  const Bytes passing = narrow + wide_logits() * (is_copied ? 2.0 : 1.0);
+  memory_.allocate(MemoryUse::Activations, wide_logits());
+  memory_.allocate(MemoryUse::Workspace, passing);
+  memory_.release(MemoryUse::Workspace, passing);
   if (plan_.spec.tensor == 1) {
     cross_entropy_forward(step_, eager_loss());
     return;

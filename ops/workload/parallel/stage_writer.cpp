@@ -223,11 +223,12 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
   }
   if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
-    const bool is_new = is_eager(scope_) || (is_llama(scope_) && !compiles_loss());
-    const double copies = is_new ? 2 : 1;  // and what is left of them in a new tensor
     const Bytes logit = model_.fused_loss || compiles_loss() ? size_of(scope_.storage()) : Bytes{4};
+    const double copies = is_eager(scope_)   ? 2
+                          : has_eager_loss() ? 0
+                                             : 1;  // and what is left in a new tensor
     kept += logit * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
-    kept += scope_.bytes(scope_.sizes.elements()) * 2.0;
+    kept += kept_by_last_norm();
   }
   return kept;
 }

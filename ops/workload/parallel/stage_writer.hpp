@@ -78,6 +78,11 @@ class StageWriter {
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
   void update();
+  /// F.cross_entropy of a Llama that is not compiled, whose logits go when the head's backward has been.
+  [[nodiscard]] bool has_eager_loss() const { return is_llama(scope_) && !compiles_loss(); }
+  /// Logits in FP32, or as much of them.
+  [[nodiscard]] Bytes wide_logits() const;
+  [[nodiscard]] Bytes kept_by_last_norm() const;
   [[nodiscard]] bool uses_torch_optimizer() const;
   void fused_update(std::int64_t elements);
   void update_on_gpu(std::int64_t elements, std::int64_t narrow);

@@ -69,6 +69,19 @@ TEST(HuggingFaceLlama, ShiftsLogitsInFp32) {
   EXPECT_EQ(shifted - launches(alone(spec, 2), "elementwise_kernel<copy>"), 4U);
 }
 
+/// Of a logit backward of the loss has three numbers in FP32 at a time: log-probability, its gradient, and
+/// that of the logit.
+TEST(HuggingFaceLlama, HasTwelveBytesOfALogit) {
+  TransformerSpec spec = llama();
+  spec.layers = 1;
+  spec.hidden = 64;
+  spec.heads = 1;
+  spec.feed_forward = 64;
+  const double logits = kTokens * 50304;
+  const double peak = alone(spec).memory.front().total().in_base_units();
+  EXPECT_NEAR(peak / logits, 12, 0.7);  // and tables of 64 columns
+}
+
 /// torch.optim's AdamW on FSDP's shares, one kernel on DeepSpeed's flat partition.
 TEST(HuggingFaceLlama, IsUpdatedByTheFrameworkThatSharesIt) {
   const Batch two{.ranks = 2, .batch = 2};

@@ -137,10 +137,11 @@ TEST(AsyncTensorParallelLlama, CopiesForWeightGradients) {
   EXPECT_EQ(launches_of(bytes, "cat_split").size(), 2 * kLayers);
 }
 
-/// Of the residual stream a rank keeps its share, of what products read all tokens.
+/// Of the residual stream a rank keeps its share, of what products read all tokens; log-probabilities in
+/// FP32.
 TEST(TensorParallelLlama, KeepsGatheredOperands) {
   const double share = kTokens * kHidden / 2, inner = kTokens * kFeedForward / 2;
-  const double logits = 2 * 4 * kTokens * 25152, head = 2 * 2 * share;
+  const double logits = 4 * kTokens * 25152, head = 2 * 2 * share + 4 * share;
   const double layer = 2 * (2 * share + 4 * share + 2 * inner) + 2 * 2 * 2 * share;
   EXPECT_DOUBLE_EQ(kept(job(Compile::Inductor, tensor(2))), kLayers * layer + logits + head);
 }

@@ -80,8 +80,7 @@ TEST(UnfusedLayers, AreOperatorsOfPyTorch) {
   EXPECT_EQ(launches(job, "<rotary>"), 0U);
   TransformerSpec eager = small_llama(Implementation::TorchTitan);
   eager.tied = spec.tied;
-  const double logits = 4 * 4096.0 * 50304;  // which F.cross_entropy has twice
-  EXPECT_DOUBLE_EQ(kept(job), kept(job_of(eager, {}, {.ranks = 1})) - logits);
+  EXPECT_DOUBLE_EQ(kept(job), kept(job_of(eager, {}, {.ranks = 1})));
 }
 
 }  // namespace

@@ -55,6 +55,15 @@ TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
   EXPECT_EQ(problem.step_time(greedy->plan).value(), predict(setting, nullptr, EngineMode::Bare).mean_step());
 }
 
+/// 40 MB on a rank that has 27 MB for tables: no plan, and no error that ends a search.
+TEST(ShardingProblem, APlanThatDoesNotFitHasNoTime) {
+  const ShardingProblem roomy{small_model("{}"), ConfigPath::standard()};
+  const auto plan = candidate_by(sharding::method_called("size_greedy"), roomy, little())->plan;
+  const ShardingProblem tight{small_model("{ memory_share: 0.0008 }"), ConfigPath::standard()};
+  EXPECT_TRUE(roomy.step_time(plan));
+  EXPECT_FALSE(tight.step_time(plan));
+}
+
 TEST(ShardingProblem, LoadsAreThoseOfTheShards) {
   const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
   const auto plan = candidate_by(sharding::method_called("size_greedy"), problem, little())->plan;
