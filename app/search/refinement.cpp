@@ -1,5 +1,6 @@
 #include "app/search/refinement.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <utility>
@@ -97,10 +98,20 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
       by_step.try_emplace(*candidate.step, &candidate);
     }
   }
+  std::vector<const Candidate*> chosen;
+  for (const auto& [step, candidate] : by_step) {
+    const bool places_all = candidate->division.spread.tables.empty();
+    const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
+                                      return other->division.spread.tables.empty();
+                                    });
+    if (chosen.size() < kRefined || is_first_that_does) {  // which has most to move
+      chosen.push_back(candidate);
+    }
+  }
   std::vector<Candidate> results;
   RefinementOptions of_each = options;
-  for (const auto& [step, candidate] : by_step) {
-    if (results.size() == kRefined || options.stopped()) {
+  for (const Candidate* const candidate : chosen) {
+    if (options.stopped()) {
       break;
     }
     results.push_back(refined(problem, simulator, *candidate, of_each));
