@@ -13,15 +13,16 @@ StepSimulator::StepSimulator(const ShardingProblem& problem)
   input_.known_kernels = &known_;
 }
 
+/// A piece in the width of its table's narrowest is several, each with sums of its rows: more than the judge
+/// counts, so that a plan of its may not fit.
 std::optional<Seconds> StepSimulator::step_time(const EmbeddingPlan& plan) {
   try {
     setting_.job = problem_.job_under(plan);
     check_memory(setting_);
   } catch (const OutOfMemoryError&) {
     return std::nullopt;
-  } catch (
-      const TablesDoNotFit&) {  // a piece in the width of its table's narrowest is several, each with sums
-    return std::nullopt;        // of its rows, more than the judge counts
+  } catch (const TablesDoNotFit&) {
+    return std::nullopt;
   }
   ++simulations_;
   return simulate(input_, options_, nullptr).mean_step();

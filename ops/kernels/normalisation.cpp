@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "ops/kernels/answer.hpp"
 #include "ops/kernels/traffic.hpp"
@@ -106,20 +105,26 @@ Passes fused_passes(const FusedPasses& fused, std::int64_t columns, double count
   return {fused.reads, fused.writes, fused.again, count, sums};
 }
 
-Passes passes_of(Softmax softmax) {
+Passes passes_of_one_type(const Softmax& softmax) {
   const bool forward = softmax.direction == Direction::Forward;
-  if (std::exchange(softmax.half_to_float, false)) {  // half of each pass over what is in 16 bits
-    Passes passes = passes_of(softmax);
-    (forward ? passes.reads : passes.writes) /= 2;
-    passes.again /= forward ? 2 : 1;
-    return passes;
-  }
   if (softmax.fused.any()) {
     return fused_passes(softmax.fused, softmax.columns, forward ? 3 : 2, forward ? 2 : 1);
   }
   if (in_registers(softmax)) return {(forward ? 1.0 : 2.0) * left_by_mask(softmax), 1};
   if (forward) return {1, 1, 2, 3, 2};  // largest, sum, result
   return {2, 1, 1, 2, 1};               // sum, result
+}
+
+/// Those over what is in 16 bits beside FP32 count half.
+Passes passes_of(const Softmax& softmax) {
+  Passes passes = passes_of_one_type(softmax);
+  if (softmax.half_to_float && softmax.direction == Direction::Forward) {
+    passes.reads /= 2;
+    passes.again /= 2;
+  } else if (softmax.half_to_float) {
+    passes.writes /= 2;
+  }
+  return passes;
 }
 
 Passes passes_of(const LayerNorm& norm) {

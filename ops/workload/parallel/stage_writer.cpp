@@ -224,9 +224,8 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   }
   if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
     const Bytes logit = model_.fused_loss || compiles_loss() ? size_of(scope_.storage()) : Bytes{4};
-    const double copies = is_eager(scope_)   ? 2
-                          : has_eager_loss() ? 0
-                                             : 1;  // and what is left in a new tensor
+    const double new_tensor = is_eager(scope_) ? 2 : 1;  // and what is left of them there
+    const double copies = has_eager_loss() ? 0 : new_tensor;
     kept += logit * static_cast<double>(scope_.sizes.tokens * vocabulary_share()) * copies;
     kept += kept_by_last_norm();
   }

@@ -10,35 +10,28 @@
 namespace lockstep {
 namespace {
 
-Validation predicted(const char* set) {
-  Validation validation = validate_set(set, ConfigPath::standard(), {});
+struct Expected {
+  const char* set;
+  std::size_t points;
+  double geometric_mean;  ///< of the errors of steps, at most
+};
+
+class PublishedSpeeds : public ::testing::TestWithParam<Expected> {};
+
+TEST_P(PublishedSpeeds, ArePredicted) {
+  const Validation validation = validate_set(GetParam().set, ConfigPath::standard(), {});
   fmt::print("{}", validation_text(validation));
-  return validation;
+  EXPECT_EQ(validation.points.size(), GetParam().points);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean,
+            GetParam().geometric_mean);
 }
 
-TEST(FlagPerf, DataParallelModelsArePredicted) {
-  const Validation validation = predicted("flagperf_pytorch");
-  EXPECT_EQ(validation.points.size(), 11U);
-  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.12);
-}
-
-TEST(FlagPerf, PlansArePredicted) {
-  const Validation validation = predicted("flagperf_megatron");
-  EXPECT_EQ(validation.points.size(), 22U);
-  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.12);
-}
-
-TEST(FlagPerf, HuggingFacesLlamaIsPredicted) {
-  const Validation validation = predicted("flagperf_llama");
-  EXPECT_EQ(validation.points.size(), 4U);
-  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.05);
-}
-
-TEST(Timm, ConvolutionalNetworksArePredictedInBothLayouts) {
-  const Validation validation = predicted("timm_rtx3090");
-  EXPECT_EQ(validation.points.size(), 42U);  // 7 networks x 2 layouts x 3 releases of PyTorch
-  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.16);
-}
+INSTANTIATE_TEST_SUITE_P(FlagPerf, PublishedSpeeds,
+                         ::testing::Values(Expected{"flagperf_pytorch", 11, 0.12},
+                                           Expected{"flagperf_megatron", 22, 0.12},
+                                           Expected{"flagperf_llama", 4, 0.05}));
+// Seven networks in two layouts by three releases of PyTorch.
+INSTANTIATE_TEST_SUITE_P(Timm, PublishedSpeeds, ::testing::Values(Expected{"timm_rtx3090", 42, 0.16}));
 
 }  // namespace
 }  // namespace lockstep
