@@ -146,27 +146,9 @@ struct TransformerSpec {
   bool blocking_input_copies = true;
   bool loss_readback = false;
 
+  /// What layers other than GPT-2's, BERT's and OPT's have.
   template <class Visitor>
-  static void describe(Visitor& key, TransformerSpec& model) {
-    key.required("family", model.family, "gpt (decoder), bert (encoder) or opt (Hugging Face's OPT)");
-    key.required("layers", model.layers, "transformer blocks");
-    key.required("hidden", model.hidden, "width of the residual stream");
-    key.required("heads", model.heads, "attention heads");
-    key.optional("feed_forward", model.feed_forward, std::nullopt, "width between; 4 x hidden when left out");
-    key.required("vocabulary", model.vocabulary, "tokens");
-    key.required("positions", model.positions, "longest sequence");
-    key.required("sequence", model.sequence, "tokens of a sample");
-    key.optional("token_types", model.token_types, 0, "rows of BERT's segment embedding");
-    key.optional("classes", model.classes, std::nullopt,
-                 "of a sample, told from its first token (BertForSequenceClassification) or its last one "
-                 "(GPT2ForSequenceClassification); left out: tokens are predicted");
-    key.optional("class_indices_on_host", model.class_indices_on_host, false,
-                 "classes of a gpt: Python picks the last tokens' logits by a list (older releases of "
-                 "transformers), which "
-                 "is copied and waited for, forward and backward");
-    key.optional(
-        "implementation", model.implementation, Implementation::HuggingFace,
-        "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
+  static void describe_layers(Visitor& key, TransformerSpec& model) {
     key.optional("kv_heads", model.kv_heads, std::nullopt,
                  "heads of keys and values (grouped-query attention); as many as heads when left out");
     key.optional("head_size", model.head_size, std::nullopt, "hidden / heads when left out");
@@ -197,6 +179,30 @@ struct TransformerSpec {
     key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
+  }
+
+  template <class Visitor>
+  static void describe(Visitor& key, TransformerSpec& model) {
+    key.required("family", model.family, "gpt (decoder), bert (encoder) or opt (Hugging Face's OPT)");
+    key.required("layers", model.layers, "transformer blocks");
+    key.required("hidden", model.hidden, "width of the residual stream");
+    key.required("heads", model.heads, "attention heads");
+    key.optional("feed_forward", model.feed_forward, std::nullopt, "width between; 4 x hidden when left out");
+    key.required("vocabulary", model.vocabulary, "tokens");
+    key.required("positions", model.positions, "longest sequence");
+    key.required("sequence", model.sequence, "tokens of a sample");
+    key.optional("token_types", model.token_types, 0, "rows of BERT's segment embedding");
+    key.optional("classes", model.classes, std::nullopt,
+                 "of a sample, told from its first token (BertForSequenceClassification) or its last one "
+                 "(GPT2ForSequenceClassification); left out: tokens are predicted");
+    key.optional("class_indices_on_host", model.class_indices_on_host, false,
+                 "classes of a gpt: Python picks the last tokens' logits by a list (older releases of "
+                 "transformers), which "
+                 "is copied and waited for, forward and backward");
+    key.optional(
+        "implementation", model.implementation, Implementation::HuggingFace,
+        "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
+    describe_layers(key, model);
     key.optional("gelu", model.gelu, Gelu::Fused,
                  "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
                  "Face's gelu_new in eight (composed)");
