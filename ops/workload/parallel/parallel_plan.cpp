@@ -15,7 +15,8 @@ void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
   }
 }
 
-void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
+/// What the code that runs does not have.
+void check_implementation(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
   const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
   expect(!is_torchtitan || spec.tensor == 1 || spec.sequence_parallel,
@@ -48,6 +49,11 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
       !spec.tensor_overlap || model.implementation != Implementation::Nanotron,
       "'tensor_overlap' is Transformer Engine's, or torchtitan's asynchronous tensor parallelism: nanotron "
       "waits for each gather and sum");
+}
+
+void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
+  const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
+  check_implementation(spec, model);
   expect(model.heads % tensor == 0, "{} heads cannot be divided among {} tensor-parallel ranks", model.heads,
          tensor);
   expect(kv_heads % tensor == 0 || tensor % kv_heads == 0,
