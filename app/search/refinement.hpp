@@ -24,8 +24,8 @@ struct RefinementOptions {
 [[nodiscard]] Candidate refined(const ShardingProblem& problem, StepSimulator& simulator,
                                 const Candidate& start, const RefinementOptions& options);
 
-/// The three fastest of @p candidates that have pieces to move, and the fastest that has all tables to move, of
-/// those with equal steps one, refined(), each with its number added to the seed.
+/// The three fastest of @p candidates that have pieces to move, and the fastest that has all tables to move,
+/// of those with equal steps one, refined(), each with its number added to the seed.
 [[nodiscard]] std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                                      std::span<const Candidate> candidates,
                                                      const RefinementOptions& options);
