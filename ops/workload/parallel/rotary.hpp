@@ -14,7 +14,8 @@ namespace lockstep {
 void megatron_rotary(const LayerScope& scope, Direction direction);
 
 /// Of Hugging Face's, a tensor of @p width a token (apply_rotary_pos_emb). Heads are transposed views, so
-/// that no kernel is vectorised. Backward of each slice fills a tensor with zeros and copies into it.
+/// that most kernels are not vectorised. Backward of each slice fills a tensor with zeros and copies into it;
+/// the gradient is copied into the order of tokens at the end.
 void hugging_face_rotary(const LayerScope& scope, std::int64_t width, Direction direction);
 
 /// Cosines and sines of all positions, once a pass of the model (LlamaRotaryEmbedding.forward, since 4.45).
