@@ -1,5 +1,7 @@
 #include "topology/gpu_spec.hpp"
 
+#include <fmt/format.h>
+
 #include <initializer_list>
 #include <utility>
 
@@ -29,6 +31,12 @@ void GpuSpec::check() {
   }
   if (communication.memory_bandwidth < 0 || communication.memory_bandwidth >= 1) {
     throw FieldError("communication", "memory_bandwidth is a fraction of at least 0, below 1");
+  }
+  if (learned && !(*learned)->measured_on(name)) {
+    throw FieldError(
+        "learned", fmt::format("the networks of '{}' were measured on {}, not on '{}': say 'learned: ~' for "
+                               "formulas, or name '{}' under the 'gpus' of a copy of theirs",
+                               learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
   check_keys<GpuSpec>(provenance);
   if (!is_own(evidence_for(provenance, "efficiency").is)) {

@@ -22,6 +22,7 @@ Json candidate_json(const PlanCandidate& candidate) {
           {"schedule", name_of(plan.schedule)},
           {"chunks", plan.chunks},
           {"sharding", name_of(plan.sharding)},
+          {"reshard_after_forward", plan.reshard_after_forward},
           {"recompute", name_of(plan.recompute)},
           {"offload", name_of(plan.offload)}};
 }

@@ -99,6 +99,7 @@ constexpr std::array kSaid{"ranks",
                            "recompute_every",
                            "tensor_layers",
                            "reduce_each_micro_batch",
+                           "reshard_after_forward",
                            "shard_copies"};
 
 /// The steps of one simulation of a probe.
@@ -214,6 +215,9 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   }
   if (plan.shard_copies != ShardCopies::None) {
     say("shard_copies", name_of(plan.shard_copies));
+  }
+  if (!plan.reshard_after_forward) {
+    say("reshard_after_forward", false);
   }
   if (!plan.reduce_each_micro_batch) {
     say("reduce_each_micro_batch", false);

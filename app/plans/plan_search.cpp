@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "app/plans/plan_probes.hpp"
@@ -213,17 +214,36 @@ class PlanSearch {
     return judged;
   }
 
+  /// Those that do not fit, and the leanest without a pipeline, whose parameters may leave the GPU too: one
+  /// of each degree of tensor parallelism and micro-batch.
+  [[nodiscard]] std::vector<FoundPlan> plans_to_offload() const {
+    std::vector<FoundPlan> plans = result_.too_big;
+    constexpr std::size_t kMost = 2 * kLeanest;
+    std::set<std::pair<int, std::int64_t>> kinds;
+    for (const std::vector<FoundPlan>* list : {&beyond_, &ruled_out_}) {
+      for (const FoundPlan& plan : *list) {
+        const PlanCandidate& of = plan.candidate;
+        if (of.plan.pipeline == 1 && kinds.size() < kMost &&
+            kinds.emplace(of.plan.tensor, of.micro_batch).second) {
+          plans.push_back(plan);
+        }
+      }
+    }
+    return plans;
+  }
+
   /// What the host's memory could do for those that do not fit.
   void try_offload() {
     std::vector<FoundPlan> plans;
-    for (const FoundPlan& plan : result_.too_big) {
+    for (const FoundPlan& plan : plans_to_offload()) {
       for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
         FoundPlan other{plan.candidate, plan.estimate, {}};
         other.candidate.plan.offload = offload;
         Sharding& sharding = other.candidate.plan.sharding;
         sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
         const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
-        if (can_be && plan.candidate.plan.offload == Offload::None) {
+        const auto is_same = [&](const FoundPlan& known) { return known.candidate == other.candidate; };
+        if (can_be && plan.candidate.plan.offload == Offload::None && std::ranges::none_of(plans, is_same)) {
           plans.push_back(other);
         }
       }

@@ -128,6 +128,7 @@ std::string plan_text(const PlanCandidate& candidate) {
   say("chunks", plan.chunks, 1);
   say("sharding", name_of(plan.sharding), name_of(usual.sharding));
   say("shard_copies", name_of(plan.shard_copies), name_of(usual.shard_copies));
+  say("reshard_after_forward", plan.reshard_after_forward, usual.reshard_after_forward);
   say("recompute", name_of(plan.recompute), name_of(usual.recompute));
   say("offload", name_of(plan.offload), name_of(usual.offload));
   return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);

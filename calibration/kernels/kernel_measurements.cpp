@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -104,8 +105,16 @@ std::string_view family_text(const KernelWork& work) {
 std::optional<double> number_in(std::string_view text) {
   double number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  const bool is_read = problem == std::errc{} && end == text.data() + text.size();
+  return is_read && std::isfinite(number) ? std::optional{number} : std::nullopt;
+}
+
+/// Counts that a double holds exactly.
+std::optional<std::int64_t> count_in(std::string_view text) {
+  constexpr double kMost = 1LL << 53;
+  const std::optional<double> number = number_in(text);
+  if (!number || std::floor(*number) != *number || std::abs(*number) > kMost) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
 }
 
 /// The words of one shape, by key, and which of them were asked for.
@@ -127,8 +136,12 @@ class Shape {
     }
     return *value;
   }
-  [[nodiscard]] std::int64_t whole(const std::string& key) const {
-    return static_cast<std::int64_t>(number(key, 1));
+  [[nodiscard]] std::int64_t whole(const std::string& key, std::int64_t least = 1) const {
+    const auto value = count_in(text(key));
+    if (!value || *value < least) {
+      complain(fmt::format("{}={} is no whole number of at least {}", key, text(key), least));
+    }
+    return *value;
   }
   /// Complains of a word that nobody asked for.
   void finish() const {
@@ -155,7 +168,8 @@ std::map<std::string, std::string> shape_words(const std::string& cell) {
   for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) Shape::complain(fmt::format("'{}' is not KEY=VALUE", word));
-    values[word.substr(0, equals)] = word.substr(equals + 1);
+    const std::string key = word.substr(0, equals);
+    if (!values.emplace(key, word.substr(equals + 1)).second) Shape::complain(key + "= is said twice");
   }
   return values;
 }
@@ -171,22 +185,17 @@ Gemm product_in(const Shape& shape) {
 }
 
 EmbeddingTable table_in(const Shape& shape, const std::string& text) {
-  std::array<double, 4> numbers{};
-  std::istringstream parts{text};
-  std::string part;
-  std::size_t count = 0;
-  for (; count < numbers.size() && std::getline(parts, part, 'x'); ++count) {
-    const auto value = number_in(part);
-    if (!value || *value < 0) shape.complain(fmt::format("table {}: '{}' is no number", text, part));
-    numbers.at(count) = *value;
-  }
-  if (count != numbers.size() || !parts.eof() || numbers[0] < 1 || numbers[1] < 1) {
+  std::vector<std::string> parts;
+  std::istringstream words{text};
+  for (std::string part; std::getline(words, part, 'x');) parts.push_back(part);
+  const auto said = [&](std::size_t part) { return parts.size() == 4 ? parts[part] : ""; };
+  const auto rows = count_in(said(0)), dimension = count_in(said(1));
+  const auto pooling = number_in(said(2)), reuse = number_in(said(3));
+  if (rows.value_or(0) < 1 || dimension.value_or(0) < 1 || pooling.value_or(-1) < 0 ||
+      reuse.value_or(-1) < 0) {
     shape.complain(fmt::format("table {} is not ROWSxDIMENSIONxPOOLINGxREUSE", text));
   }
-  return {.rows = static_cast<std::int64_t>(numbers[0]),
-          .dimension = static_cast<std::int64_t>(numbers[1]),
-          .pooling_factor = numbers[2],
-          .reuse_factor = numbers[3]};
+  return {.rows = *rows, .dimension = *dimension, .pooling_factor = *pooling, .reuse_factor = *reuse};
 }
 
 /// One of several tables that are alike.
@@ -218,7 +227,7 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
 
 Convolution convolution_in(const Shape& shape) {
   const std::int64_t size = shape.whole("size"), filter = shape.whole("filter");
-  const auto padding = static_cast<std::int64_t>(shape.number("padding", 0));
+  const std::int64_t padding = shape.whole("padding", 0);
   return {.batch = shape.whole("batch"),
           .in_channels = shape.whole("in"),
           .out_channels = shape.whole("out"),

@@ -56,7 +56,7 @@ Seconds learned_time(const LearnedKernel& network, const KernelFeatures& seen, c
 }
 
 Prediction LearnedOrFormula::predict(const KernelCall& call, const GpuSpec& gpu) const {
-  if (!gpu.learned || !(*gpu.learned)->measured_on(gpu.name)) return formula_.predict(call, gpu);
+  if (!gpu.learned) return formula_.predict(call, gpu);
   const LearnedKernels& learned = **gpu.learned;
   if (!may_answer(learned, call)) return formula_.predict(call, gpu);
   const std::optional<KernelFeatures> seen = kernel_features(call, gpu);

@@ -16,9 +16,13 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
   }
   const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
   const double parameter = is_mixed(problem.precision) ? 2 : 4;
-  const double gradient = plan.fp32_gradients ? 4 : parameter, states = is_mixed(problem.precision) ? 12 : 8;
+  const double gradient = plan.has_fp32_gradient_shares() ? 4 : parameter,
+               states = is_mixed(problem.precision) ? 12 : 8;
+  const bool is_master = plan.casts_shares() && is_mixed(problem.precision);  // one of the states
+  const bool keeps_gathered = plan.sharding == Sharding::Zero3 && !plan.reshard_after_forward &&
+                              replicas > 1 && problem.precision != Precision::FP8;
   return states * share(Sharding::Zero1) + gradient * share(Sharding::Zero2) +
-         (plan.sharding == Sharding::Zero3 ? 0 : parameter);
+         (is_master ? 0 : parameter * share(Sharding::Zero3)) + (keeps_gathered ? parameter : 0);
 }
 
 }  // namespace

@@ -28,6 +28,12 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.sharding != Sharding::None) {
     text += fmt::format(", {}", name_of(plan.sharding));
   }
+  if (plan.casts_shares()) {
+    text += fmt::format(" ({})", name_of(plan.shard_copies));
+  }
+  if (!plan.reshard_after_forward) {
+    text += ", parameters kept after forward";
+  }
   if (plan.recompute != Recompute::None) {
     text += fmt::format(", recompute {}", name_of(plan.recompute));
   }

@@ -66,9 +66,9 @@ void read(std::vector<Enum>& choices, const std::string& key, const std::vector<
 }  // namespace
 
 PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
-  const std::vector<std::string> keys{"tensor",      "pipeline",          "context",  "expert",
-                                      "micro_batch", "sequence_parallel", "schedule", "chunks",
-                                      "sharding",    "recompute"};
+  const std::vector<std::string> keys{
+      "tensor",   "pipeline", "context",  "expert",    "micro_batch",          "sequence_parallel",
+      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward"};
   const auto into = [&](auto& choices) { read(choices, key, values); };
   switch (std::ranges::find(keys, key) - keys.begin()) {
     case 0:
@@ -100,6 +100,9 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       break;
     case 9:
       into(space.recompute);
+      break;
+    case 10:
+      into(space.reshard_after_forward);
       break;
     default:
       throw std::invalid_argument{fmt::format("'{}' is not searched{} (searched: {})", key,

@@ -52,14 +52,19 @@ PlanSpace usual_space(const PlanProblem& problem) {
   for (int chunks = 2; chunks <= kMostChunks; ++chunks) {
     space.chunks.push_back(chunks);
   }
-  space.sharding = all_of<Sharding>();
+  const bool is_fsdp = problem.base.casts_shares();
+  space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::None, Sharding::Zero3} : all_of<Sharding>();
+  space.reshard_after_forward =
+      is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
   if (problem.model.implementation == Implementation::HuggingFaceLlama) {
     space.tensor = space.pipeline = space.context = {1};
+  }
+  if (problem.model.implementation != Implementation::Megatron) {
     std::erase(space.recompute, Recompute::Selective);
   }
   if (problem.model.implementation == Implementation::TorchTitan) {
-    space.recompute[1] = Recompute::Operators;
+    space.recompute.insert(space.recompute.begin() + 1, Recompute::Operators);
   }
   return space;
 }
@@ -122,7 +127,9 @@ class Enumerator {
   }
 
  private:
-  [[nodiscard]] std::uint64_t variants() const { return space_.sharding.size() * space_.recompute.size(); }
+  [[nodiscard]] std::uint64_t variants() const {
+    return space_.sharding.size() * space_.reshard_after_forward.size() * space_.recompute.size();
+  }
 
   void drop(Pruned why, std::uint64_t combinations) { found_.pruned[why] += combinations; }
 
@@ -180,14 +187,28 @@ class Enumerator {
       return drop(Pruned::GPipe, variants());
     }
     for (const Sharding sharding : space_.sharding) {
+      add_sharding(candidate, sharding);
+    }
+  }
+
+  /// What is dropped or kept after forward is gathered parameters: there are none but with zero3.
+  void add_sharding(PlanCandidate candidate, Sharding sharding) {
+    candidate.plan.sharding = sharding;
+    for (const bool reshard : space_.reshard_after_forward) {
+      if (sharding != Sharding::Zero3 && reshard != space_.reshard_after_forward.front()) {
+        drop(Pruned::SameAsOther, space_.recompute.size());
+        continue;
+      }
+      candidate.plan.reshard_after_forward = reshard || sharding != Sharding::Zero3;
       for (const Recompute recompute : space_.recompute) {
-        add(candidate, sharding, recompute);
+        add(candidate, recompute);
       }
     }
   }
 
-  void add(PlanCandidate candidate, Sharding sharding, Recompute recompute) {
+  void add(PlanCandidate candidate, Recompute recompute) {
     TransformerPlanSpec& plan = candidate.plan;
+    const Sharding sharding = plan.sharding;
     // Flash attention keeps no scores that could be dropped.
     const bool is_none = recompute == Recompute::Selective &&
                          problem_.model.attention != AttentionKernels::Unfused &&
@@ -196,7 +217,6 @@ class Enumerator {
     if (is_none || (sharding != Sharding::None && !is_shared)) {
       return drop(Pruned::SameAsOther, 1);
     }
-    plan.sharding = sharding;
     plan.recompute = recompute;
     if (recompute != Recompute::Full) {
       plan.recompute_every = 1;

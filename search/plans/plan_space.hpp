@@ -36,12 +36,14 @@ struct PlanSpace {
   std::vector<PipelineSchedule> schedule;
   std::vector<int> chunks;  ///< of an interleaved schedule
   std::vector<Sharding> sharding;
+  std::vector<bool> reshard_after_forward;  ///< of zero3
   std::vector<Recompute> recompute;
 };
 
 /// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert
 /// only with experts), micro-batches that divide the batch up to 64, 2 to 4 chunks, every schedule, sharding
-/// and recomputation.
+/// and recomputation. A scenario with PyTorch's FSDP (`shard_copies`) stays with what PyTorch offers: zero3
+/// that drops or keeps parameters after forward (FULL_SHARD, SHARD_GRAD_OP), or none.
 [[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
 
 /// Why combinations are not predicted.

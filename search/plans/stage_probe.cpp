@@ -22,16 +22,17 @@ StageProbe probe_of(const PlanCandidate& candidate) {
 
 std::string key_of(const StageProbe& probe) {
   const TransformerPlanSpec& plan = probe.plan;
-  return fmt::format("{} {} gpus tp {} cp {} ep {} sp {} mb {} {} {}", name_of(plan.schedule), probe.gpus,
+  return fmt::format("{} {} gpus tp {} cp {} ep {} sp {} mb {} {}{} {}", name_of(plan.schedule), probe.gpus,
                      plan.tensor, plan.context, plan.expert, plan.sequence_parallel, probe.micro_batch,
-                     name_of(plan.sharding), name_of(plan.recompute));
+                     name_of(plan.sharding), plan.reshard_after_forward ? "" : " kept",
+                     name_of(plan.recompute));
 }
 
 StageProbe relaxed(StageProbe probe, const PlanProblem& problem) {
   if (probe.plan.offload == Offload::None && !is_float8_of_torchao(problem.model, problem.precision)) {
     probe.plan.sharding = Sharding::None;
     probe.plan.shard_group.reset();
-    probe.plan.reduce_each_micro_batch = true;
+    probe.plan.reshard_after_forward = probe.plan.reduce_each_micro_batch = true;
     probe.plan.shard_copies = ShardCopies::None;
   }
   probe.plan.recompute = Recompute::None;

@@ -180,8 +180,8 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
   residual_backward(scope, parts);
   row_linear_backward(scope, projections.out, parts);
   if (parts.inputs) {
-    // A checkpoint round the core, whatever its kernels (checkpoint_core_attention); nanotron has none.
-    const bool again = parts.recompute == Recompute::Selective && !is_eager(scope);
+    // A checkpoint round the core, whatever its kernels (checkpoint_core_attention).
+    const bool again = parts.recompute == Recompute::Selective;
     const bool has_scores = again && scope.model.attention == AttentionKernels::Unfused;
     const Bytes scores = has_scores ? kept_scores(scope) : Bytes{0};
     scope.memory.allocate(MemoryUse::Workspace, scores);

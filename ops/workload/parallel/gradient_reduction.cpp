@@ -6,7 +6,8 @@ namespace lockstep {
 
 void GradientReduction::begin(bool first, bool last) {
   const bool shares = plan_.spec.shares_each_micro_batch();
-  first_ = first || shares;  // what was reduced before is a share of the gradients: little to add to
+  first_ = first || shares;
+  adds_shares_ = !first && shares;
   reduces_ = last || shares;
   host_.begin(first, last);
 }
@@ -53,7 +54,8 @@ void GradientReduction::reduce(Bucket& bucket) {
   if (bucket.open == 0) {
     return;
   }
-  const auto elements = static_cast<double>(bucket.open);
+  const std::int64_t all = bucket.open;
+  const auto elements = static_cast<double>(all);
   if (is_reduced(bucket.expert)) {
     copy_shards(bucket.open, bucket.pieces);
     if (rules_.scales) {
@@ -70,7 +72,31 @@ void GradientReduction::reduce(Bucket& bucket) {
   if (host_.is_used()) {
     const int ranks = plan_.replication(bucket.expert).shard;
     host_.leave({elements * size_of(type()), elements / ranks, ends_.back()});
+  } else if (is_reduced(bucket.expert)) {
+    keep_shares(all / plan_.replication(bucket.expert).shard);
   }
+}
+
+/// A rank's share of what was reduced last: PyTorch's FSDP makes it FP32, as its parameters are
+/// (torch/distributed/fsdp/_runtime_utils.py, _reduce_grad; _fully_shard/_fsdp_collectives.py,
+/// foreach_reduce); it is added to that of the micro-batches before, in FP32 or where DeepSpeed keeps it
+/// (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what computes.
+void GradientReduction::keep_shares(std::int64_t elements) {
+  const bool casts = plan_.spec.casts_shares() && type() != DataType::FP32;
+  if (elements == 0 || (!casts && !adds_shares_)) {
+    return;
+  }
+  const DataType kept = casts ? DataType::FP32 : type();
+  const StreamScope stream{step_, "gradient shares"};
+  step_.wait_for(ends_.back());
+  if (casts) {
+    step_.op("aten::to", {kernels::cast(elements, type(), kept)});
+  }
+  if (adds_shares_) {
+    step_.op("aten::add_", {kernels::add(elements, kept)});
+  }
+  ends_.back() = step_.program().event();
+  step_.program().record(step_.current(), ends_.back());
 }
 
 /// What PyTorch does with a layer's gradients before it reduces them, besides the change of type that

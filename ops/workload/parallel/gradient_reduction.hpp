@@ -16,7 +16,7 @@ namespace lockstep {
 ///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
 ///                 every micro-batch reduces; the others do in the last one
 ///   zero3         reduce-scatter by layer (layer_done), in every micro-batch or the last
-///                 (`reduce_each_micro_batch`); before it the copies of `shard_copies`
+///                 (`reduce_each_micro_batch`); round it the copies and casts of `shard_copies`
 /// With a `shard_group` the share that a rank needs is summed over its counterparts in other groups.
 /// Up to zero1 the gradients of a step are added to a buffer of zeros, but where autograd keeps them (models
 /// in PyTorch's operators). Megatron-LM multiplies it by one over
@@ -60,6 +60,7 @@ class GradientReduction {
   void reduce(Bucket& bucket);
   void copy_shards(std::int64_t elements, std::int64_t pieces);
   void communicate(const Bucket& bucket, Bytes size);
+  void keep_shares(std::int64_t elements);
   [[nodiscard]] bool is_reduced(bool expert) const { return plan_.replication(expert).replicas > 1; }
   [[nodiscard]] DataType type() const;
 
@@ -70,6 +71,7 @@ class GradientReduction {
   HostOptimizer& host_;
   Bucket dense_{}, expert_{.expert = true};
   bool first_ = true, reduces_ = true;
+  bool adds_shares_ = false;  ///< to those of earlier micro-batches
   std::vector<EventId> ends_;
 };
 

@@ -31,8 +31,10 @@ void check_implementation(const TransformerPlanSpec& spec, const TransformerSpec
       model.implementation != Implementation::HuggingFaceLlama || is_data_parallel,
       "'implementation: hugging_face_llama' is data parallel, with any 'sharding': 'tensor', 'pipeline' and "
       "'context' are 1, or the model's 'implementation' megatron, nanotron or torchtitan");
-  expect(model.implementation != Implementation::HuggingFaceLlama || spec.recompute != Recompute::Selective,
-         "transformers checkpoints whole layers, not attention alone: say 'recompute: full' or none");
+  expect(model.implementation == Implementation::Megatron || spec.recompute != Recompute::Selective,
+         "'recompute: selective', of attention's core, is Megatron-LM's: torchtitan has 'operators', or "
+         "'full' with "
+         "'recompute_every'; nanotron and transformers compute whole layers again ('full')");
   expect(
       model.residual == Residual::Serial || !spec.sequence_parallel,
       "what is beside each other ('residual: {}') is summed over tensor-parallel ranks once: that is known "

@@ -85,15 +85,21 @@ void ParameterGather::use(std::size_t unit) {
   copy_out(unit);
 }
 
-/// fully_shard casts this rank's FP32 shares and copies them into the gather's buffer
-/// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather); torchao's shares are
-/// scaled, clamped and cast operator by operator (float8/fsdp_utils.py, fsdp_pre_all_gather). They have a
-/// stream of their own there; here they are written in the order of computation, whose memory they share.
+/// PyTorch's casts of this rank's FP32 shares. They have a stream of their own there; here they are written
+/// in the order of computation, whose memory they share.
+///   fsdp   that of the flat parameter (torch/distributed/fsdp/_flat_param.py, _use_low_precision_shard)
+///   fsdp2  those of a layer, which are then copied into the gather's buffer (_fully_shard/
+///          _fsdp_collectives.py, foreach_all_gather); torchao's are scaled, clamped and cast operator by
+///          operator (float8/fsdp_utils.py, fsdp_pre_all_gather)
 void ParameterGather::copy_in(const GatherPart& part, int ranks) {
-  if (scope_.plan.spec.shard_copies != ShardCopies::Fsdp2 || !is_mixed(scope_.step.precision())) {
+  if (!scope_.plan.spec.casts_shares() || !is_mixed(scope_.step.precision())) {
     return;
   }
   const auto share = [&](std::int64_t elements) { return std::max<std::int64_t>(1, elements / ranks); };
+  if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp) {
+    scope_.step.op("aten::copy_", {kernels::cast(share(part.elements), DataType::FP32, scope_.storage())});
+    return;
+  }
   const std::int64_t wide = share(part.elements - part.narrow);
   const double narrower = size_of(scope_.storage()) / size_of(DataType::FP32);
   const double byte = size_of(DataType::FP8) / size_of(DataType::FP32);

@@ -64,9 +64,11 @@ constexpr auto names_of(Recompute) {
                                              {Recompute::Operators, "operators"}});
 }
 
-/// Whose zero3: what is copied besides what ZeRO sends.
+/// Whose zero3: what is copied besides what ZeRO sends. PyTorch's keep FP32 shares of parameters and of
+/// gradients, which they cast before each gather and behind each reduce-scatter.
 enum class ShardCopies : std::uint8_t {
-  None,   ///< parameters and gradients lie where collectives read and write them (Megatron-LM)
+  None,   ///< parameters and gradients lie where collectives read and write them: 16-bit shares beside the
+          ///< optimizer's in FP32 (DeepSpeed)
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
           ///< parameter, and divided before they are reduced
   Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather,
@@ -155,7 +157,7 @@ struct TransformerPlanSpec {
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
-                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
+                 "zero3: whose copies of parameters and gradients: none (DeepSpeed's), those of PyTorch's "
                  "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
     key.optional(
         "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
@@ -230,6 +232,12 @@ struct TransformerPlanSpec {
   [[nodiscard]] bool shares_each_micro_batch() const {
     return sharding == Sharding::Zero2 || (sharding == Sharding::Zero3 && reduce_each_micro_batch);
   }
+
+  /// Whether shares of parameters and gradients are kept in FP32 alone, and cast for collectives.
+  [[nodiscard]] bool casts_shares() const { return shard_copies != ShardCopies::None; }
+
+  /// Whether gradients that the optimizer reads are in FP32, whatever they were reduced in.
+  [[nodiscard]] bool has_fp32_gradient_shares() const { return fp32_gradients || casts_shares(); }
 
   /// @throws FieldError for degrees below 1 and options that belong to others
   void check() const;

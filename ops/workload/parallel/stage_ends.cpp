@@ -239,13 +239,23 @@ void StageWriter::read_of_replica() {
   step_.blocking_copy("aten::item", kernels::copy_to_host(size_of(DataType::FP32), false));
 }
 
-/// FP16's gradients: made FP32 unless they are, divided by the loss's scale and searched for what overflowed,
-/// which the host reads (Megatron-LM megatron/optimizer/optimizer.py, MixedPrecisionOptimizer).
+/// The optimizer's gradients are FP32 as its parameters are (Megatron-LM core/optimizer/distrib_optimizer.py,
+/// _copy_model_grads_to_main_grads; DeepSpeed runtime/zero/stage3.py, _prepare_fp32_grad_for_sub_group).
+/// @return memory for them, until the update is over
+Bytes StageWriter::widen(std::int64_t elements) {
+  if (!is_mixed(step_.precision()) || plan_.spec.has_fp32_gradient_shares() || host_optimizer_.is_used()) {
+    return Bytes{0};
+  }
+  const Bytes size = static_cast<double>(elements) * size_of(DataType::FP32);
+  memory_.allocate(MemoryUse::Workspace, size);
+  step_.op("aten::to", {kernels::cast(elements, scope_.storage(), DataType::FP32)});
+  return size;
+}
+
+/// FP16's gradients: divided by the loss's scale and searched for what overflowed, which the host reads
+/// (Megatron-LM megatron/optimizer/optimizer.py, MixedPrecisionOptimizer).
 void StageWriter::unscale(std::int64_t elements) {
   if (!host_optimizer_.is_used()) {
-    if (!plan_.spec.fp32_gradients) {
-      step_.op("aten::to", {kernels::cast(elements, scope_.storage(), DataType::FP32)});
-    }
     step_.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
     for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
       step_.launch({"multi_tensor_apply_kernel<unscale>", DataType::FP32,
@@ -258,19 +268,17 @@ void StageWriter::unscale(std::int64_t elements) {
 
 /// The norm of all gradients of a replica; the host reads it.
 void StageWriter::clip(std::int64_t elements) {
-  const bool is_wide = plan_.spec.fp32_gradients || step_.precision() == Precision::FP16;
-  const DataType type = is_wide ? DataType::FP32 : scope_.storage();
   if (!host_optimizer_.is_used()) {
     step_.program().begin("clip_grad_norm");
     for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
-      step_.launch({"multi_tensor_apply_kernel<l2norm>", type,
+      step_.launch({"multi_tensor_apply_kernel<l2norm>", DataType::FP32,
                     Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
     }
     step_.program().end();
   }
   read_of_replica();
   if (!host_optimizer_.is_used()) {
-    step_.op("multi_tensor_scale", {kernels::scale(elements, type)});
+    step_.op("multi_tensor_scale", {kernels::scale(elements, DataType::FP32)});
   }
 }
 
@@ -332,14 +340,15 @@ void StageWriter::update() {
   if (!optimizes()) {
     return;
   }
-  std::int64_t elements = 0, narrow = 0;  // narrow: of these, elements of parameters that are not gathered
+  std::int64_t elements = 0, narrow = 0;  // narrow: of these, elements of parameters that no gather casts
   for (const bool expert : {false, true}) {
     const std::vector<std::int64_t>& parameters = expert ? expert_ : dense_;
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
     const int ranks = plan_.spec.sharding == Sharding::None ? 1 : plan_.replication(expert).shard;
     elements += (all + ranks - 1) / ranks;
-    narrow += plan_.gathers(expert) ? 0 : (all + ranks - 1) / ranks;
+    narrow += plan_.gathers(expert) && plan_.spec.casts_shares() ? 0 : (all + ranks - 1) / ranks;
   }
+  const Bytes wide = widen(elements);
   if (step_.precision() == Precision::FP16) {
     unscale(elements);
   }
@@ -351,6 +360,7 @@ void StageWriter::update() {
   } else {
     update_on_gpu(elements, narrow);
   }
+  memory_.release(MemoryUse::Workspace, wide);
   if (casts_before_gather(scope_)) {
     precompute_float8_scales(scope_, fp8_elements_ / plan_.shard, fp8_weights_);
   }

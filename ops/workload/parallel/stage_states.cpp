@@ -33,8 +33,8 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
   const double z = size_of(scope_.storage()).in_base_units();
   const double gradient = plan_.spec.fp32_gradients ? 4 : z;
-  // zero3 keeps FP32 shares that the optimizer works on; what computes is gathered.
-  const bool is_master = plan_.gathers(expert) && mixed && !on_host;
+  // FSDP's shares are those that the optimizer works on; what computes is gathered and cast.
+  const bool is_master = plan_.gathers(expert) && mixed && !on_host && plan_.spec.casts_shares();
   const double of_optimizer = mixed || on_host ? 12 : 8, without = is_master ? 4 : 0;
   const double states = optimizes() ? of_optimizer : without;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
@@ -48,8 +48,8 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   }
   if (!on_host || sharding == Sharding::Zero1) {
     const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
-    memory_.allocate(MemoryUse::Gradients,
-                     whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, gradient));
+    const double share = plan_.spec.has_fp32_gradient_shares() ? 4 : z;
+    memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, share));
   }
 }
 

@@ -87,6 +87,7 @@ class StageWriter {
   void fused_update(std::int64_t elements);
   void update_on_gpu(std::int64_t elements, std::int64_t narrow);
   void read_of_replica();
+  Bytes widen(std::int64_t elements);
   void unscale(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);

@@ -93,6 +93,29 @@ TEST(FullSharding, CopiesAsPyTorchDoes) {
   EXPECT_EQ(moved(fsdp2, "CatArrayBatchedCopy", layers + table), attention);
 }
 
+/// Per parameter of a share. FSDP: 4 + 2 bytes to cast it before each of two gathers (the embedding's is
+/// one), 2 + 4 to make what was reduced in 16 bits FP32, as DeepSpeed does before the update, 4 + 4 + 4 to
+/// add it to that of the first micro-batch. DeepSpeed has 16-bit shares, which the optimizer writes, and adds
+/// in 16 bits.
+TEST(FullSharding, FsdpCastsSharesAsTheyAreKeptInFP32) {
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3, .fp32_gradients = false};
+  const TransformerSpec model = gpt3();
+  const Batch once{.ranks = 4, .batch = 4}, twice{.ranks = 4, .batch = 8, .micro_batches = 2};
+  const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288, all = layers + table;
+  const Job deepspeed = job_of(model, plan, once), deepspeed_twice = job_of(model, plan, twice);
+  plan.shard_copies = ShardCopies::Fsdp;
+  const Job fsdp = job_of(model, plan, once), fsdp_twice = job_of(model, plan, twice);
+  const double casts = moved(fsdp, "<cast>", all / 4) - moved(deepspeed, "<cast>", all / 4);
+  EXPECT_NEAR(casts, 6 * (2 * layers + table) / all, 0.05);
+  EXPECT_NEAR(moved(deepspeed, "<copy>", all / 4) - moved(fsdp, "<copy>", all / 4), 6, 0.05);
+  const auto of_shares = [&](const Job& job, const Job& of_two) {
+    return moved(of_two, "vectorized_elementwise_kernel<add>", all / 4) -
+           2 * moved(job, "vectorized_elementwise_kernel<add>", all / 4);
+  };
+  EXPECT_NEAR(of_shares(fsdp, fsdp_twice), 12, 0.1);
+  EXPECT_NEAR(of_shares(deepspeed, deepspeed_twice), 6, 0.1);
+}
+
 /// Rajbhandari et al., arXiv 1910.02054, figure 1: 2 + 2 + 12 bytes a parameter with gradients in 16 bits, of
 /// which each stage divides one part more by the number of ranks.
 TEST(States, AreThoseOfZero) {
@@ -105,6 +128,25 @@ TEST(States, AreThoseOfZero) {
   EXPECT_NEAR(parameters, 4 * 12.0 * 12288 * 12288 + 51200.0 * 12288, 0.01 * parameters);
   EXPECT_DOUBLE_EQ(states(Sharding::Zero1), parameters * (2 + 12.0 / 4));
   EXPECT_DOUBLE_EQ(states(Sharding::Zero2), parameters * (2 + 12.0) / 4);
+  EXPECT_DOUBLE_EQ(states(Sharding::Zero3), parameters * (2 + 12.0) / 4);
+}
+
+/// Of zero3's 16 bytes in figure 1 those of the 16-bit parameters are gathered ones with FSDP, and its shares
+/// of gradients are FP32.
+TEST(States, OfFsdpAreFP32) {
+  const auto of = [](ShardCopies copies, MemoryUse use) {
+    const Job job =
+        job_of(gpt3(), {.sharding = Sharding::Zero3, .shard_copies = copies, .fp32_gradients = false},
+               {.ranks = 4, .batch = 4});
+    return job.memory.front()[use];
+  };
+  const double share = (4 * 12.0 * 12288 * 12288 + 51200.0 * 12288) / 4;
+  EXPECT_NEAR(of(ShardCopies::None, MemoryUse::Gradients), 2 * share, 0.02 * share);
+  EXPECT_NEAR(of(ShardCopies::Fsdp, MemoryUse::Gradients), 4 * share, 0.02 * share);
+  EXPECT_NEAR(of(ShardCopies::Fsdp2, MemoryUse::Gradients), 4 * share, 0.02 * share);
+  const double more =
+      of(ShardCopies::None, MemoryUse::Parameters) - of(ShardCopies::Fsdp, MemoryUse::Parameters);
+  EXPECT_NEAR(more, 2 * share, 0.02 * share);
 }
 
 double collective_bytes(const Job& job, CollectiveKind kind) {

@@ -88,6 +88,12 @@ TEST_F(KernelTables, problems_are_told_with_their_line) {
   EXPECT_THAT(complaint_of(header + "g,gemm,fp32,batch=1 m=1 n=1 k=1 layout=nx,5\n"), HasSubstr("layout=nx"));
   EXPECT_THAT(complaint_of(header + "g,embedding_forward,fp32,batch=1 optimizer=sgd tables=5x6,5\n"),
               HasSubstr("ROWSxDIMENSIONxPOOLINGxREUSE"));
+  for (const char* words : {"rows=1.5 columns=2", "rows=inf columns=2", "rows=1e19 columns=2"}) {
+    EXPECT_THAT(complaint_of(header + "g,softmax,fp32," + words + ",5\n"), HasSubstr("no whole number"));
+  }
+  EXPECT_THAT(complaint_of(header + "g,softmax,fp32,rows=1 rows=2 columns=2,5\n"), HasSubstr("said twice"));
+  EXPECT_THAT(complaint_of(header + "g,embedding_forward,fp32,batch=1 optimizer=sgd tables=5x6x1x0x7,5\n"),
+              HasSubstr("ROWSxDIMENSIONxPOOLINGxREUSE"));
   const std::string attention = "g,attention_forward,bf16,batch=1 heads=1 queries=1 keys=1 head_size=64 ";
   EXPECT_THAT(complaint_of(header + attention + "causal=2 version=cudnn,5\n"),
               HasSubstr("causal= is 0 or 1"));

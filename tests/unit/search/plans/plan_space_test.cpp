@@ -134,6 +134,27 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
 }
 
+/// A scenario of FSDP is not answered with DeepSpeed's stages, but with what PyTorch offers: FULL_SHARD,
+/// SHARD_GRAD_OP and data parallelism.
+TEST(PlanSpace, StaysWithFsdp) {
+  PlanProblem problem = small();
+  problem.base.sharding = Sharding::Zero3;
+  problem.base.shard_copies = ShardCopies::Fsdp;
+  const PlanSpace usual = usual_space(problem);
+  EXPECT_THAT(usual.sharding, ElementsAre(Sharding::None, Sharding::Zero3));
+  EXPECT_THAT(usual.reshard_after_forward, ElementsAre(true, false));
+  PlanSpace space = one_choice_each(problem);
+  space.tensor = space.pipeline = space.context = {1};
+  space.sharding = usual.sharding;
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  EXPECT_EQ(found.combinations, 4U);
+  EXPECT_EQ(found.pruned.at(Pruned::SameAsOther), 1U);  // none, with nothing to keep
+  ASSERT_EQ(found.candidates.size(), 3U);
+  EXPECT_EQ(found.candidates[0].plan.shard_copies, ShardCopies::None);
+  EXPECT_THAT(in_words(found.candidates[1]), HasSubstr("zero3 (fsdp)"));
+  EXPECT_THAT(in_words(found.candidates[2]), HasSubstr("zero3 (fsdp), parameters kept after forward"));
+}
+
 /// What belongs to zero3 or to shared tokens alone is left where a candidate has neither.
 TEST(PlanSpace, LeavesOptionsThatACandidateCannotHave) {
   PlanProblem problem = small();
