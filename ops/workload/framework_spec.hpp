@@ -80,6 +80,7 @@ struct FrameworkSpec {
   bool zero_gradients = false;
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
+  bool no_sync = true, synchronize = false;
   OptimizerStyle optimizer = OptimizerStyle::MultiTensor;
   bool clip_reads_norm = false;
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
@@ -104,6 +105,14 @@ struct FrameworkSpec {
         "DDP: rank 0's buffers (averages of batch norms, GPT-2's causal masks) go to all ranks before "
         "a step's first forward pass; convolutional networks and transformers with "
         "'implementation: hugging_face'");
+    key.optional(
+        "no_sync", framework.no_sync, true,
+        "DDP with gradient_accumulation: only the last micro-batch's backward pass reduces gradients "
+        "(no_sync(), Accelerate's accumulate(), the Trainer); else each does; transformers with "
+        "'implementation: hugging_face' and encoder-decoders");
+    key.optional("synchronize", framework.synchronize, false,
+                 "the loop calls torch.cuda.synchronize() behind every micro-batch, as those do that time "
+                 "each; transformers with 'implementation: hugging_face' and encoder-decoders");
     key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
                  "how torch.optim launches a step");
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,

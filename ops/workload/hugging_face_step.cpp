@@ -110,23 +110,26 @@ void HuggingFaceStep::write() {
   if (optimizes) {
     zero_gradients(step_, setup_.optimizer.kind, parameters_);
   }
-  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   for (int index = 0; index < setup_.gradient_accumulation; ++index) {
-    micro_batch(index, buckets);
-  }
-  if (optimizes) {
-    update();
+    micro_batch(index);
+    if (index + 1 == setup_.gradient_accumulation && optimizes) {
+      update();
+    }
+    if (step_.framework().synchronize) {
+      step_.program().wait_device();
+    }
   }
   calls_.end_step();
 }
 
-void HuggingFaceStep::micro_batch(int index, GradientBuckets& buckets) {
-  const bool is_last = index + 1 == setup_.gradient_accumulation;
+void HuggingFaceStep::micro_batch(int index) {
+  const bool reduces = index + 1 == setup_.gradient_accumulation || !step_.framework().no_sync;
+  GradientBuckets buckets{step_, setup_.parallelism.buckets(), parameters_.size()};
   loader_.next();
   {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
-    if (index == 0) {
+    if (index == 0 || !step_.framework().no_sync) {
       broadcast_buffers(step_, this->buffers());
     }
     forward();
@@ -136,12 +139,12 @@ void HuggingFaceStep::micro_batch(int index, GradientBuckets& buckets) {
   const bool has_gradients =
       setup_.phases != Phases::Step ||
       (!unscales_at_once() && (step_.framework().zero_gradients || index > 0));  // else grad = None before
-  GradientSink gradients{step_, is_last ? &buckets : nullptr, has_gradients};
+  GradientSink gradients{step_, reduces ? &buckets : nullptr, has_gradients};
   step_.op("aten::ones_like", {kernels::fill(1, kLoss)});
   step_.on_autograd_thread([&] {
     const ModuleRange range{step_, "backward"};
     backward(gradients);
-    if (is_last) {
+    if (reduces) {
       buckets.finish();
     }
   });

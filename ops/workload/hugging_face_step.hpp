@@ -60,7 +60,7 @@ class HuggingFaceStep {
 
  private:
   void allocate_states();
-  void micro_batch(int index, GradientBuckets& buckets);
+  void micro_batch(int index);
   void loss();
   void backward(GradientSink& gradients);
   void unscale(int index);

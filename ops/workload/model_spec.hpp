@@ -61,6 +61,11 @@ struct ModelSpec {
                        "is known for transformers with 'implementation: hugging_face', whose tensors are "
                        "followed one by one; leave it out"};
     }
+    if ((!framework.no_sync || framework.synchronize) && !is_hugging_face()) {
+      throw FieldError{framework.no_sync ? "framework.synchronize" : "framework.no_sync",
+                       "is of the training loop of transformers with 'implementation: hugging_face' and of "
+                       "encoder-decoders; leave it out"};
+    }
     if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
                        "'implementation: megatron' and 'nanotron' reduce gradients and keep master weights "
@@ -127,6 +132,11 @@ struct ModelSpec {
       throw FieldError{
           "framework.compile",
           "of models with 'classes' only 'family: bert' is compiled: leave 'classes' out, or 'compile'"};
+    }
+    if (transformer->attention_mask || transformer->classified == Classified::Tokens) {
+      throw FieldError{"framework.compile",
+                       "neither 'attention_mask' nor 'classified: tokens' is known of compiled models: leave "
+                       "it out, or 'compile'"};
     }
     if (transformer->gelu == Gelu::Normcdf) {
       throw FieldError{"framework.compile",

@@ -56,12 +56,13 @@ std::int64_t TransformerMemory::logits() const {
   if (!spec_.classes) {
     return block_.rows() * spec_.vocabulary;
   }
-  return (spec_.family == TransformerFamily::Bert ? block_.batch : block_.rows()) * *spec_.classes;
+  const bool pooled = spec_.classifies_samples() && spec_.family == TransformerFamily::Bert;
+  return (pooled ? block_.batch : block_.rows()) * *spec_.classes;
 }
 
 std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
-    return block_.batch * *spec_.classes;
+    return (spec_.classifies_samples() ? block_.batch : block_.rows()) * *spec_.classes;
   }
   const bool is_shifted =
       spec_.family != TransformerFamily::Bert && spec_.shifts_logits;  // the last token has no next one
@@ -124,6 +125,11 @@ Tensors TransformerMemory::kept_by_embeddings() const {
 
 Tensors TransformerMemory::kept_by_head() const {
   const std::int64_t stream = block_.elements(), pooled = block_.batch * block_.hidden;
+  if (spec_.classes && !spec_.classifies_samples()) {  // GPT-2's last norm; dropout, log-softmax
+    const bool is_bert = spec_.family == TransformerFamily::Bert;
+    return tensors(
+        {is_bert ? Bytes{0} : model(stream), narrow(stream), mask(stream), narrow(logits()), wide(logits())});
+  }
   if (spec_.classes && spec_.family == TransformerFamily::Bert) {  // the pooler reads the first tokens where
                                                                    // they are; tanh, dropout, log-softmax
     return tensors({model(stream), narrow(pooled), narrow(pooled), mask(pooled),
@@ -143,7 +149,8 @@ Tensors TransformerMemory::cast_weights_of_head() const {
   if (!types_.casts()) {
     return {};
   }
-  const bool has_dense = spec_.family == TransformerFamily::Bert;  // or a pooler
+  const bool has_dense = spec_.family == TransformerFamily::Bert &&
+                         (!spec_.classes || spec_.classifies_samples());  // or a pooler
   return tensors(
       {has_dense ? narrow(h * h) : Bytes{0}, narrow(h * spec_.classes.value_or(spec_.vocabulary))});
 }

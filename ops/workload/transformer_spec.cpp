@@ -164,7 +164,20 @@ void check_classes_of(const TransformerSpec& model) {
                      "samples are classified by 'family: bert' and 'family: gpt' with 'implementation: "
                      "hugging_face' only"};
   }
-  if (model.class_indices_on_host && (!model.classes || model.family != TransformerFamily::Gpt)) {
+  if (model.classified == Classified::Tokens && !model.classes) {
+    throw FieldError{"classified",
+                     "says what of a model with 'classes' is classified: say how many there are"};
+  }
+  const bool has_no_mask = model.family != TransformerFamily::Gpt ||
+                           model.implementation != Implementation::HuggingFace ||
+                           model.attention != AttentionKernels::Unfused;
+  if (model.attention_mask && has_no_mask) {
+    throw FieldError{"attention_mask",
+                     "is for 'family: gpt', 'implementation: hugging_face' with unfused attention: BERT and "
+                     "OPT always have one, flash attention goes without"};
+  }
+  if (model.class_indices_on_host &&
+      (!model.classifies_samples() || model.family != TransformerFamily::Gpt)) {
     throw FieldError{"class_indices_on_host", "is about the logits that 'family: gpt' with 'classes' picks"};
   }
 }
@@ -250,7 +263,8 @@ BlockShape TransformerSpec::block(std::int64_t batch) const {
           .feed_forward = feed_forward.value_or(4 * hidden),
           .dropout = dropout,
           .gelu = gelu,
-          .attention = attention};
+          .attention = attention,
+          .attention_mask = attention_mask};
 }
 
 bool TransformerSpec::is_matrix(std::int64_t elements) const {
@@ -272,7 +286,10 @@ std::vector<std::int64_t> TransformerSpec::parameters() const {
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     all.insert(all.end(), of_block.begin(), of_block.end());
   }
-  if (classes && is_bert) {  // pooler and classifier
+  if (classes && classified == Classified::Tokens) {  // GPT-2's last normalisation, and classifier
+    all.insert(all.end(), is_bert ? 0U : 2U, hidden);
+    all.insert(all.end(), {*classes * hidden, *classes});
+  } else if (classes && is_bert) {  // pooler and classifier
     all.insert(all.end(), {hidden * hidden, hidden, *classes * hidden, *classes});
   } else if (classes) {  // last normalisation and classifier
     all.insert(all.end(), {hidden, hidden, *classes * hidden});

@@ -73,6 +73,15 @@ constexpr auto names_of(Residual) {
                                             {Residual::ParallelOneNorm, "parallel_one_norm"}});
 }
 
+/// What a model with classes tells of: a sample (BertForSequenceClassification,
+/// GPT2ForSequenceClassification) or each of its tokens (BertForTokenClassification,
+/// GPT2ForTokenClassification).
+enum class Classified : std::uint8_t { Samples, Tokens };
+constexpr auto names_of(Classified) {
+  return std::to_array<EnumName<Classified>>(
+      {{Classified::Samples, "samples"}, {Classified::Tokens, "tokens"}});
+}
+
 /// Feed-forward layers of which each token uses a few (Fedus et al., arXiv 2101.03961).
 struct ExpertsSpec {
   std::int64_t count = 0, per_token = 0, feed_forward = 0, shared = 0, dense_layers = 0;
@@ -127,7 +136,8 @@ struct TransformerSpec {
   std::optional<std::int64_t> feed_forward;
   std::int64_t token_types = 0;
   std::optional<std::int64_t> classes;
-  bool class_indices_on_host = false;
+  Classified classified = Classified::Samples;
+  bool class_indices_on_host = false, attention_mask = false;
   Implementation implementation = Implementation::HuggingFace;
   std::optional<std::int64_t> kv_heads, head_size;
   Normalisation normalisation = Normalisation::Layer;
@@ -195,10 +205,17 @@ struct TransformerSpec {
     key.optional("classes", model.classes, std::nullopt,
                  "of a sample, told from its first token (BertForSequenceClassification) or its last one "
                  "(GPT2ForSequenceClassification); left out: tokens are predicted");
+    key.optional("classified", model.classified, Classified::Samples,
+                 "classes: what is classified: samples, or every token (BertForTokenClassification, "
+                 "GPT2ForTokenClassification)");
     key.optional("class_indices_on_host", model.class_indices_on_host, false,
                  "classes of a gpt: Python picks the last tokens' logits by a list (older releases of "
                  "transformers), which "
                  "is copied and waited for, forward and backward");
+    key.optional(
+        "attention_mask", model.attention_mask, false,
+        "gpt: which tokens are padding is given, as tokenizers of Hugging Face give it: it is copied "
+        "to the device and added to the scores of every layer (bert and opt always have it)");
     key.optional(
         "implementation", model.implementation, Implementation::HuggingFace,
         "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
@@ -246,7 +263,11 @@ struct TransformerSpec {
   [[nodiscard]] std::int64_t position_rows() const;  ///< of the table of positions
   [[nodiscard]] BlockShape block(std::int64_t batch) const;
   /// Of a model with classes.
-  [[nodiscard]] ClassifierShape classifier() const { return {classes.value(), class_indices_on_host}; }
+  [[nodiscard]] ClassifierShape classifier() const {
+    return {classes.value(), class_indices_on_host, classified == Classified::Tokens};
+  }
+  /// Whether a sample has one logit a class, not each token.
+  [[nodiscard]] bool classifies_samples() const { return classes && classified == Classified::Samples; }
 
   /// Elements of the parameters in the order of the modules.
   [[nodiscard]] std::vector<std::int64_t> parameters() const;

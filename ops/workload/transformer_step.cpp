@@ -9,6 +9,7 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/layer_norm.hpp"
 #include "ops/workload/layers/linear.hpp"
+#include "ops/workload/layers/relative_bias.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
 
 namespace lockstep {
@@ -25,7 +26,7 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       spec_{spec},
       block_{spec.block(local_batch(setup))},
       loss_{.batch = block_.batch,
-            .sequence = spec.classes ? 1 : spec.sequence,
+            .sequence = spec.classifies_samples() ? 1 : spec.sequence,
             .classes = spec.classes.value_or(spec.vocabulary),
             .shifted = !is_bert() && !spec.classes && spec.shifts_logits},
       memory_{spec, block_.batch, step.types(), step.framework()} {
@@ -57,7 +58,8 @@ std::int64_t TransformerStep::parameters_of_blocks() const {
 
 void TransformerStep::copy_inputs() {
   const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
-  const int tensors = (is_bert() ? 3 : 1) + (is_training() ? 1 : 0);  // tokens; BERT: segments, mask; labels
+  // Tokens; BERT: segments, mask; labels.
+  const int tensors = (is_bert() ? 3 : 1) + int{spec_.attention_mask} + int{is_training()};
   for (int tensor = 0; tensor < tensors; ++tensor) {
     loader_.copy(tokens,
                  spec_.blocking_input_copies ? BatchLoader::Copy::Blocking : BatchLoader::Copy::NonBlocking);
@@ -90,6 +92,9 @@ void TransformerStep::embeddings_forward() {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                                Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
     step_.op("aten::unsqueeze");
+  }
+  if (spec_.attention_mask) {
+    padding_mask_forward(step_, block_.rows());
   }
   token_embedding_forward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()});
   if (spec_.token_types > 0) {

@@ -41,6 +41,7 @@ struct Run {
   bool apex = false;
   bool clip_reads_norm = false;
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
+  bool no_sync = true, synchronize = false;
 };
 
 template <class Spec>
@@ -53,6 +54,8 @@ Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, con
   framework.apex = run.apex;
   framework.clip_reads_norm = run.clip_reads_norm;
   framework.embedding_backward = run.embedding_backward;
+  framework.no_sync = run.no_sync;
+  framework.synchronize = run.synchronize;
   return make(spec, {.global_batch = run.batch,
                      .precision = run.precision,
                      .mixed_precision = run.mixed,

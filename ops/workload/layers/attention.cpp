@@ -46,6 +46,9 @@ void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
     views(step, {"aten::slice", "aten::slice", "aten::slice", "aten::slice"});
     step.op("aten::full", {kernels::fill(1, type)});  // the least number
     step.op("aten::where", {kernels::by_offsets("where", scores, type, {})});
+    if (shape.padding_mask) {
+      step.op("aten::add", {kernels::by_offsets("add", scores, type, {})});
+    }
   } else if (shape.code != AttentionCode::Opt) {
     step.op("aten::div", {kernels::scale(scores, type)});
     step.op("aten::add",

@@ -37,6 +37,7 @@ struct AttentionShape {
   AttentionCode code = AttentionCode::Gpt2;
   bool dropout = true;
   AttentionKernels kernels = AttentionKernels::Unfused;
+  bool padding_mask = false;    ///< Gpt2: one row of a sample for all heads is added, besides the causal mask
   bool repeated_heads = false;  ///< Llama: keys and values were copied for each head, as bmm reads them
 
   [[nodiscard]] bool causal() const { return code != AttentionCode::Bert; }

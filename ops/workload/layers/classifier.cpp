@@ -8,6 +8,25 @@ namespace lockstep {
 
 namespace {
 
+LinearShape of_tokens(const BlockShape& shape, const ClassifierShape& head) {
+  return {.rows = shape.rows(), .in = shape.hidden, .out = head.classes};
+}
+
+void tokens_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
+  if (shape.dropout) {
+    dropout_forward(step, shape.elements(), step.types().model());
+  }
+  linear_forward(step, of_tokens(shape, head), true);
+}
+
+void tokens_backward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head,
+                     GradientSink& gradients) {
+  linear_backward(step, of_tokens(shape, head), gradients, true, true);
+  if (shape.dropout) {
+    dropout_backward(step, shape.elements(), step.types().model());
+  }
+}
+
 void bert_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
   const std::int64_t pooled = shape.batch * shape.hidden;
   const DataType type = storage_type(step.precision());
@@ -77,11 +96,19 @@ void gpt_backward(StepWriter& step, const BlockShape& shape, const ClassifierSha
 }  // namespace
 
 void classifier_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
+  if (head.of_tokens) {
+    tokens_forward(step, shape, head);
+    return;
+  }
   (shape.kind == BlockKind::Bert ? bert_forward : gpt_forward)(step, shape, head);
 }
 
 void classifier_backward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head,
                          GradientSink& gradients) {
+  if (head.of_tokens) {
+    tokens_backward(step, shape, head, gradients);
+    return;
+  }
   (shape.kind == BlockKind::Bert ? bert_backward : gpt_backward)(step, shape, head, gradients);
 }
 

@@ -35,7 +35,8 @@ AttentionShape attention_of(const BlockShape& shape) {
           .head_size = shape.hidden / shape.heads,
           .code = attention_code_of(shape.kind),
           .dropout = shape.dropout,
-          .kernels = shape.attention};
+          .kernels = shape.attention,
+          .padding_mask = shape.attention_mask};
 }
 
 bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {

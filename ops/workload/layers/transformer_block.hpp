@@ -22,6 +22,7 @@ struct BlockShape {
   bool dropout = true;
   Gelu gelu = Gelu::Composed;
   AttentionKernels attention = AttentionKernels::Unfused;
+  bool attention_mask = false;  ///< GPT-2: of padded tokens, besides the causal one
 
   [[nodiscard]] std::int64_t rows() const { return batch * sequence; }
   [[nodiscard]] std::int64_t elements() const { return rows() * hidden; }
