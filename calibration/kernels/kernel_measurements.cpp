@@ -188,7 +188,8 @@ EmbeddingTable table_in(const Shape& shape, const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream words{text};
   for (std::string part; std::getline(words, part, 'x');) parts.push_back(part);
-  const auto said = [&](std::size_t part) { return parts.size() == 4 ? parts[part] : ""; };
+  const bool is_whole = parts.size() == 4 && !text.ends_with('x');
+  const auto said = [&](std::size_t part) { return is_whole ? parts[part] : ""; };
   const auto rows = count_in(said(0)), dimension = count_in(said(1));
   const auto pooling = number_in(said(2)), reuse = number_in(said(3));
   if (rows.value_or(0) < 1 || dimension.value_or(0) < 1 || pooling.value_or(-1) < 0 ||
