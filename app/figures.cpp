@@ -18,6 +18,9 @@ std::optional<double> tokens_of_sample(const WorkloadSpec& workload) {
   if (const auto& model = workload.model->encoder_decoder) {  // read and written ones
     return static_cast<double>(model->sequence + model->written_tokens());
   }
+  if (workload.model->xlnet) {
+    return static_cast<double>(workload.model->xlnet->sequence);
+  }
   return std::nullopt;
 }
 

@@ -1,10 +1,16 @@
 #include "ops/workload/gradient_sink.hpp"
 
+#include <cassert>
 #include <utility>
 
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
+namespace {
+
+constexpr const char* kAccumulate = "torch::autograd::AccumulateGrad";
+
+}  // namespace
 
 void GradientSink::accumulate(std::int64_t elements) {
   if (holds_) {
@@ -12,10 +18,22 @@ void GradientSink::accumulate(std::int64_t elements) {
     return;
   }
   if (adds_) {
-    step_.op("torch::autograd::AccumulateGrad", {kernels::add(elements, step_.types().model())});
+    step_.op(kAccumulate, {kernels::add(elements, step_.types().model())});
   } else {
-    step_.op("torch::autograd::AccumulateGrad");  // the gradient is moved in
+    step_.op(kAccumulate);  // the gradient is moved in
   }
+  finish(elements);
+}
+
+void GradientSink::accumulate_strided(std::int64_t elements) {
+  assert(!holds_);  // what a compiled graph hands over is contiguous
+  const DataType type = step_.types().model();
+  step_.op(kAccumulate, {adds_ ? kernels::by_offsets("add", elements, type, {.reads = 2})
+                               : kernels::strided_copy(elements, type)});
+  finish(elements);
+}
+
+void GradientSink::finish(std::int64_t elements) {
   if (buckets_ != nullptr) {
     buckets_->ready(elements);
   }

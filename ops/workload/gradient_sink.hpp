@@ -18,6 +18,8 @@ class GradientSink {
 
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
+  /// Of a gradient that lies in memory otherwise than its parameter: it is copied into that order.
+  void accumulate_strided(std::int64_t elements);
 
   /// A compiled graph is one node of autograd, which hands over all its gradients when it ends: from hold()
   /// on they are kept back, and accumulated by release().
@@ -25,6 +27,8 @@ class GradientSink {
   void release();
 
  private:
+  void finish(std::int64_t elements);
+
   StepWriter& step_;
   GradientBuckets* buckets_;
   bool adds_;

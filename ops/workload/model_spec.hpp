@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "ops/workload/encoder_decoder_spec.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/transformer_spec.hpp"
+#include "ops/workload/xlnet_spec.hpp"
 
 namespace lockstep {
 
@@ -22,6 +25,7 @@ struct ModelSpec {
   std::optional<DlrmSpec> dlrm;
   std::optional<TransformerSpec> transformer;
   std::optional<EncoderDecoderSpec> encoder_decoder;
+  std::optional<XlnetSpec> xlnet;
   std::optional<CnnSpec> cnn;
 
   template <class Visitor>
@@ -32,22 +36,25 @@ struct ModelSpec {
     key.optional("dlrm", model.dlrm, std::nullopt, "a deep learning recommendation model");
     key.optional("transformer", model.transformer, std::nullopt, "a GPT or BERT");
     key.optional("encoder_decoder", model.encoder_decoder, std::nullopt, "a T5 or Switch Transformer");
+    key.optional("xlnet", model.xlnet, std::nullopt, "an XLNet");
     key.optional("cnn", model.cnn, std::nullopt, "a convolutional network for images");
   }
 
   /// Written as Hugging Face's code runs, with its training loop.
   [[nodiscard]] bool is_hugging_face() const {
-    return encoder_decoder || (transformer && transformer->implementation == Implementation::HuggingFace);
+    return encoder_decoder || xlnet ||
+           (transformer && transformer->implementation == Implementation::HuggingFace);
   }
   /// Of tokens, whoever wrote it.
-  [[nodiscard]] bool is_transformer() const { return transformer || encoder_decoder; }
+  [[nodiscard]] bool is_transformer() const { return transformer || encoder_decoder || xlnet; }
 
   void check() const {
     if (int{dlrm.has_value()} + int{transformer.has_value()} + int{encoder_decoder.has_value()} +
-            int{cnn.has_value()} !=
+            int{xlnet.has_value()} + int{cnn.has_value()} !=
         1) {
-      throw FieldError{
-          "name", "a model is described by one of 'dlrm:', 'transformer:', 'encoder_decoder:' and 'cnn:'"};
+      throw FieldError{"name",
+                       "a model is described by one of 'dlrm:', 'transformer:', 'encoder_decoder:', 'xlnet:' "
+                       "and 'cnn:'"};
     }
     if (framework.apex && encoder_decoder) {
       throw FieldError{"framework.apex",
@@ -101,9 +108,10 @@ struct ModelSpec {
     if (framework.compile == Compile::None) {
       return;
     }
-    if (encoder_decoder) {
+    if (encoder_decoder || xlnet) {
       throw FieldError{"framework.compile",
-                       "an encoder-decoder is written as eager PyTorch runs it; leave it out"};
+                       fmt::format("an {} is written as eager PyTorch runs it; leave it out",
+                                   xlnet ? "XLNet" : "encoder-decoder")};
     }
     const bool is_torchtitan = transformer && transformer->implementation == Implementation::TorchTitan;
     if (is_torchtitan) {

@@ -13,6 +13,7 @@
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/transformer.hpp"
+#include "ops/workload/xlnet.hpp"
 #include "topology/host_memory.hpp"
 
 namespace lockstep {
@@ -56,6 +57,24 @@ std::vector<BytesPerSecond> host_bandwidth_of(const Fabric& fabric, const std::v
   return of_rank;
 }
 
+/// What only some kinds of models have.
+void check_kind(const WorkloadSpec& workload, const ParallelismSpec& parallelism) {
+  const ModelSpec& model = *workload.model;
+  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face()) {
+    throw std::invalid_argument{
+        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
+                    name_of(workload.mixed_precision),
+                    model.dlrm  ? "a DLRM's 16 bits are autocast's"
+                    : model.cnn ? "a convolutional network's 16 bits are autocast's"
+                                : "others' parameters are in 16 bits and have FP32 master weights anyway")};
+  }
+  if (!model.is_transformer() && !(parallelism.transformer == TransformerPlanSpec{})) {
+    throw std::invalid_argument{
+        fmt::format("tensor, pipeline, sharding and the like spread transformers, not a {}",
+                    model.dlrm ? "DLRM" : "CNN")};
+  }
+}
+
 }  // namespace
 
 Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, const Fabric& fabric,
@@ -91,19 +110,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes,
                             .host_bandwidth = host_bandwidth};
-  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face()) {
-    throw std::invalid_argument{
-        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
-                    name_of(workload.mixed_precision),
-                    model.dlrm  ? "a DLRM's 16 bits are autocast's"
-                    : model.cnn ? "a convolutional network's 16 bits are autocast's"
-                                : "others' parameters are in 16 bits and have FP32 master weights anyway")};
-  }
-  if (!model.is_transformer() && !(parallelism.transformer == TransformerPlanSpec{})) {
-    throw std::invalid_argument{
-        fmt::format("tensor, pipeline, sharding and the like spread transformers, not a {}",
-                    model.dlrm ? "DLRM" : "CNN")};
-  }
+  check_kind(workload, parallelism);
   if (model.cnn) {
     return cnn_job(*model.cnn, setup);
   }
@@ -112,6 +119,11 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   }
   if (model.encoder_decoder) {
     return encoder_decoder_job(*model.encoder_decoder, setup);
+  }
+  if (model.xlnet) {
+    XlnetSpec xlnet = *model.xlnet;
+    xlnet.sequence = workload.sequence.value_or(xlnet.sequence);
+    return xlnet_job(xlnet, setup);
   }
   TransformerSpec transformer = model.transformer.value();
   transformer.sequence = workload.sequence.value_or(transformer.sequence);

@@ -100,15 +100,8 @@ struct WorkloadSpec {
     if (phases != Phases::Step) {
       check_phases();
     }
-    if (sequence && model->encoder_decoder) {
-      throw FieldError{
-          "sequence",
-          "an encoder-decoder has two: 'model: { encoder_decoder: { sequence, decoder_sequence } }'"};
-    }
     if (sequence) {
-      TransformerSpec cut = model->transformer.value();
-      cut.sequence = *sequence;
-      cut.check();
+      check_sequence();
     }
   }
 
@@ -120,6 +113,23 @@ struct WorkloadSpec {
   }
 
  private:
+  void check_sequence() const {
+    const auto check = [&](auto cut) {
+      cut.sequence = *sequence;
+      cut.check();
+    };
+    if (model->encoder_decoder) {
+      throw FieldError{
+          "sequence",
+          "an encoder-decoder has two: 'model: { encoder_decoder: { sequence, decoder_sequence } }'"};
+    }
+    if (model->xlnet) {
+      check(*model->xlnet);
+    } else {
+      check(model->transformer.value());
+    }
+  }
+
   void check_optimizer() const {
     const OptimizerSpec chosen = update();
     const bool by_torch =

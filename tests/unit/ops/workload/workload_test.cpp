@@ -114,7 +114,7 @@ TEST(Workload, MistakesAreNamedWhereTheyAre) {
       "workload: { model: gpt2, global_batch: 4 }\nparallelism: { embedding: { memory_share: 2 } }\n",
       "'memory_share' is a fraction above 0, at most 1");
   expect_refused("workload: { model: { name: none, source: test }, global_batch: 4 }\n",
-                 "one of 'dlrm:', 'transformer:', 'encoder_decoder:' and 'cnn:'");
+                 "one of 'dlrm:', 'transformer:', 'encoder_decoder:', 'xlnet:' and 'cnn:'");
   expect_refused(
       "workload: { model: { from: dlrm_ddp, dlrm: { bottom_mlp: [128, 64] } }, global_batch: 4 }\n",
       "as wide as the bottom MLP's output (64), not 128");

@@ -1,0 +1,116 @@
+#include "ops/workload/xlnet_memory.hpp"
+
+#include <initializer_list>
+
+namespace lockstep {
+namespace {
+
+Bytes wide(std::int64_t elements) {
+  return static_cast<double>(elements) * size_of(DataType::FP32);
+}
+
+/// Without those that hold nothing.
+void append(Tensors& all, std::initializer_list<Bytes> sizes) {
+  for (const Bytes size : sizes) {
+    if (size > Bytes{0}) {
+      all.push_back(size);
+    }
+  }
+}
+
+}  // namespace
+
+XlnetMemory::XlnetMemory(const XlnetSpec& spec, std::int64_t batch, TensorTypes types)
+    : spec_{spec}, layer_{spec.layer(batch)}, types_{types} {}
+
+Bytes XlnetMemory::narrow(std::int64_t elements) const {
+  return static_cast<double>(elements) * size_of(storage_type(types_.precision));
+}
+
+Bytes XlnetMemory::model(std::int64_t elements) const {
+  return static_cast<double>(elements) * size_of(types_.model());
+}
+
+Bytes XlnetMemory::mask(std::int64_t elements) const {
+  return spec_.dropout ? static_cast<double>(elements) * size_of(DataType::BOOL) : Bytes{0};
+}
+
+std::int64_t XlnetMemory::logits() const {
+  return layer_.attention.rows() * spec_.vocabulary;
+}
+
+void XlnetMemory::keep_attention(Tensors& kept) const {
+  const XlnetAttentionShape& shape = layer_.attention;
+  const Bytes one = narrow(shape.elements()), weight = narrow(shape.weight());
+  const bool casts = types_.casts();
+  kept.insert(kept.end(), casts ? 3 : 1, one);  // without casts all three projections read one tensor
+  const bool casts_distances = storage_type(types_.precision) != DataType::FP32;
+  append(kept, {casts_distances ? narrow(shape.distances()) : Bytes{0}, one, one, narrow(shape.distances())});
+  kept.insert(kept.end(), shape.segments ? 3 : 2, one);  // queries plus biases
+  const bool has_own_pairs = shape.segments && (shape.batch > 1 || casts);
+  const bool read_apart = spec_.dropout || casts;
+  append(kept, {has_own_pairs ? narrow(shape.pair_segments()) : Bytes{0}, model(shape.scores()),
+                mask(shape.scores()), read_apart ? narrow(shape.scores()) : Bytes{0}, one, weight,
+                mask(shape.elements()), model(shape.elements())});
+  if (casts) {  // q, k, v, r, seg_embed
+    kept.insert(kept.end(), 4, weight);
+    append(kept, {shape.segments ? narrow(2 * shape.hidden) : Bytes{0}});
+  }
+}
+
+void XlnetMemory::keep_feed_forward(Tensors& kept) const {
+  const std::int64_t elements = layer_.attention.elements(), inner = layer_.inner();
+  append(kept,
+         {narrow(elements), narrow(inner), mask(inner), narrow(inner), mask(elements), model(elements)});
+}
+
+Tensors XlnetMemory::kept_by_embeddings() const {
+  const XlnetAttentionShape& shape = layer_.attention;
+  Tensors kept;
+  append(kept, {mask(shape.elements()), model(shape.pairs()),
+                shape.segments ? model(shape.pair_segments()) : Bytes{0}, wide(shape.distances())});
+  return kept;
+}
+
+Tensors XlnetMemory::kept_by_layer() const {
+  Tensors kept;
+  keep_attention(kept);
+  keep_feed_forward(kept);
+  return kept;
+}
+
+Tensors XlnetMemory::cast_weights_of_layer() const {
+  if (!types_.casts()) {
+    return {};
+  }
+  return Tensors(2, narrow(layer_.attention.hidden * layer_.feed_forward));
+}
+
+Tensors XlnetMemory::cached_by_layer() const {
+  return {model(layer_.attention.elements())};
+}
+
+Tensors XlnetMemory::kept_by_head() const {
+  Tensors kept;
+  append(kept, {mask(layer_.attention.elements()), narrow(layer_.attention.elements()), narrow(logits()),
+                wide(logits())});
+  return kept;
+}
+
+Tensors XlnetMemory::cast_weights_of_head() const {
+  Tensors cast;
+  append(cast, {types_.casts() ? narrow(spec_.hidden * spec_.vocabulary) : Bytes{0}});
+  return cast;
+}
+
+Tensors XlnetMemory::loss_forward() const {
+  Tensors copies;
+  append(copies, {is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
+  return copies;
+}
+
+Tensors XlnetMemory::loss_backward() const {
+  return Tensors(2, wide(logits()));
+}
+
+}  // namespace lockstep
