@@ -109,10 +109,10 @@ struct FrameworkSpec {
         "no_sync", framework.no_sync, true,
         "DDP with gradient_accumulation: only the last micro-batch's backward pass reduces gradients "
         "(no_sync(), Accelerate's accumulate(), the Trainer); else each does; transformers with "
-        "'implementation: hugging_face' and encoder-decoders");
+        "'implementation: hugging_face', encoder-decoders and XLNet");
     key.optional("synchronize", framework.synchronize, false,
                  "the loop calls torch.cuda.synchronize() behind every micro-batch, as those do that time "
-                 "each; transformers with 'implementation: hugging_face' and encoder-decoders");
+                 "each; transformers with 'implementation: hugging_face', encoder-decoders and XLNet");
     key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
                  "how torch.optim launches a step");
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,
@@ -142,7 +142,7 @@ struct FrameworkSpec {
         "empty_cache", framework.empty_cache, EmptyCache::Never,
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
         "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
-        "transformers with 'implementation: hugging_face' and encoder-decoders only");
+        "transformers with 'implementation: hugging_face', encoder-decoders and XLNet only");
   }
 
   void check() const {

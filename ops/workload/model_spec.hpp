@@ -70,8 +70,8 @@ struct ModelSpec {
     }
     if ((!framework.no_sync || framework.synchronize) && !is_hugging_face()) {
       throw FieldError{framework.no_sync ? "framework.synchronize" : "framework.no_sync",
-                       "is of the training loop of transformers with 'implementation: hugging_face' and of "
-                       "encoder-decoders; leave it out"};
+                       "is of the training loop of transformers with 'implementation: hugging_face', of "
+                       "encoder-decoders and of XLNet; leave it out"};
     }
     if (framework.apex && transformer && transformer->implementation != Implementation::HuggingFace) {
       throw FieldError{"framework.apex",
