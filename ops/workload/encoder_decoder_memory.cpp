@@ -1,40 +1,9 @@
 #include "ops/workload/encoder_decoder_memory.hpp"
 
-#include <initializer_list>
-
 namespace lockstep {
-namespace {
-
-Bytes wide(std::int64_t elements) {
-  return static_cast<double>(elements) * size_of(DataType::FP32);
-}
-
-/// Without those that hold nothing.
-void append(Tensors& all, std::initializer_list<Bytes> sizes) {
-  for (const Bytes size : sizes) {
-    if (size > Bytes{0}) {
-      all.push_back(size);
-    }
-  }
-}
-
-}  // namespace
-
 EncoderDecoderMemory::EncoderDecoderMemory(const EncoderDecoderSpec& spec, std::int64_t batch,
                                            TensorTypes types)
-    : spec_{spec}, batch_{batch}, types_{types} {}
-
-Bytes EncoderDecoderMemory::narrow(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(storage_type(types_.precision));
-}
-
-Bytes EncoderDecoderMemory::model(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(types_.model());
-}
-
-Bytes EncoderDecoderMemory::mask(std::int64_t elements) const {
-  return spec_.dropout ? static_cast<double>(elements) * size_of(DataType::BOOL) : Bytes{0};
-}
+    : TensorSizes{types, spec.dropout}, spec_{spec}, batch_{batch} {}
 
 std::int64_t EncoderDecoderMemory::logits() const {
   return batch_ * spec_.written_tokens() * spec_.vocabulary;
@@ -57,7 +26,7 @@ void EncoderDecoderMemory::keep_attention(Tensors& kept, const T5AttentionShape&
   if (is_cached && shape.batch > 1) {
     append(kept, {narrow(keys), narrow(keys)});
   }
-  const bool read_apart = spec_.dropout || storage_type(types_.precision) != DataType::FP32;
+  const bool read_apart = dropout_ || storage_type(types_.precision) != DataType::FP32;
   append(kept, {wide(shape.scores()), mask(shape.scores()), read_apart ? narrow(shape.scores()) : Bytes{0},
                 narrow(queries), mask(read)});
 }
@@ -71,7 +40,7 @@ void EncoderDecoderMemory::keep_feed_forward(Tensors& kept, const T5FeedForwardS
   } else {
     append(kept, {narrow(inner)});
   }
-  const bool read_apart = spec_.dropout || shape.gated || types_.casts();
+  const bool read_apart = dropout_ || shape.gated || types_.casts();
   append(kept, {mask(inner), read_apart ? narrow(inner) : Bytes{0}});
 }
 
@@ -87,10 +56,8 @@ void EncoderDecoderMemory::keep_experts(Tensors& kept, const SwitchExpertsShape&
 }
 
 Tensors EncoderDecoderMemory::kept_by_stack(const T5StackShape& stack) const {
-  Tensors kept;
-  append(kept, {mask(stack.elements()), model(stack.self_attention().scores()),
-                stack.is_decoder() ? model(stack.cross_attention().scores()) : Bytes{0}});
-  return kept;
+  return tensors({mask(stack.elements()), model(stack.self_attention().scores()),
+                  stack.is_decoder() ? model(stack.cross_attention().scores()) : Bytes{0}});
 }
 
 Tensors EncoderDecoderMemory::kept_by_layer(const T5StackShape& stack, std::int64_t layer) const {
@@ -139,21 +106,15 @@ Tensors EncoderDecoderMemory::cached_by_layer(const T5StackShape& decoder) const
 }
 
 Tensors EncoderDecoderMemory::kept_by_head() const {
-  Tensors kept;
-  append(kept, {narrow(batch_ * spec_.written_tokens() * spec_.hidden), narrow(logits()), wide(logits())});
-  return kept;
+  return tensors({narrow(batch_ * spec_.written_tokens() * spec_.hidden), narrow(logits()), wide(logits())});
 }
 
 Tensors EncoderDecoderMemory::cast_weights_of_head() const {
-  Tensors cast;
-  append(cast, {types_.casts() ? narrow(spec_.hidden * spec_.vocabulary) : Bytes{0}});
-  return cast;
+  return tensors({types_.casts() ? narrow(spec_.hidden * spec_.vocabulary) : Bytes{0}});
 }
 
 Tensors EncoderDecoderMemory::loss_forward() const {
-  Tensors copies;
-  append(copies, {is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
-  return copies;
+  return tensors({is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
 }
 
 Tensors EncoderDecoderMemory::loss_backward() const {

@@ -6,6 +6,7 @@
 #include "ops/memory.hpp"
 #include "ops/workload/encoder_decoder_spec.hpp"
 #include "ops/workload/precision.hpp"
+#include "ops/workload/tensor_sizes.hpp"
 
 namespace lockstep {
 
@@ -32,7 +33,7 @@ namespace lockstep {
 /// *Assumes* that a bias of positions lives until backward of its stack, which it does until the stack's
 /// forward ends; that views keep nothing beyond their base and that indices and masks of tokens are
 /// negligible.
-class EncoderDecoderMemory {
+class EncoderDecoderMemory : TensorSizes {
  public:
   EncoderDecoderMemory(const EncoderDecoderSpec& spec, std::int64_t batch, TensorTypes types);
 
@@ -55,14 +56,10 @@ class EncoderDecoderMemory {
   void keep_attention(Tensors& kept, const T5AttentionShape& shape, bool is_cached) const;
   void keep_feed_forward(Tensors& kept, const T5FeedForwardShape& shape) const;
   void keep_experts(Tensors& kept, const SwitchExpertsShape& shape) const;
-  [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
-  [[nodiscard]] Bytes model(std::int64_t elements) const;   ///< in that of the model
-  [[nodiscard]] Bytes mask(std::int64_t elements) const;    ///< of a dropout; nothing without
   [[nodiscard]] std::int64_t logits() const;
 
   const EncoderDecoderSpec& spec_;
   std::int64_t batch_;
-  TensorTypes types_;
 };
 
 }  // namespace lockstep

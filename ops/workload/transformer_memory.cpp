@@ -1,36 +1,13 @@
 #include "ops/workload/transformer_memory.hpp"
 
-#include <algorithm>
-#include <initializer_list>
-#include <iterator>
-
 #include "ops/workload/layers/gelu.hpp"
 
 namespace lockstep {
-namespace {
-
-Bytes wide(std::int64_t elements) {
-  return static_cast<double>(elements) * size_of(DataType::FP32);
-}
-
-/// Without those that hold nothing.
-Tensors tensors(std::initializer_list<Bytes> sizes) {
-  Tensors all;
-  std::ranges::copy_if(sizes, std::back_inserter(all), [](Bytes size) { return size > Bytes{0}; });
-  return all;
-}
-
-void append(Tensors& all, const Tensors& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
-}  // namespace
-
 TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
                                      const FrameworkSpec& framework)
-    : spec_{spec},
+    : TensorSizes{types, spec.dropout},
+      spec_{spec},
       block_{spec.block(batch)},
-      types_{types},
       is_compiled_{framework.compile != Compile::None},
       keeps_log_softmax_{!is_compiled_ || framework.compiled_loss == CompiledLoss::Stored} {}
 
@@ -38,18 +15,6 @@ TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t b
 bool TransformerMemory::has_fused_attention() const {
   return block_.attention != AttentionKernels::Unfused ||
          (is_compiled_ && block_.kind == BlockKind::Bert && !types_.casts());
-}
-
-Bytes TransformerMemory::narrow(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(storage_type(types_.precision));
-}
-
-Bytes TransformerMemory::model(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(types_.model());
-}
-
-Bytes TransformerMemory::mask(std::int64_t elements) const {
-  return spec_.dropout ? static_cast<double>(elements) * size_of(DataType::BOOL) : Bytes{0};
 }
 
 std::int64_t TransformerMemory::logits() const {
@@ -79,7 +44,7 @@ Tensors TransformerMemory::kept_by_attention() const {
     return kept;
   }
   const std::int64_t scores = rows * block_.sequence;
-  const bool read_apart = spec_.dropout || types_.casts();  // what the product reads is not softmax's result
+  const bool read_apart = dropout_ || types_.casts();  // what the product reads is not softmax's result
   const Bytes softmax = is_compiled_ && types_.casts() ? narrow(scores) : model(scores);
   append(kept, tensors({softmax, mask(scores), read_apart ? narrow(scores) : Bytes{0}}));
   return kept;

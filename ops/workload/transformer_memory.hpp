@@ -7,6 +7,7 @@
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
 #include "ops/workload/precision.hpp"
+#include "ops/workload/tensor_sizes.hpp"
 #include "ops/workload/transformer_spec.hpp"
 
 namespace lockstep {
@@ -34,7 +35,7 @@ namespace lockstep {
 ///
 /// BERT normalises last: its three projections cast the same input three times with autocast.
 /// *Assumes* that views keep nothing beyond their base and that caches of inputs (indices) are negligible.
-class TransformerMemory {
+class TransformerMemory : TensorSizes {
  public:
   TransformerMemory(const TransformerSpec& spec, std::int64_t batch, TensorTypes types,
                     const FrameworkSpec& framework);
@@ -56,15 +57,11 @@ class TransformerMemory {
   [[nodiscard]] bool has_fused_attention() const;
   [[nodiscard]] Tensors kept_by_attention() const;
   [[nodiscard]] Tensors kept_by_gelu(std::int64_t elements) const;
-  [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
-  [[nodiscard]] Bytes model(std::int64_t elements) const;   ///< in that of the model
-  [[nodiscard]] Bytes mask(std::int64_t elements) const;    ///< of a dropout; nothing without
-  [[nodiscard]] std::int64_t logits() const;                ///< elements
-  [[nodiscard]] std::int64_t judged_logits() const;         ///< those that the loss sees
+  [[nodiscard]] std::int64_t logits() const;         ///< elements
+  [[nodiscard]] std::int64_t judged_logits() const;  ///< those that the loss sees
 
   const TransformerSpec& spec_;
   BlockShape block_;
-  TensorTypes types_;
   bool is_compiled_;
   bool keeps_log_softmax_;
 };

@@ -1,39 +1,8 @@
 #include "ops/workload/xlnet_memory.hpp"
 
-#include <initializer_list>
-
 namespace lockstep {
-namespace {
-
-Bytes wide(std::int64_t elements) {
-  return static_cast<double>(elements) * size_of(DataType::FP32);
-}
-
-/// Without those that hold nothing.
-void append(Tensors& all, std::initializer_list<Bytes> sizes) {
-  for (const Bytes size : sizes) {
-    if (size > Bytes{0}) {
-      all.push_back(size);
-    }
-  }
-}
-
-}  // namespace
-
 XlnetMemory::XlnetMemory(const XlnetSpec& spec, std::int64_t batch, TensorTypes types)
-    : spec_{spec}, layer_{spec.layer(batch)}, types_{types} {}
-
-Bytes XlnetMemory::narrow(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(storage_type(types_.precision));
-}
-
-Bytes XlnetMemory::model(std::int64_t elements) const {
-  return static_cast<double>(elements) * size_of(types_.model());
-}
-
-Bytes XlnetMemory::mask(std::int64_t elements) const {
-  return spec_.dropout ? static_cast<double>(elements) * size_of(DataType::BOOL) : Bytes{0};
-}
+    : TensorSizes{types, spec.dropout}, spec_{spec}, layer_{spec.layer(batch)} {}
 
 std::int64_t XlnetMemory::logits() const {
   return layer_.attention.rows() * spec_.vocabulary;
@@ -48,7 +17,7 @@ void XlnetMemory::keep_attention(Tensors& kept) const {
   append(kept, {casts_distances ? narrow(shape.distances()) : Bytes{0}, one, one, narrow(shape.distances())});
   kept.insert(kept.end(), shape.segments ? 3 : 2, one);  // queries plus biases
   const bool has_own_pairs = shape.segments && (shape.batch > 1 || casts);
-  const bool read_apart = spec_.dropout || casts;
+  const bool read_apart = dropout_ || casts;
   append(kept, {has_own_pairs ? narrow(shape.pair_segments()) : Bytes{0}, model(shape.scores()),
                 mask(shape.scores()), read_apart ? narrow(shape.scores()) : Bytes{0}, one, weight,
                 mask(shape.elements()), model(shape.elements())});
@@ -66,10 +35,8 @@ void XlnetMemory::keep_feed_forward(Tensors& kept) const {
 
 Tensors XlnetMemory::kept_by_embeddings() const {
   const XlnetAttentionShape& shape = layer_.attention;
-  Tensors kept;
-  append(kept, {mask(shape.elements()), model(shape.pairs()),
-                shape.segments ? model(shape.pair_segments()) : Bytes{0}, wide(shape.distances())});
-  return kept;
+  return tensors({mask(shape.elements()), model(shape.pairs()),
+                  shape.segments ? model(shape.pair_segments()) : Bytes{0}, wide(shape.distances())});
 }
 
 Tensors XlnetMemory::kept_by_layer() const {
@@ -91,22 +58,16 @@ Tensors XlnetMemory::cached_by_layer() const {
 }
 
 Tensors XlnetMemory::kept_by_head() const {
-  Tensors kept;
-  append(kept, {mask(layer_.attention.elements()), narrow(layer_.attention.elements()), narrow(logits()),
-                wide(logits())});
-  return kept;
+  return tensors({mask(layer_.attention.elements()), narrow(layer_.attention.elements()), narrow(logits()),
+                  wide(logits())});
 }
 
 Tensors XlnetMemory::cast_weights_of_head() const {
-  Tensors cast;
-  append(cast, {types_.casts() ? narrow(spec_.hidden * spec_.vocabulary) : Bytes{0}});
-  return cast;
+  return tensors({types_.casts() ? narrow(spec_.hidden * spec_.vocabulary) : Bytes{0}});
 }
 
 Tensors XlnetMemory::loss_forward() const {
-  Tensors copies;
-  append(copies, {is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
-  return copies;
+  return tensors({is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
 }
 
 Tensors XlnetMemory::loss_backward() const {

@@ -5,6 +5,7 @@
 #include "base/units.hpp"
 #include "ops/memory.hpp"
 #include "ops/workload/precision.hpp"
+#include "ops/workload/tensor_sizes.hpp"
 #include "ops/workload/xlnet_spec.hpp"
 
 namespace lockstep {
@@ -32,7 +33,7 @@ namespace lockstep {
 /// *Assumes* that masks, one-hots and distances of the model, which live until the layers' forward ends, do
 /// until backward does; that views keep nothing beyond their base and that indices and masks of tokens are
 /// negligible.
-class XlnetMemory {
+class XlnetMemory : TensorSizes {
  public:
   XlnetMemory(const XlnetSpec& spec, std::int64_t batch, TensorTypes types);
 
@@ -52,14 +53,10 @@ class XlnetMemory {
  private:
   void keep_attention(Tensors& kept) const;
   void keep_feed_forward(Tensors& kept) const;
-  [[nodiscard]] Bytes narrow(std::int64_t elements) const;  ///< in the type of products
-  [[nodiscard]] Bytes model(std::int64_t elements) const;   ///< in that of the model
-  [[nodiscard]] Bytes mask(std::int64_t elements) const;    ///< of a dropout; nothing without
   [[nodiscard]] std::int64_t logits() const;
 
   const XlnetSpec& spec_;
   XlnetLayerShape layer_;
-  TensorTypes types_;
 };
 
 }  // namespace lockstep
