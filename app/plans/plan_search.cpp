@@ -239,6 +239,9 @@ class PlanSearch {
       for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
         FoundPlan other{plan.candidate, plan.estimate, {}};
         other.candidate.plan.offload = offload;
+        if (other.candidate.plan.casts_shares()) {  // DeepSpeed's host memory, not FSDP's
+          other.candidate.plan.shard_copies = ShardCopies::None;
+        }
         Sharding& sharding = other.candidate.plan.sharding;
         sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
         const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;

@@ -30,6 +30,9 @@ std::string looked_at_text(const PlanSearchResult& result) {
   text += refusals_text(all);
   text += fmt::format("fast model: {} of {} stages simulated, {} plans estimated to fit\n", result.probes_run,
                       result.probes, result.estimated.size());
+  if (result.plans.empty() && !result.too_big.empty()) {
+    text += fmt::format("simulated: {} plans, of which none fits\n", result.too_big.size());
+  }
   if (!result.plans.empty()) {
     const auto errors = result.estimate_errors();
     text += fmt::format(
@@ -129,6 +132,16 @@ std::string plan_text(const PlanCandidate& candidate) {
   say("sharding", name_of(plan.sharding), name_of(usual.sharding));
   say("shard_copies", name_of(plan.shard_copies), name_of(usual.shard_copies));
   say("reshard_after_forward", plan.reshard_after_forward, usual.reshard_after_forward);
+  say("reduce_each_micro_batch", plan.reduce_each_micro_batch, usual.reduce_each_micro_batch);
+  say("fp32_gradients", plan.fp32_gradients, usual.fp32_gradients);
+  say("overlap_gradients", plan.overlap_gradients, usual.overlap_gradients);
+  say("average_in_collective", plan.average_in_collective, usual.average_in_collective);
+  say("prefetch", plan.prefetch, usual.prefetch);
+  say("tensor_overlap", plan.tensor_overlap, usual.tensor_overlap);
+  say("tensor_layers", name_of(plan.tensor_layers), name_of(usual.tensor_layers));
+  say("rank_order", plan.rank_order, usual.rank_order);
+  say("recompute_every", plan.recompute_every, usual.recompute_every);
+  say("recompute_early_stop", plan.recompute_early_stop, usual.recompute_early_stop);
   say("recompute", name_of(plan.recompute), name_of(usual.recompute));
   say("offload", name_of(plan.offload), name_of(usual.offload));
   return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
@@ -136,6 +149,9 @@ std::string plan_text(const PlanCandidate& candidate) {
 
 std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t keep) {
   std::vector<FoundPlan> plans = result.plans.empty() ? result.estimated : result.plans;
+  std::erase_if(plans, [&](const FoundPlan& plan) {  // simulated, and found not to fit
+    return std::ranges::find(result.too_big, plan.candidate, &FoundPlan::candidate) != result.too_big.end();
+  });
   plans.resize(std::min(plans.size(), keep));
   return plans;
 }

@@ -109,9 +109,9 @@ std::optional<double> number_in(std::string_view text) {
   return is_read && std::isfinite(number) ? std::optional{number} : std::nullopt;
 }
 
-/// Counts that a double holds exactly.
+/// A count of elements.
 std::optional<std::int64_t> count_in(std::string_view text) {
-  constexpr double kMost = 1LL << 53;
+  constexpr double kMost = 1LL << 40;  // a trillion: more than any tensor has
   const std::optional<double> number = number_in(text);
   if (!number || std::floor(*number) != *number || std::abs(*number) > kMost) return std::nullopt;
   return static_cast<std::int64_t>(*number);
@@ -212,7 +212,10 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
   bags.batch = shape.whole("batch");
   bags.direction = direction;
   if (shape.has("dimension")) {
-    bags.tables.assign(static_cast<std::size_t>(shape.whole("tables")), alike_in(shape));
+    constexpr std::int64_t kMostTables = 100'000;
+    const std::int64_t tables = shape.whole("tables");
+    if (tables > kMostTables) shape.complain(fmt::format("tables={} are more than {}", tables, kMostTables));
+    bags.tables.assign(static_cast<std::size_t>(tables), alike_in(shape));
   } else {
     std::istringstream tables{shape.text("tables")};
     for (std::string table; std::getline(tables, table, ',');) {
@@ -229,6 +232,9 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
 Convolution convolution_in(const Shape& shape) {
   const std::int64_t size = shape.whole("size"), filter = shape.whole("filter");
   const std::int64_t padding = shape.whole("padding", 0);
+  if (filter > size + 2 * padding) {
+    shape.complain(fmt::format("a filter of {} is larger than an image of {} with its padding", filter, size));
+  }
   return {.batch = shape.whole("batch"),
           .in_channels = shape.whole("in"),
           .out_channels = shape.whole("out"),

@@ -28,7 +28,7 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.sharding != Sharding::None) {
     text += fmt::format(", {}", name_of(plan.sharding));
   }
-  if (plan.casts_shares()) {
+  if (plan.shard_copies != ShardCopies::None) {
     text += fmt::format(" ({})", name_of(plan.shard_copies));
   }
   if (!plan.reshard_after_forward) {

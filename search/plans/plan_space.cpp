@@ -53,7 +53,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
     space.chunks.push_back(chunks);
   }
   const bool is_fsdp = problem.base.casts_shares();
-  space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::None, Sharding::Zero3} : all_of<Sharding>();
+  space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::Zero3} : all_of<Sharding>();
   space.reshard_after_forward =
       is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};

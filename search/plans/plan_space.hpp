@@ -42,8 +42,8 @@ struct PlanSpace {
 
 /// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert
 /// only with experts), micro-batches that divide the batch up to 64, 2 to 4 chunks, every schedule, sharding
-/// and recomputation. A scenario with PyTorch's FSDP (`shard_copies`) stays with what PyTorch offers: zero3
-/// that drops or keeps parameters after forward (FULL_SHARD, SHARD_GRAD_OP), or none.
+/// and recomputation. A scenario with PyTorch's FSDP (`shard_copies`) stays with it: zero3 that drops or
+/// keeps parameters after forward (FULL_SHARD, SHARD_GRAD_OP).
 [[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
 
 /// Why combinations are not predicted.

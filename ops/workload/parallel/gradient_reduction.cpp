@@ -3,6 +3,11 @@
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
+namespace {
+
+constexpr std::string_view kShares = "gradient shares";
+
+}  // namespace
 
 void GradientReduction::begin(bool first, bool last) {
   const bool shares = plan_.spec.shares_each_micro_batch();
@@ -16,15 +21,21 @@ DataType GradientReduction::type() const {
   return plan_.spec.fp32_gradients ? DataType::FP32 : storage_type(step_.precision());
 }
 
+/// FullyShardedDataParallel adds gradients up in what products leave, and changes the type of all of a layer
+/// together when they are reduced.
+DataType GradientReduction::type_of_sums() const {
+  return plan_.spec.shard_copies == ShardCopies::Fsdp ? storage_type(step_.precision()) : type();
+}
+
 void GradientReduction::accumulate(std::int64_t elements, bool expert) {
-  const DataType product = storage_type(step_.precision());
-  const bool converts = type() != product;
+  const DataType product = storage_type(step_.precision()), sums = type_of_sums();
+  const bool converts = sums != product;
   const bool adds = !first_ || rules_.sums_in_buffer;
   if (adds || converts) {  // main_grad += grad, in the type of gradients
     const double reads = adds ? 1 : 0;
     step_.op("aten::add_",
-             {kernels::elementwise("add", elements, type(),
-                                   {.reads = reads + size_of(product) / size_of(type()), .writes = 1})});
+             {kernels::elementwise("add", elements, sums,
+                                   {.reads = reads + size_of(product) / size_of(sums), .writes = 1})});
   }
   ready(elements, expert);
 }
@@ -50,10 +61,24 @@ void GradientReduction::layer_done() {
   }
 }
 
+/// DeepSpeed's copies have a stream of their own with the collective (runtime/zero/stage3.py,
+/// reduce_and_partition_stream); PyTorch's are written in the order of computation.
 void GradientReduction::reduce(Bucket& bucket) {
   if (bucket.open == 0) {
     return;
   }
+  if (plan_.spec.shard_copies != ShardCopies::DeepSpeed) {
+    reduce_here(bucket);
+    return;
+  }
+  const EventId ready = step_.program().event();
+  step_.program().record(step_.current(), ready);
+  const StreamScope stream{step_, kShares};
+  step_.wait_for(ready);
+  reduce_here(bucket);
+}
+
+void GradientReduction::reduce_here(Bucket& bucket) {
   const std::int64_t all = bucket.open;
   const auto elements = static_cast<double>(all);
   if (is_reduced(bucket.expert)) {
@@ -77,35 +102,45 @@ void GradientReduction::reduce(Bucket& bucket) {
   }
 }
 
-/// A rank's share of what was reduced last: PyTorch's FSDP makes it FP32, as its parameters are
-/// (torch/distributed/fsdp/_runtime_utils.py, _reduce_grad; _fully_shard/_fsdp_collectives.py,
-/// foreach_reduce); it is added to that of the micro-batches before, in FP32 or where DeepSpeed keeps it
+/// A rank's share of what was reduced last. PyTorch's FSDP divides it by what it was not divided by before
+/// (FullyShardedDataParallel) and makes it FP32, as its parameters are (torch/distributed/fsdp/
+/// _runtime_utils.py, _reduce_grad; _fully_shard/_fsdp_collectives.py, foreach_reduce). It is added to that
+/// of the micro-batches before, in FP32 or where DeepSpeed keeps it, who copies the first ones
 /// (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what computes.
 void GradientReduction::keep_shares(std::int64_t elements) {
+  const ShardCopies copies = plan_.spec.shard_copies;
   const bool casts = plan_.spec.casts_shares() && type() != DataType::FP32;
-  if (elements == 0 || (!casts && !adds_shares_)) {
+  const bool is_copied = copies == ShardCopies::DeepSpeed, is_divided = copies == ShardCopies::Fsdp;
+  if (elements == 0 || (!casts && !adds_shares_ && !is_copied && !is_divided)) {
     return;
   }
   const DataType kept = casts ? DataType::FP32 : type();
-  const StreamScope stream{step_, "gradient shares"};
+  const StreamScope stream{step_, kShares};
   step_.wait_for(ends_.back());
+  if (is_divided) {
+    step_.op("aten::div_", {kernels::scale(elements, type())});
+  }
   if (casts) {
     step_.op("aten::to", {kernels::cast(elements, type(), kept)});
   }
   if (adds_shares_) {
     step_.op("aten::add_", {kernels::add(elements, kept)});
+  } else if (is_copied) {
+    step_.op("aten::copy_", {kernels::copy_on_device(static_cast<double>(elements) * size_of(kept))});
   }
   ends_.back() = step_.program().event();
   step_.program().record(step_.current(), ends_.back());
 }
 
-/// What PyTorch does with a layer's gradients before it reduces them, besides the change of type that
+/// What is done with a layer's gradients before they are reduced, besides the change of type that
 /// accumulate() writes.
-///   fsdp   autograd puts them together into the flat parameter's (views of it are its parameters), which is
-///          divided by about the square root of the ranks (torch/distributed/fsdp/_runtime_utils.py,
-///          _div_if_needed; algorithms/_comm_hooks/default_hooks.py)
-///   fsdp2  torch._chunk_cat puts them together as it changes their type: without a change it is a copy
-///          (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py), as it is of sums of micro-batches
+///   fsdp       autograd puts them together into the flat parameter's (views of it are its parameters), which
+///              is made of the type that is reduced and divided by about the square root of the ranks
+///              (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook, _div_if_needed)
+///   fsdp2      torch._chunk_cat puts them together as it changes their type: without a change it is a copy
+///              (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py), as it is of sums of micro-batches
+///   deepspeed  copied into a bucket, put together by the ranks that get them, and divided by their number
+///              (runtime/zero/stage3.py, __add_grad_to_ipg_bucket; runtime/comm/coalesced_collectives.py)
 void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
   const DataType product = storage_type(step_.precision());
   switch (plan_.spec.shard_copies) {
@@ -113,6 +148,14 @@ void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) 
       return;
     case ShardCopies::Fsdp:
       step_.op("SplitWithSizesBackward0", {kernels::concat(elements, pieces, product)});
+      if (type() != product) {
+        step_.op("aten::to", {kernels::cast(elements, product, type())});
+      }
+      step_.op("aten::div_", {kernels::scale(elements, type())});
+      return;
+    case ShardCopies::DeepSpeed:
+      step_.op("aten::copy_", {kernels::concat(elements, pieces, type())});
+      step_.op("aten::cat", {kernels::concat(elements, pieces, type())});
       step_.op("aten::div_", {kernels::scale(elements, type())});
       return;
     case ShardCopies::Fsdp2:

@@ -58,11 +58,13 @@ class GradientReduction {
     bool expert = false;
   };
   void reduce(Bucket& bucket);
+  void reduce_here(Bucket& bucket);
   void copy_shards(std::int64_t elements, std::int64_t pieces);
   void communicate(const Bucket& bucket, Bytes size);
   void keep_shares(std::int64_t elements);
   [[nodiscard]] bool is_reduced(bool expert) const { return plan_.replication(expert).replicas > 1; }
-  [[nodiscard]] DataType type() const;
+  [[nodiscard]] DataType type() const;  ///< that is reduced
+  [[nodiscard]] DataType type_of_sums() const;
 
   StepWriter& step_;
   const ParallelPlan& plan_;

@@ -44,16 +44,34 @@ void ParameterGather::gather(std::size_t unit) {
 
 /// @return the event of its end
 EventId ParameterGather::gather(const GatherPart& part, const Replication& of) {
-  if (!is_offloaded()) {
+  const bool is_deepspeed = scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed;
+  if (!is_offloaded() && !is_deepspeed) {
     copy_in(part, of.shard);
     return gather_shares(part.size, of);
   }
   const EventId before = scope_.step.program().event();  // as early as a gather would start
   scope_.step.program().record(scope_.step.current(), before);
-  const StreamScope stream{scope_.step, "parameters to gpu"};
+  const StreamScope stream{scope_.step, is_offloaded() ? "parameters to gpu" : "gathered parameters"};
   scope_.step.wait_for(before);
-  scope_.step.op("aten::copy_", {kernels::copy_to_device(part.size / static_cast<double>(of.shard), true)});
-  return gather_shares(part.size, of);
+  const Bytes share = part.size / static_cast<double>(of.shard);
+  if (is_offloaded()) {
+    scope_.step.op("aten::copy_", {kernels::copy_to_device(share, true)});
+  } else {
+    scope_.step.op("aten::cat", {kernels::copy_on_device(share)});
+  }
+  const EventId gathered = gather_shares(part.size, of);
+  return is_deepspeed ? put_together(part, of, gathered) : gathered;
+}
+
+/// DeepSpeed gathers several parameters together, ahead of their use, rank by rank; on the stream of its
+/// gathers the parts of each are then put together (runtime/zero/partition_parameters.py,
+/// all_gather_coalesced, AllGatherCoalescedHandle.wait). @return the event of its end
+EventId ParameterGather::put_together(const GatherPart& part, const Replication& of, EventId gathered) {
+  scope_.step.wait_for(gathered);
+  scope_.step.op("aten::cat", {kernels::concat(part.elements, of.shard, scope_.storage())});
+  const EventId end = scope_.step.program().event();
+  scope_.step.program().record(scope_.step.current(), end);
+  return end;
 }
 
 /// After what the current stream holds. @return the event of its end

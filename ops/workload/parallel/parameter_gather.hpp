@@ -50,6 +50,7 @@ class ParameterGather {
   [[nodiscard]] std::vector<std::pair<GatherPart, bool>> parts(std::size_t unit) const;
   void gather(std::size_t unit);
   [[nodiscard]] EventId gather(const GatherPart& part, const Replication& of);
+  [[nodiscard]] EventId put_together(const GatherPart& part, const Replication& of, EventId gathered);
   void copy_in(const GatherPart& part, int ranks);
   void copy_out(std::size_t unit);
   [[nodiscard]] EventId gather_shares(Bytes size, const Replication& of);

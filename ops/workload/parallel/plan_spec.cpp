@@ -33,8 +33,15 @@ void check_sharding(const TransformerPlanSpec& plan) {
                      "'offload: parameters'"};
   }
   if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
-    throw FieldError{"shard_copies",
-                     "'shard_copies' are those of PyTorch's FSDP: it needs 'sharding: zero3'"};
+    throw FieldError{
+        "shard_copies",
+        "'shard_copies' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: zero3'"};
+  }
+  if (plan.casts_shares() && plan.offload != Offload::None) {
+    throw FieldError{
+        "offload",
+        "'offload' is DeepSpeed's, whose 16-bit shares travel; PyTorch's CPUOffload of FP32 shares "
+        "is not known: say 'shard_copies: deepspeed', or leave 'offload' out"};
   }
   if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
     throw FieldError{

@@ -65,18 +65,22 @@ constexpr auto names_of(Recompute) {
 }
 
 /// Whose zero3: what is copied besides what ZeRO sends. PyTorch's keep FP32 shares of parameters and of
-/// gradients, which they cast before each gather and behind each reduce-scatter.
+/// gradients, which they cast before each gather and behind each reduce-scatter; others 16-bit shares beside
+/// the optimizer's in FP32.
 enum class ShardCopies : std::uint8_t {
-  None,   ///< parameters and gradients lie where collectives read and write them: 16-bit shares beside the
-          ///< optimizer's in FP32 (DeepSpeed)
+  None,   ///< parameters and gradients lie where collectives read and write them
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
-          ///< parameter, and divided before they are reduced
+          ///< parameter, and divided before they are reduced and behind it
   Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather,
           ///< gradients into that of the reduce-scatter
+  DeepSpeed,  ///< ZeRO-3: likewise, and gradients into a bucket first; they are divided before they are
+              ///< reduced, and their norm is taken in FP64 in every step
 };
 constexpr auto names_of(ShardCopies) {
-  return std::to_array<EnumName<ShardCopies>>(
-      {{ShardCopies::None, "none"}, {ShardCopies::Fsdp, "fsdp"}, {ShardCopies::Fsdp2, "fsdp2"}});
+  return std::to_array<EnumName<ShardCopies>>({{ShardCopies::None, "none"},
+                                               {ShardCopies::Fsdp, "fsdp"},
+                                               {ShardCopies::Fsdp2, "fsdp2"},
+                                               {ShardCopies::DeepSpeed, "deepspeed"}});
 }
 
 /// Whose tensor parallelism.
@@ -157,8 +161,8 @@ struct TransformerPlanSpec {
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
-                 "zero3: whose copies of parameters and gradients: none (DeepSpeed's), those of PyTorch's "
-                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2)");
+                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
+                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed)");
     key.optional(
         "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
         "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
@@ -234,7 +238,15 @@ struct TransformerPlanSpec {
   }
 
   /// Whether shares of parameters and gradients are kept in FP32 alone, and cast for collectives.
-  [[nodiscard]] bool casts_shares() const { return shard_copies != ShardCopies::None; }
+  [[nodiscard]] bool casts_shares() const {
+    return shard_copies == ShardCopies::Fsdp || shard_copies == ShardCopies::Fsdp2;
+  }
+
+  /// Whether what was gathered stays until gradients are reduced: FullyShardedDataParallel's SHARD_GRAD_OP
+  /// under no_sync() (torch/distributed/fsdp/_runtime_utils.py, _should_free_in_backward).
+  [[nodiscard]] bool keeps_gathered_parameters() const {
+    return shard_copies == ShardCopies::Fsdp && !reshard_after_forward && !reduce_each_micro_batch;
+  }
 
   /// Whether gradients that the optimizer reads are in FP32, whatever they were reduced in.
   [[nodiscard]] bool has_fp32_gradient_shares() const { return fp32_gradients || casts_shares(); }

@@ -49,8 +49,24 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   if (!on_host || sharding == Sharding::Zero1) {
     const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
     const double share = plan_.spec.has_fp32_gradient_shares() ? 4 : z;
-    memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * gradient} : kept(Sharding::Zero2, share));
+    const double sum = plan_.spec.shard_copies == ShardCopies::Fsdp ? z : gradient;
+    memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * sum} : kept(Sharding::Zero2, share));
   }
+}
+
+/// zero3: gradients of a layer between the products that make them and the end of their reduction: what
+/// products leave, unless whole ones are kept, and what is copied for the collective.
+Bytes StageWriter::passing_gradients(std::int64_t layer) const {
+  if (plan_.spec.sharding != Sharding::Zero3 || host_optimizer_.is_used()) {
+    return Bytes{0};
+  }
+  const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;
+  const Bytes product = keeps_whole ? Bytes{0} : size_of(scope_.storage());
+  const bool are_copied = plan_.spec.shard_copies != ShardCopies::None;
+  const Bytes copy =
+      are_copied ? size_of(plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage()) : Bytes{0};
+  const LayerParameters of_layer = parameters(layer);
+  return (product + copy) * static_cast<double>(elements_of(of_layer.dense) + elements_of(of_layer.expert));
 }
 
 void StageWriter::begin_step() {

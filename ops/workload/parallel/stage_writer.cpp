@@ -128,9 +128,10 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
   gather_.plan(std::move(order));
 }
 
-/// A pipeline's stage keeps what it gathered until its last micro-batch.
+/// A pipeline's stage keeps what it gathered until its last micro-batch, and so may FSDP.
 bool StageWriter::drops_parameters(const StageAction& action) const {
-  return plan_.spec.pipeline == 1 || action.micro_batch + 1 == plan_.micro_batches;
+  const bool keeps = plan_.spec.pipeline > 1 || plan_.spec.keeps_gathered_parameters();
+  return !keeps || action.micro_batch + 1 == plan_.micro_batches;
 }
 
 void StageWriter::write() {
@@ -303,10 +304,13 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     BackwardParts of_layer = parts;
     of_layer.recompute = parts.recompute == Recompute::None ? Recompute::None
                                                             : plan_.recompute_of(stage_, action.chunk, layer);
+    const Bytes passing = parts.weights ? passing_gradients(layer) : Bytes{0};
+    memory_.allocate(MemoryUse::Gradients, passing);
     layer_backward(layer, of_layer);
     if (parts.weights) {
       gradients_.layer_done();
     }
+    memory_.release(MemoryUse::Gradients, passing);
     if (parts.inputs) {
       gather_.done(unit_of(layer), drops_parameters(action));
     }

@@ -88,6 +88,9 @@ class StageWriter {
   void update_on_gpu(std::int64_t elements, std::int64_t narrow);
   void read_of_replica();
   Bytes widen(std::int64_t elements);
+  Bytes deepspeed_gradients(std::int64_t elements);
+  Bytes prepare_gradients(std::int64_t elements);
+  [[nodiscard]] Bytes passing_gradients(std::int64_t layer) const;
   void unscale(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);

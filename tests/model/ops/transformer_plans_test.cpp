@@ -72,8 +72,23 @@ double moved(const Job& job, std::string_view name, double elements) {
   return bytes / elements;
 }
 
-/// Per parameter, reduced in FP32. FSDP: 2 + 2 bytes to put 16-bit gradients together, 4 + 4 to divide them.
-/// fully_shard: 2 + 2 after each of two gathers (the embedding's is one), gradients change their type anyway.
+double collective_bytes(const Job& job, CollectiveKind kind) {
+  double bytes = 0;
+  const Program& program = *job.programs.front();
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Collective && !instruction.per_rank &&
+          program.collectives[instruction.operand].kind == kind) {
+        bytes += program.collectives[instruction.operand].size.in_base_units();
+      }
+    }
+  }
+  return bytes;
+}
+
+/// Per parameter, reduced in FP32. FSDP: 2 + 2 bytes to put 16-bit gradients together, 4 + 4 to divide them,
+/// and the share again. fully_shard: 2 + 2 after each of two gathers (the embedding's is one), gradients
+/// change their type anyway.
 TEST(FullSharding, CopiesAsPyTorchDoes) {
   TransformerPlanSpec plan{.sharding = Sharding::Zero3};
   const TransformerSpec model = gpt3();
@@ -85,7 +100,7 @@ TEST(FullSharding, CopiesAsPyTorchDoes) {
   plan.shard_copies = ShardCopies::Fsdp;
   const Job fsdp = job_of(model, plan, run);
   EXPECT_NEAR(moved(fsdp, "CatArrayBatchedCopy", layers + table) - attention, 4, 0.04);
-  EXPECT_NEAR(moved(fsdp, "<scale>", layers + table) - scaled, 8, 0.08);
+  EXPECT_NEAR(moved(fsdp, "<scale>", layers + table) - scaled, 8 + 8.0 / 4, 0.08);
   EXPECT_EQ(moved(fsdp, "split_with_sizes_copy", 1), 0);
   plan.shard_copies = ShardCopies::Fsdp2;
   const Job fsdp2 = job_of(model, plan, run);
@@ -94,26 +109,58 @@ TEST(FullSharding, CopiesAsPyTorchDoes) {
 }
 
 /// Per parameter of a share. FSDP: 4 + 2 bytes to cast it before each of two gathers (the embedding's is
-/// one), 2 + 4 to make what was reduced in 16 bits FP32, as DeepSpeed does before the update, 4 + 4 + 4 to
-/// add it to that of the first micro-batch. DeepSpeed has 16-bit shares, which the optimizer writes, and adds
-/// in 16 bits.
+/// one), 2 + 4 to make what was reduced in 16 bits FP32, as others do before the update, 4 + 4 + 4 to add it
+/// to that of the first micro-batch. Others have 16-bit shares, which the optimizer writes, and add in 16
+/// bits.
 TEST(FullSharding, FsdpCastsSharesAsTheyAreKeptInFP32) {
   TransformerPlanSpec plan{.sharding = Sharding::Zero3, .fp32_gradients = false};
   const TransformerSpec model = gpt3();
   const Batch once{.ranks = 4, .batch = 4}, twice{.ranks = 4, .batch = 8, .micro_batches = 2};
   const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288, all = layers + table;
-  const Job deepspeed = job_of(model, plan, once), deepspeed_twice = job_of(model, plan, twice);
+  const Job plain = job_of(model, plan, once), plain_twice = job_of(model, plan, twice);
   plan.shard_copies = ShardCopies::Fsdp;
   const Job fsdp = job_of(model, plan, once), fsdp_twice = job_of(model, plan, twice);
-  const double casts = moved(fsdp, "<cast>", all / 4) - moved(deepspeed, "<cast>", all / 4);
+  const double casts = moved(fsdp, "<cast>", all / 4) - moved(plain, "<cast>", all / 4);
   EXPECT_NEAR(casts, 6 * (2 * layers + table) / all, 0.05);
-  EXPECT_NEAR(moved(deepspeed, "<copy>", all / 4) - moved(fsdp, "<copy>", all / 4), 6, 0.05);
+  EXPECT_NEAR(moved(plain, "<copy>", all / 4) - moved(fsdp, "<copy>", all / 4), 6, 0.05);
   const auto of_shares = [&](const Job& job, const Job& of_two) {
     return moved(of_two, "vectorized_elementwise_kernel<add>", all / 4) -
            2 * moved(job, "vectorized_elementwise_kernel<add>", all / 4);
   };
   EXPECT_NEAR(of_shares(fsdp, fsdp_twice), 12, 0.1);
-  EXPECT_NEAR(of_shares(deepspeed, deepspeed_twice), 6, 0.1);
+  EXPECT_NEAR(of_shares(plain, plain_twice), 6, 0.1);
+}
+
+/// Per parameter in 16 bits: 4 bytes into a bucket, 4 by ranks, 4 to divide; 4 to put together what was
+/// gathered (twice, the embedding once). Of the share: 4 flattened and 2 + 8 + 8 for its norm in FP64.
+TEST(FullSharding, DeepSpeedCopiesOnStreamsOfItsOwn) {
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3, .fp32_gradients = false};
+  const TransformerSpec model = gpt3();
+  const Batch run{.ranks = 4, .batch = 4};
+  const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288, all = layers + table;
+  const Job plain = job_of(model, plan, run);
+  plan.shard_copies = ShardCopies::DeepSpeed;
+  const Job deepspeed = job_of(model, plan, run);
+  const auto more = [&](const char* name) { return moved(deepspeed, name, all) - moved(plain, name, all); };
+  EXPECT_NEAR(more("CatArrayBatchedCopy"), 8 + 4 * (2 * layers + table) / all + 1, 0.1);
+  EXPECT_NEAR(more("<scale>"), 4 + 2, 0.1);  // and the share's FP32 gradients
+  EXPECT_NEAR(more("<l2norm>"), 8.0 / 4, 0.1);
+}
+
+/// SHARD_GRAD_OP under no_sync() gathers once a step.
+TEST(FullSharding, FsdpKeepsWhatItGatheredUntilGradientsAreReduced) {
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3,
+                           .reshard_after_forward = false,
+                           .shard_copies = ShardCopies::Fsdp,
+                           .reduce_each_micro_batch = false,
+                           .fp32_gradients = false};
+  const auto gathered = [&](int micro_batches) {
+    return collective_bytes(job_of(gpt3(), plan, {.ranks = 4, .batch = 8, .micro_batches = micro_batches}),
+                            CollectiveKind::AllGather);
+  };
+  EXPECT_EQ(gathered(2), gathered(1));
+  plan.shard_copies = ShardCopies::Fsdp2;  // reshard_after_backward
+  EXPECT_EQ(gathered(2), 2 * gathered(1));
 }
 
 /// Rajbhandari et al., arXiv 1910.02054, figure 1: 2 + 2 + 12 bytes a parameter with gradients in 16 bits, of
@@ -128,11 +175,10 @@ TEST(States, AreThoseOfZero) {
   EXPECT_NEAR(parameters, 4 * 12.0 * 12288 * 12288 + 51200.0 * 12288, 0.01 * parameters);
   EXPECT_DOUBLE_EQ(states(Sharding::Zero1), parameters * (2 + 12.0 / 4));
   EXPECT_DOUBLE_EQ(states(Sharding::Zero2), parameters * (2 + 12.0) / 4);
-  EXPECT_DOUBLE_EQ(states(Sharding::Zero3), parameters * (2 + 12.0) / 4);
 }
 
 /// Of zero3's 16 bytes in figure 1 those of the 16-bit parameters are gathered ones with FSDP, and its shares
-/// of gradients are FP32.
+/// of gradients are FP32. A layer's gradients are on their way, and with FSDP a copy of them.
 TEST(States, OfFsdpAreFP32) {
   const auto of = [](ShardCopies copies, MemoryUse use) {
     const Job job =
@@ -141,26 +187,13 @@ TEST(States, OfFsdpAreFP32) {
     return job.memory.front()[use];
   };
   const double share = (4 * 12.0 * 12288 * 12288 + 51200.0 * 12288) / 4;
-  EXPECT_NEAR(of(ShardCopies::None, MemoryUse::Gradients), 2 * share, 0.02 * share);
-  EXPECT_NEAR(of(ShardCopies::Fsdp, MemoryUse::Gradients), 4 * share, 0.02 * share);
-  EXPECT_NEAR(of(ShardCopies::Fsdp2, MemoryUse::Gradients), 4 * share, 0.02 * share);
+  const double layer = 12.0 * 12288 * 12288;
+  EXPECT_NEAR(of(ShardCopies::None, MemoryUse::Gradients), 2 * share + 2 * layer, 0.02 * share);
+  EXPECT_NEAR(of(ShardCopies::Fsdp, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
+  EXPECT_NEAR(of(ShardCopies::Fsdp2, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
   const double more =
       of(ShardCopies::None, MemoryUse::Parameters) - of(ShardCopies::Fsdp, MemoryUse::Parameters);
   EXPECT_NEAR(more, 2 * share, 0.02 * share);
-}
-
-double collective_bytes(const Job& job, CollectiveKind kind) {
-  double bytes = 0;
-  const Program& program = *job.programs.front();
-  for (const Program::Thread& thread : program.threads) {
-    for (const Instruction& instruction : thread.instructions) {
-      if (instruction.op == Opcode::Collective && !instruction.per_rank &&
-          program.collectives[instruction.operand].kind == kind) {
-        bytes += program.collectives[instruction.operand].size.in_base_units();
-      }
-    }
-  }
-  return bytes;
 }
 
 /// ZeRO, section 7.2: parameters are gathered for forward and for backward, gradients reduced once: 1.5 times
