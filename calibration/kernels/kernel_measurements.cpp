@@ -233,7 +233,8 @@ Convolution convolution_in(const Shape& shape) {
   const std::int64_t size = shape.whole("size"), filter = shape.whole("filter");
   const std::int64_t padding = shape.whole("padding", 0);
   if (filter > size + 2 * padding) {
-    shape.complain(fmt::format("a filter of {} is larger than an image of {} with its padding", filter, size));
+    shape.complain(
+        fmt::format("a filter of {} is larger than an image of {} with its padding", filter, size));
   }
   return {.batch = shape.whole("batch"),
           .in_channels = shape.whole("in"),

@@ -178,7 +178,8 @@ void check_classes_of(const TransformerSpec& model) {
   }
   if (model.class_indices_on_host &&
       (!model.classifies_samples() || model.family != TransformerFamily::Gpt)) {
-    throw FieldError{"class_indices_on_host", "is about the logits that 'family: gpt' with 'classes' of samples picks"};
+    throw FieldError{"class_indices_on_host",
+                     "is about the logits that 'family: gpt' with 'classes' of samples picks"};
   }
 }
 
