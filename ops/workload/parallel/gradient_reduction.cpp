@@ -1,5 +1,7 @@
 #include "ops/workload/parallel/gradient_reduction.hpp"
 
+#include <utility>
+
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -59,6 +61,19 @@ void GradientReduction::layer_done() {
     reduce(dense_);
     reduce(expert_);
   }
+}
+
+void GradientReduction::put_off() {
+  if (plan_.spec.casts_shares()) {
+    put_off_ = std::exchange(dense_, Bucket{});
+  }
+}
+
+void GradientReduction::pass_done() {
+  dense_.open += put_off_.open;
+  dense_.pieces += put_off_.pieces;
+  put_off_ = {};
+  layer_done();
 }
 
 /// DeepSpeed's copies have a stream of their own with the collective (runtime/zero/stage3.py,

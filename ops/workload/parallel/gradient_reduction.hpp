@@ -49,6 +49,14 @@ class GradientReduction {
   /// zero3: backward of a layer is over: its gradients are reduced together.
   void layer_done();
 
+  /// What is ready and not reduced waits until pass_done(), with PyTorch's FSDP: it has one unit of what no
+  /// layer holds, embedding and head, whose gradients are all there when the pass ends (autograd's node of
+  /// the flat parameter; _fully_shard/_fsdp_state.py, _root_post_backward_final_callback).
+  void put_off();
+
+  /// zero3: the pass is over: what is left of it is reduced.
+  void pass_done();
+
   /// At the end of the step: reduces what is left; the compute stream waits for everything.
   void finish();
 
@@ -71,7 +79,7 @@ class GradientReduction {
   Bytes bucket_;
   Rules rules_;
   HostOptimizer& host_;
-  Bucket dense_{}, expert_{.expert = true};
+  Bucket dense_{}, expert_{.expert = true}, put_off_{};
   bool first_ = true, reduces_ = true;
   bool adds_shares_ = false;  ///< to those of earlier micro-batches
   std::vector<EventId> ends_;

@@ -54,6 +54,12 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   }
 }
 
+/// A pipeline's stage keeps what it gathered until its last micro-batch, and so may FSDP.
+bool StageWriter::drops_parameters(const StageAction& action) const {
+  const bool keeps = plan_.spec.pipeline > 1 || plan_.spec.keeps_gathered_parameters();
+  return !keeps || action.micro_batch + 1 == plan_.micro_batches;
+}
+
 /// zero3: gradients of a layer between the products that make them and the end of their reduction: what
 /// products leave, unless whole ones are kept, and what is copied for the collective.
 Bytes StageWriter::passing_gradients(std::int64_t layer) const {
@@ -67,6 +73,16 @@ Bytes StageWriter::passing_gradients(std::int64_t layer) const {
       are_copied ? size_of(plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage()) : Bytes{0};
   const LayerParameters of_layer = parameters(layer);
   return (product + copy) * static_cast<double>(elements_of(of_layer.dense) + elements_of(of_layer.expert));
+}
+
+/// PyTorch's FSDP: the gradient of a head of its own from the beginning of a backward pass to its end.
+Bytes StageWriter::waiting_gradients(int chunk) const {
+  const bool is_shared = model_.tied && has_embedding();  // which is there at the end
+  const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;
+  if (!plan_.spec.casts_shares() || !plan_.is_last(stage_, chunk) || is_shared || keeps_whole) {
+    return Bytes{0};
+  }
+  return scope_.bytes(vocabulary_share() * model_.hidden);
 }
 
 void StageWriter::begin_step() {

@@ -128,12 +128,6 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
   gather_.plan(std::move(order));
 }
 
-/// A pipeline's stage keeps what it gathered until its last micro-batch, and so may FSDP.
-bool StageWriter::drops_parameters(const StageAction& action) const {
-  const bool keeps = plan_.spec.pipeline > 1 || plan_.spec.keeps_gathered_parameters();
-  return !keeps || action.micro_batch + 1 == plan_.micro_batches;
-}
-
 void StageWriter::write() {
   allocate_states();
   begin_step();
@@ -293,6 +287,8 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
   plan_gathers(action.chunk, false);
   if (plan_.is_last(stage_, action.chunk)) {
     head_backward(parts);
+    gradients_.put_off();
+    memory_.allocate(MemoryUse::Gradients, waiting_gradients(action.chunk));
   }
   const LayerRange& range = plan_.layers_of(stage_, action.chunk);
   for (std::int64_t layer = range.first + range.count; layer-- > range.first;) {
@@ -322,7 +318,8 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     if (plan_.is_first(stage_, action.chunk)) {
       embedding_backward();
     }
-    gradients_.layer_done();
+    gradients_.pass_done();
+    memory_.release(MemoryUse::Gradients, waiting_gradients(action.chunk));
     memory_.release(MemoryUse::Activations, kept_by_chunk(action.chunk));
     gather_.done(0, drops_parameters(action));
   }

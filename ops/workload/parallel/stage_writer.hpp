@@ -91,6 +91,7 @@ class StageWriter {
   Bytes deepspeed_gradients(std::int64_t elements);
   Bytes prepare_gradients(std::int64_t elements);
   [[nodiscard]] Bytes passing_gradients(std::int64_t layer) const;
+  [[nodiscard]] Bytes waiting_gradients(int chunk) const;
   void unscale(std::int64_t elements);
   void clip(std::int64_t elements);
   void receive(const StageAction& action);

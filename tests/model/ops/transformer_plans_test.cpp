@@ -147,6 +147,36 @@ TEST(FullSharding, DeepSpeedCopiesOnStreamsOfItsOwn) {
   EXPECT_NEAR(more("<l2norm>"), 8.0 / 4, 0.1);
 }
 
+std::vector<double> reduce_scatters(const Job& job) {
+  std::vector<double> sizes;
+  const Program& program = *job.programs.front();
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::Collective && !instruction.per_rank &&
+          program.collectives[instruction.operand].kind == CollectiveKind::ReduceScatter) {
+        sizes.push_back(program.collectives[instruction.operand].size.in_base_units());
+      }
+    }
+  }
+  return sizes;
+}
+
+/// What no layer holds is one unit: its gradients are all there when the embedding's are. Else the head's go
+/// with those of the last layer.
+TEST(FullSharding, FsdpReducesEmbeddingAndHeadTogetherInTheEnd) {
+  TransformerSpec model = small_llama(Implementation::TorchTitan);
+  model.tied = false;
+  const Batch two{.ranks = 2, .batch = 2};
+  const auto of = [&](ShardCopies copies) {
+    return reduce_scatters(job_of(model, {.sharding = Sharding::Zero3, .shard_copies = copies}, two));
+  };
+  const std::vector<double> fsdp = of(ShardCopies::Fsdp2), others = of(ShardCopies::None);
+  const double table = 4.0 * static_cast<double>(model.vocabulary * model.hidden);
+  ASSERT_EQ(fsdp.size(), others.size());
+  EXPECT_NEAR(fsdp.back(), 2 * table, 0.001 * table);
+  EXPECT_NEAR(others.front() - fsdp.front(), table, 0.001 * table);
+}
+
 /// SHARD_GRAD_OP under no_sync() gathers once a step.
 TEST(FullSharding, FsdpKeepsWhatItGatheredUntilGradientsAreReduced) {
   TransformerPlanSpec plan{.sharding = Sharding::Zero3,
