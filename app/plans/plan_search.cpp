@@ -130,7 +130,7 @@ class PlanSearch {
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
-    if (simulated_fits_ == 0) {
+    if (simulated_fits_ == 0 && !judge_.problem().model.lora) {  // whose adapters are not written with it
       try_offload();
     }
   }

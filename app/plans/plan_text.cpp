@@ -95,7 +95,9 @@ std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result
   const FoundPlan& leanest = result.too_big.front();
   std::string text = fmt::format("What would make it fit:\n  GPUs with at least {}\n",
                                  to_string(leanest.judgement->memory.total()));
-  if (result.offloaded.empty()) {
+  if (judge.problem().model.lora) {
+    text += "  not offload to the host: it was not tried, for LoRA's adapters are not written with it\n";
+  } else if (result.offloaded.empty()) {
     text += "  not offload to the host: no plan was found to fit with it\n";
   } else {
     const FoundPlan& best = result.offloaded.front();

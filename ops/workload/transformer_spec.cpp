@@ -155,6 +155,39 @@ void TransformerSpec::check_implementation() const {
   }
 }
 
+void TransformerSpec::check_fine_tuning() const {
+  const bool is_megatron = implementation == Implementation::Megatron;
+  const bool is_known = (is_megatron && family == TransformerFamily::Gpt && !experts && !latent_attention) ||
+                        implementation == Implementation::HuggingFaceLlama;
+  if (lora && !is_known) {
+    throw FieldError{"lora",
+                     "adapters are written beside the products of dense models with 'family: gpt', "
+                     "'implementation: megatron' and of 'implementation: hugging_face_llama'"};
+  }
+  for (const LoraModule module : lora ? lora->target_modules : std::vector<LoraModule>{}) {
+    if ((module <= LoraModule::LinearFc2) != is_megatron) {
+      throw FieldError{
+          "lora",
+          fmt::format("'{}' is no module of {}, which has {}", name_of(module), name_of(implementation),
+                      is_megatron ? "linear_qkv, linear_proj, linear_fc1 and linear_fc2"
+                                  : "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and "
+                                    "down_proj")};
+    }
+  }
+  if (packed < 1 || packed > sequence) {
+    throw FieldError{"packed",
+                     fmt::format("between 1 and the {} tokens of a sequence, not {}", sequence, packed)};
+  }
+  if (packed > 1 && (!(is_megatron || implementation == Implementation::HuggingFaceLlama) ||
+                     attention == AttentionKernels::Unfused || latent_attention)) {
+    throw FieldError{
+        "packed",
+        "attention within each of several samples is a kernel's work: it needs 'attention: flash' "
+        "or another such kernel and 'implementation: megatron' or 'hugging_face_llama', and no "
+        "latent attention"};
+  }
+}
+
 namespace {
 
 void check_classes_of(const TransformerSpec& model) {
@@ -227,6 +260,7 @@ void TransformerSpec::check() const {
                      fmt::format("{} heads of keys and values do not divide {} heads", *kv_heads, heads)};
   }
   check_implementation();
+  check_fine_tuning();
   check_classes_of(*this);
   check_loss_of(*this);
   if (token_types < 0 || (family != TransformerFamily::Bert && token_types > 0)) {

@@ -10,6 +10,7 @@
 #include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/gelu.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
+#include "ops/workload/lora_spec.hpp"
 
 namespace lockstep {
 
@@ -149,6 +150,8 @@ struct TransformerSpec {
   bool bias = true, tied = true;
   std::optional<ExpertsSpec> experts;
   std::optional<LatentAttentionSpec> latent_attention;
+  std::optional<LoraSpec> lora;
+  std::int64_t packed = 1;
   Gelu gelu = Gelu::Fused;
   AttentionKernels attention = AttentionKernels::Unfused;
   bool repeats_kv_heads = true;
@@ -220,6 +223,13 @@ struct TransformerSpec {
         "implementation", model.implementation, Implementation::HuggingFace,
         "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
     describe_layers(key, model);
+    key.optional("lora", model.lora, std::nullopt,
+                 "megatron, dense, and hugging_face_llama: all weights are frozen, and adapters beside some "
+                 "products trained");
+    key.optional(
+        "packed", model.packed, 1,
+        "megatron and hugging_face_llama, with attention in one kernel: samples of equal length that "
+        "share a sequence; attention stays within each");
     key.optional("gelu", model.gelu, Gelu::Fused,
                  "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
                  "Face's gelu_new in eight (composed)");
@@ -249,6 +259,7 @@ struct TransformerSpec {
   /// @throws FieldError for sizes that are not positive or do not fit together
   void check() const;
   void check_implementation() const;
+  void check_fine_tuning() const;
 
   /// Llama as torchtitan or Hugging Face wrote it: its layers are PyTorch's modules, whose gradients autograd
   /// keeps.

@@ -16,6 +16,9 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
   }
   const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
   const double parameter = is_mixed(problem.precision) ? 2 : 4;
+  if (problem.model.lora) {  // adapters are next to nothing beside what is frozen
+    return parameter * share(Sharding::Zero3);
+  }
   const double gradient = plan.has_fp32_gradient_shares() ? 4 : parameter,
                states = is_mixed(problem.precision) ? 12 : 8;
   const bool is_master = plan.casts_shares() && is_mixed(problem.precision);  // one of the states

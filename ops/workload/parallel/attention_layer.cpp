@@ -8,6 +8,7 @@
 #include "ops/model_flops.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/unfused_attention.hpp"
@@ -37,8 +38,12 @@ Projections projections_of(const LayerScope& scope) {
             .in = {{.tokens = s.tokens,
                     .in = s.hidden,
                     .out = s.query_width() + 2 * s.kv_width(),
-                    .bias = scope.model.bias}},
-            .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
+                    .bias = scope.model.bias,
+                    .rank = rank_of(scope.model, LoraModule::LinearQkv)}},
+            .out = {.tokens = s.tokens,
+                    .in = s.query_width(),
+                    .out = s.hidden,
+                    .rank = rank_of(scope.model, LoraModule::LinearProj)}};
   }
   return {.down = {{.tokens = s.rows, .in = s.hidden, .out = latent->query_rank},
                    {.tokens = s.rows, .in = s.hidden, .out = latent->key_value_rank + latent->rotary_size}},
@@ -72,10 +77,11 @@ FlashAttention flash_work(const LayerScope& scope, Direction direction) {
   // Products with queries and with values may differ in width; their mean gives the same arithmetic.
   const std::int64_t size =
       latent ? (s.head_size + latent->rotary_size + latent->value_size) / 2 : s.head_size;
-  return {.batch = s.batch,
+  const std::int64_t packed = scope.model.packed;
+  return {.batch = s.batch * packed,
           .heads = s.heads,
-          .queries = s.queries,
-          .keys = s.sequence,
+          .queries = s.queries / packed,
+          .keys = s.sequence / packed,
           .head_size = size,
           .causal = scope.model.family == TransformerFamily::Gpt,
           .direction = direction,

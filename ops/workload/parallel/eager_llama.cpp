@@ -4,6 +4,7 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -29,29 +30,33 @@ struct Products {
 
 Products products_of(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
-  const auto linear = [&](std::int64_t in, std::int64_t out, bool again) {
-    return Product{.shape = {.tokens = s.tokens, .in = in, .out = out}, .again = again};
+  const auto linear = [&](std::int64_t in, std::int64_t out, LoraModule module, bool again) {
+    return Product{.shape = {.tokens = s.tokens, .in = in, .out = out, .rank = rank_of(scope.model, module)},
+                   .again = again};
   };
-  return {.query = linear(s.hidden, s.query_width(), false),
-          .key = linear(s.hidden, s.kv_width(), true),
-          .value = linear(s.hidden, s.kv_width(), false),
-          .output = linear(s.query_width(), s.hidden, true),
-          .gate = linear(s.hidden, s.feed_forward, false),
-          .up = linear(s.hidden, s.feed_forward, true),
-          .down = linear(s.feed_forward, s.hidden, false)};
+  return {.query = linear(s.hidden, s.query_width(), LoraModule::QProj, false),
+          .key = linear(s.hidden, s.kv_width(), LoraModule::KProj, true),
+          .value = linear(s.hidden, s.kv_width(), LoraModule::VProj, false),
+          .output = linear(s.query_width(), s.hidden, LoraModule::OProj, true),
+          .gate = linear(s.hidden, s.feed_forward, LoraModule::GateProj, false),
+          .up = linear(s.hidden, s.feed_forward, LoraModule::UpProj, true),
+          .down = linear(s.feed_forward, s.hidden, LoraModule::DownProj, false)};
 }
 
 void forward(const LayerScope& scope, const Product& product, LayerPass pass) {
   if (pass != LayerPass::Operators || product.again) {
     product_forward(scope, product.shape);
+    adapter_forward(scope, product.shape, SharedSide::Outputs);
   }
 }
 
 void backward(const LayerScope& scope, const Product& product, BackwardParts parts) {
   if (parts.inputs) {
+    adapter_input_gradient(scope, product.shape, SharedSide::Outputs);
     input_gradient(scope, product.shape);
   }
   if (parts.weights) {
+    adapter_weight_gradient(scope, product.shape, SharedSide::Outputs);
     weight_gradient(scope, product.shape);
   }
 }
@@ -153,10 +158,11 @@ void llama_attention_core(const LayerScope& scope, Direction direction) {
   }
   const LayerSizes& s = scope.sizes;
   const bool is_forward = direction == Direction::Forward;
-  const FlashAttention work{.batch = s.batch,
+  const std::int64_t packed = scope.model.packed;
+  const FlashAttention work{.batch = s.batch * packed,
                             .heads = s.heads,
-                            .queries = s.queries,
-                            .keys = s.sequence,
+                            .queries = s.queries / packed,
+                            .keys = s.sequence / packed,
                             .head_size = s.head_size,
                             .causal = true,
                             .direction = direction,
@@ -189,7 +195,7 @@ void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
                          BackwardParts parts) {
   const std::int64_t elements = rows * columns;
   const DataType type = scope.storage();
-  if (parts.weights) {
+  if (parts.weights && !is_frozen(scope)) {
     scope.step.op("MulBackward0",
                   {kernels::mul(elements, type),
                    kernels::reduce("sum", {.rows = rows, .columns = columns, .across_rows = true}, type)});
@@ -290,6 +296,21 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
   eager_norm_backward(scope, s.rows, s.hidden, parts);
 }
 
+namespace {
+
+/// What PEFT's adapters read, each a copy that autocast made.
+Bytes kept_by_adapters(const LayerScope& scope) {
+  const Products products = products_of(scope);
+  std::int64_t elements = 0;
+  for (const Product* product : {&products.query, &products.key, &products.value, &products.output,
+                                 &products.gate, &products.up, &products.down}) {
+    elements += product->shape.rank > 0 ? product->shape.tokens * product->shape.in : 0;
+  }
+  return scope.bytes(elements);
+}
+
+}  // namespace
+
 Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
   const std::int64_t whole = s.tokens * s.hidden;  // what products read and leave, of all tokens
@@ -300,9 +321,14 @@ Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
                        s.tokens * (2 * s.query_width() + s.kv_width() + s.feed_forward)) +
            scattered;
   }
+  const std::int64_t keys = scope.model.repeats_kv_heads ? s.query_width() : s.kv_width();
+  if (is_frozen(scope)) {  // neither gains nor weights keep what they multiply; an adapter keeps its input
+    return Bytes{4} * (2.0 * static_cast<double>(s.elements())) + kept_scores_of(scope) +
+           scope.bytes(s.tokens * (2 * s.query_width() + 2 * keys + 3 * s.feed_forward)) +
+           kept_by_adapters(scope);
+  }
   const Bytes norms =
       (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(s.elements() + whole)) * 2.0;
-  const std::int64_t keys = scope.model.repeats_kv_heads ? s.query_width() : s.kv_width();
   return norms + kept_scores_of(scope) +
          scope.bytes(s.tokens * (2 * s.query_width() + 2 * keys + 4 * s.feed_forward));
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/workload/layers/kernels.hpp"
-#include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 
 namespace lockstep {
 
@@ -41,9 +41,13 @@ FeedForward linears(const LayerScope& scope, std::int64_t width) {
                          .in = s.hidden,
                          .out = width * parts / products,
                          .bias = scope.model.bias,
-                         .skip_bias_add = true};
+                         .skip_bias_add = true,
+                         .rank = rank_of(scope.model, LoraModule::LinearFc1)};
   return {.in = std::vector(static_cast<std::size_t>(products), in),
-          .out = {.tokens = s.tokens, .in = width, .out = s.hidden}};
+          .out = {.tokens = s.tokens,
+                  .in = width,
+                  .out = s.hidden,
+                  .rank = rank_of(scope.model, LoraModule::LinearFc2)}};
 }
 
 /// An operator each, as in nanotron's GLUActivation (models/llama.py) and Megatron-LM's layers without

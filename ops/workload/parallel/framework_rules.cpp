@@ -1,5 +1,7 @@
 #include "ops/workload/parallel/framework_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 namespace lockstep {
@@ -7,6 +9,30 @@ namespace lockstep {
 bool is_float8_of_torchao(const TransformerSpec& model, Precision precision) {
   return model.implementation == Implementation::TorchTitan && precision == Precision::FP8;
 }
+
+namespace {
+
+void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& model) {
+  if (model.packed > 1 && plan.context > 1) {
+    throw std::invalid_argument{
+        "'packed' samples are not divided among context-parallel ranks here: leave 'context' or 'packed' "
+        "out"};
+  }
+  if (!model.lora) {
+    return;
+  }
+  if (plan.offload != Offload::None || plan.tensor_layers == TensorLayers::DTensor) {
+    throw std::invalid_argument{
+        fmt::format("the adapters of 'lora' are written without '{}': leave one of them out",
+                    plan.offload != Offload::None ? "offload" : "tensor_layers: dtensor")};
+  }
+  if (model.residual != Residual::Serial || model.bias) {
+    throw std::invalid_argument{
+        "the adapters of 'lora' are written for models with 'residual: serial' and 'bias: false'"};
+  }
+}
+
+}  // namespace
 
 void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& model,
                      const FrameworkSpec& framework, Precision precision) {
@@ -36,6 +62,7 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "the "
         "model's 'implementation: torchtitan' or 'megatron'"};
   }
+  check_fine_tuning(plan, model);
   const bool is_float8 = is_float8_of_torchao(model, precision);
   if (is_float8 && !is_compiled) {
     throw std::invalid_argument{

@@ -1,4 +1,6 @@
-#include "ops/workload/parallel/layer_scope.hpp"
+#include <numeric>
+
+#include "ops/workload/parallel/lora_adapter.hpp"
 
 namespace lockstep {
 
@@ -47,6 +49,29 @@ void add_feed_forward(const TransformerSpec& model, const LayerSizes& s, std::in
   add_linear(model, width, s.hidden, all);
 }
 
+/// Of the adapters beside a dense layer's products, in the place of what they leave frozen.
+void freeze(const TransformerSpec& model, const LayerSizes& s, int tensor, LayerParameters& all) {
+  all.frozen = std::accumulate(all.dense.begin(), all.dense.end(), std::int64_t{0});
+  all.dense.clear();
+  const std::int64_t parts = model.activation == Activation::SwiGlu ? 2 : 1;
+  const auto adapt = [&](LoraModule module, std::int64_t in, std::int64_t out, SharedSide side) {
+    const ShardedLinear shape{.in = in, .out = out, .rank = rank_of(model, module)};
+    const std::vector<std::int64_t> of_adapter = adapter_parameters(shape, side, tensor);
+    all.dense.insert(all.dense.end(), of_adapter.begin(), of_adapter.end());
+  };
+  adapt(LoraModule::LinearQkv, s.hidden, s.query_width() + 2 * s.kv_width(), SharedSide::Outputs);
+  adapt(LoraModule::LinearProj, s.query_width(), s.hidden, SharedSide::Inputs);
+  adapt(LoraModule::LinearFc1, s.hidden, parts * s.feed_forward, SharedSide::Outputs);
+  adapt(LoraModule::LinearFc2, s.feed_forward, s.hidden, SharedSide::Inputs);
+  adapt(LoraModule::QProj, s.hidden, s.query_width(), SharedSide::Outputs);
+  adapt(LoraModule::KProj, s.hidden, s.kv_width(), SharedSide::Outputs);
+  adapt(LoraModule::VProj, s.hidden, s.kv_width(), SharedSide::Outputs);
+  adapt(LoraModule::OProj, s.query_width(), s.hidden, SharedSide::Outputs);
+  adapt(LoraModule::GateProj, s.hidden, s.feed_forward, SharedSide::Outputs);
+  adapt(LoraModule::UpProj, s.hidden, s.feed_forward, SharedSide::Outputs);
+  adapt(LoraModule::DownProj, s.feed_forward, s.hidden, SharedSide::Outputs);
+}
+
 }  // namespace
 
 LayerParameters parameters_of_layer(const TransformerSpec& model, const ParallelPlan& plan,
@@ -59,6 +84,9 @@ LayerParameters parameters_of_layer(const TransformerSpec& model, const Parallel
   }
   if (!has_experts) {
     add_feed_forward(model, sizes, sizes.feed_forward, all);
+    if (model.lora) {
+      freeze(model, sizes, plan.spec.tensor, all);
+    }
     return all;
   }
   const ExpertsSpec& experts = *model.experts;

@@ -5,6 +5,7 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 
 namespace lockstep {
 namespace {
@@ -91,7 +92,7 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
                                columns, LayerNorm::Part::ParameterGradient)});
     scope.step.op("aten::add_", {kernels::add(rows * columns, scope.storage())});
   }
-  if (parts.weights) {
+  if (parts.weights && !is_frozen(scope)) {  // the kernel makes it all the same
     scope.gradients.accumulate(columns, false);
     if (!rms && scope.model.bias) {
       scope.gradients.accumulate(columns, false);
@@ -145,7 +146,7 @@ void residual_backward(const LayerScope& scope, BackwardParts parts) {
                   {kernels::elementwise("masked_scale", sizes.elements(), scope.storage(),
                                         {.reads = 1 + mask_share(scope), .writes = 1, .flops = 2})});
   }
-  if (parts.weights && scope.model.bias) {
+  if (parts.weights && scope.model.bias && !is_frozen(scope)) {
     scope.step.op("aten::sum",
                   {kernels::reduce("sum", {.rows = sizes.rows, .columns = sizes.hidden, .across_rows = true},
                                    scope.storage())});
@@ -158,6 +159,23 @@ Bytes kept_scores(const LayerScope& scope) {
   return scope.bytes(s.batch * s.heads * s.sequence * s.sequence) *
          (scope.model.dropout ? 2 + mask_share(scope) : 1);
 }
+
+namespace {
+
+/// What a product keeps of its input, for its weight's gradient, in elements of 16 bits: nothing where that
+/// is frozen, all of it for an adapter.
+double kept_for_product(const LayerScope& scope, LoraModule module, double operand) {
+  return is_frozen(scope) ? (rank_of(scope.model, module) > 0 ? 1 : 0) : operand;
+}
+
+/// Likewise of both norms' results, by a rank's rows: adapters keep what was gathered.
+double kept_for_adapters_behind_norms(const LayerScope& scope) {
+  const double gathered = static_cast<double>(scope.sizes.tokens) / static_cast<double>(scope.sizes.rows);
+  return gathered * (kept_for_product(scope, LoraModule::LinearQkv, 0) +
+                     kept_for_product(scope, LoraModule::LinearFc1, 0));
+}
+
+}  // namespace
 
 Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer, Recompute recompute) {
   const LayerSizes& s = scope.sizes;
@@ -178,22 +196,26 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const double operand = fp8 ? size_of(DataType::FP8) / size_of(scope.storage()) : 1;  // what a product keeps
   const double inputs = is_side_by_side(scope) ? 1 : 2;
   const double norms = model.residual == Residual::ParallelOneNorm ? 1 : 2;
-  Bytes kept = row * (inputs + norms * operand + 2 * mask);  // inputs of norms, their results; two masks
-  if (!model.fused_norm) {                                   // inputs in FP32, and what the gain multiplies
+  const double normed = is_frozen(scope) ? kept_for_adapters_behind_norms(scope) : norms * operand;
+  Bytes kept = row * (inputs + normed + 2 * mask);  // inputs of norms, their results; two masks
+  if (!model.fused_norm) {                          // inputs in FP32, and what the gain multiplies
     kept += norms * (Bytes{4} * static_cast<double>(s.elements()) + row) - inputs * row;
   }
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
   kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
-  const bool context_twice = fp8 && model.attention != AttentionKernels::Unfused;
-  kept += scope.bytes(s.tokens * s.query_width()) * (operand + (context_twice ? 1 : 0));
+  const bool is_fused = model.attention != AttentionKernels::Unfused;
+  const double context = kept_for_product(scope, LoraModule::LinearProj, operand);
+  kept += scope.bytes(s.tokens * s.query_width()) *
+          (is_fused ? std::max(1.0, fp8 ? 1 + context : context) : context);
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     kept += kept_scores(scope);
   }
   // Gate and up, and of operators silu of the gate; or what GELU reads.
   const double gated = model.fused_activation ? 2 : 3;
   const double before = model.activation == Activation::SwiGlu ? gated : 1;
-  const double copies = before + operand;  // of the activation, and behind it
-  if (is_by_product(scope)) {              // each product keeps what it gathered, in place of a share for all
+  // Of the activation, and behind it.
+  const double copies = before + kept_for_product(scope, LoraModule::LinearFc2, operand);
+  if (is_by_product(scope)) {  // each product keeps what it gathered, in place of a share for all
     const double products = 3 + (model.activation == Activation::SwiGlu ? 2 : 1);
     kept += scope.bytes(s.tokens * s.hidden) * products - row * 2;
   }

@@ -69,6 +69,11 @@ struct LayerScope {
   return scope.model.implementation == Implementation::HuggingFaceLlama;
 }
 
+/// Weights are frozen, adapters beside some of their products trained (lora_adapter.hpp).
+[[nodiscard]] inline bool is_frozen(const LayerScope& scope) {
+  return scope.model.lora.has_value();
+}
+
 /// Llama in PyTorch's operators: as torchtitan trains Meta's or Hugging Face wrote it, in eager kernels
 /// (eager_llama.hpp), or torchtitan's blocks behind torch.compile (compiled_llama.hpp).
 [[nodiscard]] inline bool is_llama(const LayerScope& scope) {
@@ -146,9 +151,11 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
 [[nodiscard]] Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_layer,
                                   Recompute recompute);
 
-/// Elements of a rank's parameters of a layer, in the order of the modules: dense ones and experts'.
+/// Elements of a rank's parameters of a layer that are trained, in the order of the modules: dense ones and
+/// experts'.
 struct LayerParameters {
   std::vector<std::int64_t> dense, expert;
+  std::int64_t frozen = 0;         ///< those that are not trained, which are in neither
   std::int64_t linear = 0;         ///< those of products that FP8 computes
   std::int64_t linear_layers = 0;  ///< how many products these are
 };

@@ -5,6 +5,7 @@
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/tensor_pieces.hpp"
 
 namespace lockstep {
@@ -28,10 +29,21 @@ Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::in
   return size_of(type) * static_cast<double>(shape.tokens * columns);
 }
 
+/// What a product reads, cast; and its transpose, which the weight's gradient reads.
+void cast_input(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
+  if (is_frozen(scope)) {
+    cast_share(scope, shape, elements);
+  } else {
+    cast_operand(scope, shape, elements);
+  }
+}
+
 /// The operand [tokens, columns] as products read it: cast, and gathered from sequence-parallel ranks.
-void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns) {
+void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
+                    Direction direction) {
   if (!gathers(scope)) {
-    cast_operand(scope, shape, shape.tokens * columns);
+    const auto cast = direction == Direction::Forward ? cast_input : cast_operand;
+    cast(scope, shape, shape.tokens * columns);
     return;
   }
   cast_share(scope, shape, scope.sizes.rows * columns);
@@ -90,7 +102,7 @@ void reorder_tokens(const LayerScope& scope, std::int64_t elements) {
 }
 
 void product_forward(const LayerScope& scope, const ShardedLinear& shape) {
-  cast_operand(scope, shape, shape.products * shape.tokens * shape.in);
+  cast_input(scope, shape, shape.products * shape.tokens * shape.in);
   multiply_forward(scope, shape);
 }
 
@@ -116,6 +128,9 @@ void add_weight_gradient(const LayerScope& scope, std::int64_t elements, bool ex
 }
 
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert) {
+  if (is_frozen(scope)) {
+    return;
+  }
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
   gemm.added_to = shape.shares_weight ? 0 : products_add_to(scope);
@@ -143,15 +158,26 @@ void column_linear_forward(const LayerScope& scope, const ShardedLinear& shape) 
   if (goes_in_pieces(scope, shape)) {
     gather_under(scope, shape, shape.in, multiply_forward);
   } else {
-    gather_operand(scope, shape, shape.in);
+    gather_operand(scope, shape, shape.in, Direction::Forward);
     multiply_forward(scope, shape);
   }
+  adapter_forward(scope, shape, SharedSide::Outputs);
   if (shape.bias && !shape.skip_bias_add && adds_bias_by_kernel(scope, shape)) {
     scope.step.op("aten::add", {kernels::by_offsets("add", shape.tokens * shape.out, scope.storage(), {})});
   }
 }
 
 namespace {
+
+void adapter_backward(const LayerScope& scope, const ShardedLinear& shape, SharedSide side,
+                      BackwardParts parts) {
+  if (parts.inputs) {
+    adapter_input_gradient(scope, shape, side);
+  }
+  if (parts.weights) {
+    adapter_weight_gradient(scope, shape, side);
+  }
+}
 
 /// Autograd sums the input's gradient behind both products; nanotron and DTensor keep the gathered operand.
 void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
@@ -170,6 +196,7 @@ void column_backward_in_turn(const LayerScope& scope, const ShardedLinear& shape
 }  // namespace
 
 void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+  adapter_backward(scope, shape, SharedSide::Outputs, parts);
   if (is_eager(scope) || is_by_product(scope) || is_llama(scope) ||
       (!scope.plan.spec.overlap_input_gradients && !gathers(scope))) {
     column_backward_in_turn(scope, shape, parts);
@@ -177,7 +204,7 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
   }
   const int sms = goes_in_pieces(scope, shape) ? kSmsOfBulk : std::numeric_limits<int>::max();
   std::optional<EventId> gathered, summed;
-  if (parts.weights && gathers(scope)) {
+  if (parts.weights && gathers(scope) && !is_frozen(scope)) {
     gathered = scope.start(CollectiveKind::AllGather, "tp", operand_bytes(scope, shape, shape.in), sms);
   }
   if (parts.inputs) {
@@ -200,28 +227,30 @@ void column_linear_backward(const LayerScope& scope, const ShardedLinear& shape,
 
 void row_linear_forward(const LayerScope& scope, const ShardedLinear& shape) {
   if (goes_in_pieces(scope, shape)) {
-    cast_operand(scope, shape, shape.tokens * shape.in);
+    cast_input(scope, shape, shape.tokens * shape.in);
     scatter_under(scope, shape, multiply_forward);
+    adapter_forward(scope, shape, SharedSide::Inputs);
     return;
   }
   product_forward(scope, shape);
-  if (is_side_by_side(scope)) {  // residual_forward() sums
-    return;
+  if (!is_side_by_side(scope)) {  // else residual_forward() sums
+    reorder_tokens(scope, shape.tokens * shape.out);
+    scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
   }
-  reorder_tokens(scope, shape.tokens * shape.out);
-  scope.communicate(sum_of(scope), "tp", scope.plan.spec.tensor, scope.bytes(shape.tokens * shape.out));
+  adapter_forward(scope, shape, SharedSide::Inputs);
 }
 
 void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, BackwardParts parts) {
+  adapter_backward(scope, shape, SharedSide::Inputs, parts);
   if (goes_in_pieces(scope, shape) && parts.inputs) {
     gather_under(scope, shape, shape.out, multiply_input_gradient);
   } else {
-    gather_operand(scope, shape, shape.out);
+    gather_operand(scope, shape, shape.out, Direction::Backward);
     if (parts.inputs) {
       multiply_input_gradient(scope, shape);
     }
   }
-  if (parts.weights) {
+  if (parts.weights && !is_frozen(scope)) {
     if (gathers(scope)) {
       transpose_gathered(scope, shape, shape.tokens * shape.out);
     }

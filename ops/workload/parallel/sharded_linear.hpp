@@ -15,6 +15,7 @@ struct ShardedLinear {
   std::int64_t products = 1;    ///< side by side in one batched kernel: experts
   bool shares_weight = false;   ///< with the embedding, which passes the gradient on
   bool high_precision = false;  ///< 16 bits with FP8 too: head, router
+  std::int64_t rank = 0;        ///< of the adapter beside it (lora_adapter.hpp); 0: none
 };
 
 /// ColumnParallelLinear: each rank has some outputs. Sequence-parallel input is gathered first, or in pieces
@@ -43,7 +44,9 @@ void row_linear_backward(const LayerScope& scope, const ShardedLinear& shape, Ba
 /// already.
 void reorder_tokens(const LayerScope& scope, std::int64_t elements);
 
-/// Products alone, without communication. With FP8 their operands are cast before.
+/// Products alone, without communication. With FP8 their operands are cast before. Frozen weights (LoRA) have
+/// no gradient, and their inputs are not cast for one; whose gradients are cast both ways all the same
+/// (Transformer Engine 1, pytorch/module/linear.py, base.py grad_output_preprocess).
 void product_forward(const LayerScope& scope, const ShardedLinear& shape);
 void input_gradient(const LayerScope& scope, const ShardedLinear& shape);
 void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool expert = false);

@@ -1,6 +1,7 @@
 /// @file
 /// What a stage keeps from step to step: parameters, gradients, optimizer states, on the GPU and on the host.
 
+#include <algorithm>
 #include <numeric>
 
 #include "ops/workload/parallel/fp8.hpp"
@@ -15,10 +16,60 @@ std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
 
 }  // namespace
 
+/// Embedding and head, then the stage's layers; torchao gathers weights of FP8 products as such.
+std::vector<GatherUnit> StageWriter::units() const {
+  const int kept = (has_embedding() ? 1 : 0) + (has_head() && !(model_.tied && has_embedding()) ? 1 : 0);
+  const std::int64_t tables = vocabulary_share() * model_.hidden * kept;
+  const auto part = [&](std::int64_t elements, std::int64_t narrow) {
+    return GatherPart{
+        .elements = elements,
+        .narrow = narrow,
+        .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)};
+  };
+  std::vector<GatherUnit> units{{.dense = part(tables, 0), .expert = {}}};
+  for (const LayerRange& range : plan_.layers) {
+    for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+      const LayerParameters of_layer = parameters(layer);
+      const std::int64_t narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
+      units.push_back({.dense = part(elements_of(of_layer.dense) + of_layer.frozen, narrow),
+                       .expert = part(elements_of(of_layer.expert), 0)});
+    }
+  }
+  return units;
+}
+
+std::size_t StageWriter::unit_of(std::int64_t layer) const {
+  return static_cast<std::size_t>(layer) + 1;
+}
+
+void StageWriter::plan_gathers(int chunk, bool forward) {
+  std::vector<std::size_t> order;
+  const LayerRange& range = plan_.layers_of(stage_, chunk);
+  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+    order.push_back(unit_of(layer));
+  }
+  if (forward && has_tables()) {
+    order.insert(order.begin(), 0);
+  }
+  if (!forward) {
+    std::reverse(order.begin(), order.end());
+  }
+  gather_.plan(std::move(order));
+}
+
 void StageWriter::allocate_states() {
   memory_.allocate(MemoryUse::Parameters, weight_copies(scope_, fp8_copies_));
   allocate_states(dense_, false);
   allocate_states(expert_, true);
+  allocate_frozen();
+}
+
+/// In the type of products, or as FSDP's FP32 shares.
+void StageWriter::allocate_frozen() {
+  const bool is_wide = plan_.gathers(false) && plan_.spec.casts_shares();
+  const Bytes element = is_wide ? size_of(DataType::FP32) : size_of(scope_.storage());
+  const int ranks = plan_.spec.sharding == Sharding::Zero3 ? plan_.replication(false).shard : 1;
+  memory_.allocate(MemoryUse::Parameters, element * (static_cast<double>(frozen_) / ranks));
 }
 
 /// The master weights and moments, 12 B with mixed precision and 8 B beside FP32 parameters, and gradients:
@@ -78,6 +129,9 @@ Bytes StageWriter::passing_gradients(std::int64_t layer) const {
 /// PyTorch's FSDP: the gradient of a head of its own from the beginning of a backward pass to its end.
 Bytes StageWriter::waiting_gradients(int chunk) const {
   const bool is_shared = model_.tied && has_embedding();  // which is there at the end
+  if (is_frozen(scope_)) {
+    return Bytes{0};
+  }
   const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;
   if (!plan_.spec.casts_shares() || !plan_.is_last(stage_, chunk) || is_shared || keeps_whole) {
     return Bytes{0};
@@ -99,6 +153,9 @@ void StageWriter::begin_step() {
     return static_cast<double>(elements_of(parameters)) / ranks;
   };
   const double elements = kept(dense_, false) + kept(expert_, true);
+  if (elements == 0) {
+    return;
+  }
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");
   step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});

@@ -149,7 +149,7 @@ void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
 void StageWriter::finish_gradients() {
   gradients_.finish();
   wait_for_transfers();
-  const bool split_weight = model_.tied && plan_.spec.pipeline > 1;
+  const bool split_weight = model_.tied && plan_.spec.pipeline > 1 && !is_frozen(scope_);
   const DataType gradient = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   if (split_weight && (has_embedding() || has_head())) {
     const double table = static_cast<double>(vocabulary_share() * model_.hidden);
@@ -171,6 +171,9 @@ void StageWriter::update() {
     const int ranks = plan_.spec.sharding == Sharding::None ? 1 : plan_.replication(expert).shard;
     elements += (all + ranks - 1) / ranks;
     narrow += plan_.gathers(expert) && plan_.spec.casts_shares() ? 0 : (all + ranks - 1) / ranks;
+  }
+  if (elements == 0) {
+    return;  // a stage whose weights are all frozen
   }
   const Bytes wide = prepare_gradients(elements);
   if (host_optimizer_.is_used()) {

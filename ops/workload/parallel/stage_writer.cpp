@@ -50,6 +50,7 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
       dense_.insert(dense_.end(), of_layer.dense.begin(), of_layer.dense.end());
+      frozen_ += of_layer.frozen;
       expert_.insert(expert_.end(), of_layer.expert.begin(), of_layer.expert.end());
       fp8_copies_ = plan.spec.sharding == Sharding::Zero3 ? std::max(fp8_copies_, of_layer.linear)
                                                           : fp8_copies_ + of_layer.linear;
@@ -57,19 +58,30 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
       fp8_weights_ += of_layer.linear_layers;
     }
   }
-  const std::int64_t table = vocabulary_share() * model.hidden;
+  const std::vector<std::int64_t> ends = parameters_of_ends();
+  if (is_frozen(scope_)) {
+    frozen_ += sum(ends);
+  } else {
+    dense_.insert(dense_.end(), ends.begin(), ends.end());
+  }
+}
+
+std::vector<std::int64_t> StageWriter::parameters_of_ends() const {
+  std::vector<std::int64_t> ends;
+  const std::int64_t table = vocabulary_share() * model_.hidden;
   if (has_embedding()) {
-    dense_.push_back(table);
-    if (model.position_encoding == PositionEncoding::Learned) {
-      dense_.push_back(model.positions * model.hidden);
+    ends.push_back(table);
+    if (model_.position_encoding == PositionEncoding::Learned) {
+      ends.push_back(model_.positions * model_.hidden);
     }
   }
   if (has_head()) {
-    add_norm(model, model.hidden, dense_);
-    if (!model.tied || !has_embedding()) {
-      dense_.push_back(table);
+    add_norm(model_, model_.hidden, ends);
+    if (!model_.tied || !has_embedding()) {
+      ends.push_back(table);
     }
   }
+  return ends;
 }
 
 /// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
@@ -86,46 +98,6 @@ bool StageWriter::has_experts(std::int64_t layer) const {
 
 std::optional<std::int64_t> StageWriter::expert_layer(std::int64_t layer) const {
   return has_experts(layer) ? std::optional{layer} : std::nullopt;
-}
-
-/// Embedding and head, then the stage's layers; torchao gathers weights of FP8 products as such.
-std::vector<GatherUnit> StageWriter::units() const {
-  const int kept = (has_embedding() ? 1 : 0) + (has_head() && !(model_.tied && has_embedding()) ? 1 : 0);
-  const std::int64_t tables = vocabulary_share() * model_.hidden * kept;
-  const auto part = [&](std::int64_t elements, std::int64_t narrow) {
-    return GatherPart{
-        .elements = elements,
-        .narrow = narrow,
-        .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)};
-  };
-  std::vector<GatherUnit> units{{.dense = part(tables, 0), .expert = {}}};
-  for (const LayerRange& range : plan_.layers) {
-    for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-      const LayerParameters of_layer = parameters(layer);
-      const std::int64_t narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
-      units.push_back({.dense = part(sum(of_layer.dense), narrow), .expert = part(sum(of_layer.expert), 0)});
-    }
-  }
-  return units;
-}
-
-std::size_t StageWriter::unit_of(std::int64_t layer) const {
-  return static_cast<std::size_t>(layer) + 1;
-}
-
-void StageWriter::plan_gathers(int chunk, bool forward) {
-  std::vector<std::size_t> order;
-  const LayerRange& range = plan_.layers_of(stage_, chunk);
-  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
-    order.push_back(unit_of(layer));
-  }
-  if (forward && has_tables()) {
-    order.insert(order.begin(), 0);
-  }
-  if (!forward) {
-    std::reverse(order.begin(), order.end());
-  }
-  gather_.plan(std::move(order));
 }
 
 void StageWriter::write() {
@@ -261,7 +233,8 @@ LayerParameters StageWriter::parameters(std::int64_t layer) const {
 
 void StageWriter::cast_fp8_weights(std::int64_t layer, bool first) {
   const bool gathered = plan_.spec.sharding == Sharding::Zero3;
-  if (step_.precision() == Precision::FP8 && !casts_before_gather(scope_) && (first || gathered)) {
+  const bool changes = first && !is_frozen(scope_);
+  if (step_.precision() == Precision::FP8 && !casts_before_gather(scope_) && (changes || gathered)) {
     cast_weights(scope_, parameters(layer).linear);
   }
 }
@@ -315,7 +288,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     update_fp8_scales(action.chunk, 2);  // gradients of output and input of each product
   }
   if (parts.weights) {
-    if (plan_.is_first(stage_, action.chunk)) {
+    if (plan_.is_first(stage_, action.chunk) && !is_frozen(scope_)) {
       embedding_backward();
     }
     gradients_.pass_done();

@@ -54,6 +54,7 @@ class StageWriter {
 
   void allocate_states();
   void allocate_states(const std::vector<std::int64_t>& parameters, bool expert);
+  void allocate_frozen();
   void begin_step();
   void act(const StageAction& action, int next_chunk);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
@@ -114,6 +115,8 @@ class StageWriter {
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
   [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
   [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
+  /// Of embedding and head, where this stage has them.
+  [[nodiscard]] std::vector<std::int64_t> parameters_of_ends() const;
   [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
   [[nodiscard]] std::int64_t vocabulary_share() const;
   [[nodiscard]] std::vector<GatherUnit> units() const;
@@ -131,7 +134,8 @@ class StageWriter {
   HostOptimizer host_optimizer_;
   GradientReduction gradients_;
   LayerScope scope_;
-  std::vector<std::int64_t> dense_, expert_;         // elements of this rank's parameters
+  std::vector<std::int64_t> dense_, expert_;         // elements of this rank's parameters that are trained
+  std::int64_t frozen_ = 0;                          // and of those that are not
   std::int64_t fp8_copies_ = 0;                      // elements of weights that have FP8 copies at a time
   std::int64_t fp8_elements_ = 0, fp8_weights_ = 0;  // of all weights of FP8 products, and how many there are
   ParameterGather gather_;

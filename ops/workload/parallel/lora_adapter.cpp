@@ -1,0 +1,143 @@
+#include "ops/workload/parallel/lora_adapter.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+std::int64_t share(std::int64_t columns, int tensor) {
+  return (columns + tensor - 1) / tensor;
+}
+
+/// One of the adapter's products as this rank has it.
+struct Narrow {
+  std::int64_t in = 0, out = 0;
+};
+
+struct Adapter {
+  Narrow a, b;
+};
+
+Adapter adapter_of(const ShardedLinear& shape, SharedSide side, int tensor) {
+  if (side == SharedSide::Outputs) {
+    return {.a = {shape.in, share(shape.rank, tensor)}, .b = {shape.rank, shape.out}};
+  }
+  return {.a = {shape.in, shape.rank}, .b = {shape.rank, share(shape.out, tensor)}};
+}
+
+Adapter adapter_of(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
+  return adapter_of(shape, side, scope.plan.spec.tensor);
+}
+
+void multiply(const LayerScope& scope, const char* name, Gemm gemm) {
+  scope.step.op(name, {kernels::product(gemm, scope.type())});
+}
+
+void communicate(const LayerScope& scope, CollectiveKind kind, std::int64_t elements) {
+  scope.communicate(kind, "tp", scope.plan.spec.tensor, scope.bytes(elements));
+}
+
+/// Between the type of the layer's values and that of PEFT's adapters, and by autocast to that of products.
+void cast_twice(const LayerScope& scope, const char* name, std::int64_t elements) {
+  if (is_hugging_face_llama(scope) && is_mixed(scope.step.precision())) {
+    scope.step.op(name, {kernels::cast(elements, scope.storage(), DataType::FP32)});
+    scope.step.op(name, {kernels::cast(elements, DataType::FP32, scope.storage())});
+  }
+}
+
+/// Of the gradient of the product's result, or of that result: all of it, or sequence-parallel rows.
+std::int64_t result_elements(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
+  return (side == SharedSide::Inputs ? scope.sizes.rows : shape.tokens) * shape.out;
+}
+
+/// Rows between sequence-parallel ranks and those that have all.
+void take_rows(const LayerScope& scope, std::int64_t elements) {
+  if (scope.plan.spec.sequence_parallel) {
+    scope.step.op("aten::contiguous", {kernels::strided_copy(elements, scope.storage())});
+  }
+}
+
+}  // namespace
+
+std::int64_t rank_of(const TransformerSpec& model, LoraModule module) {
+  return model.lora && model.lora->adapts(module) ? model.lora->rank : 0;
+}
+
+std::vector<std::int64_t> adapter_parameters(const ShardedLinear& shape, SharedSide side, int tensor) {
+  if (shape.rank == 0) {
+    return {};
+  }
+  const Adapter adapter = adapter_of(shape, side, tensor);
+  return {adapter.a.in * adapter.a.out, adapter.b.in * adapter.b.out};
+}
+
+void adapter_forward(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
+  if (shape.rank == 0) {
+    return;
+  }
+  const Adapter adapter = adapter_of(scope, shape, side);
+  const bool inputs = side == SharedSide::Inputs;
+  cast_twice(scope, "aten::to", shape.tokens * shape.in);
+  if (scope.model.lora->dropout) {
+    scope.step.op("aten::dropout",
+                  {{"fused_dropout_kernel_vec", scope.storage(),
+                    Pointwise{.elements = shape.tokens * shape.in, .reads = 1, .writes = 1.5, .flops = 10}}});
+  }
+  multiply(scope, "aten::linear",
+           {.m = shape.tokens, .n = adapter.a.out, .k = adapter.a.in, .transpose_b = true});
+  communicate(scope, inputs ? CollectiveKind::AllReduce : CollectiveKind::AllGather,
+              shape.tokens * shape.rank);
+  multiply(scope, "aten::linear",
+           {.m = shape.tokens, .n = adapter.b.out, .k = adapter.b.in, .transpose_b = true});
+  if (inputs && scope.plan.spec.tensor > 1) {
+    communicate(scope, CollectiveKind::AllGather, shape.tokens * shape.out);
+    take_rows(scope, result_elements(scope, shape, side));
+  }
+  const std::int64_t result = result_elements(scope, shape, side);
+  scope.step.op("aten::mul", {kernels::scale(result, scope.storage())});
+  scope.step.op("aten::add", {kernels::add(result, scope.storage())});
+}
+
+void adapter_input_gradient(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
+  if (shape.rank == 0) {
+    return;
+  }
+  const Adapter adapter = adapter_of(scope, shape, side);
+  const bool inputs = side == SharedSide::Inputs;
+  scope.step.op("MulBackward0", {kernels::scale(result_elements(scope, shape, side), scope.storage())});
+  if (inputs && scope.plan.spec.tensor > 1) {
+    if (scope.plan.spec.sequence_parallel) {
+      communicate(scope, CollectiveKind::AllGather, shape.tokens * shape.out);
+    }
+    take_rows(scope, shape.tokens * adapter.b.out);  // this rank's columns
+  }
+  multiply(scope, "aten::matmul", {.m = shape.tokens, .n = adapter.b.in, .k = adapter.b.out});
+  communicate(scope, CollectiveKind::AllReduce, shape.tokens * shape.rank);
+  multiply(scope, "aten::matmul", {.m = shape.tokens, .n = adapter.a.in, .k = adapter.a.out});
+  if (!inputs) {
+    communicate(scope,
+                scope.plan.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
+                shape.tokens * shape.in);
+  }
+  if (scope.model.lora->dropout) {
+    scope.step.op("NativeDropoutBackward0",
+                  {kernels::elementwise("masked_scale", shape.tokens * shape.in, scope.storage(),
+                                        {.reads = 1.5, .writes = 1, .flops = 2})});
+  }
+  cast_twice(scope, "ToCopyBackward0", shape.tokens * shape.in);
+  const std::int64_t rows = inputs ? shape.tokens : scope.sizes.rows;
+  scope.step.op("aten::add", {kernels::add(rows * shape.in, scope.storage())});
+}
+
+void adapter_weight_gradient(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
+  if (shape.rank == 0) {
+    return;
+  }
+  const Adapter adapter = adapter_of(scope, shape, side);
+  for (const Narrow& of : {adapter.b, adapter.a}) {
+    multiply(scope, "aten::matmul", {.m = of.out, .n = of.in, .k = shape.tokens, .transpose_a = true});
+    scope.gradients.accumulate(of.in * of.out, false);
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,144 @@
+/// @file
+/// Adapters beside frozen products, against what Hu et al. (arXiv 2106.09685, section 4) and the code of
+/// NeMo, PEFT and Transformer Engine add up to.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/plan_job.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kTokens = 4096, kHidden = 2048, kFeedForward = 4096, kVocabulary = 50304, kLayers = 4,
+                 kRank = 16;
+constexpr double kQkv = kHidden * 3 * kHidden, kProjection = kHidden * kHidden,
+                 kFeedForwards = 3 * kHidden * kFeedForward;
+constexpr double kLayer = kQkv + kProjection + kFeedForwards, kHead = kVocabulary * kHidden;
+constexpr double kAdapter = kRank * (kHidden + 3 * kHidden);  // of linear_qkv
+
+TransformerSpec llama(Implementation implementation = Implementation::Megatron) {
+  TransformerSpec spec = small_llama(implementation);
+  spec.tied = false;
+  return spec;
+}
+
+TransformerSpec with_lora(std::vector<LoraModule> modules,
+                          Implementation implementation = Implementation::Megatron) {
+  TransformerSpec spec = llama(implementation);
+  spec.lora = LoraSpec{.rank = 16, .target_modules = std::move(modules)};
+  return spec;
+}
+
+double bytes_of(const Job& job, CollectiveKind kind) {
+  double sum = 0;
+  for (const CollectiveCall& call : collectives_of(job, 0, kind)) {
+    sum += call.size.in_base_units();
+  }
+  return sum;
+}
+
+/// Frozen weights have no gradient: four FLOPs for each and every token, six for each of the adapters'.
+TEST(Lora, LeavesOutGradientsOfFrozenWeights) {
+  const Job job = job_of(with_lora({LoraModule::LinearQkv}), {}, {});
+  EXPECT_DOUBLE_EQ(flops(job), kTokens * (4 * (kLayers * kLayer + kHead) + 6 * kLayers * kAdapter));
+}
+
+TEST(Lora, AdaptsEachModule) {
+  const std::vector<LoraModule> all{LoraModule::LinearQkv, LoraModule::LinearProj, LoraModule::LinearFc1,
+                                    LoraModule::LinearFc2};
+  const double adapters = kAdapter + kRank * (kHidden + kHidden) + kRank * (kHidden + 2 * kFeedForward) +
+                          kRank * (kFeedForward + kHidden);
+  EXPECT_DOUBLE_EQ(flops(job_of(with_lora(all), {}, {})),
+                   kTokens * (4 * (kLayers * kLayer + kHead) + 6 * kLayers * adapters));
+}
+
+TEST(Lora, ReducesAndOptimizesAdaptersAlone) {
+  const Job job = job_of(with_lora({LoraModule::LinearQkv}), {}, {.ranks = 2, .batch = 2});
+  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::AllReduce), 4 * kLayers * kAdapter);
+  const MemoryBreakdown& memory = job.memory.front();
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Gradients], 4 * kLayers * kAdapter);
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Optimizer], 12 * kLayers * kAdapter);
+  const double norms = (2 * kLayers + 1) * kHidden;
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Parameters], 2 * (kLayers * (kLayer + kAdapter) + 2 * kHead + norms));
+}
+
+/// Inputs of two norms, what the adapter reads (the norm's result), queries, keys and values, the context,
+/// gate and up; not what the other products read.
+TEST(Lora, KeepsNoInputsOfFrozenProducts) {
+  const auto kept = [](std::int64_t layers) {
+    TransformerSpec spec = with_lora({LoraModule::LinearQkv});
+    spec.layers = layers;
+    return job_of(spec, {}, {}).memory.front()[MemoryUse::Activations];
+  };
+  EXPECT_DOUBLE_EQ(kept(5) - kept(4),
+                   2 * kTokens * (2 * kHidden + kHidden + 3 * kHidden + kHidden + 2 * kFeedForward));
+}
+
+/// Megatron-Core's adapter of a column-parallel product: A's columns are gathered forward; backward sums what
+/// reaches them and the input's gradient, beside the product's own. Inputs are not gathered again.
+TEST(Lora, CommunicatesWhatTensorParallelRanksShare) {
+  const TransformerPlanSpec plan{.tensor = 2, .sequence_parallel = true};
+  const auto all = [&](const TransformerSpec& spec, CollectiveKind kind) {
+    return collectives_of(job_of(spec, plan, {.ranks = 2}), 0, kind);
+  };
+  const auto bytes = [&](const TransformerSpec& spec, CollectiveKind kind) {
+    double sum = 0;
+    for (const CollectiveCall& call : all(spec, kind)) {
+      sum += call.size.in_base_units();
+    }
+    return sum;
+  };
+  TransformerSpec frozen = with_lora({LoraModule::LinearQkv});
+  const double row = 2 * kTokens * kHidden, narrow = 2 * kTokens * kRank;
+  // Per layer and head, two gathers forward; the head's and the embedding's gradients' gathers go.
+  const double of_layers =
+      kLayers * (2 * row + 2 * row) + row;  // forward, and gradients of row-parallel results
+  EXPECT_DOUBLE_EQ(bytes(frozen, CollectiveKind::AllGather), of_layers + kLayers * narrow);
+  EXPECT_DOUBLE_EQ(bytes(frozen, CollectiveKind::ReduceScatter) - kLayers * row,
+                   bytes(llama(), CollectiveKind::ReduceScatter));
+  EXPECT_EQ(all(frozen, CollectiveKind::AllReduce).size() - all(llama(), CollectiveKind::AllReduce).size(),
+            static_cast<std::size_t>(kLayers));
+}
+
+/// Weights are cast to FP8 once for all; inputs without a transpose, which a weight's gradient would read.
+TEST(Lora, CastsNoFrozenWeights) {
+  const Job job = job_of(with_lora({LoraModule::LinearQkv}), {}, {.precision = Precision::FP8});
+  EXPECT_EQ(launches_of(job, "cast_transpose").size(), kLayers * 4);  // gradients of results
+  EXPECT_EQ(launches_of(job, "cast_to_fp8").size(), kLayers * 4);
+  EXPECT_NEAR(flops(job, DataType::FP8) / (4 * kTokens * kLayers * kLayer), 1, 1e-12);
+}
+
+/// FSDP gathers what is frozen, too, and reduces the adapters' gradients.
+TEST(Lora, IsShared) {
+  const Job job =
+      job_of(with_lora({LoraModule::QProj, LoraModule::VProj}, Implementation::HuggingFaceLlama),
+             {.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2}, {.ranks = 2, .batch = 2});
+  const double adapters = 2 * kRank * (kHidden + kHidden), norms = 2 * kHidden;
+  const double layers = kLayers * (kLayer + adapters + norms);
+  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::AllGather), 2 * (2 * layers + 2 * kHead));
+  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::ReduceScatter), 4 * kLayers * adapters);
+  EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Optimizer], 12 * kLayers * adapters / 2);
+}
+
+/// PEFT keeps adapters in FP32: what they read is cast to it and, by autocast, back; likewise backward.
+TEST(Lora, CastsWhatPeftAdaptersRead) {
+  const auto casts = [](std::vector<LoraModule> modules) {
+    const Job job = job_of(with_lora(std::move(modules), Implementation::HuggingFaceLlama), {}, {});
+    return launches_of(job, "<cast>").size();
+  };
+  EXPECT_EQ(casts({LoraModule::QProj, LoraModule::VProj}) - casts({LoraModule::QProj}), kLayers * 4);
+}
+
+TEST(Packed, AttendsWithinEachSample) {
+  TransformerSpec spec = llama();
+  spec.packed = 16;
+  const std::vector<KernelCall> calls = launches_of(job_of(spec, {}, {.batch = 2}), "flash_fwd_kernel");
+  ASSERT_EQ(calls.size(), kLayers);
+  const auto& attention = std::get<FlashAttention>(calls.front().work);
+  EXPECT_EQ(attention.batch, 2 * 16);
+  EXPECT_EQ(attention.queries, 4096 / 16);
+  EXPECT_EQ(attention.keys, 4096 / 16);
+}
+
+}  // namespace
+}  // namespace lockstep
