@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "search/sharding/small_changes.hpp"
@@ -14,6 +15,9 @@ namespace {
 constexpr double kFirstThreshold = 0.001;   // of the step: how much longer a change may make it at first
 constexpr double kClearlyWorse = 0.01;      // of the fast models' cost: changes that are not simulated
 constexpr std::int64_t kTriesOfEach = 100;  // changes that are drawn for each simulation, at most
+constexpr std::int64_t kFurther = 4;   // times as many simulations of the best that was refined, in a round
+constexpr int kRounds = 5;             // of these, at most
+constexpr double kWorthwhile = 0.001;  // of the step: what a round has to save for another one
 
 class Refinement {
  public:
@@ -81,11 +85,34 @@ Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, cons
                   const RefinementOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   Candidate best = Refinement{problem, simulator, start, options}.run();
-  const bool is_ours = start.name.starts_with("lockstep");
-  best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
+  if (!start.name.ends_with(", refined") && !start.name.starts_with("lockstep, refined")) {
+    const bool is_ours = start.name.starts_with("lockstep");
+    best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
+  }
   best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return best;
 }
+
+namespace {
+
+/// @p best, refined for as long as that saves something.
+Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulator, Candidate best,
+                          RefinementOptions options) {
+  options.simulations *= kFurther;
+  for (int round = 0; round < kRounds && !options.stopped(); ++round) {
+    const Seconds before = best.step.value();
+    best = refined(problem, simulator, best, options);
+    if (*best.step > (1 - kWorthwhile) * before) {
+      break;
+    }
+    ++options.seed;
+  }
+  constexpr std::string_view kRefined = "refined";
+  best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
+  return best;
+}
+
+}  // namespace
 
 std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                        std::span<const Candidate> candidates,
@@ -116,6 +143,9 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
     }
     results.push_back(refined(problem, simulator, *candidate, of_each));
     ++of_each.seed;
+  }
+  if (const auto best = std::ranges::min_element(results, {}, &Candidate::step); best != results.end()) {
+    results.push_back(refined_further(problem, simulator, *best, of_each));
   }
   return results;
 }

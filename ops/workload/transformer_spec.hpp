@@ -226,10 +226,9 @@ struct TransformerSpec {
     key.optional("lora", model.lora, std::nullopt,
                  "megatron, dense, and hugging_face_llama: all weights are frozen, and adapters beside some "
                  "products trained");
-    key.optional(
-        "packed", model.packed, 1,
-        "megatron and hugging_face_llama, with attention in one kernel: samples of equal length that "
-        "share a sequence; attention stays within each");
+    key.optional("packed", model.packed, 1,
+                 "megatron and hugging_face_llama, with attention in one kernel: samples of equal length, in "
+                 "whole tokens, that share a sequence; attention stays within each");
     key.optional("gelu", model.gelu, Gelu::Fused,
                  "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
                  "Face's gelu_new in eight (composed)");

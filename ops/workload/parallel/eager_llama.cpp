@@ -306,7 +306,8 @@ Bytes kept_by_adapters(const LayerScope& scope) {
                                  &products.gate, &products.up, &products.down}) {
     elements += product->shape.rank > 0 ? product->shape.tokens * product->shape.in : 0;
   }
-  return scope.bytes(elements);
+  const Bytes mask = scope.model.lora->dropout ? size_of(DataType::BOOL) : Bytes{0};
+  return scope.bytes(elements) + mask * static_cast<double>(elements);
 }
 
 }  // namespace

@@ -26,9 +26,17 @@ void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& m
         fmt::format("the adapters of 'lora' are written without '{}': leave one of them out",
                     plan.offload != Offload::None ? "offload" : "tensor_layers: dtensor")};
   }
-  if (model.residual != Residual::Serial || model.bias) {
+  if (plan.schedule == PipelineSchedule::ZeroBubble) {
     throw std::invalid_argument{
-        "the adapters of 'lora' are written for models with 'residual: serial' and 'bias: false'"};
+        "'schedule: zero_bubble' puts weights' gradients off, which frozen weights have not: take another "
+        "schedule, or leave 'lora' out"};
+  }
+  const bool shares_rank =
+      model.lora->adapts(LoraModule::LinearQkv) || model.lora->adapts(LoraModule::LinearFc1);
+  if (shares_rank && model.lora->rank % plan.tensor != 0) {
+    throw std::invalid_argument{
+        fmt::format("{} tensor-parallel ranks do not divide the rank of 'lora', {}, whose columns they share",
+                    plan.tensor, model.lora->rank)};
   }
 }
 

@@ -163,9 +163,20 @@ Bytes kept_scores(const LayerScope& scope) {
 namespace {
 
 /// What a product keeps of its input, for its weight's gradient, in elements of 16 bits: nothing where that
-/// is frozen, all of it for an adapter.
+/// is frozen, all of it for an adapter, with the mask where it is dropped out.
 double kept_for_product(const LayerScope& scope, LoraModule module, double operand) {
-  return is_frozen(scope) ? (rank_of(scope.model, module) > 0 ? 1 : 0) : operand;
+  return is_frozen(scope) ? kept_by_adapter(scope, module) : operand;
+}
+
+/// The context, which flash attention keeps in 16 bits. Products and adapters without dropout keep the same
+/// tensor; FP8 ones what they cast.
+double kept_of_context(const LayerScope& scope, double operand) {
+  const double of_product = kept_for_product(scope, LoraModule::LinearProj, operand);
+  if (scope.model.attention == AttentionKernels::Unfused) {
+    return of_product;
+  }
+  const bool is_same = is_frozen(scope) ? !scope.model.lora->dropout : operand == 1;
+  return is_same ? 1 : 1 + of_product;
 }
 
 /// Likewise of both norms' results, by a rank's rows: adapters keep what was gathered.
@@ -203,10 +214,7 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   }
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
   kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
-  const bool is_fused = model.attention != AttentionKernels::Unfused;
-  const double context = kept_for_product(scope, LoraModule::LinearProj, operand);
-  kept += scope.bytes(s.tokens * s.query_width()) *
-          (is_fused ? std::max(1.0, fp8 ? 1 + context : context) : context);
+  kept += scope.bytes(s.tokens * s.query_width()) * kept_of_context(scope, operand);
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     kept += kept_scores(scope);
   }

@@ -63,6 +63,13 @@ std::int64_t rank_of(const TransformerSpec& model, LoraModule module) {
   return model.lora && model.lora->adapts(module) ? model.lora->rank : 0;
 }
 
+double kept_by_adapter(const LayerScope& scope, LoraModule module) {
+  if (rank_of(scope.model, module) == 0) {
+    return 0;
+  }
+  return scope.model.lora->dropout ? 1 + size_of(DataType::BOOL) / size_of(scope.storage()) : 1;
+}
+
 std::vector<std::int64_t> adapter_parameters(const ShardedLinear& shape, SharedSide side, int tensor) {
   if (shape.rank == 0) {
     return {};

@@ -31,6 +31,9 @@ void adapter_weight_gradient(const LayerScope& scope, const ShardedLinear& shape
 [[nodiscard]] std::vector<std::int64_t> adapter_parameters(const ShardedLinear& shape, SharedSide side,
                                                            int tensor);
 
+/// What an adapter keeps of its input, in elements of 16 bits: the input and, dropped out, the mask.
+[[nodiscard]] double kept_by_adapter(const LayerScope& scope, LoraModule module);
+
 /// Rank of the adapter of a module; 0: it has none.
 [[nodiscard]] std::int64_t rank_of(const TransformerSpec& model, LoraModule module);
 

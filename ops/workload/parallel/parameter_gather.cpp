@@ -115,10 +115,11 @@ void ParameterGather::copy_in(const GatherPart& part, int ranks) {
   }
   const auto share = [&](std::int64_t elements) { return std::max<std::int64_t>(1, elements / ranks); };
   if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp) {
-    scope_.step.op("aten::copy_", {kernels::cast(share(part.elements), DataType::FP32, scope_.storage())});
+    scope_.step.op("aten::copy_",
+                   {kernels::cast(share(part.elements - part.frozen), DataType::FP32, scope_.storage())});
     return;
   }
-  const std::int64_t wide = share(part.elements - part.narrow);
+  const std::int64_t wide = share(part.elements - part.narrow - part.frozen);
   const double narrower = size_of(scope_.storage()) / size_of(DataType::FP32);
   const double byte = size_of(DataType::FP8) / size_of(DataType::FP32);
   scope_.step.program().begin("fsdp::all_gather_copy_in");

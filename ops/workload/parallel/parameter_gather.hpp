@@ -14,6 +14,7 @@ namespace lockstep {
 struct GatherPart {
   std::int64_t elements = 0;
   std::int64_t narrow = 0;  ///< of these, weights that travel and are kept in FP8
+  std::int64_t frozen = 0;  ///< and those that are kept as they travel: shares in FP32 are the optimizer's
   Bytes size{0};            ///< of all ranks' shares together, as they travel and as they are kept
 };
 

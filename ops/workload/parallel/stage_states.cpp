@@ -20,19 +20,20 @@ std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
 std::vector<GatherUnit> StageWriter::units() const {
   const int kept = (has_embedding() ? 1 : 0) + (has_head() && !(model_.tied && has_embedding()) ? 1 : 0);
   const std::int64_t tables = vocabulary_share() * model_.hidden * kept;
-  const auto part = [&](std::int64_t elements, std::int64_t narrow) {
+  const auto part = [&](std::int64_t elements, std::int64_t narrow, std::int64_t frozen) {
     return GatherPart{
         .elements = elements,
         .narrow = narrow,
+        .frozen = frozen,
         .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)};
   };
-  std::vector<GatherUnit> units{{.dense = part(tables, 0), .expert = {}}};
+  std::vector<GatherUnit> units{{.dense = part(tables, 0, is_frozen(scope_) ? tables : 0), .expert = {}}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
       const std::int64_t narrow = casts_before_gather(scope_) ? of_layer.linear : 0;
-      units.push_back({.dense = part(elements_of(of_layer.dense) + of_layer.frozen, narrow),
-                       .expert = part(elements_of(of_layer.expert), 0)});
+      units.push_back({.dense = part(elements_of(of_layer.dense) + of_layer.frozen, narrow, of_layer.frozen),
+                       .expert = part(elements_of(of_layer.expert), 0, 0)});
     }
   }
   return units;
@@ -64,12 +65,15 @@ void StageWriter::allocate_states() {
   allocate_frozen();
 }
 
-/// In the type of products, or as FSDP's FP32 shares.
+/// In the type of products, FSDP's shares, too.
 void StageWriter::allocate_frozen() {
-  const bool is_wide = plan_.gathers(false) && plan_.spec.casts_shares();
-  const Bytes element = is_wide ? size_of(DataType::FP32) : size_of(scope_.storage());
   const int ranks = plan_.spec.sharding == Sharding::Zero3 ? plan_.replication(false).shard : 1;
-  memory_.allocate(MemoryUse::Parameters, element * (static_cast<double>(frozen_) / ranks));
+  memory_.allocate(MemoryUse::Parameters, scope_.bytes(frozen_) / ranks);
+}
+
+/// Of parameters: PEFT keeps its adapters in FP32 (tuners/tuners_utils.py, autocast_adapter_dtype).
+DataType StageWriter::type_of_trained() const {
+  return is_frozen(scope_) && is_hugging_face_llama(scope_) ? DataType::FP32 : scope_.storage();
 }
 
 /// The master weights and moments, 12 B with mixed precision and 8 B beside FP32 parameters, and gradients:
@@ -82,11 +86,12 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
     return Bytes{elements * bytes / (sharding >= from ? ranks : 1)};
   };
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
-  const double z = size_of(scope_.storage()).in_base_units();
+  const double z = size_of(type_of_trained()).in_base_units();
   const double gradient = plan_.spec.fp32_gradients ? 4 : z;
   // FSDP's shares are those that the optimizer works on; what computes is gathered and cast.
   const bool is_master = plan_.gathers(expert) && mixed && !on_host && plan_.spec.casts_shares();
-  const double of_optimizer = mixed || on_host ? 12 : 8, without = is_master ? 4 : 0;
+  const bool has_masters = (mixed && type_of_trained() != DataType::FP32) || on_host || is_master;
+  const double of_optimizer = has_masters ? 12 : 8, without = is_master ? 4 : 0;
   const double states = optimizes() ? of_optimizer : without;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
   const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there

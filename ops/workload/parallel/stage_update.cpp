@@ -139,7 +139,7 @@ void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
   } else {
     fused_update(elements);
   }
-  if (is_mixed(step_.precision()) && narrow > 0) {
+  if (is_mixed(step_.precision()) && narrow > 0 && type_of_trained() != DataType::FP32) {
     const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
     step_.op("aten::_foreach_copy_", {{"multi_tensor_apply_kernel<copy>", DataType::FP32,
                                        Pointwise{.elements = narrow, .reads = 1, .writes = part}}});
@@ -190,7 +190,8 @@ void StageWriter::update() {
       const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
       if (all > 0) {
         const Replication of = plan_.replication(expert);
-        scope_.communicate(CollectiveKind::AllGather, of.shard_group(), of.shard, scope_.bytes(all));
+        scope_.communicate(CollectiveKind::AllGather, of.shard_group(), of.shard,
+                           static_cast<double>(all) * size_of(type_of_trained()));
       }
     };
     gather(dense_, false);

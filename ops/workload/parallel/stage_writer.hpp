@@ -55,6 +55,7 @@ class StageWriter {
   void allocate_states();
   void allocate_states(const std::vector<std::int64_t>& parameters, bool expert);
   void allocate_frozen();
+  [[nodiscard]] DataType type_of_trained() const;
   void begin_step();
   void act(const StageAction& action, int next_chunk);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;

@@ -74,6 +74,35 @@ TEST(Lora, KeepsNoInputsOfFrozenProducts) {
                    2 * kTokens * (2 * kHidden + kHidden + 3 * kHidden + kHidden + 2 * kFeedForward));
 }
 
+double activations(const TransformerSpec& spec, Precision precision = Precision::BF16) {
+  return job_of(spec, {}, {.precision = precision}).memory.front()[MemoryUse::Activations];
+}
+
+/// Dropped out, A reads a tensor of its own, and the mask is kept: three bytes for each element of
+/// attention's output and the activation's, which nothing else keeps or only attention does, one for the
+/// norms'.
+TEST(Lora, KeepsMasks) {
+  TransformerSpec spec = with_lora({LoraModule::LinearQkv, LoraModule::LinearProj, LoraModule::LinearFc2});
+  const double without = activations(spec);
+  spec.lora->dropout = true;
+  EXPECT_DOUBLE_EQ(activations(spec) - without, kLayers * kTokens * (kHidden + 3 * kHidden + kFeedForward));
+}
+
+/// Flash attention keeps its output in 16 bits, which is what an adapter reads.
+TEST(Lora, SharesAttentionsOutput) {
+  const TransformerSpec spec = with_lora({LoraModule::LinearProj});
+  EXPECT_DOUBLE_EQ(activations(spec), activations(spec, Precision::FP8));
+}
+
+/// PEFT's adapters are FP32 beside a model in 16 bits, without masters: 4 bytes, and 8 of moments.
+TEST(Lora, KeepsPeftAdaptersInSinglePrecision) {
+  const Job job = job_of(with_lora({LoraModule::QProj}, Implementation::HuggingFaceLlama), {}, {});
+  const double adapters = kLayers * kRank * (kHidden + kHidden), norms = (2 * kLayers + 1) * kHidden;
+  EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Optimizer], 8 * adapters);
+  EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Parameters],
+                   4 * adapters + 2 * (kLayers * kLayer + 2 * kHead + norms));
+}
+
 /// Megatron-Core's adapter of a column-parallel product: A's columns are gathered forward; backward sums what
 /// reaches them and the input's gradient, beside the product's own. Inputs are not gathered again.
 TEST(Lora, CommunicatesWhatTensorParallelRanksShare) {
