@@ -160,6 +160,8 @@ def draw_arrows(drawing, events, rows, most):
     starts = {(e.get("cat"), e["id"]): e for e in events if e.get("ph") == "s"}
     drawn = 0
     for end in (e for e in events if e.get("ph") == "f"):
+        if drawn == most:
+            break
         start = starts.get((end.get("cat"), end["id"]))
         lanes = [(e["pid"], e["tid"]) for e in (start, end) if e]
         if len(lanes) < 2 or lanes[0] == lanes[1] or any(lane not in rows for lane in lanes):
@@ -169,8 +171,6 @@ def draw_arrows(drawing, events, rows, most):
         drawing.arrow(drawing.x(start["ts"]), rows[lanes[0]].middle_at(start["ts"]),
                       drawing.x(end["ts"]), rows[lanes[1]].middle_at(end["ts"]))
         drawn += 1
-        if drawn == most:
-            break
     return drawn
 
 
