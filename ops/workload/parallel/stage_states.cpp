@@ -158,9 +158,6 @@ void StageWriter::begin_step() {
     return static_cast<double>(elements_of(parameters)) / ranks;
   };
   const double elements = kept(dense_, false) + kept(expert_, true);
-  if (elements == 0) {
-    return;
-  }
   const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");
   step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});

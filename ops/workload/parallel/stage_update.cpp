@@ -172,9 +172,6 @@ void StageWriter::update() {
     elements += (all + ranks - 1) / ranks;
     narrow += plan_.gathers(expert) && plan_.spec.casts_shares() ? 0 : (all + ranks - 1) / ranks;
   }
-  if (elements == 0) {
-    return;  // a stage whose weights are all frozen
-  }
   const Bytes wide = prepare_gradients(elements);
   if (host_optimizer_.is_used()) {
     host_optimizer_.update(elements);

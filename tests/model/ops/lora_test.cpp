@@ -158,6 +158,14 @@ TEST(Lora, CastsWhatPeftAdaptersRead) {
   EXPECT_EQ(casts({LoraModule::QProj, LoraModule::VProj}) - casts({LoraModule::QProj}), kLayers * 4);
 }
 
+/// A stage that trains nothing takes part in the norm of all gradients.
+TEST(Lora, HasStagesWithoutAdapters) {
+  const Job job = job_of(with_lora({LoraModule::LinearQkv}), {.pipeline = 2, .stage_layers = {4, 0}},
+                         {.ranks = 2, .batch = 2, .micro_batches = 2, .clip = true});
+  EXPECT_EQ(collectives_of(job, 0, CollectiveKind::AllReduce).size(),
+            collectives_of(job, 1, CollectiveKind::AllReduce).size());
+}
+
 TEST(Packed, AttendsWithinEachSample) {
   TransformerSpec spec = llama();
   spec.packed = 16;
