@@ -135,4 +135,13 @@ inline std::vector<CollectiveCall> collectives_of(const Job& job, std::size_t ra
   return calls;
 }
 
+/// Bytes of all collectives of a kind that a rank calls.
+inline double bytes_communicated(const Job& job, CollectiveKind kind, std::size_t rank = 0) {
+  double sum = 0;
+  for (const CollectiveCall& call : collectives_of(job, rank, kind)) {
+    sum += call.size.in_base_units();
+  }
+  return sum;
+}
+
 }  // namespace lockstep

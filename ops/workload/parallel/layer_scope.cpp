@@ -146,7 +146,7 @@ void residual_backward(const LayerScope& scope, BackwardParts parts) {
                   {kernels::elementwise("masked_scale", sizes.elements(), scope.storage(),
                                         {.reads = 1 + mask_share(scope), .writes = 1, .flops = 2})});
   }
-  if (parts.weights && scope.model.bias && !is_frozen(scope)) {
+  if (parts.weights && scope.model.bias) {
     scope.step.op("aten::sum",
                   {kernels::reduce("sum", {.rows = sizes.rows, .columns = sizes.hidden, .across_rows = true},
                                    scope.storage())});

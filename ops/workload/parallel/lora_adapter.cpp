@@ -37,11 +37,41 @@ void communicate(const LayerScope& scope, CollectiveKind kind, std::int64_t elem
   scope.communicate(kind, "tp", scope.plan.spec.tensor, scope.bytes(elements));
 }
 
-/// Between the type of the layer's values and that of PEFT's adapters, and by autocast to that of products.
-void cast_twice(const LayerScope& scope, const char* name, std::int64_t elements) {
-  if (is_hugging_face_llama(scope) && is_mixed(scope.step.precision())) {
-    scope.step.op(name, {kernels::cast(elements, scope.storage(), DataType::FP32)});
-    scope.step.op(name, {kernels::cast(elements, DataType::FP32, scope.storage())});
+/// PEFT's adapters are FP32: what they read is cast to that, and autocast's products cast it back.
+bool is_cast(const LayerScope& scope) {
+  return is_hugging_face_llama(scope) && is_mixed(scope.step.precision());
+}
+
+/// What A reads, in the type of its product. In between, in the type of A, it is dropped out.
+void prepare_input(const LayerScope& scope, std::int64_t elements) {
+  const DataType type = is_cast(scope) ? DataType::FP32 : scope.storage();
+  if (is_cast(scope)) {
+    scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), type)});
+  }
+  if (scope.model.lora->dropout) {
+    const double mask = size_of(DataType::BOOL) / size_of(type);
+    scope.step.op("aten::dropout",
+                  {{"fused_dropout_kernel_vec", type,
+                    Pointwise{.elements = elements, .reads = 1, .writes = 1 + mask, .flops = 10}}});
+  }
+  if (is_cast(scope)) {
+    scope.step.op("aten::to", {kernels::cast(elements, type, scope.storage())});
+  }
+}
+
+void prepared_input_backward(const LayerScope& scope, std::int64_t elements) {
+  const DataType type = is_cast(scope) ? DataType::FP32 : scope.storage();
+  if (is_cast(scope)) {
+    scope.step.op("ToCopyBackward0", {kernels::cast(elements, scope.storage(), type)});
+  }
+  if (scope.model.lora->dropout) {
+    const double mask = size_of(DataType::BOOL) / size_of(type);
+    scope.step.op(
+        "NativeDropoutBackward0",
+        {kernels::elementwise("masked_scale", elements, type, {.reads = 1 + mask, .writes = 1, .flops = 2})});
+  }
+  if (is_cast(scope)) {
+    scope.step.op("ToCopyBackward0", {kernels::cast(elements, type, scope.storage())});
   }
 }
 
@@ -84,12 +114,7 @@ void adapter_forward(const LayerScope& scope, const ShardedLinear& shape, Shared
   }
   const Adapter adapter = adapter_of(scope, shape, side);
   const bool inputs = side == SharedSide::Inputs;
-  cast_twice(scope, "aten::to", shape.tokens * shape.in);
-  if (scope.model.lora->dropout) {
-    scope.step.op("aten::dropout",
-                  {{"fused_dropout_kernel_vec", scope.storage(),
-                    Pointwise{.elements = shape.tokens * shape.in, .reads = 1, .writes = 1.5, .flops = 10}}});
-  }
+  prepare_input(scope, shape.tokens * shape.in);
   multiply(scope, "aten::linear",
            {.m = shape.tokens, .n = adapter.a.out, .k = adapter.a.in, .transpose_b = true});
   communicate(scope, inputs ? CollectiveKind::AllReduce : CollectiveKind::AllGather,
@@ -126,12 +151,7 @@ void adapter_input_gradient(const LayerScope& scope, const ShardedLinear& shape,
                 scope.plan.spec.sequence_parallel ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
                 shape.tokens * shape.in);
   }
-  if (scope.model.lora->dropout) {
-    scope.step.op("NativeDropoutBackward0",
-                  {kernels::elementwise("masked_scale", shape.tokens * shape.in, scope.storage(),
-                                        {.reads = 1.5, .writes = 1, .flops = 2})});
-  }
-  cast_twice(scope, "ToCopyBackward0", shape.tokens * shape.in);
+  prepared_input_backward(scope, shape.tokens * shape.in);
   const std::int64_t rows = inputs ? shape.tokens : scope.sizes.rows;
   scope.step.op("aten::add", {kernels::add(rows * shape.in, scope.storage())});
 }

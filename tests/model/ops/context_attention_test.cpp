@@ -34,14 +34,6 @@ double pairs(const Job& of, std::string_view kernel) {
   return sum;
 }
 
-double bytes(const Job& of, CollectiveKind kind) {
-  double sum = 0;
-  for (const CollectiveCall& call : collectives_of(of, 0, kind)) {
-    sum += call.size.in_base_units();
-  }
-  return sum;
-}
-
 class TorchContextAttention : public testing::TestWithParam<Compile> {};
 
 /// Each rank does its share of the arithmetic, in as many calls as there are ranks, one of them causal.
@@ -58,11 +50,13 @@ TEST_P(TorchContextAttention, SharesArithmetic) {
 TEST_P(TorchContextAttention, SendsGradientsRound) {
   const double gradients = kLayers * kTurns * 4 * kKeys;
   const Job gathered = job(GetParam(), kRanks);
-  EXPECT_DOUBLE_EQ(bytes(gathered, CollectiveKind::Send), gradients);
-  EXPECT_DOUBLE_EQ(bytes(gathered, CollectiveKind::Receive), gradients);
+  EXPECT_DOUBLE_EQ(bytes_communicated(gathered, CollectiveKind::Send), gradients);
+  EXPECT_DOUBLE_EQ(bytes_communicated(gathered, CollectiveKind::Receive), gradients);
   const Job ring = job(GetParam(), kRanks, ContextAttention::Ring);
-  EXPECT_DOUBLE_EQ(bytes(ring, CollectiveKind::Send), gradients + 2 * kLayers * (kTurns - 1) * 2 * kKeys);
-  EXPECT_DOUBLE_EQ(bytes(gathered, CollectiveKind::AllGather) - bytes(ring, CollectiveKind::AllGather),
+  EXPECT_DOUBLE_EQ(bytes_communicated(ring, CollectiveKind::Send),
+                   gradients + 2 * kLayers * (kTurns - 1) * 2 * kKeys);
+  EXPECT_DOUBLE_EQ(bytes_communicated(gathered, CollectiveKind::AllGather) -
+                       bytes_communicated(ring, CollectiveKind::AllGather),
                    2 * kLayers * kTurns * 2 * kKeys);
 }
 

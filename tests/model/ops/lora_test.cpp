@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/support/plan_job.hpp"
 
 namespace lockstep {
@@ -29,14 +31,6 @@ TransformerSpec with_lora(std::vector<LoraModule> modules,
   return spec;
 }
 
-double bytes_of(const Job& job, CollectiveKind kind) {
-  double sum = 0;
-  for (const CollectiveCall& call : collectives_of(job, 0, kind)) {
-    sum += call.size.in_base_units();
-  }
-  return sum;
-}
-
 /// Frozen weights have no gradient: four FLOPs for each and every token, six for each of the adapters'.
 TEST(Lora, LeavesOutGradientsOfFrozenWeights) {
   const Job job = job_of(with_lora({LoraModule::LinearQkv}), {}, {});
@@ -54,7 +48,7 @@ TEST(Lora, AdaptsEachModule) {
 
 TEST(Lora, ReducesAndOptimizesAdaptersAlone) {
   const Job job = job_of(with_lora({LoraModule::LinearQkv}), {}, {.ranks = 2, .batch = 2});
-  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::AllReduce), 4 * kLayers * kAdapter);
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllReduce), 4 * kLayers * kAdapter);
   const MemoryBreakdown& memory = job.memory.front();
   EXPECT_DOUBLE_EQ(memory[MemoryUse::Gradients], 4 * kLayers * kAdapter);
   EXPECT_DOUBLE_EQ(memory[MemoryUse::Optimizer], 12 * kLayers * kAdapter);
@@ -111,11 +105,7 @@ TEST(Lora, CommunicatesWhatTensorParallelRanksShare) {
     return collectives_of(job_of(spec, plan, {.ranks = 2}), 0, kind);
   };
   const auto bytes = [&](const TransformerSpec& spec, CollectiveKind kind) {
-    double sum = 0;
-    for (const CollectiveCall& call : all(spec, kind)) {
-      sum += call.size.in_base_units();
-    }
-    return sum;
+    return bytes_communicated(job_of(spec, plan, {.ranks = 2}), kind);
   };
   TransformerSpec frozen = with_lora({LoraModule::LinearQkv});
   const double row = 2 * kTokens * kHidden, narrow = 2 * kTokens * kRank;
@@ -144,8 +134,8 @@ TEST(Lora, IsShared) {
              {.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2}, {.ranks = 2, .batch = 2});
   const double adapters = 2 * kRank * (kHidden + kHidden), norms = 2 * kHidden;
   const double layers = kLayers * (kLayer + adapters + norms);
-  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::AllGather), 2 * (2 * layers + 2 * kHead));
-  EXPECT_DOUBLE_EQ(bytes_of(job, CollectiveKind::ReduceScatter), 4 * kLayers * adapters);
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllGather), 2 * (2 * layers + 2 * kHead));
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::ReduceScatter), 4 * kLayers * adapters);
   EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Optimizer], 12 * kLayers * adapters / 2);
 }
 
@@ -164,6 +154,19 @@ TEST(Lora, HasStagesWithoutAdapters) {
                          {.ranks = 2, .batch = 2, .micro_batches = 2, .clip = true});
   EXPECT_EQ(collectives_of(job, 0, CollectiveKind::AllReduce).size(),
             collectives_of(job, 1, CollectiveKind::AllReduce).size());
+}
+
+/// In the type of the adapter: PEFT's in FP32, Megatron-Core's in that of products.
+TEST(Lora, DropsOutWhatAdaptersRead) {
+  for (const auto& [module, implementation, type] :
+       {std::tuple{LoraModule::QProj, Implementation::HuggingFaceLlama, DataType::FP32},
+        std::tuple{LoraModule::LinearQkv, Implementation::Megatron, DataType::BF16}}) {
+    TransformerSpec spec = with_lora({module}, implementation);
+    spec.lora->dropout = true;
+    const std::vector<KernelCall> calls = launches_of(job_of(spec, {}, {}), "fused_dropout");
+    ASSERT_EQ(calls.size(), kLayers);
+    EXPECT_EQ(calls.front().type, type);
+  }
 }
 
 TEST(Packed, AttendsWithinEachSample) {
