@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -61,6 +63,7 @@ void Interruption::wait() {
 
 void remove_unfinished(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
+  writing_of_files().lock();  // for good
   const std::string ours = fmt::format(".{}.part", getpid());
   std::error_code ignored;
   std::vector<fs::path> unfinished;

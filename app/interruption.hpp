@@ -34,7 +34,8 @@ class Interruption {
 };
 
 /// Removes what runs of this process have begun to write into @p folder (`.partial`, `.PID.part`), and the
-/// folder itself where nothing else is in it. Never throws.
+/// folder itself where nothing else is in it, as the last thing that the process does to files: no file is
+/// begun, continued or put in place from then on, what would waits for the end. Never throws.
 void remove_unfinished(const std::filesystem::path& folder);
 
 }  // namespace lockstep

@@ -45,7 +45,13 @@ std::string read_whole_file(const fs::path& path) {
   return content;
 }
 
+std::shared_mutex& writing_of_files() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 AtomicFile::AtomicFile(fs::path path) : path_{std::move(path)} {
+  const std::shared_lock writing{writing_of_files()};
   std::error_code problem;
   if (fs::is_symlink(path_, problem)) {  // the link stays, what it points to is written
     const fs::path target = fs::weakly_canonical(path_.parent_path() / fs::read_symlink(path_), problem);
@@ -82,6 +88,7 @@ void AtomicFile::commit() {
   stream_.close();
   std::error_code problem;
   if (stream_ && temporary_ != path_) {
+    const std::shared_lock writing{writing_of_files()};
     fs::rename(temporary_, path_, problem);
   }
   if (!stream_ || problem) {

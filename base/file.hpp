@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,10 @@ namespace lockstep {
 /// The whole content of a file.
 /// @throws InputError when it cannot be read; for a missing file with the name that was probably meant
 std::string read_whole_file(const std::filesystem::path& path);
+
+/// Held shared by whoever begins, continues or puts in place a file; whoever ends the process takes it alone
+/// and keeps it, so that no file appears behind its cleaning up.
+std::shared_mutex& writing_of_files();
 
 /// A file that appears under its name only when it is whole: written beside it and renamed by commit();
 /// a failing run leaves nothing behind.

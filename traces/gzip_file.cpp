@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <shared_mutex>
 #include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace lockstep {
 namespace {
@@ -33,13 +35,18 @@ GzipFile::GzipFile(std::filesystem::path path, BlockCompressor& compressor, std:
       partial_path_{path_.string() + ".partial"},
       compressor_{compressor},
       block_size_{std::max<std::size_t>(block_size, 1)} {
+  begin();
+  store(kHeader.data(), kHeader.size());
+  begin_block(0);
+}
+
+void GzipFile::begin() {
+  const std::shared_lock writing{writing_of_files()};
   std::FILE* const file = std::fopen(partial_path_.c_str(), "wb");
   if (file == nullptr) {
     throw unwritable(path_, errno);
   }
   std::fclose(file);
-  store(kHeader.data(), kHeader.size());
-  begin_block(0);
 }
 
 GzipFile::~GzipFile() {
@@ -110,6 +117,7 @@ void GzipFile::accept(std::uint64_t sequence, DeflatedBlock block) noexcept {
 
 void GzipFile::store(const void* bytes, std::size_t size) noexcept {
   // Opened for each block: a file per rank may be more files than a process may hold open.
+  const std::shared_lock writing{writing_of_files()};  // opening would make a removed file anew
   std::FILE* const file = std::fopen(partial_path_.c_str(), "ab");
   if (file == nullptr) {
     error_ = error_ != 0 ? error_ : errno;
@@ -143,6 +151,7 @@ void GzipFile::complete() {
 
 void GzipFile::publish() {
   std::error_code error;
+  const std::shared_lock writing{writing_of_files()};
   std::filesystem::rename(partial_path_, path_, error);
   if (error) {
     throw unwritable(path_, error.value());

@@ -45,6 +45,7 @@ class GzipFile final : private DeflatedBlockSink {
 
  private:
   void accept(std::uint64_t sequence, DeflatedBlock block) noexcept override;
+  void begin();
   void store(const void* bytes, std::size_t size) noexcept;
   void submit(bool last);
   void begin_block(std::size_t dictionary);

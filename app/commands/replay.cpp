@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "app/interruption.hpp"
 #include "app/overrides.hpp"
 #include "app/replay_report.hpp"
 #include "app/trace_conversion.hpp"
@@ -143,6 +144,11 @@ int replay_command(const ReplayOptions& options) {
   const YamlDocument document = document_of(options);
   const ReplayRun run{options.traces, document, configs};
   keep_inputs_of(run, options);
+  const Interruption interruption{[&options] {
+    if (!options.folder.empty()) {
+      remove_unfinished(options.folder);
+    }
+  }};
   TimelineFile timeline{options.folder, kTimeline, run.fabric()};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
   timeline.finish();
