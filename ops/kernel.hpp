@@ -26,6 +26,9 @@ struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
   int added_to = 0;  ///< bytes of an element of what the result is added to in place (beta = 1); 0: it is new
+  /// Products of its kind at a time, on as many streams, itself among them: they fill the waves of each
+  /// other, and it takes its part of their time.
+  int concurrent = 1;
   bool operator==(const Gemm&) const = default;
 };
 

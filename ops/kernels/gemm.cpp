@@ -137,7 +137,9 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const GemmProfile& profile =
       tensor ? reached.tensor : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
-  return answer(time_of_product(gemm, profile, gpu, call.type), 0.15,
+  Gemm all = gemm;
+  all.batch *= gemm.concurrent;
+  return answer(time_of_product(all, profile, gpu, call.type) / gemm.concurrent, 0.15,
                 profile.calibrated && call.type != DataType::FP8, in_range);
 }
 

@@ -23,6 +23,9 @@ void ExpertsSpec::check() const {
   if (!(capacity >= 1)) {
     throw FieldError{"capacity", "at least 1: less would drop tokens of a balanced batch"};
   }
+  if (dropless && capacity > 1) {
+    throw FieldError{"dropless", "experts without a limit have no 'capacity': leave one of them out"};
+  }
   if (!(imbalance >= 1) || imbalance * static_cast<double>(per_token) > static_cast<double>(count)) {
     throw FieldError{
         "imbalance",
@@ -55,11 +58,24 @@ void check_megatron_only(const TransformerSpec& model) {
         "'fused_rotary: false' needs 'implementation: megatron' and 'position_encoding: rotary'; "
         "Llamas of others are rotated as their code does it"};
   }
-  if (!model.fused_norm && (!is_megatron || model.normalisation != Normalisation::Rms)) {
+  if (!model.fused_norm &&
+      (!is_megatron || model.normalisation != Normalisation::Rms || model.latent_attention)) {
     throw FieldError{
         "fused_norm",
         "'fused_norm: false' needs 'implementation: megatron' and 'normalisation: rms'; layer norm "
         "is one kernel there, and Llamas of others have their own"};
+  }
+  if (model.qk_norm && (!is_megatron || !model.fused_norm || model.latent_attention)) {
+    throw FieldError{
+        "qk_norm",
+        "queries and keys are normalised by head in models of 'implementation: megatron' with fused "
+        "norms and without latent attention"};
+  }
+  if (model.qkv_bias && (!is_megatron || model.bias || model.latent_attention)) {
+    throw FieldError{
+        "qkv_bias",
+        "'qkv_bias: true' is for models of 'implementation: megatron' with 'bias: false' and without "
+        "latent attention"};
   }
   if (!model.fused_activation && (!is_megatron || model.experts)) {
     throw FieldError{"fused_activation",
@@ -174,9 +190,9 @@ std::string_view hindrance_to_lora(const TransformerSpec& model) {
     return model.experts ? "adapters are not written for models with experts"
                          : "adapters are not written for latent attention";
   }
-  if (model.bias || model.residual != Residual::Serial) {
-    return model.bias ? "adapters are written for models with 'bias: false'"
-                      : "adapters are written for models with 'residual: serial'";
+  if (model.bias || model.qkv_bias || model.residual != Residual::Serial) {
+    return model.bias || model.qkv_bias ? "adapters are written for models with 'bias: false'"
+                                        : "adapters are written for models with 'residual: serial'";
   }
   return "";
 }

@@ -88,7 +88,11 @@ struct ExpertsSpec {
   std::int64_t count = 0, per_token = 0, feed_forward = 0, shared = 0, dense_layers = 0;
   double capacity = 1, imbalance = 1;
   std::uint64_t seed = 0;
-  bool fused_permutation = true;
+  bool fused_permutation = true, dropless = false, auxiliary_loss = true, fused_router = false,
+       grouped = true;
+
+  /// The host knows how many tokens an expert gets: as many as it has room for.
+  [[nodiscard]] bool are_padded() const { return !dropless && imbalance == 1; }
 
   template <class Visitor>
   static void describe(Visitor& key, ExpertsSpec& experts) {
@@ -109,6 +113,19 @@ struct ExpertsSpec {
         "fused_permutation", experts.fused_permutation, true,
         "one kernel copies tokens for their experts and one sums what comes back (Transformer Engine "
         "since 2.1, Megatron-LM --moe-permute-fusion); else PyTorch's operators do");
+    key.optional(
+        "dropless", experts.dropless, false,
+        "experts have room for all tokens, whose numbers the host waits for in every layer; else even "
+        "loads are padded to 'capacity'");
+    key.optional(
+        "grouped", experts.grouped, true,
+        "experts' products are launched on four streams in turn (Transformer Engine's GroupedLinear, "
+        "Megatron-LM --moe-grouped-gemm); else expert after expert (SequentialMLP)");
+    key.optional("auxiliary_loss", experts.auxiliary_loss, true,
+                 "the router's loss of uneven loads (Megatron-LM --moe-aux-loss-coeff)");
+    key.optional("fused_router", experts.fused_router, false,
+                 "one kernel chooses the experts (Transformer Engine since 2.7, Megatron-LM "
+                 "--moe-router-fusion); else PyTorch's operators do");
   }
   void check() const;
 };
@@ -146,6 +163,7 @@ struct TransformerSpec {
   PositionEncoding position_encoding = PositionEncoding::Learned;
   double rotary_share = 1;
   bool fused_rotary = true, fused_norm = true, fused_activation = true;
+  bool qk_norm = false, qkv_bias = false;
   Residual residual = Residual::Serial;
   bool bias = true, tied = true;
   std::optional<ExpertsSpec> experts;
@@ -179,6 +197,8 @@ struct TransformerSpec {
                  "megatron, rms: a kernel each way (Transformer Engine, Apex); else PyTorch's operators in "
                  "FP32, as in "
                  "Megatron-LM's local layers");
+    key.optional("qk_norm", model.qk_norm, false,
+                 "megatron: queries and keys are normalised by head (--qk-layernorm), as Qwen3's are");
     key.optional("fused_activation", model.fused_activation, true,
                  "megatron, dense: bias and activation are one kernel (bias_swiglu, since the end of 2023; "
                  "bias_gelu); else an "
@@ -189,6 +209,9 @@ struct TransformerSpec {
                  "it reads the input, and both are summed (GPT-NeoX); parallel_one_norm: likewise behind one "
                  "norm (GPT-J, Falcon)");
     key.optional("bias", model.bias, true, "whether products add one");
+    key.optional("qkv_bias", model.qkv_bias, false,
+                 "megatron, bias: false: the product of queries, keys and values adds one all the same "
+                 "(--add-qkv-bias), as Qwen's up to 2.5 does");
     key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");

@@ -4,6 +4,7 @@
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/linear.hpp"
+#include "ops/workload/layers/nonzero.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,18 +58,6 @@ void router_forward(StepWriter& step, const SwitchExpertsShape& shape) {
   step.op("aten::unsqueeze");
 }
 
-/// Within an operator: the places of a mask's ones, whose number the host waits for.
-void write_nonzero(StepWriter& step, const SwitchExpertsShape& shape, std::int64_t found) {
-  step.launch(small("DeviceReduceSingleTileKernel", shape.rows(), DataType::BOOL));
-  step.launch(kernels::copy_to_host(size_of(DataType::INT32), false));
-  step.program().wait_stream(step.current());
-  step.launch(small("DeviceCompactInitKernel", 1));
-  step.launch(small("DeviceSelectSweepKernel", shape.rows(), DataType::BOOL));
-  if (found > 0) {
-    step.launch(small("write_indices", found));
-  }
-}
-
 KernelCall move_rows(const char* name, const StepWriter& step, const SwitchExpertsShape& shape,
                      std::int64_t rows) {
   KernelCall call = kernels::by_offsets("index", rows * shape.hidden, step.types().model(), {});
@@ -79,7 +68,7 @@ KernelCall move_rows(const char* name, const StepWriter& step, const SwitchExper
 /// hidden_states[mask], or the same of a gradient.
 void pick(StepWriter& step, const char* name, const SwitchExpertsShape& shape, std::int64_t found) {
   step.program().begin(name);
-  write_nonzero(step, shape, found);
+  nonzero(step, shape.rows(), found);
   if (found > 0) {
     step.launch(move_rows("index_elementwise_kernel<index>", step, shape, found));
   }
@@ -108,7 +97,7 @@ void expert_forward(StepWriter& step, const SwitchExpertsShape& shape, std::int6
   }
   cast_result(step, "aten::to", shape, found, true);
   step.program().begin("aten::index_put_");
-  write_nonzero(step, shape, found);
+  nonzero(step, shape.rows(), found);
   if (found > 0) {
     step.launch(move_rows("index_elementwise_kernel<index_put>", step, shape, found));
   }
@@ -123,11 +112,11 @@ void index_put_backward(StepWriter& step, const SwitchExpertsShape& shape, std::
     step.launch(kernels::fill(found * shape.hidden, type));
   }
   step.launch(kernels::copy_on_device(static_cast<double>(shape.elements()) * size_of(type)));
-  write_nonzero(step, shape, found);
+  nonzero(step, shape.rows(), found);
   if (found > 0) {
     step.launch(move_rows("index_elementwise_kernel<index_put>", step, shape, found));
   }
-  write_nonzero(step, shape, found);
+  nonzero(step, shape.rows(), found);
   if (found > 0) {
     step.launch(move_rows("index_elementwise_kernel<index>", step, shape, found));
   }
@@ -138,7 +127,7 @@ void index_put_backward(StepWriter& step, const SwitchExpertsShape& shape, std::
 void index_backward(StepWriter& step, const SwitchExpertsShape& shape, std::int64_t found) {
   step.program().begin("IndexBackward0");
   step.launch(kernels::fill(shape.elements(), step.types().model()));
-  write_nonzero(step, shape, found);
+  nonzero(step, shape.rows(), found);
   if (found > 0) {
     for (const char* const name : {"remainder", "mul", "remainder", "mul", "add", "div"}) {
       step.launch(kernels::elementwise(name, found, kIndex, {}));

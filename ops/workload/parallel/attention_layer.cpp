@@ -29,7 +29,10 @@ Projections projections_of(const LayerScope& scope) {
     Projections apart{
         .down = {}, .in = {}, .out = {.tokens = s.tokens, .in = s.query_width(), .out = s.hidden}};
     for (const std::int64_t width : {s.query_width(), s.kv_width(), s.kv_width()}) {
-      apart.in.push_back({.tokens = s.tokens, .in = s.hidden, .out = width, .bias = scope.model.bias});
+      apart.in.push_back({.tokens = s.tokens,
+                          .in = s.hidden,
+                          .out = width,
+                          .bias = scope.model.bias || scope.model.qkv_bias});
     }
     return apart;
   }
@@ -38,7 +41,7 @@ Projections projections_of(const LayerScope& scope) {
             .in = {{.tokens = s.tokens,
                     .in = s.hidden,
                     .out = s.query_width() + 2 * s.kv_width(),
-                    .bias = scope.model.bias,
+                    .bias = scope.model.bias || scope.model.qkv_bias,
                     .rank = rank_of(scope.model, LoraModule::LinearQkv)}},
             .out = {.tokens = s.tokens,
                     .in = s.query_width(),
@@ -145,6 +148,21 @@ void flash(const LayerScope& scope, const FlashAttention& work) {
                 {{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
 }
 
+/// Of queries and keys by head (core/transformer/attention.py, q_layernorm and k_layernorm).
+void norm_heads(const LayerScope& scope) {
+  if (scope.model.qk_norm) {
+    norm_forward(scope, scope.sizes.tokens * scope.sizes.heads, scope.sizes.head_size);
+    norm_forward(scope, scope.sizes.tokens * scope.sizes.kv_heads, scope.sizes.head_size);
+  }
+}
+
+void norm_heads_backward(const LayerScope& scope, BackwardParts parts) {
+  if (scope.model.qk_norm) {
+    inner_norm_backward(scope, scope.sizes.tokens * scope.sizes.kv_heads, scope.sizes.head_size, parts);
+    inner_norm_backward(scope, scope.sizes.tokens * scope.sizes.heads, scope.sizes.head_size, parts);
+  }
+}
+
 }  // namespace
 
 void flash_attention_core(const LayerScope& scope, Direction direction) {
@@ -173,6 +191,7 @@ void attention_forward(const LayerScope& scope) {
   if (is_eager(scope)) {
     eager_inputs_forward(scope);
   } else {
+    norm_heads(scope);
     megatron_rotary(scope, Direction::Forward);
   }
   attention_core_forward(scope);
@@ -208,12 +227,13 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
       megatron_rotary(scope, Direction::Backward);
     }
   }
+  norm_heads_backward(scope, parts);
   for (const ShardedLinear& in : projections.in) {
     column_linear_backward(scope, in, parts);
     add_input_gradient(scope, &in != &projections.in.front() && parts.inputs);
   }
   for (const ShardedLinear& down : projections.down) {
-    norm_backward(scope, down.tokens, down.out, parts);
+    inner_norm_backward(scope, down.tokens, down.out, parts);
     if (parts.inputs) {
       input_gradient(scope, down);
     }

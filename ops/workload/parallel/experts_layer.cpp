@@ -1,6 +1,7 @@
 /// @file
 /// Mixtures of experts as Megatron-LM writes them (core/transformer/moe/): every rank sends each token to the
-/// ranks of its experts, whose products are one grouped kernel when loads are even, else one for each expert.
+/// ranks of its experts, whose products Transformer Engine's GroupedLinear launches one by one, on four
+/// streams in turn.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,9 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/expert_loads.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/router.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/token_counts.hpp"
 #include "ops/workload/parallel/token_permutation.hpp"
 
 namespace lockstep {
@@ -86,57 +89,120 @@ void op_by_rank(const LayerScope& scope, const char* name,
   scope.step.program().end();
 }
 
-/// Products of all experts of a rank. @param shape of one with that many tokens
-void multiply(const LayerScope& scope, const ExpertLoad& load, const char* name,
+/// Experts of a rank whose products are launched together: all of them, or each by itself.
+struct Together {
+  std::size_t first = 0, count = 0;
+
+  [[nodiscard]] std::int64_t tokens(const ExpertLoad& load, std::size_t place) const {
+    const auto begin = load.tokens[place].begin() + static_cast<std::ptrdiff_t>(first);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(count), std::int64_t{0});
+  }
+};
+
+std::vector<Together> launched(const LayerScope& scope, const ExpertLoad& load) {
+  const auto experts = static_cast<std::size_t>(load.experts);
+  if (scope.model.experts->grouped) {
+    return {{0, experts}};
+  }
+  std::vector<Together> each;
+  for (std::size_t expert = 0; expert < experts; ++expert) {
+    each.push_back({expert, 1});
+  }
+  return each;
+}
+
+/// Products of some experts of a rank, as if on one stream: those that run at a time share their waves.
+/// @param shape of one with that many tokens
+void multiply(const LayerScope& scope, const ExpertLoad& load, const Together& some, const char* name,
               const std::function<Gemm(std::int64_t tokens)>& shape) {
+  constexpr std::size_t kStreams = 4;  // Transformer Engine, common/util/multi_stream.cpp
   const DataType type = product_type(scope, {});
   scope.step.program().begin(name);
-  for (std::int64_t expert = 0; expert < (load.is_even ? 1 : load.experts); ++expert) {
+  for (std::size_t expert = some.first; expert < some.first + some.count; ++expert) {
     scope.step.launch_by_rank([&](std::size_t variant) {
-      Gemm gemm = shape(load.tokens[place_of(scope, variant)][static_cast<std::size_t>(expert)]);
-      gemm.batch = load.is_even ? load.experts : 1;
+      Gemm gemm = shape(load.tokens[place_of(scope, variant)][expert]);
+      gemm.concurrent = static_cast<int>(std::min(kStreams, some.count));
       return kernels::product(gemm, type);
     });
   }
   scope.step.program().end();
 }
 
-void cast_tokens(const LayerScope& scope, const ExpertLoad& load, std::int64_t columns) {
+void cast_tokens(const LayerScope& scope, const ExpertLoad& load, const Together& some,
+                 std::int64_t columns) {
   if (is_fp8(scope, {})) {
     op_by_rank(scope, "cast_transpose", [&](std::size_t place) {
-      return cast_transpose_kernel(scope, load.tokens_at(place) * columns);
+      return cast_transpose_kernel(scope, some.tokens(load, place) * columns);
     });
   }
 }
 
-void expert_forward(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
-  cast_tokens(scope, load, linear.in);
-  multiply(scope, load, "aten::linear", [&](std::int64_t tokens) {
+void product_of_experts(const LayerScope& scope, const ExpertLoad& load, const Together& some,
+                        const ExpertLinear& linear) {
+  cast_tokens(scope, load, some, linear.in);
+  multiply(scope, load, some, "aten::linear", [&](std::int64_t tokens) {
     return Gemm{.m = tokens, .n = linear.out, .k = linear.in, .transpose_b = true};
   });
 }
 
-void expert_input_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
-  cast_tokens(scope, load, linear.out);
-  multiply(scope, load, "aten::matmul",
-           [&](std::int64_t tokens) { return Gemm{.m = tokens, .n = linear.in, .k = linear.out}; });
+void product_backward(const LayerScope& scope, const ExpertLoad& load, const Together& some,
+                      const ExpertLinear& linear, BackwardParts parts) {
+  if (parts.inputs) {
+    cast_tokens(scope, load, some, linear.out);
+    multiply(scope, load, some, "aten::matmul",
+             [&](std::int64_t tokens) { return Gemm{.m = tokens, .n = linear.in, .k = linear.out}; });
+  }
+  if (parts.weights) {
+    multiply(scope, load, some, "aten::matmul", [&](std::int64_t tokens) {
+      return Gemm{.m = linear.out,
+                  .n = linear.in,
+                  .k = tokens,
+                  .transpose_a = true,
+                  .added_to = products_add_to(scope)};
+    });
+    add_weight_gradient(scope, static_cast<std::int64_t>(some.count) * linear.in * linear.out, true);
+  }
 }
 
-void expert_weight_gradient(const LayerScope& scope, const ExpertLoad& load, const ExpertLinear& linear) {
-  multiply(scope, load, "aten::matmul", [&](std::int64_t tokens) {
-    return Gemm{.m = linear.out,
-                .n = linear.in,
-                .k = tokens,
-                .transpose_a = true,
-                .added_to = products_add_to(scope)};
-  });
-  add_weight_gradient(scope, load.experts * linear.in * linear.out, true);
-}
-
-void expert_activation(const LayerScope& scope, const ExpertLoad& load, Direction direction) {
+void expert_activation(const LayerScope& scope, const ExpertLoad& load, const Together& some,
+                       Direction direction) {
   op_by_rank(scope, activation_operator(scope, direction), [&](std::size_t place) {
-    return activation_kernel(scope, load.tokens_at(place) * load.width, direction);
+    return activation_kernel(scope, some.tokens(load, place) * load.width, direction);
   });
+}
+
+/// What experts one after the other made, put together: outputs, or gradients of their inputs.
+void join_experts(const LayerScope& scope, const ExpertLoad& load, const char* name) {
+  if (!scope.model.experts->grouped && load.experts > 1) {
+    op_by_rank(scope, name, [&](std::size_t place) {
+      return kernels::concat(load.tokens_at(place) * scope.sizes.hidden, load.experts, scope.storage());
+    });
+  }
+}
+
+void multiply_forward(const LayerScope& scope, const ExpertLoad& load) {
+  const ExpertLinears linear = linears_of(scope, load);
+  for (const Together& some : launched(scope, load)) {
+    product_of_experts(scope, load, some, linear.in);
+    expert_activation(scope, load, some, Direction::Forward);
+    product_of_experts(scope, load, some, linear.out);
+  }
+  join_experts(scope, load, "aten::cat");
+}
+
+void multiply_backward(const LayerScope& scope, const ExpertLoad& load, BackwardParts parts) {
+  const ExpertLinears linear = linears_of(scope, load);
+  const std::vector<Together> forward = launched(scope, load);
+  for (auto some = forward.rbegin(); some != forward.rend(); ++some) {
+    product_backward(scope, load, *some, linear.out, parts);
+    if (parts.inputs) {
+      expert_activation(scope, load, *some, Direction::Backward);
+    }
+    product_backward(scope, load, *some, linear.in, parts);
+  }
+  if (parts.inputs) {
+    join_experts(scope, load, "SplitWithSizesBackward0");
+  }
 }
 
 /// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
@@ -201,38 +267,6 @@ void gather_experts(const LayerScope& scope, const ExpertLoad& load, CollectiveK
   });
 }
 
-ShardedLinear router(const LayerScope& scope) {
-  return {.tokens = scope.sizes.rows,
-          .in = scope.sizes.hidden,
-          .out = scope.model.experts->count,
-          .high_precision = true};
-}
-
-void router_forward(const LayerScope& scope) {
-  const ExpertsSpec& spec = *scope.model.experts;
-  product_forward(scope, router(scope));
-  scope.step.op(
-      "topk_softmax_with_capacity",
-      {{"softmax_warp_forward", DataType::FP32, Softmax{.rows = scope.sizes.rows, .columns = spec.count}},
-       {"gatherTopK", DataType::FP32,
-        Pointwise{.elements = scope.sizes.rows * spec.count, .reads = 2, .writes = 0, .flops = 4}}});
-}
-
-void router_backward(const LayerScope& scope, BackwardParts parts) {
-  const ExpertsSpec& spec = *scope.model.experts;
-  const ShardedLinear shape = router(scope);
-  if (parts.inputs) {
-    scope.step.op(
-        "topk_softmax_backward",
-        {{"softmax_warp_backward", DataType::FP32,
-          Softmax{.rows = scope.sizes.rows, .columns = spec.count, .direction = Direction::Backward}}});
-    input_gradient(scope, shape);
-  }
-  if (parts.weights) {
-    weight_gradient(scope, shape);
-  }
-}
-
 }  // namespace
 
 std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer) {
@@ -246,15 +280,14 @@ std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer)
 
 void experts_forward(const LayerScope& scope, std::int64_t layer) {
   const ExpertLoad load = load_of(scope, layer);
-  const ExpertLinears linear = linears_of(scope, load);
   router_forward(scope);
+  count_tokens(scope);
   permute_forward(scope, load.all_sent());
+  wait_for_counts(scope);
   exchange(scope, load, Toward::Experts);
   gather_experts(scope, load, CollectiveKind::AllGather);
   sort_by_expert(scope, load, "sort_chunks_by_idxs");
-  expert_forward(scope, load, linear.in);
-  expert_activation(scope, load, Direction::Forward);
-  expert_forward(scope, load, linear.out);
+  multiply_forward(scope, load);
   sort_by_expert(scope, load, "sort_chunks_by_idxs");
   gather_experts(scope, load, CollectiveKind::ReduceScatter);
   exchange(scope, load, Toward::Tokens);
@@ -267,27 +300,19 @@ void experts_forward(const LayerScope& scope, std::int64_t layer) {
 
 void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts parts) {
   const ExpertLoad load = load_of(scope, layer);
-  const ExpertLinears linear = linears_of(scope, load);
   if (const std::int64_t shared = scope.model.experts->shared; shared > 0) {
     feed_forward_backward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor, parts);
+    if (parts.inputs) {
+      scope.step.op("aten::add_", {kernels::add(scope.sizes.elements(), scope.storage())});
+    }
   }
   if (parts.inputs) {
     unpermute_backward(scope, load.all_sent());
     exchange(scope, load, Toward::Experts);
     gather_experts(scope, load, CollectiveKind::AllGather);
     sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
-    expert_input_gradient(scope, load, linear.out);
   }
-  if (parts.weights) {
-    expert_weight_gradient(scope, load, linear.out);
-  }
-  if (parts.inputs) {
-    expert_activation(scope, load, Direction::Backward);
-    expert_input_gradient(scope, load, linear.in);
-  }
-  if (parts.weights) {
-    expert_weight_gradient(scope, load, linear.in);
-  }
+  multiply_backward(scope, load, parts);
   if (parts.inputs) {
     sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
     gather_experts(scope, load, CollectiveKind::ReduceScatter);

@@ -31,6 +31,13 @@ void add_attention(const TransformerSpec& model, const LayerSizes& s, LayerParam
   const auto& latent = model.latent_attention;
   if (!latent) {
     add_linear(model, s.hidden, s.query_width() + 2 * s.kv_width(), all);
+    if (model.qkv_bias) {
+      all.dense.push_back(s.query_width() + 2 * s.kv_width());
+    }
+    if (model.qk_norm) {
+      add_norm(model, s.head_size, all.dense);
+      add_norm(model, s.head_size, all.dense);
+    }
     add_linear(model, s.query_width(), s.hidden, all);
     return;
   }

@@ -83,6 +83,14 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
     eager_norm_backward(scope, rows, columns, parts);
     return;
   }
+  inner_norm_backward(scope, rows, columns, parts);
+  if (parts.inputs) {
+    scope.step.op("aten::add_", {kernels::add(rows * columns, scope.storage())});
+  }
+}
+
+void inner_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
+                         BackwardParts parts) {
   const bool rms = scope.model.normalisation == Normalisation::Rms;
   if (parts.inputs) {
     scope.step.op(rms ? "RMSNormBackward" : "FusedLayerNormBackward",
@@ -90,7 +98,6 @@ void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t colu
                                LayerNorm::Part::InputGradient),
                    norm_kernel(scope, rms ? "rms_norm_bwd_finalize_kernel" : "ln_bwd_finalize_kernel", rows,
                                columns, LayerNorm::Part::ParameterGradient)});
-    scope.step.op("aten::add_", {kernels::add(rows * columns, scope.storage())});
   }
   if (parts.weights && !is_frozen(scope)) {  // the kernel makes it all the same
     scope.gradients.accumulate(columns, false);
@@ -215,6 +222,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.
   kept += scope.bytes(s.tokens * (s.query_width() + 2 * s.kv_width()));
   kept += scope.bytes(s.tokens * s.query_width()) * kept_of_context(scope, operand);
+  if (model.qk_norm) {  // queries and keys before
+    kept += scope.bytes(s.tokens * (s.query_width() + s.kv_width()));
+  }
   if (model.attention == AttentionKernels::Unfused && recompute == Recompute::None) {
     kept += kept_scores(scope);
   }

@@ -93,6 +93,9 @@ struct LayerScope {
 /// that of the residual stream.
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts);
+/// Likewise of a fused norm that only a product reads, or attention: nothing is added.
+void inner_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
+                         BackwardParts parts);
 
 /// With `tensor_layers: dtensor`: the gradient that a product gives its input is added to those of others.
 void add_input_gradient(const LayerScope& scope, bool has_others);

@@ -67,6 +67,7 @@ void PlanGroups::add_dense(std::uint32_t rank) {
   const auto& [tensor, context, data, stage, of_experts, in_stage] = places_[rank];
   add("tp", key_of({kAny, context, data, stage}), rank);
   add("cp", key_of({tensor, kAny, data, stage}), rank);
+  add("tp_cp", key_of({kAny, kAny, data, stage}), rank);
   add("dp", key_of({tensor, kAny, kAny, stage}), rank);
   add("pp", key_of({tensor, context, data, kAny}), rank);
   add("mp", key_of({kAny, context, data, kAny}), rank);
@@ -86,6 +87,7 @@ void PlanGroups::add_experts(std::uint32_t rank) {
   const int data = place.in_stage / (plan_.spec.expert_tensor * plan_.spec.expert);
   add("etp", key_of({kAny, place.expert, data, place.stage}), rank);
   add("ep", key_of({tensor, kAny, data, place.stage}), rank);
+  add("etp_ep", key_of({kAny, kAny, data, place.stage}), rank);
   add("edp", key_of({tensor, place.expert, kAny, place.stage}), rank);
   const int experts = place.expert * plan_.spec.expert_tensor + tensor;
   add("expert shard", key_of({experts, data / plan_.expert_shard, kAny, place.stage}), rank);

@@ -20,11 +20,13 @@ struct RankPlace {
 
 /// The process groups of a plan, as Megatron-LM's parallel_state makes them:
 ///   tp              ranks that differ in the tensor index alone; likewise cp, pp
+///   tp_cp           ranks that have pieces of the same samples
 ///   dp              replicas of dense parameters: they differ in data and context
 ///   mp              all that hold a replica's parameters (the gradients' norm): tensor and stage differ
 ///   stage           all of a pipeline stage (greatest magnitudes of FP8)
 ///   embedding       first and last stage (tied weights)
 ///   ep, etp, edp    experts: a stage's ranks in the order tensor, expert, data
+///   etp_ep          ranks that have all experts together
 ///   shard           neighbours within dp that share (shard_group)
 ///   replica         their counterparts among the other neighbours
 ///   expert shard    neighbours within edp

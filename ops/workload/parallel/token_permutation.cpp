@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/nonzero.hpp"
 
 namespace lockstep {
 namespace {
+
+constexpr DataType kIndex = DataType::INT64;
 
 bool is_fused(const LayerScope& scope) {
   return scope.model.experts->fused_permutation;
@@ -47,9 +50,89 @@ KernelCall weigh(const LayerScope& scope, double copies) {
                               {.reads = 1, .writes = 1, .flops = 1});
 }
 
+std::int64_t rows_of(const LayerScope& scope, double copies) {
+  return std::max<std::int64_t>(1, std::llround(copies / static_cast<double>(scope.sizes.hidden)));
+}
+
+/// Of the map [tokens, experts].
+std::int64_t places(const LayerScope& scope) {
+  return scope.sizes.rows * scope.model.experts->count;
+}
+
+KernelCall of_rows(const char* name, std::int64_t rows, DataType type) {
+  return kernels::elementwise(name, rows, type, {});
+}
+
+/// Ones of each expert in front, by a stable sort of its bytes: a block an expert, two passes of four bits,
+/// 32 keys a thread that wait for each other twice (ATen/native/cuda/Sort.cu, radixSortKVInPlace).
+KernelCall sort_by_choice(const LayerScope& scope) {
+  constexpr std::int64_t kPasses = 2, kKeysOfAThread = 32;
+  return {"radixSortKVInPlace", DataType::INT64,
+          Pointwise{.elements = places(scope),
+                    .reads = kPasses,
+                    .writes = kPasses,
+                    .flops = 8,
+                    .chain = 2 * kPasses * kKeysOfAThread}};
+}
+
+/// Numbers chosen by the map: their count is waited for.
+void masked_select(const LayerScope& scope, std::int64_t found, DataType type) {
+  scope.step.program().begin("aten::masked_select");
+  nonzero(scope.step, places(scope), found);
+  scope.step.launch(kernels::by_offsets("index", found, type, {}));
+  scope.step.program().end();
+}
+
+/// Which row of its tokens each copy is of (moe_utils.py, permute; the row map of Transformer Engine's
+/// permutation.py, three kernels).
+void find_rows(const LayerScope& scope, std::int64_t rows) {
+  if (is_fused(scope)) {
+    for (const char* const pass : {"row_id_map_pass_1", "row_id_map_pass_2", "row_id_map_pass_3"}) {
+      scope.step.op(pass, {of_rows(pass, places(scope), DataType::INT32)});
+    }
+    return;
+  }
+  scope.step.op("aten::to", {kernels::cast(places(scope), DataType::BOOL, DataType::UINT8)});
+  scope.step.op("aten::contiguous", {kernels::strided_copy(places(scope), DataType::UINT8)});
+  if (scope.model.experts->are_padded()) {
+    scope.step.op("aten::argsort", {of_rows("elementwise_kernel_with_index<arange>", places(scope), kIndex),
+                                    kernels::copy_on_device(Bytes{1.0 * static_cast<double>(places(scope))}),
+                                    sort_by_choice(scope)});
+    scope.step.op("aten::contiguous", {kernels::strided_copy(rows, kIndex)});
+  } else {
+    scope.step.op("aten::arange",
+                  {of_rows("elementwise_kernel_with_index<arange>", scope.sizes.rows, kIndex)});
+    masked_select(scope, rows, kIndex);
+  }
+}
+
+/// The router's probability of each copy, by PyTorch's operators (moe_utils.py, unpermute).
+void pick_probabilities(const LayerScope& scope, std::int64_t rows) {
+  scope.step.op("aten::contiguous", {kernels::strided_copy(places(scope), scope.storage())});
+  if (!scope.model.experts->are_padded()) {
+    scope.step.op("aten::contiguous", {kernels::strided_copy(places(scope), DataType::BOOL)});
+    masked_select(scope, rows, scope.storage());
+    return;
+  }
+  scope.step.op("aten::arange",
+                {of_rows("elementwise_kernel_with_index<arange>", scope.model.experts->count, kIndex)});
+  scope.step.op("aten::mul", {of_rows("mul", scope.model.experts->count, kIndex)});
+  scope.step.op("aten::add", {kernels::by_offsets("add", rows, kIndex, {})});
+  scope.step.op("aten::index_select", {kernels::by_offsets("index_select", rows, scope.storage(), {})});
+}
+
+/// Zeros, and the gradient of each copy's probability in its place.
+void place_probabilities(const LayerScope& scope, std::int64_t rows) {
+  scope.step.op("IndexSelectBackward0",
+                {kernels::fill(places(scope), scope.storage()),
+                 kernels::by_offsets("index_add", rows, scope.storage(), {.reads = 2})});
+  scope.step.op("CloneBackward0");
+}
+
 }  // namespace
 
 void permute_forward(const LayerScope& scope, double copies) {
+  find_rows(scope, rows_of(scope, copies));
   scope.step.op("permute", {is_fused(scope) ? fused(scope, "permute_kernel",
                                                     {.reads = 1, .writes = ratio(scope, copies), .flops = 0})
                                             : gather(scope, copies)});
@@ -71,6 +154,7 @@ void unpermute_forward(const LayerScope& scope, double copies) {
     scope.step.op("unpermute",
                   {fused(scope, "unpermute_kernel", {.reads = each, .writes = 1, .flops = 2 * each})});
   } else {
+    pick_probabilities(scope, rows_of(scope, copies));
     scope.step.op("unpermute", {weigh(scope, copies), zeros(scope), scatter_add(scope, copies)});
   }
 }
@@ -82,12 +166,12 @@ void unpermute_backward(const LayerScope& scope, double copies) {
                                                {.reads = 1 + each, .writes = each, .flops = 3 * each})});
     return;
   }
-  const std::int64_t rows =
-      std::max<std::int64_t>(1, std::llround(copies / static_cast<double>(scope.sizes.hidden)));
   scope.step.op(
       "unpermute_backward",
       {gather(scope, copies), weigh(scope, copies), kernels::mul(std::llround(copies), scope.storage()),
-       kernels::reduce("sum", {.rows = rows, .columns = scope.sizes.hidden}, scope.storage())});
+       kernels::reduce("sum", {.rows = rows_of(scope, copies), .columns = scope.sizes.hidden},
+                       scope.storage())});
+  place_probabilities(scope, rows_of(scope, copies));
 }
 
 }  // namespace lockstep

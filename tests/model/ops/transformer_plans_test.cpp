@@ -254,6 +254,11 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   EXPECT_NEAR(billions("mixtral_8x7b"), 46.7, 0.01 * 46.7);
   EXPECT_NEAR(billions("mixtral_8x22b"), 140.6, 0.01 * 140.6);
   EXPECT_NEAR(billions("deepseek_v3"), 671, 0.01 * 671);
+  EXPECT_NEAR(billions("qwen2_5_7b"), 7.62, 0.01 * 7.62);
+  EXPECT_NEAR(billions("qwen2_5_72b"), 72.7, 0.01 * 72.7);
+  EXPECT_NEAR(billions("qwen3_8b"), 8.19, 0.01 * 8.19);
+  EXPECT_NEAR(billions("qwen3_30b_a3b"), 30.5, 0.01 * 30.5);
+  EXPECT_NEAR(billions("qwen3_235b_a22b"), 235, 0.01 * 235);
   EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
 }
 

@@ -1,0 +1,195 @@
+#include "ops/workload/parallel/router.hpp"
+
+#include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/sharded_linear.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr DataType kLogits = DataType::FP32;  // what softmax computes in
+constexpr DataType kCount = DataType::INT64;
+constexpr DataType kMap = DataType::BOOL;
+
+/// Tokens, experts and what a token chooses.
+struct Scores {
+  std::int64_t tokens = 0, experts = 0, chosen = 0;
+
+  [[nodiscard]] std::int64_t all() const { return tokens * experts; }
+  [[nodiscard]] std::int64_t met() const { return tokens * chosen; }
+};
+
+Scores scores_of(const LayerScope& scope) {
+  return {.tokens = scope.sizes.rows,
+          .experts = scope.model.experts->count,
+          .chosen = scope.model.experts->per_token};
+}
+
+ShardedLinear gate(const LayerScope& scope) {
+  return {.tokens = scope.sizes.rows,
+          .in = scope.sizes.hidden,
+          .out = scope.model.experts->count,
+          .high_precision = true};
+}
+
+KernelCall small(const char* name, std::int64_t elements, DataType type) {
+  return kernels::elementwise(name, elements, type, {});
+}
+
+/// The greatest values of each slice, a block of at most 1,024 threads a slice: two bits of the values a
+/// pass, and two passes for what is found; a thread's elements wait for each other, and all for a barrier
+/// behind each pass, which is taken for one load more (ATen/native/cuda/TensorTopK.cu,
+/// SortingRadixSelect.cuh).
+KernelCall select(std::int64_t slices, std::int64_t length, DataType type) {
+  constexpr std::int64_t kThreads = 1024, kBitsOfAPass = 2;
+  const auto bits = static_cast<std::int64_t>(8 * size_of(type).in_base_units());
+  const std::int64_t passes = bits / kBitsOfAPass + 2;
+  const std::int64_t loads = (length + kThreads - 1) / kThreads;
+  return {"gatherTopK", type,
+          Pointwise{.elements = slices * length,
+                    .reads = static_cast<double>(passes),
+                    .writes = 0,
+                    .flops = static_cast<double>(4 * passes),
+                    .chain = passes * (loads + 1)}};
+}
+
+/// `torch.zeros_like(scores).scatter(dim, indices, values)`: zeros, their copy, the values.
+void scatter_in_zeros(const LayerScope& scope, const Scores& scores, std::int64_t values, DataType type) {
+  scope.step.op("aten::zeros_like", {kernels::fill(scores.all(), type)});
+  scope.step.op("aten::scatter", {kernels::copy_on_device(static_cast<double>(scores.all()) * size_of(type)),
+                                  small("_scatter_gather_elementwise_kernel", values, type)});
+}
+
+/// The same for ones, as a map of yes and no.
+void map_of(const LayerScope& scope, const Scores& scores, std::int64_t ones, DataType type) {
+  scatter_in_zeros(scope, scores, ones, type);
+  scope.step.op("aten::to", {kernels::cast(scores.all(), type, kMap)});
+}
+
+KernelCall softmax(std::int64_t rows, std::int64_t columns, Direction direction) {
+  return {direction == Direction::Forward ? "softmax_warp_forward" : "softmax_warp_backward", kLogits,
+          Softmax{.rows = rows, .columns = columns, .direction = direction}};
+}
+
+KernelCall over_tokens(const Scores& scores, DataType type) {
+  return kernels::reduce("sum", {.rows = scores.tokens, .columns = scores.experts, .across_rows = true},
+                         type);
+}
+
+/// Each expert keeps the tokens that want it most; `capacity` of them stay, the others' probabilities are 0.
+void keep_what_has_room(const LayerScope& scope, const Scores& scores) {
+  scope.step.op("aten::topk", {select(scores.experts, scores.tokens, scope.storage())});
+  map_of(scope, scores, scores.met(), scope.storage());
+  scope.step.op("aten::mul", {kernels::mul(scores.all(), scope.storage())});
+}
+
+void choose(const LayerScope& scope, const Scores& scores) {
+  if (scope.model.experts->fused_router) {
+    scope.step.op("FusedTopkScoreFunction",
+                  {kernels::elementwise("fused_topk_with_score_function_forward_kernel", scores.all(),
+                                        kLogits, {.reads = 1, .writes = 2.25, .flops = 10})});
+  } else {
+    scope.step.op("aten::topk", {select(scores.tokens, scores.experts, scope.storage()),
+                                 small("bitonicSortKVInPlace", scores.met(), scope.storage())});
+    scope.step.op("aten::softmax", {softmax(scores.tokens, scores.chosen, Direction::Forward)});
+    scope.step.op("aten::to", {kernels::cast(scores.met(), kLogits, scope.storage())});
+    scatter_in_zeros(scope, scores, scores.met(), scope.storage());
+    map_of(scope, scores, scores.met(), DataType::INT32);
+  }
+  if (scope.model.experts->are_padded()) {
+    keep_what_has_room(scope, scores);
+  }
+}
+
+/// Ranks that have pieces of the same samples.
+int sharers(const LayerScope& scope) {
+  return scope.plan.spec.tensor * scope.plan.spec.context;
+}
+
+void loss_forward(const LayerScope& scope, const Scores& scores) {
+  const bool fused = scope.model.experts->fused_router;
+  if (fused) {
+    scope.step.op("FusedComputeScoresForMoEAuxLoss",
+                  {kernels::elementwise("fused_score_for_moe_aux_loss_forward_kernel", scores.all(), kLogits,
+                                        {.reads = 1, .writes = 2.25, .flops = 10})});
+  } else {
+    scope.step.op("aten::softmax", {softmax(scores.tokens, scores.experts, Direction::Forward)});
+  }
+  scope.step.op("aten::sum", {over_tokens(scores, kMap)});  // of the map: tokens of each expert
+  scope.communicate(CollectiveKind::AllReduce, "tp_cp", sharers(scope),
+                    static_cast<double>(scores.experts) * size_of(kCount));
+  if (fused) {
+    scope.step.op("FusedAuxLoss", {over_tokens(scores, kLogits)});
+  } else {
+    scope.step.op("aten::sum", {over_tokens(scores, kLogits)});
+    scope.step.op("aten::mul", {kernels::mul(scores.experts, kLogits)});
+    scope.step.op("aten::sum", {kernels::reduce("sum", {.rows = 1, .columns = scores.experts}, kLogits)});
+    scope.step.op("aten::mul", {kernels::scale(1, kLogits)});
+  }
+  scope.step.op("aten::div", {kernels::scale(1, kLogits)});  // for the log (save_to_aux_losses_tracker)
+  scope.step.op("aten::add_", {kernels::add(1, kLogits)});
+}
+
+void loss_backward(const LayerScope& scope, const Scores& scores) {
+  scope.step.op("MoEAuxLossAutoScalerBackward", {kernels::fill(1, kLogits), kernels::scale(1, kLogits)});
+  if (scope.model.experts->fused_router) {
+    scope.step.op("FusedAuxLossBackward", {kernels::fill(scores.all(), kLogits)});
+    scope.step.op("FusedComputeScoresForMoEAuxLossBackward",
+                  {kernels::elementwise("fused_score_for_moe_aux_loss_backward_kernel", scores.all(), kLogits,
+                                        {.reads = 2, .writes = 1, .flops = 6})});
+  } else {
+    scope.step.op("MulBackward0", {kernels::scale(1, kLogits)});
+    scope.step.op("MulBackward0", {kernels::mul(scores.experts, kLogits)});
+    scope.step.op("SumBackward1");
+    scope.step.op("SoftmaxBackward0",
+                  {kernels::by_offsets("copy", scores.all(), kLogits, {.reads = 0}),  // of the sums' gradient
+                   softmax(scores.tokens, scores.experts, Direction::Backward)});
+  }
+  scope.step.op("aten::add_", {kernels::add(scores.all(), scope.storage())});
+}
+
+void choose_backward(const LayerScope& scope, const Scores& scores) {
+  if (scope.model.experts->are_padded()) {
+    scope.step.op("MulBackward0", {kernels::mul(scores.all(), scope.storage())});
+  }
+  if (scope.model.experts->fused_router) {
+    scope.step.op("FusedTopkScoreFunctionBackward",
+                  {kernels::elementwise("fused_topk_with_score_function_backward_kernel", scores.all(),
+                                        kLogits, {.reads = 2.25, .writes = 1, .flops = 6})});
+    return;
+  }
+  scope.step.op("ScatterBackward0",
+                {small("_scatter_gather_elementwise_kernel", scores.met(), scope.storage())});
+  scope.step.op("ToCopyBackward0", {kernels::cast(scores.met(), scope.storage(), kLogits)});
+  scope.step.op("SoftmaxBackward0", {softmax(scores.tokens, scores.chosen, Direction::Backward)});
+  scope.step.op("TopkBackward0",
+                {kernels::fill(scores.all(), scope.storage()),
+                 small("_scatter_gather_elementwise_kernel", scores.met(), scope.storage())});
+}
+
+}  // namespace
+
+void router_forward(const LayerScope& scope) {
+  const Scores scores = scores_of(scope);
+  product_forward(scope, gate(scope));
+  choose(scope, scores);
+  if (scope.model.experts->auxiliary_loss) {
+    loss_forward(scope, scores);
+  }
+}
+
+void router_backward(const LayerScope& scope, BackwardParts parts) {
+  const Scores scores = scores_of(scope);
+  if (parts.inputs) {
+    choose_backward(scope, scores);
+    if (scope.model.experts->auxiliary_loss) {
+      loss_backward(scope, scores);
+    }
+    input_gradient(scope, gate(scope));
+    scope.step.op("aten::add_", {kernels::add(scope.sizes.elements(), scope.storage())});
+  }
+  if (parts.weights) {
+    weight_gradient(scope, gate(scope));
+  }
+}
+
+}  // namespace lockstep
