@@ -74,7 +74,7 @@ TEST(ExpertsLayer, WaitsForMasksOfPyTorchsOperators) {
   TransformerSpec unfused = mixture(true);
   unfused.experts->fused_permutation = false;
   EXPECT_EQ(host_waits(job_of_mixture(unfused, {.expert = 4})),
-            host_waits(job_of_mixture(mixture(true), {.expert = 4})) + 2 * 2);
+            host_waits(job_of_mixture(mixture(true), {.expert = 4})) + std::ptrdiff_t{2} * 2);
 }
 
 /// Four ranks gather 16 numbers of 8 bytes from each, once a layer; with tensor parallelism of two over
@@ -175,7 +175,7 @@ TEST(ExpertsLayer, NormalisesQueriesAndKeys) {
   with.qk_norm = true;
   const Job job = job_of(with, {}, {}), plain = job_of(without, {}, {});
   const std::size_t norms = launches_of(job, "rms_norm_fwd_kernel").size();
-  EXPECT_EQ(norms, launches_of(plain, "rms_norm_fwd_kernel").size() + 2 * 4);
+  EXPECT_EQ(norms, launches_of(plain, "rms_norm_fwd_kernel").size() + std::size_t{2} * 4);
   EXPECT_EQ(launches_of(job, "rms_norm_bwd_kernel").size(), norms);
   const double kept = 4.0 * 4096 * 2 * 2048 * 2;  // queries and keys of 4 layers in 16 bits
   EXPECT_DOUBLE_EQ(job.memory.front()[MemoryUse::Activations] - plain.memory.front()[MemoryUse::Activations],
