@@ -9,31 +9,6 @@
 
 namespace lockstep {
 
-void ExpertsSpec::check() const {
-  if (count < 1 || feed_forward < 1) {
-    throw FieldError{count < 1 ? "count" : "feed_forward", "must be at least 1"};
-  }
-  if (per_token < 1 || per_token > count) {
-    throw FieldError{"per_token",
-                     fmt::format("between 1 and the {} experts there are, not {}", count, per_token)};
-  }
-  if (shared < 0 || dense_layers < 0) {
-    throw FieldError{shared < 0 ? "shared" : "dense_layers", "is not negative"};
-  }
-  if (!(capacity >= 1)) {
-    throw FieldError{"capacity", "at least 1: less would drop tokens of a balanced batch"};
-  }
-  if (dropless && capacity > 1) {
-    throw FieldError{"dropless", "experts without a limit have no 'capacity': leave one of them out"};
-  }
-  if (!(imbalance >= 1) || imbalance * static_cast<double>(per_token) > static_cast<double>(count)) {
-    throw FieldError{
-        "imbalance",
-        fmt::format("between 1 (even) and count / per_token = {:g} (every token to one expert), not {:g}",
-                    static_cast<double>(count) / static_cast<double>(per_token), imbalance)};
-  }
-}
-
 void LatentAttentionSpec::check() const {
   if (query_rank < 1 || key_value_rank < 1 || rotary_size < 1 || value_size < 1) {
     throw FieldError{"query_rank", "widths of latent attention are at least 1"};
@@ -153,6 +128,9 @@ void TransformerSpec::check_implementation() const {
       throw FieldError{"experts", fmt::format("'dense_layers: {}' leaves none of {} layers to experts",
                                               experts->dense_layers, layers)};
     }
+    if (experts && bias) {
+      throw FieldError{"bias", "experts have no biases here, so that no layer has: 'bias: false'"};
+    }
     if (family == TransformerFamily::Bert && (token_types > 0 || experts)) {
       throw FieldError{"implementation", "megatron's encoder has neither token types nor experts"};
     }
@@ -190,9 +168,12 @@ std::string_view hindrance_to_lora(const TransformerSpec& model) {
     return model.experts ? "adapters are not written for models with experts"
                          : "adapters are not written for latent attention";
   }
-  if (model.bias || model.qkv_bias || model.residual != Residual::Serial) {
-    return model.bias || model.qkv_bias ? "adapters are written for models with 'bias: false'"
-                                        : "adapters are written for models with 'residual: serial'";
+  if (model.qkv_bias) {
+    return "adapters are written for models with 'qkv_bias: false'";
+  }
+  if (model.bias || model.residual != Residual::Serial) {
+    return model.bias ? "adapters are written for models with 'bias: false'"
+                      : "adapters are written for models with 'residual: serial'";
   }
   return "";
 }

@@ -93,6 +93,8 @@ struct ExpertsSpec {
 
   /// The host knows how many tokens an expert gets: as many as it has room for.
   [[nodiscard]] bool are_padded() const { return !dropless && imbalance == 1; }
+  /// Uneven loads lose what is beyond the capacity, without padding.
+  [[nodiscard]] bool drops() const { return imbalance > 1 && capacity > 1; }
 
   template <class Visitor>
   static void describe(Visitor& key, ExpertsSpec& experts) {

@@ -152,6 +152,8 @@ void flash(const LayerScope& scope, const FlashAttention& work) {
 void norm_heads(const LayerScope& scope) {
   if (scope.model.qk_norm) {
     norm_forward(scope, scope.sizes.tokens * scope.sizes.heads, scope.sizes.head_size);
+    scope.step.op("aten::contiguous",  // a slice of the product's result
+                  {kernels::strided_copy(scope.sizes.tokens * scope.sizes.kv_width(), scope.storage())});
     norm_forward(scope, scope.sizes.tokens * scope.sizes.kv_heads, scope.sizes.head_size);
   }
 }

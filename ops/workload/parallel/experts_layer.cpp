@@ -206,15 +206,20 @@ void multiply_backward(const LayerScope& scope, const ExpertLoad& load, Backward
 }
 
 /// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
-/// it is in order as it comes (moe_utils.py, sort_chunks_by_idxs: a kernel of
-/// Transformer Engine's with 'fused_permutation', else torch.cat of the pieces).
+/// it is in order as it comes. With 'fused_permutation' padded ones are transposed by a copy, others sorted
+/// by Transformer Engine's kernel (token_dispatcher.py; moe_utils.py, sort_chunks_by_idxs); else torch.cat
+/// puts the pieces together.
 void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name) {
   if (load.experts > 1) {
     op_by_rank(scope, name, [&](std::size_t place) {
       const std::int64_t elements = load.tokens_at(place) * scope.sizes.hidden;
-      return scope.model.experts->fused_permutation
-                 ? kernels::elementwise("sort_chunks", elements, scope.storage(), {.flops = 0})
-                 : kernels::concat(elements, load.experts, scope.storage());
+      if (!scope.model.experts->fused_permutation) {
+        const auto& plan = scope.plan.spec;
+        return kernels::concat(elements, load.experts * plan.expert * plan.expert_tensor, scope.storage());
+      }
+      return scope.model.experts->are_padded()
+                 ? kernels::strided_copy(elements, scope.storage())
+                 : kernels::elementwise("sort_chunks", elements, scope.storage(), {.flops = 0});
     });
   }
 }
@@ -278,12 +283,21 @@ std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer)
   return most;
 }
 
-void experts_forward(const LayerScope& scope, std::int64_t layer) {
+double elements_sent(const LayerScope& scope, std::int64_t layer) {
+  return load_of(scope, layer).all_sent();
+}
+
+void experts_forward(const LayerScope& scope, std::int64_t layer, bool differentiated) {
   const ExpertLoad load = load_of(scope, layer);
-  router_forward(scope);
+  router_forward(scope, differentiated);
   count_tokens(scope);
+  if (scope.model.experts->drops()) {  // the host asks how many copies there are
+    wait_for_counts(scope);
+  }
   permute_forward(scope, load.all_sent());
-  wait_for_counts(scope);
+  if (!scope.model.experts->drops()) {
+    wait_for_counts(scope);
+  }
   exchange(scope, load, Toward::Experts);
   gather_experts(scope, load, CollectiveKind::AllGather);
   sort_by_expert(scope, load, "sort_chunks_by_idxs");

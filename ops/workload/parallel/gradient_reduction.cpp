@@ -43,7 +43,7 @@ void GradientReduction::accumulate(std::int64_t elements, bool expert) {
 }
 
 void GradientReduction::ready(std::int64_t elements, bool expert) {
-  if (!reduces_ || (!is_reduced(expert) && !host_.is_used())) {
+  if (!reduces_ || (!is_reduced(expert) && !is_scaled(expert) && !host_.is_used())) {
     return;
   }
   host_.hold(static_cast<double>(elements) * size_of(type()));
@@ -98,9 +98,9 @@ void GradientReduction::reduce_here(Bucket& bucket) {
   const auto elements = static_cast<double>(all);
   if (is_reduced(bucket.expert)) {
     copy_shards(bucket.open, bucket.pieces);
-    if (rules_.scales) {
-      step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
-    }
+  }
+  if (is_scaled(bucket.expert)) {
+    step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
   }
   bucket.open = bucket.pieces = 0;
   if (is_reduced(bucket.expert)) {

@@ -71,6 +71,10 @@ class GradientReduction {
   void communicate(const Bucket& bucket, Bytes size);
   void keep_shares(std::int64_t elements);
   [[nodiscard]] bool is_reduced(bool expert) const { return plan_.replication(expert).replicas > 1; }
+  /// Experts' gradients by one over the replicas of dense parameters, whether they have replicas or not.
+  [[nodiscard]] bool is_scaled(bool expert) const {
+    return rules_.scales && (is_reduced(expert) || (expert && is_reduced(false)));
+  }
   [[nodiscard]] DataType type() const;  ///< that is reduced
   [[nodiscard]] DataType type_of_sums() const;
 

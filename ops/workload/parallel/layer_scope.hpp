@@ -140,10 +140,13 @@ void feed_forward_backward(const LayerScope& scope, std::int64_t width, Backward
 
 /// Router, dispatch, experts, combination; shared experts besides.
 /// @param layer of the model: its experts have loads of their own (ExpertLoads)
-void experts_forward(const LayerScope& scope, std::int64_t layer);
+/// @param differentiated not within a checkpoint, which has no gradients and no loss of uneven loads
+void experts_forward(const LayerScope& scope, std::int64_t layer, bool differentiated);
 void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts parts);
 /// Tokens that come to the ranks of the expert group where most come, all experts of a rank together.
 [[nodiscard]] std::int64_t tokens_of_fullest_rank(const LayerScope& scope, std::int64_t layer);
+/// Elements of all copies of a rank's tokens.
+[[nodiscard]] double elements_sent(const LayerScope& scope, std::int64_t layer);
 
 /// Of attention that is not fused: softmax of the scores, and with dropout its mask and result.
 [[nodiscard]] Bytes kept_scores(const LayerScope& scope);

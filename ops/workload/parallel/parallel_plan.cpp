@@ -87,6 +87,9 @@ void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) 
   expect(model.experts->feed_forward % spec.expert_tensor == 0,
          "an expert's width of {} cannot be divided among {} ranks", model.experts->feed_forward,
          spec.expert_tensor);
+  const std::int64_t shared = model.experts->shared * model.experts->feed_forward;
+  expect(shared % spec.tensor == 0, "a width of {} of shared experts cannot be divided among {} ranks",
+         shared, spec.tensor);
 }
 
 void check_pipeline(const TransformerPlanSpec& spec, const TransformerSpec& model, int micro_batches) {

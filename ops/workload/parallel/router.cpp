@@ -2,12 +2,12 @@
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
+#include "ops/workload/parallel/token_counts.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr DataType kLogits = DataType::FP32;  // what softmax computes in
-constexpr DataType kCount = DataType::INT64;
 constexpr DataType kMap = DataType::BOOL;
 
 /// Tokens, experts and what a token chooses.
@@ -28,7 +28,8 @@ ShardedLinear gate(const LayerScope& scope) {
   return {.tokens = scope.sizes.rows,
           .in = scope.sizes.hidden,
           .out = scope.model.experts->count,
-          .high_precision = true};
+          .high_precision = true,
+          .plain = true};
 }
 
 KernelCall small(const char* name, std::int64_t elements, DataType type) {
@@ -52,9 +53,12 @@ KernelCall select(std::int64_t slices, std::int64_t length, DataType type) {
                     .chain = passes * (loads + 1)}};
 }
 
-/// `torch.zeros_like(scores).scatter(dim, indices, values)`: zeros, their copy, the values.
+/// `torch.zeros_like(scores).to(type).scatter(dim, indices, values)`: zeros, their copy, the values.
 void scatter_in_zeros(const LayerScope& scope, const Scores& scores, std::int64_t values, DataType type) {
-  scope.step.op("aten::zeros_like", {kernels::fill(scores.all(), type)});
+  scope.step.op("aten::zeros_like", {kernels::fill(scores.all(), scope.storage())});
+  if (type != scope.storage()) {
+    scope.step.op("aten::to", {kernels::cast(scores.all(), scope.storage(), type)});
+  }
   scope.step.op("aten::scatter", {kernels::copy_on_device(static_cast<double>(scores.all()) * size_of(type)),
                                   small("_scatter_gather_elementwise_kernel", values, type)});
 }
@@ -75,10 +79,21 @@ KernelCall over_tokens(const Scores& scores, DataType type) {
                          type);
 }
 
-/// Each expert keeps the tokens that want it most; `capacity` of them stay, the others' probabilities are 0.
+bool has_limits(const LayerScope& scope) {
+  return scope.model.experts->are_padded() || scope.model.experts->drops();
+}
+
+/// Each expert keeps the tokens that want it most, as many as it has room for; the others' probabilities are
+/// 0.
 void keep_what_has_room(const LayerScope& scope, const Scores& scores) {
+  const auto kept =
+      static_cast<std::int64_t>(static_cast<double>(scores.met()) * scope.model.experts->capacity);
   scope.step.op("aten::topk", {select(scores.experts, scores.tokens, scope.storage())});
-  map_of(scope, scores, scores.met(), scope.storage());
+  map_of(scope, scores, kept, scope.storage());
+  if (scope.model.experts->drops()) {  // of those that were chosen
+    scope.step.op("aten::logical_and",
+                  {kernels::elementwise("logical_and", scores.all(), kMap, {.reads = 2})});
+  }
   scope.step.op("aten::mul", {kernels::mul(scores.all(), scope.storage())});
 }
 
@@ -95,7 +110,7 @@ void choose(const LayerScope& scope, const Scores& scores) {
     scatter_in_zeros(scope, scores, scores.met(), scope.storage());
     map_of(scope, scores, scores.met(), DataType::INT32);
   }
-  if (scope.model.experts->are_padded()) {
+  if (has_limits(scope)) {
     keep_what_has_room(scope, scores);
   }
 }
@@ -115,8 +130,7 @@ void loss_forward(const LayerScope& scope, const Scores& scores) {
     scope.step.op("aten::softmax", {softmax(scores.tokens, scores.experts, Direction::Forward)});
   }
   scope.step.op("aten::sum", {over_tokens(scores, kMap)});  // of the map: tokens of each expert
-  scope.communicate(CollectiveKind::AllReduce, "tp_cp", sharers(scope),
-                    static_cast<double>(scores.experts) * size_of(kCount));
+  communicate_counts(scope, CollectiveKind::AllReduce, "tp_cp", sharers(scope), scores.experts);
   if (fused) {
     scope.step.op("FusedAuxLoss", {over_tokens(scores, kLogits)});
   } else {
@@ -148,13 +162,13 @@ void loss_backward(const LayerScope& scope, const Scores& scores) {
 }
 
 void choose_backward(const LayerScope& scope, const Scores& scores) {
-  if (scope.model.experts->are_padded()) {
+  if (has_limits(scope)) {
     scope.step.op("MulBackward0", {kernels::mul(scores.all(), scope.storage())});
   }
   if (scope.model.experts->fused_router) {
     scope.step.op("FusedTopkScoreFunctionBackward",
                   {kernels::elementwise("fused_topk_with_score_function_backward_kernel", scores.all(),
-                                        kLogits, {.reads = 2.25, .writes = 1, .flops = 6})});
+                                        kLogits, {.reads = 2.5, .writes = 1, .flops = 6})});
     return;
   }
   scope.step.op("ScatterBackward0",
@@ -168,11 +182,11 @@ void choose_backward(const LayerScope& scope, const Scores& scores) {
 
 }  // namespace
 
-void router_forward(const LayerScope& scope) {
+void router_forward(const LayerScope& scope, bool differentiated) {
   const Scores scores = scores_of(scope);
   product_forward(scope, gate(scope));
   choose(scope, scores);
-  if (scope.model.experts->auxiliary_loss) {
+  if (differentiated && scope.model.experts->auxiliary_loss) {
     loss_forward(scope, scores);
   }
 }

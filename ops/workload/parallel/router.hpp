@@ -11,13 +11,13 @@ namespace lockstep {
 /// ranks that share a sequence.
 ///
 /// `fused_router` is Transformer Engine's kernel a pass, and one for the loss; else each of PyTorch's
-/// operators has its kernels, some thirty forward and fifteen backward, whose number costs more than what
-/// they read.
-/// *Source*: Megatron-LM core/transformer/moe/router.py, moe_utils.py (topk_softmax_with_capacity,
-/// switch_load_balancing_loss_func), core 0.8 to 0.12; Transformer Engine pytorch/router.py.
-/// *Assumes* softmax as the score; sigmoid, biases of experts and groups of them (DeepSeek-V3) are not
-/// written.
-void router_forward(const LayerScope& scope);
+/// operators has its kernels, some twenty-five forward and fifteen backward, whose number costs more than
+/// what they read. *Source*: Megatron-LM core/transformer/moe/router.py, moe_utils.py
+/// (topk_softmax_with_capacity, switch_load_balancing_loss_func), core 0.8 to 0.12; Transformer Engine
+/// pytorch/router.py. *Assumes* softmax as the score; sigmoid, biases of experts and groups of them
+/// (DeepSeek-V3) are not written.
+/// @param differentiated else there is no loss (a checkpoint)
+void router_forward(const LayerScope& scope, bool differentiated);
 
 /// The gradient of what the router read is added to that of what the experts read.
 void router_backward(const LayerScope& scope, BackwardParts parts);

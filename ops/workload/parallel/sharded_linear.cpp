@@ -133,9 +133,11 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
   }
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
-  gemm.added_to = shape.shares_weight ? 0 : products_add_to(scope);
+  gemm.added_to = shape.shares_weight || shape.plain ? 0 : products_add_to(scope);
   scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
-  if (!shape.shares_weight) {
+  if (shape.plain) {
+    scope.gradients.accumulate(shape.in * shape.out, expert);
+  } else if (!shape.shares_weight) {
     add_weight_gradient(scope, shape.products * shape.in * shape.out, expert);
   }
   if (shape.bias) {

@@ -15,6 +15,7 @@ struct ShardedLinear {
   std::int64_t products = 1;    ///< side by side in one batched kernel: experts
   bool shares_weight = false;   ///< with the embedding, which passes the gradient on
   bool high_precision = false;  ///< 16 bits with FP8 too: head, router
+  bool plain = false;           ///< F.linear, whose weight's gradient autograd keeps: the router
   std::int64_t rank = 0;        ///< of the adapter beside it (lora_adapter.hpp); 0: none
 };
 

@@ -216,7 +216,7 @@ void StageWriter::forward(const StageAction& action) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     gather_.use(unit_of(layer));
     cast_fp8_weights(layer, action.micro_batch == 0);
-    layer_forward(layer);
+    layer_forward(layer, plan_.recompute_of(stage_, action.chunk, layer) < Recompute::Full);
     gather_.done(unit_of(layer), plan_.spec.reshard_after_forward);
   }
   update_fp8_scales(action.chunk, 3);  // input, weight and output of each product
@@ -301,7 +301,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
   }
 }
 
-void StageWriter::layer_forward(std::int64_t layer) {
+void StageWriter::layer_forward(std::int64_t layer, bool differentiated) {
   if (is_compiled(scope_)) {
     compiled_llama_forward(scope_);
     return;
@@ -313,7 +313,7 @@ void StageWriter::layer_forward(std::int64_t layer) {
   attention_forward(scope_);
   feed_forward_norm_forward(scope_);
   if (has_experts(layer)) {
-    experts_forward(scope_, layer);
+    experts_forward(scope_, layer, differentiated);
   } else {
     feed_forward_forward(scope_, scope_.sizes.feed_forward);
   }
@@ -330,7 +330,7 @@ void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
   }
   if (!plan_.spec.recompute_early_stop ||
       has_experts(layer)) {  // the router's gradient reads experts' results
-    layer_forward(layer);
+    layer_forward(layer, true);
     return;
   }
   attention_forward(scope_);

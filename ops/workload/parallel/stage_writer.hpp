@@ -64,7 +64,7 @@ class StageWriter {
   void backward(const StageAction& action, BackwardParts parts);
   void cast_fp8_weights(std::int64_t layer, bool first);
   void update_fp8_scales(int chunk, std::int64_t tensors_of_product);
-  void layer_forward(std::int64_t layer);
+  void layer_forward(std::int64_t layer, bool differentiated);
   void layer_again(std::int64_t layer, Recompute recompute);
   void layer_backward(std::int64_t layer, BackwardParts parts);
   void embedding_forward();

@@ -1,5 +1,7 @@
 #include "ops/workload/parallel/token_counts.hpp"
 
+#include <string>
+
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -40,23 +42,34 @@ void count_tokens(const LayerScope& scope) {
       "aten::sum",
       {kernels::reduce("sum", {.rows = scope.sizes.rows, .columns = spec.count, .across_rows = true},
                        DataType::BOOL)});
+  const bool splits =
+      !spec.fused_permutation && here > 1;  // torch.split() wants the pieces of the exchange, too
   if (ranks == 1) {
-    copy_to_host(scope, {spec.count});
+    splits ? copy_to_host(scope, {spec.count, spec.count}) : copy_to_host(scope, {spec.count});
     return;
   }
   sum_columns(scope, places, here);  // what this rank sends to each
-  scope.communicate(CollectiveKind::AllGather, "etp_ep", static_cast<int>(ranks),
-                    bytes_of(ranks * spec.count));
+  communicate_counts(scope, CollectiveKind::AllGather, "etp_ep", static_cast<int>(ranks), ranks * spec.count);
   scope.step.op("aten::contiguous", {kernels::strided_copy(ranks * here, kCount)});
   sum_columns(scope, ranks, here);      // what it gets from each
   sum_columns(scope, sharers, places);  // and from those of its place
   scope.step.op("aten::sum",            // for each of its experts
                 {kernels::reduce("sum", {.rows = ranks, .columns = here, .across_rows = true}, kCount)});
-  if (spec.fused_permutation || here == 1) {
-    copy_to_host(scope, {here, places, places, sharers});
-  } else {  // torch.split() wants the pieces of the exchange, too
-    copy_to_host(scope, {here, places, places, sharers, ranks * here});
+  splits ? copy_to_host(scope, {here, places, places, sharers, ranks * here})
+         : copy_to_host(scope, {here, places, places, sharers});
+}
+
+void communicate_counts(const LayerScope& scope, CollectiveKind kind, std::string_view group, int ranks,
+                        std::int64_t counts) {
+  if (ranks == 1) {
+    return;
   }
+  scope.step.program().begin(to_string(kind));
+  const EventId end =
+      scope.step.communicate(group, "nccl " + std::string{group},
+                             {.kind = kind, .type = kCount, .size = bytes_of(counts), .send_bytes = {}});
+  scope.step.program().end();
+  scope.step.wait_for(end);
 }
 
 void wait_for_counts(const LayerScope& scope) {

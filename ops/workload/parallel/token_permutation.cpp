@@ -64,15 +64,17 @@ KernelCall of_rows(const char* name, std::int64_t rows, DataType type) {
 }
 
 /// Ones of each expert in front, by a stable sort of its bytes: a block an expert, two passes of four bits,
-/// 32 keys a thread that wait for each other twice (ATen/native/cuda/Sort.cu, radixSortKVInPlace).
+/// 128 threads whose keys wait for each other twice (ATen/native/cuda/Sort.cu, radixSortKVInPlace; above
+/// 4,096 tokens a segmented sort, taken for the same).
 KernelCall sort_by_choice(const LayerScope& scope) {
-  constexpr std::int64_t kPasses = 2, kKeysOfAThread = 32;
+  constexpr std::int64_t kPasses = 2, kThreads = 128;
+  const std::int64_t keys = (scope.sizes.rows + kThreads - 1) / kThreads;
   return {"radixSortKVInPlace", DataType::INT64,
           Pointwise{.elements = places(scope),
                     .reads = kPasses,
                     .writes = kPasses,
                     .flops = 8,
-                    .chain = 2 * kPasses * kKeysOfAThread}};
+                    .chain = 2 * kPasses * keys}};
 }
 
 /// Numbers chosen by the map: their count is waited for.
@@ -92,7 +94,9 @@ void find_rows(const LayerScope& scope, std::int64_t rows) {
     }
     return;
   }
-  scope.step.op("aten::to", {kernels::cast(places(scope), DataType::BOOL, DataType::UINT8)});
+  if (scope.model.experts->are_padded()) {
+    scope.step.op("aten::to", {kernels::cast(places(scope), DataType::BOOL, DataType::UINT8)});
+  }
   scope.step.op("aten::contiguous", {kernels::strided_copy(places(scope), DataType::UINT8)});
   if (scope.model.experts->are_padded()) {
     scope.step.op("aten::argsort", {of_rows("elementwise_kernel_with_index<arange>", places(scope), kIndex),
@@ -123,6 +127,14 @@ void pick_probabilities(const LayerScope& scope, std::int64_t rows) {
 
 /// Zeros, and the gradient of each copy's probability in its place.
 void place_probabilities(const LayerScope& scope, std::int64_t rows) {
+  if (!scope.model.experts->are_padded()) {  // which place is the how manyth, and its gradient
+    scope.step.op(
+        "MaskedSelectBackward0",
+        {kernels::fill(places(scope), scope.storage()), of_rows("DeviceScanKernel", places(scope), kIndex),
+         kernels::by_offsets("masked_scatter", places(scope), scope.storage(), {.reads = 2})});
+    scope.step.op("CloneBackward0");
+    return;
+  }
   scope.step.op("IndexSelectBackward0",
                 {kernels::fill(places(scope), scope.storage()),
                  kernels::by_offsets("index_add", rows, scope.storage(), {.reads = 2})});

@@ -69,6 +69,66 @@ TEST(ExpertsLayer, WaitsForUnevenLoads) {
             host_waits(job_of_mixture(mixture(true), {.expert = 4})));
 }
 
+/// Where uneven loads lose what is beyond the capacity the host waits before it copies tokens for their
+/// experts, else behind that, before the exchange.
+TEST(ExpertsLayer, WaitsBeforeCopiesWhereTokensAreLost) {
+  const auto waits_before = [](const TransformerSpec& model, std::string_view name) {
+    const Job job = job_of_mixture(model, {.expert = 4});
+    const Program& program = *job.programs[job.ranks.front().program];
+    for (const Instruction& instruction : program.threads.front().instructions) {
+      if (instruction.op == Opcode::WaitStream) {
+        return true;
+      }
+      if (instruction.op == Opcode::RangeBegin && program.names[instruction.operand] == name) {
+        return false;
+      }
+    }
+    return false;
+  };
+  TransformerSpec keeps = mixture(false), loses = mixture(false);
+  keeps.experts->imbalance = loses.experts->imbalance = 2;
+  loses.experts->capacity = 1.25;
+  EXPECT_FALSE(waits_before(keeps, "permute"));
+  EXPECT_TRUE(waits_before(keeps, "all_to_all"));
+  EXPECT_TRUE(waits_before(loses, "permute"));
+  EXPECT_EQ(operators_with_launches(job_of_mixture(loses, {.expert = 4})).at("aten::logical_and"), 2);
+}
+
+/// A checkpoint's first pass has no loss: the softmax over all experts is computed once, the other twice.
+TEST(ExpertsLayer, HasNoLossWithinACheckpoint) {
+  const auto softmaxes = [](Recompute recompute) {
+    return operators_with_launches(job_of_mixture(mixture(true), {.expert = 4, .recompute = recompute}))
+        .at("aten::softmax");
+  };
+  EXPECT_EQ(softmaxes(Recompute::None), 2 * 2);
+  EXPECT_EQ(softmaxes(Recompute::Full), 3 * 2);
+}
+
+/// Two ranks that share an expert's products have half of its width and twice the tokens: what is between the
+/// products is as large as with experts of their own, their input twice as large.
+TEST(ExpertsLayer, KeepsWhatItGathers) {
+  const auto kept = [](int places, int sharers) {
+    return job_of_mixture(mixture(false), {.expert = places, .expert_tensor = sharers})
+        .memory.front()[MemoryUse::Activations];
+  };
+  const double copies = 2.0 * 1024 * 512 * 2;             // of 1,024 tokens, 512 elements of 16 bits
+  EXPECT_DOUBLE_EQ(kept(2, 2) - kept(4, 1), 2 * copies);  // of two layers
+}
+
+/// Experts without replicas are scaled all the same, by the replicas of dense parameters.
+TEST(ExpertsLayer, ScalesGradientsWithoutReplicas) {
+  const auto scaled = [](const TransformerPlanSpec& plan) {
+    double elements = 0;
+    for (const KernelCall& call : launches_of(job_of_mixture(mixture(false), plan), "<scale>")) {
+      elements += static_cast<double>(std::get<Pointwise>(call.work).elements);
+    }
+    return elements;
+  };
+  const double experts = 2.0 * 2 * 512 * 1024;  // two layers, two products
+  EXPECT_NEAR(scaled({.expert = 2}) - scaled({.expert = 4}), experts * (8 - 4), 0.001 * experts);
+  EXPECT_GT(scaled({.expert = 4}), experts * 4);
+}
+
 /// masked_select waits for how much it selects, before the exchange and behind it.
 TEST(ExpertsLayer, WaitsForMasksOfPyTorchsOperators) {
   TransformerSpec unfused = mixture(true);

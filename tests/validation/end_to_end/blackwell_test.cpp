@@ -56,5 +56,12 @@ TEST(Blackwell, StepIsNearNvidias) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.1);
 }
 
+/// The first row: Mixtral 8x7B in FP8 on 64 B200.
+TEST(Blackwell, StepOfAMixtureIsNearNvidias) {
+  const Validation validation = blackwell("nemo_mixtral_blackwell", 4);
+  ASSERT_EQ(validation.points.size(), 1U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.1);
+}
+
 }  // namespace
 }  // namespace lockstep
