@@ -1,7 +1,7 @@
 /// @file
 /// Mixtures of experts as Megatron-LM writes them (core/transformer/moe/): every rank sends each token to the
 /// ranks of its experts, whose products Transformer Engine's GroupedLinear launches one by one, on four
-/// streams in turn.
+/// streams in turn, or SequentialMLP expert after expert (experts.py).
 
 #include <algorithm>
 #include <cmath>

@@ -101,7 +101,7 @@ void choose(const LayerScope& scope, const Scores& scores) {
   if (scope.model.experts->fused_router) {
     scope.step.op("FusedTopkScoreFunction",
                   {kernels::elementwise("fused_topk_with_score_function_forward_kernel", scores.all(),
-                                        kLogits, {.reads = 1, .writes = 2.25, .flops = 10})});
+                                        scope.storage(), {.reads = 1, .writes = 1.5, .flops = 10})});
   } else {
     scope.step.op("aten::topk", {select(scores.tokens, scores.experts, scope.storage()),
                                  small("bitonicSortKVInPlace", scores.met(), scope.storage())});
@@ -168,7 +168,7 @@ void choose_backward(const LayerScope& scope, const Scores& scores) {
   if (scope.model.experts->fused_router) {
     scope.step.op("FusedTopkScoreFunctionBackward",
                   {kernels::elementwise("fused_topk_with_score_function_backward_kernel", scores.all(),
-                                        kLogits, {.reads = 2.5, .writes = 1, .flops = 6})});
+                                        scope.storage(), {.reads = 2.5, .writes = 1, .flops = 6})});
     return;
   }
   scope.step.op("ScatterBackward0",
