@@ -170,9 +170,9 @@ FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) 
   const std::vector<PlanCandidate> candidates = drawn(judge, all.candidates, count);
   const Progress progress{false};
   PlanTasks tasks{jobs, progress};
-  PlanProbes probes{judge, tasks, candidates};
+  PlanProbes probes{judge, tasks, candidates, [](std::size_t, const StageCosts&) { return std::nullopt; }};
   probes.run_relaxed();
-  probes.run_others();
+  probes.run_others(candidates.size());
   const auto ends = tasks.run(
       candidates.size(), [&](std::size_t i) { fmt::print("{}", printed(judge.judge(candidates[i]))); },
       "simulating");
@@ -253,7 +253,7 @@ std::vector<PredictedTimes> estimates_of(const std::string& name, std::span<cons
     const PlanCandidate own = own_plan(judge);
     judge.prepare(own);
     const StageProbe probe = probe_of(own);
-    const StageCosts costs = stage_costs(sizes_of(probe), judge.probe(probe));
+    const StageCosts costs = stage_costs(sizes_of(probe), judge.stages().answers(probe));
     all.push_back({estimate(own, costs, judge.estimate_input(own)).step, Seconds{0}});
   }
   return all;

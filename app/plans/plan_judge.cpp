@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "app/memory_report.hpp"
-#include "app/plans/pass_clock.hpp"
 #include "app/scenario_file.hpp"
 #include "app/trust.hpp"
 #include "base/effective.hpp"
@@ -18,9 +17,6 @@
 
 namespace lockstep {
 namespace {
-
-/// Steps of a probe: the second one is the answer.
-constexpr int kProbeSteps = 2;
 
 /// The times of a probe's passes, in the order in which they are printed.
 template <class Passes>
@@ -102,25 +98,6 @@ constexpr std::array kSaid{"ranks",
                            "reshard_after_forward",
                            "shard_copies"};
 
-/// The steps of one simulation of a probe.
-Job probe_job(const Setting& setting, const StageProbe& probe, ProbeSize size,
-              std::span<const Bytes> memory) {
-  ParallelismSpec parallelism = setting.scenario.parallelism;
-  parallelism.transformer = probe.plan;
-  parallelism.ranks = probe.gpus;
-  WorkloadSpec workload = *setting.scenario.workload;
-  ModelSpec model = *workload.model;
-  model.transformer->layers = size.layers;
-  workload.model.value = model;
-  workload.micro_batch = probe.micro_batch;
-  workload.gradient_accumulation = 1;
-  const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
-  workload.global_batch = probe.micro_batch * data * size.micro_batches;
-  Job job = make_job(workload, parallelism, setting.fabric, setting.host.at_speed(), memory);
-  job.steps = kProbeSteps;
-  return job;
-}
-
 }  // namespace
 
 std::string printed(const PlanJudgement& judgement) {
@@ -151,8 +128,7 @@ std::string printed(const ProbeAnswers& answers) {
   return text;
 }
 
-ProbeAnswers probe_answers_in(const std::string& printed) {
-  std::istringstream in{printed};
+ProbeAnswers probe_answers_in(std::istream& in) {
   ProbeAnswers answers{};
   for (ProbeAnswer& answer : answers) {
     in >> answer.step >> answer.compute;
@@ -240,34 +216,8 @@ void PlanJudge::prepare(const PlanCandidate& any) {
   messages_.emplace(*setting_);
 }
 
-ProbeAnswers PlanJudge::probe(const StageProbe& probe) const {
-  Setting setting = setting_.value();
-  setting.scenario.vary = {};
-  if (setting.scenario.network == ScenarioNetwork::Flows) {
-    setting.scenario.network = ScenarioNetwork::Shared;  // flows are SimGrid's, and a process has one
-  }
-  const std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
-  setting.gpu_model_of_rank.resize(static_cast<std::size_t>(probe.gpus));
-  // What the four simulations have in common is worked out once: routed traffic of collectives, kernels.
-  const CollectivePlanner planner{setting.fabric, collective_options(setting)};
-  std::vector<KnownKernels> known = nothing_known(setting.gpu_models);
-  ProbeAnswers answers{};
-  const ProbeSizes sizes = sizes_of(probe);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    setting.job = probe_job(setting, probe, sizes[i], memory);
-    SimulationInput input = simulation_input(setting, planner);
-    input.known_kernels = &known;
-    SimulationOptions options = step_end_options(setting);
-    options.metered_ranks = 1;
-    PassClock clock{setting.job, kProbeSteps - 1};
-    const bool many_layers = sizes[i].layers == sizes.back().layers;
-    const SimulationResult result = simulate(input, options, many_layers ? &clock : nullptr);
-    answers[i].step = result.mean_step().in_base_units();
-    answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
-    answers[i].passes = clock.times();
-    answers[i].memory = setting.job.memory.front();
-  }
-  return answers;
+StageSimulator PlanJudge::stages() const {
+  return StageSimulator{setting_.value()};
 }
 
 EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {

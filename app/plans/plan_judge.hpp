@@ -4,11 +4,13 @@
 /// One scenario under many parallel plans: what a plan's stage costs, and what the whole step takes.
 
 #include <array>
+#include <istream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/plans/stage_messages.hpp"
+#include "app/plans/stage_simulator.hpp"
 #include "app/prediction.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
@@ -37,7 +39,7 @@ struct PlanJudgement {
 [[nodiscard]] std::string printed(const PlanJudgement& judgement);
 [[nodiscard]] PlanJudgement judgement_in(const std::string& printed);
 [[nodiscard]] std::string printed(const ProbeAnswers& answers);
-[[nodiscard]] ProbeAnswers probe_answers_in(const std::string& printed);
+[[nodiscard]] ProbeAnswers probe_answers_in(std::istream& printed);  ///< the next of them
 
 class PlanJudge {
  public:
@@ -58,8 +60,7 @@ class PlanJudge {
   [[nodiscard]] YamlDocument document_of(const PlanCandidate& candidate) const;
   [[nodiscard]] std::string effective(const PlanCandidate& candidate) const;
 
-  /// The simulations of a probe, without what the scenario varies. @throws InputError, StallError
-  [[nodiscard]] ProbeAnswers probe(const StageProbe& probe) const;
+  [[nodiscard]] StageSimulator stages() const;
 
   [[nodiscard]] EstimateInput estimate_input(const PlanCandidate& candidate) const;
 

@@ -4,33 +4,96 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
+#include <utility>
 
+#include "search/plans/memory_bound.hpp"
 #include "search/plans/plan_estimate.hpp"
 #include "search/plans/plan_outlook.hpp"
+#include "search/plans/plan_rivals.hpp"
 
 namespace lockstep {
+namespace {
+
+constexpr std::size_t kRound = 64;    // stages between two looks at what they beat
+constexpr std::size_t kTogether = 8;  // at most, in one process, which shares what they have in common
+
+}  // namespace
+
+/// Stages, each once, in the order of what they promise.
+class PlanProbes::Stages {
+ public:
+  Stage& with(const StageProbe& probe, double promise) {
+    std::string key = key_of(probe);
+    const auto [number, fresh] = numbers_.try_emplace(std::move(key), stages_.size());
+    if (fresh) {
+      stages_.push_back({probe, number->first, promise, {}, {}});
+    }
+    Stage& stage = stages_[number->second];
+    stage.promise = std::min(stage.promise, promise);
+    return stage;
+  }
+
+  std::vector<Stage> in_order() && {
+    std::ranges::stable_sort(stages_, {}, &Stage::promise);
+    return std::move(stages_);
+  }
+
+ private:
+  std::vector<Stage> stages_;
+  std::map<std::string, std::size_t> numbers_;  // by key
+};
 
 void PlanProbes::run_relaxed() {
-  std::vector<StageProbe> probes;
+  Stages stages;
   const MachineRates rates = judge_.rates();
-  for (const PlanCandidate& candidate : candidates_) {
-    add(relaxed(probe_of(candidate), judge_.problem()),
-        outlook(candidate, judge_.problem(), rates).in_base_units(), probes);
-  }
-  run(std::move(probes), "simulating stages");
-}
-
-void PlanProbes::run_others() {
-  std::vector<StageProbe> probes;
-  for (const PlanCandidate& candidate : candidates_) {
-    const StageProbe probe = probe_of(candidate), simple = relaxed(probe, judge_.problem());
-    const StageCosts* costs = costs_of(simple);
-    if (costs != nullptr && key_of(probe) != key_of(simple)) {
-      const PlanEstimate promise = estimate(candidate, *costs, judge_.estimate_input(candidate));
-      add(probe, promise.step.in_base_units(), probes);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const StageProbe probe = probe_of(candidates_[i]), simple = relaxed(probe, judge_.problem());
+    Stage& stage = stages.with(simple, outlook(candidates_[i], judge_.problem(), rates).in_base_units());
+    if (key_of(probe) == stage.key) {
+      stage.candidates.push_back(i);
     }
   }
-  run(std::move(probes), "simulating stages with sharding and recomputation");
+  known_ = run(std::move(stages).in_order(), "simulating stages");
+}
+
+void PlanProbes::run_others(std::size_t keep) {
+  Stages stages;
+  PlanRivals rivals{keep};
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const PlanCandidate& candidate = candidates_[i];
+    const StageProbe probe = probe_of(candidate), simple = relaxed(probe, judge_.problem());
+    const StageCosts* costs = costs_of(simple);
+    if (costs == nullptr || key_of(probe) == key_of(simple)) {
+      continue;
+    }
+    const EstimateInput input = judge_.estimate_input(candidate);
+    const Seconds promise = estimate(candidate, *costs, input).step;
+    const Seconds least = least_step(promise, candidate, *costs, input);
+    const Bytes of_layer{costs->layer_memory[MemoryUse::Activations]};
+    const Bytes memory = judge_.whole_memory(memory_bound(candidate, judge_.problem(), of_layer));
+    Stage& stage = stages.with(probe, promise.in_base_units());
+    stage.candidates.push_back(i);
+    stage.rivals.push_back(rivals.add({least.in_base_units(), memory.in_base_units(), candidate.gpus}));
+  }
+  const auto meet = [&](const std::vector<PlanFigures>& known) {
+    std::ranges::for_each(known, [&](const PlanFigures& figures) { rivals.meet(figures); });
+  };
+  meet(std::exchange(known_, {}));
+  std::vector<Stage> open = std::move(stages).in_order();
+  while (!open.empty() && !tasks_.is_stopped()) {
+    std::erase_if(open, [&](const Stage& stage) {
+      const bool is_beaten =
+          std::ranges::all_of(stage.rivals, [&](std::size_t rival) { return rivals.is_beaten(rival); });
+      beaten_ += is_beaten ? stage.candidates.size() : 0;
+      return is_beaten;
+    });
+    const std::size_t next = std::min(kRound, open.size());
+    meet(run(std::span{open}.first(next),
+             fmt::format("simulating stages with sharding and recomputation, {} left at most", open.size())));
+    open.erase(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(next));
+  }
+  wanted_ += open.size();
 }
 
 const StageCosts* PlanProbes::costs_of(const StageProbe& probe) const {
@@ -38,26 +101,59 @@ const StageCosts* PlanProbes::costs_of(const StageProbe& probe) const {
   return costs == costs_.end() ? nullptr : &costs->second;
 }
 
-void PlanProbes::add(const StageProbe& probe, double promise, std::vector<StageProbe>& probes) {
-  const auto [entry, fresh] = promises_.try_emplace(key_of(probe), promise);
-  entry->second = std::min(entry->second, promise);
-  if (fresh) {
-    probes.push_back(probe);
+std::vector<PlanFigures> PlanProbes::run(std::span<const Stage> stages, const std::string& what) {
+  wanted_ += stages.size();
+  const std::size_t together = std::clamp(stages.size() / (2 * tasks_.jobs()), std::size_t{1}, kTogether);
+  const std::size_t processes = (stages.size() + together - 1) / together;
+  const auto those_of = [&](std::size_t process) {
+    const std::size_t first = process * together;
+    return stages.subspan(first, std::min(together, stages.size() - first));
+  };
+  const auto ends = tasks_.run(
+      processes, [&](std::size_t process) { print_answers(those_of(process)); }, what);
+  std::vector<PlanFigures> known;
+  for (std::size_t process = 0; process < processes; ++process) {
+    const std::span<const Stage> some = those_of(process);
+    if (!ends[process]) {
+      continue;
+    }
+    if (some.size() == 1 || ends[process]->failure.empty()) {
+      take(some, *ends[process], known);
+      continue;
+    }
+    const auto single = tasks_.run(
+        some.size(), [&](std::size_t i) { print_answers(some.subspan(i, 1)); }, what);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (single[i]) {
+        take(some.subspan(i, 1), *single[i], known);
+      }
+    }
+  }
+  return known;
+}
+
+void PlanProbes::print_answers(std::span<const Stage> stages) const {
+  StageSimulator simulator = judge_.stages();
+  for (const Stage& stage : stages) {
+    fmt::print("{}", printed(simulator.answers(stage.probe)));
   }
 }
 
-void PlanProbes::run(std::vector<StageProbe> probes, const std::string& what) {
-  std::ranges::stable_sort(probes, {}, [&](const StageProbe& probe) { return promises_.at(key_of(probe)); });
-  const auto ends = tasks_.run(
-      probes.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.probe(probes[i]))); }, what);
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (!ends[i]) {
-      continue;
-    }
-    const std::string key = key_of(probes[i]);
-    count_failure(failures_, *ends[i], key);
-    if (ends[i]->failure.empty()) {
-      costs_.emplace(key, stage_costs(sizes_of(probes[i]), probe_answers_in(ends[i]->printed)));
+void PlanProbes::take(std::span<const Stage> stages, const PlanTaskEnd& end,
+                      std::vector<PlanFigures>& known) {
+  count_failure(failures_, end, stages.front().key);
+  if (!end.failure.empty()) {
+    return;
+  }
+  std::istringstream answers{end.printed};
+  for (const Stage& stage : stages) {
+    const StageCosts& costs =
+        costs_.emplace(stage.key, stage_costs(sizes_of(stage.probe), probe_answers_in(answers)))
+            .first->second;
+    for (const std::size_t candidate : stage.candidates) {
+      if (const auto figures = estimator_(candidate, costs)) {
+        known.push_back(*figures);
+      }
     }
   }
 }

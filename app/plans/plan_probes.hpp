@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,32 +18,56 @@ namespace lockstep {
 /// time runs short. What it is given must outlive it.
 class PlanProbes {
  public:
-  PlanProbes(const PlanJudge& judge, PlanTasks& tasks, const std::vector<PlanCandidate>& candidates)
-      : judge_{judge}, tasks_{tasks}, candidates_{candidates} {}
+  /// Is told of each candidate, by its number, as soon as its stage's costs are known.
+  /// @return its figures; nothing where it does not fit
+  using Estimator = std::function<std::optional<PlanFigures>(std::size_t candidate, const StageCosts&)>;
+
+  PlanProbes(const PlanJudge& judge, PlanTasks& tasks, const std::vector<PlanCandidate>& candidates,
+             Estimator estimator)
+      : judge_{judge}, tasks_{tasks}, candidates_{candidates}, estimator_{std::move(estimator)} {}
 
   /// The relaxed ones, in the order of the outlook.
   void run_relaxed();
 
-  /// The others, in the order of what their relaxed ones promise; where these are not known, not at all.
-  void run_others();
+  /// The others, in the order of what their relaxed ones promise; where these are not known, not at all. Left
+  /// out are those whose candidates are all beaten by what is known, at their least (PlanRivals).
+  /// @param keep so many plans are wanted
+  void run_others(std::size_t keep);
 
   /// Null: not simulated.
   [[nodiscard]] const StageCosts* costs_of(const StageProbe& probe) const;
 
-  [[nodiscard]] std::size_t known() const { return promises_.size(); }
+  [[nodiscard]] std::size_t wanted() const { return wanted_; }  ///< done, or left when time was up
   [[nodiscard]] std::size_t done() const { return costs_.size(); }
+  [[nodiscard]] std::size_t beaten() const { return beaten_; }  ///< candidates whose stages were left out
   [[nodiscard]] const std::map<std::string, PlanFailure>& failures() const { return failures_; }
 
  private:
-  void add(const StageProbe& probe, double promise, std::vector<StageProbe>& probes);
-  void run(std::vector<StageProbe> probes, const std::string& what);
+  struct Stage {
+    StageProbe probe;
+    std::string key;
+    double promise = 0;                   ///< s: the least of all its candidates
+    std::vector<std::size_t> candidates;  ///< whose own probe it is
+    std::vector<std::size_t> rivals;      ///< their numbers there
+  };
+  class Stages;
+
+  /// Some by some in a process each; those of one that fails again, one by one.
+  /// @return the figures that became known
+  std::vector<PlanFigures> run(std::span<const Stage> stages, const std::string& what);
+  /// What a process prints of them.
+  void print_answers(std::span<const Stage> stages) const;
+  /// Takes what one printed, and tells the estimator. @param known is added to
+  void take(std::span<const Stage> stages, const PlanTaskEnd& end, std::vector<PlanFigures>& known);
 
   const PlanJudge& judge_;
   PlanTasks& tasks_;
   const std::vector<PlanCandidate>& candidates_;
-  std::map<std::string, double> promises_;   // s, by key: the least of all candidates
+  Estimator estimator_;
+  std::vector<PlanFigures> known_;
   std::map<std::string, StageCosts> costs_;  // by key
   std::map<std::string, PlanFailure> failures_;
+  std::size_t wanted_ = 0, beaten_ = 0;
 };
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -39,7 +40,7 @@ class PlanSearch {
     judge_own();
     rule_out();
     run_probes();
-    estimate_all();
+    sort_estimates();
     end_after(1);
     simulate_best();
     finish();
@@ -83,11 +84,14 @@ class PlanSearch {
     probes_.run_relaxed();
     time_was_up_ = tasks_.is_stopped();
     end_after(kShareOfProbes);
-    probes_.run_others();
+    probes_.run_others(options_.keep);
     time_was_up_ = time_was_up_ || tasks_.is_stopped();
-    result_.probes = probes_.known();
+    result_.probes = probes_.wanted();
     result_.probes_run = probes_.done();
     result_.failures = probes_.failures();
+    if (probes_.beaten() > 0) {
+      result_.enumeration.pruned[Pruned::Beaten] = probes_.beaten();
+    }
   }
 
   /// @param of what was simulated, for the message
@@ -96,20 +100,32 @@ class PlanSearch {
     return end.failure.empty();
   }
 
-  void estimate_all() {
+  /// How fast a plan would be that does not fit is worked out only if it is needed.
+  std::optional<PlanFigures> estimate_one(std::size_t number, const StageCosts& costs) {
+    const PlanCandidate& candidate = open_[number];
+    const EstimateInput input = judge_.estimate_input(candidate);
+    FoundPlan& plan =
+        estimates_
+            .emplace(number,
+                     FoundPlan{candidate,
+                               {Seconds{0}, judge_.whole_memory(estimated_memory(candidate, costs, input))},
+                               {}})
+            .first->second;
+    if (plan.estimate.memory > judge_.capacity()) {
+      return std::nullopt;
+    }
+    plan.estimate.step = estimate(candidate, costs, input).step;
+    return plan.figures();
+  }
+
+  void sort_estimates() {
     const Bytes capacity = judge_.capacity();
-    for (const PlanCandidate& candidate : open_) {
-      const StageCosts* costs = probes_.costs_of(probe_of(candidate));
-      if (costs == nullptr) {
-        continue;
-      }
-      const EstimateInput input = judge_.estimate_input(candidate);
-      const Bytes memory = judge_.whole_memory(estimated_memory(candidate, *costs, input));
-      if (memory > capacity) {  // how fast it would be is worked out only if it is needed
+    for (const auto& [number, plan] : estimates_) {
+      if (plan.estimate.memory > capacity) {
         ++result_.enumeration.pruned[Pruned::Memory];
-        beyond_.push_back({candidate, {Seconds{0}, memory}, {}});
+        beyond_.push_back(plan);
       } else {
-        result_.estimated.push_back({candidate, {estimate(candidate, *costs, input).step, memory}, {}});
+        result_.estimated.push_back(plan);
       }
     }
     std::ranges::stable_sort(result_.estimated, {}, [](const FoundPlan& plan) { return plan.estimate.step; });
@@ -279,9 +295,12 @@ class PlanSearch {
   PlanTasks tasks_;
   PlanSearchResult result_;
   std::vector<PlanCandidate> open_;  // that may fit
-  PlanProbes probes_{judge_, tasks_, open_};
-  std::vector<FoundPlan> ruled_out_;  // by their bound: leanest first
-  std::vector<FoundPlan> beyond_;     // the GPU's memory, by the estimate: leanest first
+  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const StageCosts& costs) {
+                       return estimate_one(number, costs);
+                     }};
+  std::map<std::size_t, FoundPlan> estimates_;  // by number in open_
+  std::vector<FoundPlan> ruled_out_;            // by their bound: leanest first
+  std::vector<FoundPlan> beyond_;               // the GPU's memory, by the estimate: leanest first
   std::vector<PlanCandidate> simulated_;
   std::size_t simulated_fits_ = 0;
   PlanTasks::Clock::time_point begun_ = PlanTasks::Clock::now();

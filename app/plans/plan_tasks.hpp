@@ -45,6 +45,7 @@ class PlanTasks {
   /// From now on, no round goes on beyond this.
   void end_at(std::optional<Clock::time_point> end) { end_ = end; }
 
+  [[nodiscard]] std::size_t jobs() const { return jobs_; }
   [[nodiscard]] int interruption() const { return interruption_; }
   [[nodiscard]] bool is_stopped() const { return interruption_ != 0 || (end_ && Clock::now() >= *end_); }
 

@@ -30,7 +30,7 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
 
 }  // namespace
 
-Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
+Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem, Bytes of_layer) {
   const TransformerPlanSpec& plan = candidate.plan;
   const TransformerSpec& model = problem.model;
   const LayerParameters of = layer_parameters(model);
@@ -42,17 +42,26 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem) {
   const double expert_replicas = std::max(1.0, plan.tensor * replicas / expert_ranks);
   const auto dense_layers = static_cast<double>(model.experts ? model.experts->dense_layers : 0);
   const double expert_layers = std::max(0.0, layers - dense_layers);
+  const auto words = static_cast<double>(model.vocabulary * model.hidden);
+  const double ends = plan.pipeline == 1 && !model.tied ? 2 * words : words;  // embedding, head
   const double states =
-      layers * of.dense / plan.tensor *
+      (layers * of.dense + ends) / plan.tensor *
           bytes_of_parameter(candidate, problem, plan.shard_group.value_or(static_cast<int>(replicas))) +
       expert_layers * of.expert * of.experts / expert_ranks *
           bytes_of_parameter(candidate, problem, expert_replicas);
   const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / plan.context;
   const double row = tokens * static_cast<double>(model.hidden);
   const double input = 2 * row / (plan.sequence_parallel ? plan.tensor : 1);
-  const double kept = plan.recompute >= Recompute::Full ? input : std::max(input, 16 * row / plan.tensor);
+  const double all = std::max(input, of_layer.in_base_units());
+  double kept = input;
+  if (plan.recompute < Recompute::Full) {
+    kept = std::max(input, 16 * row / plan.tensor);
+  }
+  if (plan.recompute == Recompute::None) {
+    kept = std::max(kept, all);
+  }
   const double flying = plan.recompute_last_stage ? in_flight(candidate, 0) : 1;
-  return Bytes{states + flying * layers * kept};
+  return Bytes{states + flying * layers * kept + std::max(0.0, all - kept)};
 }
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@
 namespace lockstep {
 
 /// Memory that the fullest rank needs at least, without context and fragmentation: for plans that need no
-/// simulation to be ruled out. With P parameters of a rank's layers (products only), d replicas of the dense
-/// ones:
+/// simulation to be ruled out. With P parameters of a rank's layers (products only) and of the embedding, d
+/// replicas of the dense ones:
 ///
 ///   P (z + g + 12)          z, g bytes of a parameter and a gradient, 12 of master weights and two moments;
 ///                           8 beside FP32. zero1 divides the states, zero2 the gradients, zero3 all by d
@@ -18,8 +18,12 @@ namespace lockstep {
 ///                           in flight; 16 T h / t at least without (Korthikanti et al., arXiv 2205.05198,
 ///                           section 4.1, counts 34 with dropout); shared by t with sequence parallelism
 ///
-/// *Valid for* every plan: it leaves out embeddings, norms, biases, workspace and buffers; with offload,
-/// states.
-[[nodiscard]] Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem);
+/// *Valid for* every plan: it leaves out norms, biases, workspace, buffers, and the head behind a pipeline;
+/// with offload, states.
+/// @param of_layer what a layer keeps of a micro-batch where nothing is computed again, as a probe has it:
+/// kept
+///   in place of 16 T h / t, and of one layer at a time where it is computed again; 0: not known
+[[nodiscard]] Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem,
+                                 Bytes of_layer = Bytes{0});
 
 }  // namespace lockstep

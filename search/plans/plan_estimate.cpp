@@ -104,6 +104,16 @@ PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, c
   return {Seconds{step}, estimated_memory(candidate, costs, input)};
 }
 
+/// What the last backward pass adds goes through all stages, at most.
+Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const StageCosts& relaxed,
+                   const EstimateInput& input) {
+  const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
+  const double most_layers = *std::ranges::max_element(layers);
+  const double last = static_cast<double>(input.layers) * relaxed.last_layer;
+  return estimated - Seconds{most_layers * (relaxed.layer.in_base_units() - relaxed.last_layer) + last} -
+         relaxed.step;
+}
+
 std::vector<std::size_t> pareto_front(std::span<const PlanFigures> plans) {
   const auto beats = [](const PlanFigures& a, const PlanFigures& b) {
     return a.step <= b.step && a.memory <= b.memory && a.gpus <= b.gpus &&

@@ -39,6 +39,11 @@ struct PlanEstimate {
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
                                     const EstimateInput& input);
 
+/// What is left of a step time estimated from relaxed() costs without all that happens once a step, of which
+/// sharding may save the most: the candidate hardly takes less. @param estimated by estimate(), of the same
+[[nodiscard]] Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const StageCosts& relaxed,
+                                 const EstimateInput& input);
+
 /// The memory alone: no pipeline is worked out for it.
 [[nodiscard]] Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs,
                                      const EstimateInput& input);

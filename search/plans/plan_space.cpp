@@ -85,6 +85,9 @@ std::string reason_of(Pruned pruned) {
       return "states and kept activations alone are more than a GPU has";
     case Pruned::Memory:
       return "more memory than a GPU has, as estimated";
+    case Pruned::Beaten:
+      return "slower than others that need no more memory, whatever sharding and recomputation turn out to "
+             "take";
   }
   throw std::logic_error{"reason_of: unknown Pruned"};
 }

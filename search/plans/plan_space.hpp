@@ -55,6 +55,7 @@ enum class Pruned : std::uint8_t {
   GPipe,        ///< has the bubble of 1F1B and keeps more (Narayanan et al., arXiv 2104.04473, section 2.2)
   Bound,        ///< memory_bound() is beyond the GPU
   Memory,       ///< beyond the GPU by the estimate
+  Beaten,       ///< by known ones, whatever it turns out to take (PlanRivals)
 };
 [[nodiscard]] std::string reason_of(Pruned pruned);
 

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "app/memory_report.hpp"
 #include "app/plans/plan_text.hpp"
 #include "search/plans/memory_bound.hpp"
 
@@ -67,6 +68,49 @@ TEST(PlanSearch, FindsTheFastestOfAllPlans) {
   }
 }
 
+std::vector<PlanCandidate> front_of(const std::vector<FoundPlan>& plans) {
+  std::vector<PlanFigures> figures;
+  for (const FoundPlan& plan : plans) {
+    figures.push_back(
+        {plan.estimate.step.in_base_units(), plan.estimate.memory.in_base_units(), plan.candidate.gpus});
+  }
+  std::vector<PlanCandidate> front;
+  for (const std::size_t i : pareto_front(figures)) {
+    front.push_back(plans[i].candidate);
+  }
+  return front;
+}
+
+/// Stages that are left out are of plans that are neither among the fastest nor on the front.
+TEST(PlanSearch, MissesNothingByWhatIsBeaten) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  PlanSpace space = usual_space(judge.problem());
+  space.schedule = {PipelineSchedule::OneFOneB};
+  const PlanSearchResult few = search(judge, space, 2), all = search(judge, space, 1000);
+  ASSERT_EQ(all.enumeration.pruned.count(Pruned::Beaten), 0U);
+  ASSERT_GT(few.enumeration.pruned.at(Pruned::Beaten), 0U);
+  EXPECT_LT(few.probes_run, all.probes_run);
+  EXPECT_EQ(few.estimated[0].candidate, all.estimated[0].candidate);
+  EXPECT_EQ(few.estimated[1].candidate, all.estimated[1].candidate);
+  EXPECT_EQ(front_of(few.estimated), front_of(all.estimated));
+}
+
+/// What a layer keeps is known from a probe without recomputation: then the bound is closer, and still one.
+TEST(MemoryBound, IsCloserWithAProbe) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  for (const PlanCandidate& candidate :
+       enumerate_plans(judge.problem(), space_of(judge.problem())).candidates) {
+    judge.prepare(candidate);
+    const StageProbe probe = relaxed(probe_of(candidate), judge.problem());
+    const StageCosts costs = stage_costs(sizes_of(probe), judge.stages().answers(probe));
+    const Bytes of_layer{costs.layer_memory[MemoryUse::Activations]};
+    const Bytes bound = memory_bound(candidate, judge.problem(), of_layer);
+    EXPECT_GT(bound, memory_bound(candidate, judge.problem())) << in_words(candidate);
+    const Setting built = build(judge.document_of(candidate), ConfigPath::standard());
+    EXPECT_LE(judge.whole_memory(bound), fullest_rank(built)->memory.total()) << in_words(candidate);
+  }
+}
+
 /// Of the step of 4 layers and 2 micro-batches; what is in no pass is the optimizer, the norm of gradients
 /// and the reductions. Backward has two products for each of forward's.
 TEST(PlanJudge, ProbesTellWhatPassesTake) {
@@ -75,7 +119,7 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
   candidate.gpus = 4;
   candidate.micro_batch = 4;
   judge.prepare(candidate);
-  const ProbeAnswer answer = judge.probe(probe_of(candidate))[3];
+  const ProbeAnswer answer = judge.stages().answers(probe_of(candidate))[3];
   const auto& [layers, embedding, head] = answer.passes;
   const double all = layers.total() + embedding.total() + head.total();
   EXPECT_GT(all, 0.7 * answer.step);
@@ -89,14 +133,14 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
   candidate.plan.schedule = PipelineSchedule::ZeroBubble;
   candidate.plan.pipeline = 2;
   candidate.plan.tensor = 2;
-  EXPECT_GT(judge.probe(probe_of(candidate))[3].passes.layers.weights, 0);
+  EXPECT_GT(judge.stages().answers(probe_of(candidate))[3].passes.layers.weights, 0);
 }
 
 double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate) {
   judge.prepare(candidate);
   const StageProbe probe = probe_of(candidate);
-  const PlanEstimate found =
-      estimate(candidate, stage_costs(sizes_of(probe), judge.probe(probe)), judge.estimate_input(candidate));
+  const PlanEstimate found = estimate(candidate, stage_costs(sizes_of(probe), judge.stages().answers(probe)),
+                                      judge.estimate_input(candidate));
   return found.step.in_base_units() / judge.judge(candidate).step;
 }
 

@@ -76,6 +76,25 @@ TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
   EXPECT_DOUBLE_EQ(found.memory.in_base_units(), 6 + 20 + 10 * (10 + 4));
 }
 
+/// 12 s of layers, 5 of embedding and head in each of 6 micro-batches, in turn: nothing of 8 x 2 + 7 once a
+/// step. What the last backward pass adds is not in it either.
+TEST(PlanEstimate, LeastStepHasNothingThatHappensOnce) {
+  StageCosts costs = stage_costs(kSizes, answers());
+  const PlanCandidate whole = plan(PipelineSchedule::OneFOneB, 1, 6);
+  const Seconds step = estimate(whole, costs, layers(8)).step;
+  EXPECT_DOUBLE_EQ(least_step(step, whole, costs, layers(8)).in_base_units(), 6 * (8 * 3 + 5));
+  costs.last_layer = 0.5;
+  costs.last_head = 1;
+  const PlanCandidate staged = plan(PipelineSchedule::OneFOneB, 2, 6);
+  StageCosts without = costs;
+  without.layer = without.step = Seconds{0};
+  without.last_layer = without.last_head = 0;
+  const Seconds least = least_step(estimate(staged, costs, layers(8)).step, staged, costs, layers(8));
+  const Seconds left = estimate(staged, without, layers(8)).step;
+  EXPECT_LE(least, left);
+  EXPECT_GE(least, left - Seconds{8 * 0.5 + 1});
+}
+
 /// 8 layers in 2 stages: work of a micro-batch 4 x 3 = 12 in the first stage, 12 + 5 = 17 in the last. The
 /// longest works 6 x 17; the other fills the pipeline once (12), with v chunks 1 / v of it, with ZB-H1 a
 /// third: (tf + tb - tw) / (tf + tb + tw) of equal parts. Once a step: 4 x 2 + 7.

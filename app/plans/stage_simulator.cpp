@@ -1,0 +1,68 @@
+#include "app/plans/stage_simulator.hpp"
+
+#include "app/plans/pass_clock.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Steps of a probe: the second one is the answer.
+constexpr int kProbeSteps = 2;
+
+Setting without_what_varies(Setting setting) {
+  setting.scenario.vary = {};
+  if (setting.scenario.network == ScenarioNetwork::Flows) {
+    setting.scenario.network = ScenarioNetwork::Shared;  // flows are SimGrid's, and a process has one
+  }
+  return setting;
+}
+
+}  // namespace
+
+StageSimulator::StageSimulator(const Setting& setting)
+    : setting_{without_what_varies(setting)},
+      gpu_model_of_rank_{setting_.gpu_model_of_rank},
+      planner_{setting_.fabric, collective_options(setting_)},
+      known_{nothing_known(setting_.gpu_models)} {}
+
+ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
+  setting_.gpu_model_of_rank = gpu_model_of_rank_;
+  setting_.gpu_model_of_rank.resize(static_cast<std::size_t>(probe.gpus));
+  ProbeAnswers answers{};
+  const ProbeSizes sizes = sizes_of(probe);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    setting_.job = job_of(probe, sizes[i]);
+    SimulationInput input = simulation_input(setting_, planner_);
+    input.known_kernels = &known_;
+    SimulationOptions options = step_end_options(setting_);
+    options.metered_ranks = 1;
+    PassClock clock{setting_.job, kProbeSteps - 1};
+    const bool many_layers = sizes[i].layers == sizes.back().layers;
+    const SimulationResult result = simulate(input, options, many_layers ? &clock : nullptr);
+    answers[i].step = result.mean_step().in_base_units();
+    answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
+    answers[i].passes = clock.times();
+    answers[i].memory = setting_.job.memory.front();
+  }
+  return answers;
+}
+
+/// The steps of one simulation.
+Job StageSimulator::job_of(const StageProbe& probe, ProbeSize size) const {
+  const std::vector<Bytes> memory(setting_.fabric.gpus().size(), setting_.gpu_models.front().memory);
+  ParallelismSpec parallelism = setting_.scenario.parallelism;
+  parallelism.transformer = probe.plan;
+  parallelism.ranks = probe.gpus;
+  WorkloadSpec workload = *setting_.scenario.workload;
+  ModelSpec model = *workload.model;
+  model.transformer->layers = size.layers;
+  workload.model.value = model;
+  workload.micro_batch = probe.micro_batch;
+  workload.gradient_accumulation = 1;
+  const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
+  workload.global_batch = probe.micro_batch * data * size.micro_batches;
+  Job job = make_job(workload, parallelism, setting_.fabric, setting_.host.at_speed(), memory);
+  job.steps = kProbeSteps;
+  return job;
+}
+
+}  // namespace lockstep
