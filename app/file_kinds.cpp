@@ -39,7 +39,7 @@ const std::vector<FileKind>& file_kinds() {
 const FileKind& file_kind(const std::string& command, const std::string& kind) {
   std::vector<std::string> known;
   for (const FileKind& row : file_kinds()) {
-    if (row.kind == kind) {
+    if (row.kind == kind || row.kind + "s" == kind) {
       return row;
     }
     known.push_back(row.kind);

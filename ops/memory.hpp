@@ -58,6 +58,10 @@ struct MemoryBreakdown {
 /// Device memory of one rank while its program is written: what is allocated is counted in program order.
 class MemoryLedger {
  public:
+  MemoryLedger() = default;
+  MemoryLedger(const MemoryLedger&) = delete;
+  MemoryLedger& operator=(const MemoryLedger&) = delete;
+
   void allocate(MemoryUse use, Bytes size) { change({use, size.in_base_units()}); }
   void release(MemoryUse use, Bytes size) { change({use, -size.in_base_units()}); }
 
@@ -70,8 +74,20 @@ class MemoryLedger {
     }
   }
 
+  /// From now on the optimizer runs.
+  void begin_update() {
+    peak_ = &peak_of_update_;
+    *peak_ = now_;
+  }
+
   [[nodiscard]] const MemoryBreakdown& now() const { return now_; }
-  [[nodiscard]] const MemoryBreakdown& peak() const { return peak_; }  ///< what it held when it held most
+  /// What it held when it held most.
+  [[nodiscard]] const MemoryBreakdown& peak() const {
+    return peak_of_update_.total() > peak_of_passes_.total() ? peak_of_update_ : peak_of_passes_;
+  }
+  /// Likewise, before the optimizer runs and while it does.
+  [[nodiscard]] const MemoryBreakdown& peak_of_passes() const { return peak_of_passes_; }
+  [[nodiscard]] const MemoryBreakdown& peak_of_update() const { return peak_of_update_; }
 
  private:
   struct Change {
@@ -81,14 +97,15 @@ class MemoryLedger {
 
   void change(Change change) {
     now_[change.use] += change.bytes;
-    if (change.bytes > 0 && now_.total() > peak_.total()) {
-      peak_ = now_;
+    if (change.bytes > 0 && now_.total() > peak_->total()) {
+      *peak_ = now_;
     }
     changes_.push_back(change);
   }
 
   MemoryBreakdown now_;
-  MemoryBreakdown peak_;
+  MemoryBreakdown peak_of_passes_, peak_of_update_;
+  MemoryBreakdown* peak_ = &peak_of_passes_;  // of the two
   std::vector<Change> changes_;
 };
 

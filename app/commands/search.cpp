@@ -160,7 +160,9 @@ class Searching {
     }
   }
 
-  [[nodiscard]] SearchResult result() && { return {std::move(all_), std::move(left_out_)}; }
+  [[nodiscard]] SearchResult result() && {
+    return {std::move(all_), std::move(left_out_), budget_.is_spent()};
+  }
 
  private:
   [[nodiscard]] bool any_step() const {
@@ -255,6 +257,12 @@ int search_command(const SearchCommandOptions& options) {
   progress.done();
   const SearchResult result = std::move(searching).result();
   const Candidate* const best = result.best_of(options.method);
+  if (best == nullptr && options.method == "exact" && result.best_rule() != nullptr) {
+    throw InputError{
+        {path.string()},
+        "exact goes through every placement of whole tables, and these are too many: it is for 10 tables "
+        "or so; --method lockstep cuts, copies and moves tables besides"};
+  }
   if (best == nullptr) {
     const std::string why = why_nothing_fits(problem);
     const bool has_rules = options.method != kOurs && options.method != "all";

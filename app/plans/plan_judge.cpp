@@ -122,7 +122,8 @@ std::string printed(const ProbeAnswers& answers) {
     for (const double* time : times_of(answer.passes)) {
       text += fmt::format(" {}", *time);
     }
-    print(text, answer.memory);
+    print(text, answer.pass_memory);
+    print(text, answer.update_memory);
     text += '\n';
   }
   return text;
@@ -135,7 +136,8 @@ ProbeAnswers probe_answers_in(std::istream& in) {
     for (double* time : times_of(answer.passes)) {
       in >> *time;
     }
-    read(in, answer.memory);
+    read(in, answer.pass_memory);
+    read(in, answer.update_memory);
   }
   return answers;
 }

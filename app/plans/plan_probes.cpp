@@ -70,7 +70,7 @@ void PlanProbes::run_others(std::size_t keep) {
     const EstimateInput input = judge_.estimate_input(candidate);
     const Seconds promise = estimate(candidate, *costs, input).step;
     const Seconds least = least_step(promise, candidate, *costs, input);
-    const Bytes of_layer{costs->layer_memory[MemoryUse::Activations]};
+    const Bytes of_layer{costs->pass_memory.of_layer[MemoryUse::Activations]};
     const Bytes memory = judge_.whole_memory(memory_bound(candidate, judge_.problem(), of_layer));
     Stage& stage = stages.with(probe, promise.in_base_units());
     stage.candidates.push_back(i);

@@ -21,6 +21,7 @@ constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is le
 constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
 constexpr std::size_t kRound = 8;        // simulated at a time
 constexpr std::size_t kMostSimulated = 64;
+constexpr double kSlack = 0.05;      // by which an estimate is taken to be too slow, until one is by more
 constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
 
 class PlanSearch {
@@ -165,7 +166,7 @@ class PlanSearch {
 
   /// Round by round in the order of estimates, until the next one is out of reach.
   void simulate_fastest(const std::vector<std::size_t>& order) {
-    double best = 0, slack = 0;
+    double best = 0, slack = kSlack;
     std::size_t fits = 0;
     for (std::size_t next = 0; next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped();) {
       std::vector<FoundPlan> round;

@@ -41,7 +41,8 @@ ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
     answers[i].step = result.mean_step().in_base_units();
     answers[i].compute = result.metered.front().activity.compute / kProbeSteps;
     answers[i].passes = clock.times();
-    answers[i].memory = setting_.job.memory.front();
+    answers[i].pass_memory = setting_.job.pass_memory.front();
+    answers[i].update_memory = setting_.job.update_memory.front();
   }
   return answers;
 }

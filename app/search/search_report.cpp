@@ -39,6 +39,17 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
   return best;
 }
 
+/// What became of a method without a simulated plan. Whole tables fit where a rule has them: then `exact`
+/// gave up.
+std::string why_without_step(const Candidate& candidate, const SearchResult& result) {
+  if (!candidate.plan.tables.empty()) {
+    return "not simulated: memory or time did not suffice\n";
+  }
+  return candidate.name == "exact" && result.best_rule() != nullptr
+             ? "gave up: more placements than it can go through\n"
+             : "none fits\n";
+}
+
 std::string method_lines(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
   std::size_t hidden = 0;
@@ -48,10 +59,9 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
       continue;
     }
     text += fmt::format("  {:<52}", candidate.name);
-    text += candidate.step                  ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
-                                                          100 * (*candidate.step / *best.step - 1))
-            : candidate.plan.tables.empty() ? "none fits\n"
-                                            : "not simulated: memory or time did not suffice\n";
+    text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
+                                         100 * (*candidate.step / *best.step - 1))
+                           : why_without_step(candidate, result);
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
@@ -61,6 +71,9 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
   }
   for (const std::string& name : result.left_out) {
     text += fmt::format("  {:<52}no time was left\n", name);
+  }
+  if (result.out_of_time) {
+    text += "  time was up before all of this was looked at: a larger --budget may find better\n";
   }
   return text;
 }
@@ -125,11 +138,13 @@ std::string search_text(const ShardingProblem& problem, const SearchResult& resu
   const Setting setting = problem.under(best.plan);
   const SimulationResult simulated = predict(setting, nullptr, EngineMode::Bare);
   const double band = step_band(setting, simulated).relative;
-  std::string text =
-      fmt::format("{}\n  {} tables on {} GPUs\n\nbest plan    {}\nstep time    {}  (+- {:.0f} %)\n",
-                  setting.scenario.name, problem.task().tables.size(), problem.task().devices(), best.name,
-                  *best.step, 100 * band);
   const Candidate* const rule = result.best_rule();
+  const bool is_best =
+      rule == nullptr || *best.step <= *rule->step;  // of a method asked for by name: maybe not
+  std::string text =
+      fmt::format("{}\n  {} tables on {} GPUs\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n",
+                  setting.scenario.name, problem.task().tables.size(), problem.task().devices(),
+                  is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
   if (rule != nullptr && rule != &best) {
     text += fmt::format("best rule    {}  {}: {:+.1f} %\n", rule->name, *rule->step,
                         100 * (*rule->step / *best.step - 1));

@@ -33,14 +33,17 @@ void check_megatron_only(const TransformerSpec& model) {
         "'fused_rotary: false' needs 'implementation: megatron' and 'position_encoding: rotary'; "
         "Llamas of others are rotated as their code does it"};
   }
-  if (!model.fused_norm &&
-      (!is_megatron || model.normalisation != Normalisation::Rms || model.latent_attention)) {
-    throw FieldError{
-        "fused_norm",
-        "'fused_norm: false' needs 'implementation: megatron' and 'normalisation: rms'; layer norm "
-        "is one kernel there, and Llamas of others have their own"};
+  const bool is_in_operators = model.norm_kernels == NormKernels::Operators;
+  if (model.norm_kernels != NormKernels::Persistent && !is_megatron) {
+    throw FieldError{"norm_kernels",
+                     "is for models of 'implementation: megatron'; those of others have their own"};
   }
-  if (model.qk_norm && (!is_megatron || !model.fused_norm || model.latent_attention)) {
+  if (is_in_operators && (model.normalisation != Normalisation::Rms || model.latent_attention)) {
+    throw FieldError{
+        "norm_kernels",
+        "'operators' needs 'normalisation: rms' without latent attention; layer norm is one kernel"};
+  }
+  if (model.qk_norm && (!is_megatron || is_in_operators || model.latent_attention)) {
     throw FieldError{
         "qk_norm",
         "queries and keys are normalised by head in models of 'implementation: megatron' with fused "
@@ -88,6 +91,32 @@ void check_llama(const TransformerSpec& model) {
     throw FieldError{"repeats_kv_heads",
                      "unfused attention multiplies each head's queries with keys of its own: only "
                      "'attention: flash' goes without repeated heads"};
+  }
+}
+
+/// GPT-2, BERT and OPT have none of these.
+void check_hugging_face(const TransformerSpec& model) {
+  struct Other {
+    const char* key;
+    bool is_said;
+  };
+  for (const auto& [key, is_said] : std::initializer_list<Other>{
+           {"kv_heads", model.kv_heads.has_value()},
+           {"head_size", model.head_size.has_value()},
+           {"normalisation", model.normalisation != Normalisation::Layer},
+           {"activation", model.activation != Activation::Gelu},
+           {"position_encoding", model.position_encoding != PositionEncoding::Learned},
+           {"bias", !model.bias},
+           {"tied", !model.tied},
+           {"experts", model.experts.has_value()},
+           {"latent_attention", model.latent_attention.has_value()}}) {
+    if (is_said) {
+      throw FieldError{
+          key,
+          fmt::format("'{}' is as GPT-2, BERT and OPT have it in 'implementation: hugging_face'; Llama and "
+                      "its like are 'hugging_face_llama', other models 'megatron'",
+                      key)};
+    }
   }
 }
 
@@ -139,16 +168,7 @@ void TransformerSpec::check_implementation() const {
     }
     return;
   }
-  const bool plain = !kv_heads && !head_size && normalisation == Normalisation::Layer &&
-                     activation == Activation::Gelu && position_encoding == PositionEncoding::Learned &&
-                     bias && tied && !experts && !latent_attention;
-  if (!plain) {
-    throw FieldError{
-        "implementation",
-        "hugging_face is GPT-2, BERT and OPT as they are; Llama and its like are 'implementation: "
-        "hugging_face_llama'; experts, other mixtures of grouped queries, RMS norm, SwiGLU and rotary "
-        "positions need 'implementation: megatron'"};
-  }
+  check_hugging_face(*this);
 }
 
 namespace {

@@ -46,6 +46,20 @@ constexpr auto names_of(Normalisation) {
       {{Normalisation::Layer, "layer"}, {Normalisation::Rms, "rms"}});
 }
 
+/// Whose kernels normalise in a model of `implementation: megatron`.
+enum class NormKernels : std::uint8_t {
+  Persistent,  ///< a block keeps its row in registers, backward reads its inputs once
+  Apex,        ///< Apex's FusedLayerNorm, an element a thread
+  Pytorch,     ///< aten::layer_norm
+  Operators,   ///< an operator each, in FP32
+};
+constexpr auto names_of(NormKernels) {
+  return std::to_array<EnumName<NormKernels>>({{NormKernels::Persistent, "persistent"},
+                                               {NormKernels::Apex, "apex"},
+                                               {NormKernels::Pytorch, "pytorch"},
+                                               {NormKernels::Operators, "operators"}});
+}
+
 enum class Activation : std::uint8_t {
   Gelu,
   SwiGlu,  ///< silu(x U) * (x V): two products in, one out (Shazeer, arXiv 2002.05202)
@@ -164,7 +178,8 @@ struct TransformerSpec {
   Activation activation = Activation::Gelu;
   PositionEncoding position_encoding = PositionEncoding::Learned;
   double rotary_share = 1;
-  bool fused_rotary = true, fused_norm = true, fused_activation = true;
+  NormKernels norm_kernels = NormKernels::Persistent;
+  bool fused_rotary = true, fused_activation = true;
   bool qk_norm = false, qkv_bias = false;
   Residual residual = Residual::Serial;
   bool bias = true, tied = true;
@@ -195,10 +210,11 @@ struct TransformerSpec {
         "fused_rotary", model.fused_rotary, true,
         "megatron: one kernel rotates queries and one keys (Transformer Engine, Megatron-LM since core 0.5); "
         "else PyTorch's operators do");
-    key.optional("fused_norm", model.fused_norm, true,
-                 "megatron, rms: a kernel each way (Transformer Engine, Apex); else PyTorch's operators in "
-                 "FP32, as in "
-                 "Megatron-LM's local layers");
+    key.optional(
+        "norm_kernels", model.norm_kernels, NormKernels::Persistent,
+        "megatron: whose kernels normalise: persistent: Transformer Engine's, and Apex's FastLayerNorm, "
+        "which Megatron-LM has had since November 2021 (persist_layer_norm); apex: FusedLayerNorm, "
+        "before; pytorch: aten::layer_norm; operators: RMS norm in FP32 as in Megatron-LM's local layers");
     key.optional("qk_norm", model.qk_norm, false,
                  "megatron: queries and keys are normalised by head (--qk-layernorm), as Qwen3's are");
     key.optional("fused_activation", model.fused_activation, true,

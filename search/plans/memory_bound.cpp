@@ -28,6 +28,18 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
          (is_master ? 0 : parameter * share(Sharding::Zero3)) + (keeps_gathered ? parameter : 0);
 }
 
+/// What a layer without recomputation keeps of a token at least, before tensor-parallel ranks share it:
+/// queries, keys, values and context in 16 bits, and what the last feed-forward product reads; of latent
+/// attention and experts nothing is counted.
+double kept_of_token(const PlanProblem& problem) {
+  const TransformerSpec& model = problem.model;
+  const auto queries = static_cast<double>(model.heads * model.size_of_head());
+  const auto keys = static_cast<double>(model.key_value_heads() * model.size_of_head());
+  const double attention = model.latent_attention ? 0 : 2 * (2 * queries + 2 * keys);
+  const double element = problem.precision == Precision::FP8 ? 1 : 2;
+  return attention + (model.experts ? 0 : element * static_cast<double>(model.feed_forward_width()));
+}
+
 }  // namespace
 
 Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem, Bytes of_layer) {
@@ -55,7 +67,7 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem, B
   const double all = std::max(input, of_layer.in_base_units());
   double kept = input;
   if (plan.recompute < Recompute::Full) {
-    kept = std::max(input, 16 * row / plan.tensor);
+    kept = std::max(input, tokens * kept_of_token(problem) / plan.tensor);
   }
   if (plan.recompute == Recompute::None) {
     kept = std::max(kept, all);

@@ -15,14 +15,16 @@ namespace lockstep {
 ///                           (Rajbhandari et al., arXiv 1910.02054, section 5)
 ///   m L / p 2 T h           activations with full recomputation: the input of each layer, of the m
 ///   micro-batches
-///                           in flight; 16 T h / t at least without (Korthikanti et al., arXiv 2205.05198,
-///                           section 4.1, counts 34 with dropout); shared by t with sequence parallelism
+///                           in flight; 2 T (2 q + 2 k + f) / t at least without, q, k, f the widths of
+///                           queries, keys and between the feed-forward products: 16 T h / t of a GPT
+///                           (Korthikanti et al., arXiv 2205.05198, section 4.1, counts 34 with dropout);
+///                           shared by t with sequence parallelism
 ///
 /// *Valid for* every plan: it leaves out norms, biases, workspace, buffers, and the head behind a pipeline;
 /// with offload, states.
 /// @param of_layer what a layer keeps of a micro-batch where nothing is computed again, as a probe has it:
 /// kept
-///   in place of 16 T h / t, and of one layer at a time where it is computed again; 0: not known
+///   in place of these, and of one layer at a time where it is computed again; 0: not known
 [[nodiscard]] Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem,
                                  Bytes of_layer = Bytes{0});
 

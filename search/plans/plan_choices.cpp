@@ -69,7 +69,13 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
   const std::vector<std::string> keys{
       "tensor",   "pipeline", "context",  "expert",    "micro_batch",          "sequence_parallel",
       "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward"};
-  const auto into = [&](auto& choices) { read(choices, key, values); };
+  std::vector<std::string> each;  // said twice, it is one choice
+  for (const std::string& value : values) {
+    if (std::ranges::find(each, value) == each.end()) {
+      each.push_back(value);
+    }
+  }
+  const auto into = [&](auto& choices) { read(choices, key, each); };
   switch (std::ranges::find(keys, key) - keys.begin()) {
     case 0:
       into(space.tensor);

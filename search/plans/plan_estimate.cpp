@@ -54,24 +54,36 @@ double states(const MemoryBreakdown& memory) {
 
 }  // namespace
 
-Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
+namespace {
+
+/// Of the fullest rank at one moment, with @p flying micro-batches in the stage.
+double fullest(const PlanCandidate& candidate, const StageMemory& memory, const EstimateInput& input,
+               double (*flying)(const PlanCandidate&, int)) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  const double layer_states = states(costs.layer_memory), base_states = states(costs.base_memory);
-  const double kept = costs.layer_memory[MemoryUse::Activations];
-  const double layer_workspace = costs.layer_memory[MemoryUse::Workspace];
-  const double base_rest =
-      costs.base_memory[MemoryUse::Activations] + costs.base_memory[MemoryUse::Workspace];
+  const double layer_states = states(memory.of_layer), rest_states = states(memory.of_rest);
+  const double kept = memory.of_layer[MemoryUse::Activations];
+  const double layer_workspace = memory.of_layer[MemoryUse::Workspace];
+  const double rest = memory.of_rest[MemoryUse::Activations] + memory.of_rest[MemoryUse::Workspace];
   const int stages = candidate.plan.pipeline;
   // Each end of a pipeline has a matrix of its own.
-  const double end_states = stages == 1 || input.tied ? base_states : base_states / 2;
+  const double end_states = stages == 1 || input.tied ? rest_states : rest_states / 2;
   double most = 0;
   for (int stage = 0; stage < stages; ++stage) {
     const bool is_last = stage == stages - 1;
-    const double base = (stage == 0 || is_last ? end_states : 0) + (is_last ? base_rest : 0);
-    most = std::max(most, base + layers[static_cast<std::size_t>(stage)] *
-                                     (layer_states + layer_workspace + in_flight(candidate, stage) * kept));
+    const double ends = (stage == 0 || is_last ? end_states : 0) + (is_last ? rest : 0);
+    most = std::max(most, ends + layers[static_cast<std::size_t>(stage)] *
+                                     (layer_states + layer_workspace + flying(candidate, stage) * kept));
   }
-  return Bytes{most};
+  return most;
+}
+
+}  // namespace
+
+Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
+  const double passes = fullest(candidate, costs.pass_memory, input, in_flight);
+  const double update =
+      fullest(candidate, costs.update_memory, input, [](const PlanCandidate&, int) { return 1.0; });
+  return Bytes{std::max(passes, update)};
 }
 
 double in_flight(const PlanCandidate& candidate, int stage) {

@@ -56,6 +56,18 @@ double last_extra(const PhaseTimes& one, const PhaseTimes& two) {
   return std::max(0.0, 2 * (one.backward + one.weights) - (two.backward + two.weights));
 }
 
+/// @param more with so many layers beyond @p layers
+StageMemory stage_memory(double layers, const MemoryBreakdown& fewer, double beyond,
+                         const MemoryBreakdown& more) {
+  StageMemory memory;
+  for (std::size_t use = 0; use < kMemoryUses; ++use) {
+    const double of_layer = std::max(0.0, (more.bytes[use] - fewer.bytes[use]) / beyond);
+    memory.of_layer.bytes[use] = of_layer;
+    memory.of_rest.bytes[use] = std::max(0.0, fewer.bytes[use] - layers * of_layer);
+  }
+  return memory;
+}
+
 }  // namespace
 
 ProbeSizes sizes_of(const StageProbe& probe) {
@@ -96,11 +108,9 @@ StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers) {
   for (double* end : {&costs.last_embedding, &costs.last_head}) {
     *end = std::min(*end, costs.step.in_base_units() / 2);
   }
-  for (std::size_t use = 0; use < kMemoryUses; ++use) {
-    const double fewer = answers[0].memory.bytes[use], more = answers[1].memory.bytes[use];
-    costs.layer_memory.bytes[use] = std::max(0.0, (more - fewer) / layers);
-    costs.base_memory.bytes[use] = std::max(0.0, fewer - first.layers * costs.layer_memory.bytes[use]);
-  }
+  costs.pass_memory = stage_memory(first.layers, answers[0].pass_memory, layers, answers[1].pass_memory);
+  costs.update_memory =
+      stage_memory(first.layers, answers[0].update_memory, layers, answers[1].update_memory);
   return costs;
 }
 

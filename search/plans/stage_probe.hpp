@@ -60,13 +60,19 @@ struct PassTimes {
 
 /// What one of them said.
 struct ProbeAnswer {
-  double step = 0;         ///< s
-  double compute = 0;      ///< s of it in which a compute kernel runs
-  PassTimes passes;        ///< of the probes with many layers
-  MemoryBreakdown memory;  ///< peak, without context and fragmentation
+  double step = 0;     ///< s
+  double compute = 0;  ///< s of it in which a compute kernel runs
+  PassTimes passes;    ///< of the probes with many layers
+  /// Peaks before the optimizer runs and while it does, without context and fragmentation.
+  MemoryBreakdown pass_memory, update_memory;
 };
 
 using ProbeAnswers = std::array<ProbeAnswer, 4>;
+
+/// What a stage holds at one moment.
+struct StageMemory {
+  MemoryBreakdown of_layer, of_rest;
+};
 
 /// A step of n micro-batches through L layers takes n L layer_pass + n pass + L layer + step.
 struct StageCosts {
@@ -80,7 +86,7 @@ struct StageCosts {
   /// By what backward of the last micro-batch takes longer than the others', of `layer` and of `step`:
   /// gradients are scaled and reduced in it.
   double last_layer = 0, last_embedding = 0, last_head = 0;
-  MemoryBreakdown layer_memory, base_memory;  ///< of a layer; of the rest, with one micro-batch in flight
+  StageMemory pass_memory, update_memory;  ///< with one micro-batch in flight
 };
 
 /// @param answers in the order of @p sizes

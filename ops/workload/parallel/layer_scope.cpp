@@ -6,14 +6,10 @@
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/lora_adapter.hpp"
+#include "ops/workload/parallel/norm_kernels.hpp"
 
 namespace lockstep {
 namespace {
-
-KernelCall norm_kernel(const LayerScope& scope, const char* name, std::int64_t rows, std::int64_t columns,
-                       LayerNorm::Part part) {
-  return {name, scope.storage(), LayerNorm{.rows = rows, .columns = columns, .part = part}};
-}
 
 double mask_share(const LayerScope& scope) {
   return scope.model.dropout ? size_of(DataType::BOOL) / size_of(scope.storage()) : 0;
@@ -68,18 +64,17 @@ void LayerScope::communicate(CollectiveKind kind, std::string_view group, int ra
 }
 
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
-  if (is_llama(scope) || !scope.model.fused_norm) {
+  if (is_llama(scope) || scope.model.norm_kernels == NormKernels::Operators) {
     eager_norm_forward(scope, rows, columns);
     return;
   }
   const bool rms = scope.model.normalisation == Normalisation::Rms;
   scope.step.op(rms ? "RMSNorm" : "FusedLayerNorm",
-                {norm_kernel(scope, rms ? "rms_norm_fwd_kernel" : "ln_fwd_kernel", rows, columns,
-                             LayerNorm::Part::Forward)});
+                {norm_forward_kernel(scope.model, scope.storage(), rows, columns)});
 }
 
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts) {
-  if (is_llama(scope) || !scope.model.fused_norm) {
+  if (is_llama(scope) || scope.model.norm_kernels == NormKernels::Operators) {
     eager_norm_backward(scope, rows, columns, parts);
     return;
   }
@@ -93,11 +88,8 @@ void inner_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_
                          BackwardParts parts) {
   const bool rms = scope.model.normalisation == Normalisation::Rms;
   if (parts.inputs) {
-    scope.step.op(rms ? "RMSNormBackward" : "FusedLayerNormBackward",
-                  {norm_kernel(scope, rms ? "rms_norm_bwd_kernel" : "ln_bwd_kernel", rows, columns,
-                               LayerNorm::Part::InputGradient),
-                   norm_kernel(scope, rms ? "rms_norm_bwd_finalize_kernel" : "ln_bwd_finalize_kernel", rows,
-                               columns, LayerNorm::Part::ParameterGradient)});
+    const auto kernels = norm_backward_kernels(scope.model, scope.storage(), rows, columns);
+    scope.step.op(rms ? "RMSNormBackward" : "FusedLayerNormBackward", {kernels.front(), kernels.back()});
   }
   if (parts.weights && !is_frozen(scope)) {  // the kernel makes it all the same
     scope.gradients.accumulate(columns, false);
@@ -215,8 +207,8 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const double inputs = is_side_by_side(scope) ? 1 : 2;
   const double norms = model.residual == Residual::ParallelOneNorm ? 1 : 2;
   const double normed = is_frozen(scope) ? kept_for_adapters_behind_norms(scope) : norms * operand;
-  Bytes kept = row * (inputs + normed + 2 * mask);  // inputs of norms, their results; two masks
-  if (!model.fused_norm) {                          // inputs in FP32, and what the gain multiplies
+  Bytes kept = row * (inputs + normed + 2 * mask);     // inputs of norms, their results; two masks
+  if (model.norm_kernels == NormKernels::Operators) {  // inputs in FP32, and what the gain multiplies
     kept += norms * (Bytes{4} * static_cast<double>(s.elements()) + row) - inputs * row;
   }
   // Queries, keys, values; the context, which the projection keeps, and flash attention in 16 bits.

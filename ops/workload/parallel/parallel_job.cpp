@@ -92,6 +92,8 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
       StageWriter writer{step, model, plan, setup, of};
       writer.write();
       job.memory.push_back(writer.memory().peak());
+      job.pass_memory.push_back(writer.memory().peak_of_passes());
+      job.update_memory.push_back(writer.memory().peak_of_update());
       job.host_memory.push_back(writer.host_memory().peak());
       slots.push_back({step.kernel_slots(), step.collective_slots()});
       job.programs.push_back(std::make_shared<const Program>(step.take_program()));

@@ -145,7 +145,9 @@ Bytes StageWriter::wide_logits() const {
 Bytes StageWriter::kept_by_last_norm() const {
   const auto elements = static_cast<double>(scope_.sizes.elements());
   const Bytes fused = scope_.bytes(scope_.sizes.elements()) * 2.0;
-  return is_llama(scope_) || !model_.fused_norm ? fused + size_of(DataType::FP32) * elements : fused;
+  return is_llama(scope_) || model_.norm_kernels == NormKernels::Operators
+             ? fused + size_of(DataType::FP32) * elements
+             : fused;
 }
 
 /// Beside the log-probabilities, which backward reads, logits as the product left them, in FP32 and shifted.

@@ -164,6 +164,7 @@ void StageWriter::update() {
   if (!optimizes()) {
     return;
   }
+  memory_.begin_update();
   std::int64_t elements = 0, narrow = 0;  // narrow: of these, elements of parameters that no gather casts
   for (const bool expert : {false, true}) {
     const std::vector<std::int64_t>& parameters = expert ? expert_ : dense_;

@@ -148,6 +148,19 @@ TEST(Lora, CastsWhatPeftAdaptersRead) {
   EXPECT_EQ(casts({LoraModule::QProj, LoraModule::VProj}) - casts({LoraModule::QProj}), kLayers * 4);
 }
 
+/// FSDP's mixed precision gathers adapters in 16 bits.
+TEST(Lora, CastsNothingForFsdp) {
+  const auto casts = [](ShardCopies copies) {
+    TransformerPlanSpec plan{.sharding = Sharding::Zero3};
+    plan.shard_copies = copies;
+    const Job job =
+        job_of(with_lora({LoraModule::QProj, LoraModule::VProj}, Implementation::HuggingFaceLlama), plan,
+               {.ranks = 2, .batch = 2});
+    return launches_of(job, "<cast>").size();
+  };
+  EXPECT_EQ(casts(ShardCopies::None) - casts(ShardCopies::Fsdp2), 2 * kLayers * 4);
+}
+
 /// A stage that trains nothing takes part in the norm of all gradients.
 TEST(Lora, HasStagesWithoutAdapters) {
   const Job job = job_of(with_lora({LoraModule::LinearQkv}), {.pipeline = 2, .stage_layers = {4, 0}},

@@ -71,7 +71,8 @@ TEST(RotaryShare, IsWhatOperatorsRotate) {
 /// A Llama in Megatron-LM's local layers of 2023, which keep what torchtitan's eager ones do.
 TEST(UnfusedLayers, AreOperatorsOfPyTorch) {
   TransformerSpec spec = small_llama(Implementation::Megatron);
-  spec.fused_norm = spec.fused_activation = spec.fused_rotary = false;
+  spec.norm_kernels = NormKernels::Operators;
+  spec.fused_activation = spec.fused_rotary = false;
   const Job job = job_of(spec, {}, {.ranks = 1});
   EXPECT_EQ(launches(job, "rms_norm"), 0U);
   EXPECT_EQ(launches(job, "rsqrt"), 4U * 2 + 1);

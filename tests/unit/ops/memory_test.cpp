@@ -19,5 +19,20 @@ TEST(MemoryLedger, RepeatsAPassage) {
   EXPECT_EQ(memory.peak()[MemoryUse::Workspace], 4);
 }
 
+TEST(MemoryLedger, TellsTheUpdateFromWhatWasBefore) {
+  MemoryLedger memory;
+  memory.allocate(MemoryUse::Parameters, Bytes{10});
+  memory.allocate(MemoryUse::Activations, Bytes{5});
+  memory.release(MemoryUse::Activations, Bytes{5});
+  memory.begin_update();
+  EXPECT_EQ(memory.peak_of_update().total(), Bytes{10});
+  memory.allocate(MemoryUse::Workspace, Bytes{3});
+  EXPECT_EQ(memory.peak_of_update()[MemoryUse::Workspace], 3);
+  EXPECT_EQ(memory.peak_of_passes()[MemoryUse::Activations], 5);
+  EXPECT_EQ(memory.peak().total(), Bytes{15});
+  memory.allocate(MemoryUse::Workspace, Bytes{4});
+  EXPECT_EQ(memory.peak().total(), Bytes{17});
+}
+
 }  // namespace
 }  // namespace lockstep

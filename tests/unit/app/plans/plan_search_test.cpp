@@ -103,7 +103,7 @@ TEST(MemoryBound, IsCloserWithAProbe) {
     judge.prepare(candidate);
     const StageProbe probe = relaxed(probe_of(candidate), judge.problem());
     const StageCosts costs = stage_costs(sizes_of(probe), judge.stages().answers(probe));
-    const Bytes of_layer{costs.layer_memory[MemoryUse::Activations]};
+    const Bytes of_layer{costs.pass_memory.of_layer[MemoryUse::Activations]};
     const Bytes bound = memory_bound(candidate, judge.problem(), of_layer);
     EXPECT_GT(bound, memory_bound(candidate, judge.problem())) << in_words(candidate);
     const Setting built = build(judge.document_of(candidate), ConfigPath::standard());

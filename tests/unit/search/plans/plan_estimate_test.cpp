@@ -20,9 +20,9 @@ ProbeAnswers answers() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto [layers, micro_batches] = kSizes[i];
     all[i].step = step_of(layers, micro_batches);
-    all[i].memory[MemoryUse::Parameters] = 6 + 10.0 * layers;
-    all[i].memory[MemoryUse::Activations] = 4.0 * layers;
-    all[i].memory[MemoryUse::Workspace] = 20;
+    all[i].pass_memory[MemoryUse::Parameters] = 6 + 10.0 * layers;
+    all[i].pass_memory[MemoryUse::Activations] = 4.0 * layers;
+    all[i].pass_memory[MemoryUse::Workspace] = 20;
   }
   return all;
 }
@@ -48,8 +48,8 @@ TEST(StageCosts, AreThoseOfTheProbes) {
   EXPECT_DOUBLE_EQ(costs.pass.in_base_units(), 5);
   EXPECT_DOUBLE_EQ(costs.layer.in_base_units(), 2);
   EXPECT_DOUBLE_EQ(costs.step.in_base_units(), 7);
-  EXPECT_DOUBLE_EQ(costs.layer_memory[MemoryUse::Parameters], 10);
-  EXPECT_DOUBLE_EQ(costs.base_memory[MemoryUse::Workspace], 20);
+  EXPECT_DOUBLE_EQ(costs.pass_memory.of_layer[MemoryUse::Parameters], 10);
+  EXPECT_DOUBLE_EQ(costs.pass_memory.of_rest[MemoryUse::Workspace], 20);
 }
 
 /// After every micro-batch zero2 reduces the gradients of embedding and head, too: its probes have more
@@ -74,6 +74,22 @@ TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
       estimate(plan(PipelineSchedule::OneFOneB, 1, 4), stage_costs(kSizes, answers()), layers(10));
   EXPECT_DOUBLE_EQ(found.step.in_base_units(), step_of(10, 4));
   EXPECT_DOUBLE_EQ(found.memory.in_base_units(), 6 + 20 + 10 * (10 + 4));
+}
+
+/// While the optimizer runs, a layer holds 100 bytes and no activations: with few layers passes hold more
+/// (the 20 of the rest's workspace), with many the update, whatever is in flight.
+TEST(PlanEstimate, MemoryIsThatOfTheFullerMoment) {
+  ProbeAnswers probe = answers();
+  for (std::size_t i = 0; i < probe.size(); ++i) {
+    probe[i].update_memory[MemoryUse::Parameters] = probe[i].pass_memory[MemoryUse::Parameters];
+    probe[i].update_memory[MemoryUse::Workspace] = 90.0 * kSizes[i].layers;
+  }
+  const StageCosts costs = stage_costs(kSizes, probe);
+  const auto memory = [&](std::int64_t count) {
+    return estimated_memory(plan(PipelineSchedule::OneFOneB, 1, 4), costs, layers(count)).in_base_units();
+  };
+  EXPECT_DOUBLE_EQ(memory(10), 6 + 10 * (10 + 90));
+  EXPECT_DOUBLE_EQ(costs.pass_memory.of_layer[MemoryUse::Activations], 4);
 }
 
 /// 12 s of layers, 5 of embedding and head in each of 6 micro-batches, in turn: nothing of 8 x 2 + 7 once a
