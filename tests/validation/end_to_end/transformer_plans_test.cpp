@@ -61,6 +61,17 @@ TEST(PlansOnH100, OfNemoArePredicted) {
   EXPECT_GT(*step_order(validation).overall, 0.9);
 }
 
+/// Dense models and a mixture of experts in BF16 and FP8 by the same plans; five of the 30 rows.
+TEST(PlansOnH100, OfNemoInBothPrecisionsArePredicted) {
+  const Validation validation =
+      validate_set("nemo_dgxc_h100", ConfigPath::standard(), {.data = {}, .every = 7, .jobs = 2});
+  fmt::print("{}", validation_text(validation));
+  EXPECT_EQ(validation.points.size(), 5U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_GT(*step_order(validation).overall, 0.9);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.15);
+}
+
 /// Mixtures of experts by plans whose experts' groups are others than attention's; eight of the 62 rows.
 TEST(PlansOnH100, OfMixturesOfExpertsArePredicted) {
   const Validation validation =
