@@ -166,7 +166,8 @@ std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, s
   if (!result.front.empty()) {
     std::vector<FoundPlan> front = result.front;
     front.resize(std::min(front.size(), kMostOfFront));
-    text += fmt::format("Pareto front of step time, memory and GPUs, of what was simulated\n{}", table_text(judge, front));
+    text += fmt::format("Pareto front of step time, memory and GPUs, of what was simulated\n{}",
+                        table_text(judge, front));
     if (result.front.size() > front.size()) {
       text += fmt::format("       and {} more in plans.json\n", result.front.size() - front.size());
     }

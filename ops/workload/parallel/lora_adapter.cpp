@@ -37,11 +37,10 @@ void communicate(const LayerScope& scope, CollectiveKind kind, std::int64_t elem
   scope.communicate(kind, "tp", scope.plan.spec.tensor, scope.bytes(elements));
 }
 
-/// PEFT's adapters are FP32: what they read is cast to that, and autocast's products cast it back. FSDP's mixed
-/// precision gathers them in 16 bits, as all parameters.
+/// PEFT's adapters are FP32: what they read is cast to that, and autocast's products cast it back. FSDP's
+/// mixed precision gathers them in 16 bits, as all parameters.
 bool is_cast(const LayerScope& scope) {
-  return is_hugging_face_llama(scope) && is_mixed(scope.step.precision()) &&
-         !scope.plan.spec.casts_shares();
+  return is_hugging_face_llama(scope) && is_mixed(scope.step.precision()) && !scope.plan.spec.casts_shares();
 }
 
 /// What A reads, in the type of its product. In between, in the type of A, it is dropped out.
