@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "app/plans/plan_text.hpp"
 #include "app/sweep/plot.hpp"
@@ -12,15 +14,19 @@ namespace {
 
 constexpr double kLeft = 80, kTop = 50, kWidth = 620, kHeight = 360;
 constexpr double kShownBeyondFront = 3;  // step times up to so often the slowest of the front
-constexpr std::size_t kMostDots = 1500;  // of estimates, the fastest
+constexpr std::size_t kMostDots = 1500;  // of estimates for a number of GPUs, the fastest
+constexpr std::size_t kLongestName = 90;
+constexpr double kBeginsBeyond =
+    0.3;  // of the axis of step times: where the fastest is later, it does not begin at 0
 
 class ParetoPicture {
  public:
   ParetoPicture(const PlanJudge& judge, const PlanSearchResult& result) : judge_{judge}, result_{result} {
     const auto& marked = result.front.empty() ? result.estimated : result.front;
-    double slowest = 0;
+    double slowest = 0, fastest = std::numeric_limits<double>::infinity();
     for (const FoundPlan& plan : marked) {
       slowest = std::max(slowest, plan.figures().step);
+      fastest = std::min(fastest, plan.figures().step);
       memory_ = std::max(memory_, plan.figures().memory);
     }
     step_ = result.front.empty() ? slowest : slowest * 1.05;
@@ -29,15 +35,24 @@ class ParetoPicture {
     for (const FoundPlan& plan : result.plans) {
       step_ = std::max(step_, std::min(plan.figures().step, kShownBeyondFront * slowest));
     }
+    const double mark = axis_step(step_);
+    if (fastest > kBeginsBeyond * step_ && std::isfinite(fastest)) {
+      first_ = std::max(0.0, (std::ceil(fastest / mark) - 1) * mark);
+    }
   }
 
   std::string draw() && {
-    svg_.add(R"(<text x="{}" y="26" font-size="15">{}</text>)", kLeft,
-             svg_escaped(judge_.scenario().name + ": memory over step time"));
+    std::string name = judge_.scenario().name;
+    if (name.size() > kLongestName) {
+      name = name.substr(0, kLongestName) + " ...";
+    }
+    svg_.add(R"(<text x="{}" y="24" font-size="13" font-weight="bold">{}</text>)", kLeft, svg_escaped(name));
     draw_axes();
-    const std::size_t dots = std::min(result_.estimated.size(), kMostDots);
-    for (std::size_t i = 0; i < dots; ++i) {
-      dot(result_.estimated[i], 2, "#cccccc");
+    std::map<int, std::size_t> dots;  // by number of GPUs
+    for (const FoundPlan& plan : result_.estimated) {
+      if (++dots[plan.candidate.gpus] <= kMostDots) {
+        dot(plan, 2, "#cccccc");
+      }
     }
     for (const FoundPlan& plan : result_.plans) {
       dot(plan, 4, svg_colour(colour_of(plan)));
@@ -48,15 +63,15 @@ class ParetoPicture {
                  y_of(plan));
       }
     }
+    draw_own();
     draw_legend();
     return svg_.document(kLeft + kWidth + 40,
-                         kTop + kHeight + 70 + 20 * static_cast<double>(judge_.problem().gpus.size()), 12);
+                         kTop + kHeight + 90 + 20 * static_cast<double>(judge_.problem().gpus.size()), 12);
   }
 
  private:
-  [[nodiscard]] double x_of(const FoundPlan& plan) const {
-    return kLeft + kWidth * plan.figures().step / step_;
-  }
+  [[nodiscard]] double x_of(const FoundPlan& plan) const { return x_of(plan.figures().step); }
+  [[nodiscard]] double x_of(double step) const { return kLeft + kWidth * (step - first_) / (step_ - first_); }
   [[nodiscard]] double y_of(const FoundPlan& plan) const {
     return kTop + kHeight * (1 - plan.figures().memory / (1.05 * memory_));
   }
@@ -78,10 +93,20 @@ class ParetoPicture {
     }
   }
 
+  void draw_own() {
+    if (!result_.own || !result_.own->fits() || result_.own->step > step_) {
+      return;
+    }
+    const double x = x_of(result_.own->step);
+    const double y = kTop + kHeight * (1 - result_.own->memory.total().in_base_units() / (1.05 * memory_));
+    svg_.add(R"(<path d="M{:.1f} {:.1f} l12 12 m0 -12 l-12 12" stroke="#000000" stroke-width="2"/>)", x - 6,
+             y - 6);
+  }
+
   void draw_axes() {
-    const double seconds = axis_step(step_), giga = axis_step(memory_ / 1e9);
-    for (double value = 0; value <= step_; value += seconds) {
-      const double x = kLeft + kWidth * value / step_;
+    const double seconds = axis_step(step_ - first_), giga = axis_step(memory_ / 1e9);
+    for (double value = first_; value <= step_; value += seconds) {
+      const double x = x_of(value);
       svg_.add(R"(<path d="M{:.1f} {} V{}" stroke="#eeeeee"/>)", x, kTop, kTop + kHeight);
       svg_.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g}</text>)", x, kTop + kHeight + 18,
                value);
@@ -110,12 +135,15 @@ class ParetoPicture {
       svg_.add(R"(<circle cx="{}" cy="{}" r="4" fill="{}"/>)", kLeft + 6, y - 4, svg_colour(i));
       svg_.add(R"(<text x="{}" y="{}">{} GPUs, simulated</text>)", kLeft + 20, y, gpus[i]);
     }
-    svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; grey: estimated</text>)", kLeft + 20, y);
+    svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; cross: the scenario's own plan</text>)",
+             kLeft + 20, y);
+    svg_.add(R"(<text x="{}" y="{}">grey: estimated (of each number of GPUs the {} fastest)</text>)",
+             kLeft + 20, y + 20, kMostDots);
   }
 
   const PlanJudge& judge_;
   const PlanSearchResult& result_;
-  double step_ = 0, memory_ = 0;  // of the axes
+  double first_ = 0, step_ = 0, memory_ = 0;  // of the axes
   SvgDrawing svg_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/svg.hpp"
@@ -103,7 +104,23 @@ double memory_of(const DeviceLoad& load) {
   return load.memory / Bytes{1};
 }
 
-constexpr double kRow = 110, kBars = 80, kLeft = 20, kTop = 40;
+constexpr double kRow = 110, kBars = 80, kLeft = 20, kTop = 40, kWidth = 800;
+constexpr double kWidestBar = 100, kLabel = 30;  // what a bar and a rank's number take at most, and at least
+
+double bar_width(std::size_t ranks) {
+  return std::clamp(kWidth / static_cast<double>(ranks), 2.0, kWidestBar);
+}
+
+/// Under the last bars, so many that they do not touch.
+void label_ranks(SvgDrawing& drawing, std::size_t ranks, double y) {
+  const double width = bar_width(ranks);
+  const auto each = static_cast<std::size_t>(std::ceil(kLabel / width));
+  for (std::size_t rank = 0; rank < ranks; rank += each) {
+    drawing.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
+                kLeft + width * (static_cast<double>(rank) + 0.4), y, rank);
+  }
+  drawing.add(R"(<text x="{}" y="{}" fill="#444444">rank</text>)", kLeft, y + 16);
+}
 
 template <class Value, class Text>
 void draw_bars(SvgDrawing& drawing, const std::vector<DeviceLoad>& loads, std::size_t row,
@@ -112,10 +129,12 @@ void draw_bars(SvgDrawing& drawing, const std::vector<DeviceLoad>& loads, std::s
   for (const DeviceLoad& load : loads) {
     most = std::max(most, value(load));
   }
-  const double width = std::clamp(800.0 / static_cast<double>(loads.size()), 2.0, 60.0);
+  const double width = bar_width(loads.size());
   const double bottom = kTop + kRow * static_cast<double>(row) + kBars + 20;
   drawing.add(R"(<text x="{}" y="{:.1f}">{}, at most {}</text>)", kLeft, bottom - kBars - 6, name,
               text(most));
+  drawing.add(R"(<path d="M{} {:.1f} h{:.1f}" stroke="#888888"/>)", kLeft, bottom,
+              width * static_cast<double>(loads.size()));
   for (std::size_t rank = 0; rank < loads.size(); ++rank) {
     const double height = most > 0 ? kBars * value(loads[rank]) / most : 0;
     drawing.add(
@@ -176,7 +195,9 @@ std::string load_picture(const std::vector<DeviceLoad>& loads, const std::string
   draw_bars(drawing, loads, 1, "sent", sent_of, [](double value) { return to_string(Bytes{value}); });
   draw_bars(drawing, loads, 2, "memory of tables", memory_of,
             [](double value) { return to_string(Bytes{value}); });
-  return drawing.document(860, kTop + 3 * kRow + 20, 12);
+  label_ranks(drawing, loads.size(), kTop + 3 * kRow + 4);
+  return drawing.document(kLeft + std::max(kWidth, 2.0 * static_cast<double>(loads.size())) + 40,
+                          kTop + 3 * kRow + 40, 12);
 }
 
 }  // namespace lockstep
