@@ -53,6 +53,14 @@ void write_files(const PlanJudge& judge, const PlanSearchResult& result, std::si
   write_whole_file(folder / "plans.svg", plans_svg(judge, result));
 }
 
+void write_json(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options) {
+  if (options.json == "-") {
+    fmt::print("{}", plans_json(judge, result, options.keep));
+  } else if (!options.json.empty()) {
+    write_whole_file(options.json, plans_json(judge, result, options.keep));
+  }
+}
+
 int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options,
            const fs::path& folder) {
   if (result.enumeration.candidates.empty()) {
@@ -66,13 +74,13 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
     if (result.too_big.empty()) {
       throw std::invalid_argument{nothing_built_text(judge, result)};
     }
+    write_json(judge, result, options);
     throw OutOfMemoryError{no_plan_text(judge, result)};
   }
   write_files(judge, result, options.keep, folder);
-  fmt::print("{}", options.json == "-" ? plans_json(judge, result, options.keep)
-                                       : plans_text(judge, result, options.keep));
-  if (!options.json.empty() && options.json != "-") {
-    write_whole_file(options.json, plans_json(judge, result, options.keep));
+  write_json(judge, result, options);
+  if (options.json != "-") {
+    fmt::print("{}", plans_text(judge, result, options.keep));
   }
   if (!options.quiet) {
     fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n", folder.string());

@@ -158,11 +158,32 @@ std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t ke
   return plans;
 }
 
+namespace {
+
+/// The fastest that was simulated on each number of GPUs.
+std::vector<FoundPlan> best_of_gpus(const PlanJudge& judge, const PlanSearchResult& result) {
+  std::vector<FoundPlan> best;
+  for (const int gpus : judge.problem().gpus) {
+    const auto plan = std::ranges::find_if(
+        result.plans, [&](const FoundPlan& found) { return found.candidate.gpus == gpus; });
+    if (plan != result.plans.end()) {
+      best.push_back(*plan);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
 std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
   std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
   text += fmt::format("the fastest\n{}\n", table_text(judge, best));
   text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(result, best.front()));
+  if (judge.problem().gpus.size() > 1) {
+    text += fmt::format("the fastest of each number of GPUs\n{}\n",
+                        table_text(judge, best_of_gpus(judge, result)));
+  }
   if (!result.front.empty()) {
     std::vector<FoundPlan> front = result.front;
     front.resize(std::min(front.size(), kMostOfFront));
