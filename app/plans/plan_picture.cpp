@@ -44,7 +44,8 @@ class ParetoPicture {
   std::string draw() && {
     std::string name = judge_.scenario().name;
     if (name.size() > kLongestName) {
-      name = name.substr(0, kLongestName) + " ...";
+      name.resize(kLongestName);
+      name += " ...";
     }
     svg_.add(R"(<text x="{}" y="24" font-size="13" font-weight="bold">{}</text>)", kLeft, svg_escaped(name));
     draw_axes();
