@@ -213,8 +213,9 @@ struct TransformerSpec {
     key.optional(
         "norm_kernels", model.norm_kernels, NormKernels::Persistent,
         "megatron: whose kernels normalise: persistent: Transformer Engine's, and Apex's FastLayerNorm, "
-        "which Megatron-LM has had since November 2021 (persist_layer_norm); apex: FusedLayerNorm, "
-        "before; pytorch: aten::layer_norm; operators: RMS norm in FP32 as in Megatron-LM's local layers");
+        "Megatron-LM's default (persist_layer_norm); apex: FusedLayerNorm, as before it had that (2021) "
+        "and with --no-persist-layer-norm; pytorch: aten::layer_norm; operators: RMS norm in FP32 as in "
+        "Megatron-LM's local layers");
     key.optional("qk_norm", model.qk_norm, false,
                  "megatron: queries and keys are normalised by head (--qk-layernorm), as Qwen3's are");
     key.optional("fused_activation", model.fused_activation, true,

@@ -5,35 +5,44 @@
 namespace lockstep {
 namespace {
 
-/// The kernels of a pass, and what they issue where that is not PyTorch's.
-struct Kernels {
+/// The kernel of a pass, and what it issues where it is not PyTorch's.
+struct Kernel {
   const char* name;
   double instructions;
 };
 
-KernelCall kernel(const StepWriter& step, const Kernels& of, std::int64_t rows, std::int64_t columns,
-                  LayerNorm::Part part) {
-  return {of.name, step.types().model(),
+KernelCall call(const Kernel& of, DataType type, std::int64_t rows, std::int64_t columns,
+                LayerNorm::Part part) {
+  return {of.name, type,
           LayerNorm{.rows = rows, .columns = columns, .part = part, .instructions = of.instructions}};
 }
 
 }  // namespace
 
+KernelCall layer_norm_kernel(bool apex, DataType type, std::int64_t rows, std::int64_t columns) {
+  const Kernel forward = apex ? Kernel{"cuApplyLayerNorm", 57} : Kernel{"vectorized_layer_norm_kernel", 0};
+  return call(forward, type, rows, columns, LayerNorm::Part::Forward);
+}
+
+std::array<KernelCall, 2> layer_norm_gradient_kernels(bool apex, DataType type, std::int64_t rows,
+                                                      std::int64_t columns) {
+  const Kernel input = apex ? Kernel{"cuComputeGradInput", 80} : Kernel{"layer_norm_grad_input_kernel", 0};
+  const Kernel gain =
+      apex ? Kernel{"cuComputePartGradGammaBeta", 53} : Kernel{"GammaBetaBackwardCUDAKernel", 0};
+  return {call(input, type, rows, columns, LayerNorm::Part::InputGradient),
+          call(gain, type, rows, columns, LayerNorm::Part::ParameterGradient)};
+}
+
 void layer_norm_forward(StepWriter& step, std::int64_t rows, std::int64_t columns) {
-  const bool apex = step.framework().apex;
-  const Kernels forward = apex ? Kernels{"cuApplyLayerNorm", 57} : Kernels{"vectorized_layer_norm_kernel", 0};
-  step.op("aten::layer_norm", {kernel(step, forward, rows, columns, LayerNorm::Part::Forward)});
+  step.op("aten::layer_norm",
+          {layer_norm_kernel(step.framework().apex, step.types().model(), rows, columns)});
 }
 
 void layer_norm_backward(StepWriter& step, std::int64_t rows, std::int64_t columns, GradientSink& gradients,
                          int other_gradients) {
-  const bool apex = step.framework().apex;
-  const Kernels input = apex ? Kernels{"cuComputeGradInput", 80} : Kernels{"layer_norm_grad_input_kernel", 0};
-  const Kernels gain =
-      apex ? Kernels{"cuComputePartGradGammaBeta", 53} : Kernels{"GammaBetaBackwardCUDAKernel", 0};
-  step.op("NativeLayerNormBackward0",
-          {kernel(step, input, rows, columns, LayerNorm::Part::InputGradient),
-           kernel(step, gain, rows, columns, LayerNorm::Part::ParameterGradient)});
+  const auto [input, gain] =
+      layer_norm_gradient_kernels(step.framework().apex, step.types().model(), rows, columns);
+  step.op("NativeLayerNormBackward0", {input, gain});
   for (int other = 0; other < other_gradients; ++other) {
     step.op("aten::add_", {kernels::add(rows * columns, step.types().model())});
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/workload/layers/layer_norm.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -18,15 +20,11 @@ KernelCall call(const char* name, DataType type, LayerNorm norm) {
 
 KernelCall norm_forward_kernel(const TransformerSpec& model, DataType type, std::int64_t rows,
                                std::int64_t columns) {
+  if (model.norm_kernels != NormKernels::Persistent) {
+    return layer_norm_kernel(model.norm_kernels == NormKernels::Apex, type, rows, columns);
+  }
   const bool rms = model.normalisation == Normalisation::Rms;
   LayerNorm norm{.rows = rows, .columns = columns, .part = Part::Forward};
-  if (model.norm_kernels == NormKernels::Pytorch) {
-    return call("vectorized_layer_norm_kernel", type, norm);
-  }
-  if (model.norm_kernels == NormKernels::Apex) {
-    norm.instructions = 57;
-    return call(rms ? "cuApplyRMSNorm" : "cuApplyLayerNorm", type, norm);
-  }
   norm.fused = {.reads = 1, .writes = 1};
   norm.instructions = kPersistentForward;
   return call(rms ? "rms_norm_fwd_kernel" : "ln_fwd_kernel", type, norm);
@@ -34,18 +32,12 @@ KernelCall norm_forward_kernel(const TransformerSpec& model, DataType type, std:
 
 std::array<KernelCall, 2> norm_backward_kernels(const TransformerSpec& model, DataType type,
                                                 std::int64_t rows, std::int64_t columns) {
+  if (model.norm_kernels != NormKernels::Persistent) {
+    return layer_norm_gradient_kernels(model.norm_kernels == NormKernels::Apex, type, rows, columns);
+  }
   const bool rms = model.normalisation == Normalisation::Rms;
   LayerNorm input{.rows = rows, .columns = columns, .part = Part::InputGradient};
   LayerNorm gain{.rows = rows, .columns = columns, .part = Part::ParameterGradient};
-  if (model.norm_kernels == NormKernels::Pytorch) {
-    return {call("layer_norm_grad_input_kernel", type, input),
-            call("GammaBetaBackwardCUDAKernel", type, gain)};
-  }
-  if (model.norm_kernels == NormKernels::Apex) {
-    input.instructions = 80;
-    gain.instructions = 53;
-    return {call("cuComputeGradInput", type, input), call("cuComputePartGradGammaBeta", type, gain)};
-  }
   input.fused = {.reads = 2, .writes = 1};
   input.instructions = kPersistentBackward;
   gain.rows = std::min(rows, kResidentBlocks);
