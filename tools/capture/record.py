@@ -55,8 +55,8 @@ class Recorder:
         try:
             self._record(model, batch, precision)
             return True
-        except RuntimeError as failure:  # out of memory, mostly
-            print(f"capture: {model} {batch} {precision} left out: {failure}", file=sys.stderr)
+        except Exception as failure:  # pylint: disable=broad-except  # out of memory, mostly; the other cases are worth having
+            print(f"capture: {model} {batch} {precision} left out: {type(failure).__name__}: {failure}", file=sys.stderr)
             return False
         finally:
             if self.device == "cuda":
