@@ -67,11 +67,14 @@ struct HashWork {
         .value();
   }
   std::size_t operator()(const LayerNorm& w) const {
-    return Mixer{w.rows, w.columns, w.part, w.fused.reads, w.fused.writes, w.fused.again, w.instructions}
+    return Mixer{w.rows,         w.columns,     w.part,         w.fused.reads,
+                 w.fused.writes, w.fused.again, w.instructions, w.rms}
         .value();
   }
   std::size_t operator()(const FlashAttention& w) const {
-    return Mixer{w.batch, w.heads, w.queries, w.keys, w.head_size, w.causal, w.direction, w.version}.value();
+    return Mixer{w.batch,  w.heads,   w.queries,   w.keys,   w.head_size,
+                 w.causal, w.dropout, w.direction, w.version}
+        .value();
   }
   std::size_t operator()(const EmbeddingBags& w) const {
     Mixer mixer{w.batch, w.direction, w.optimizer, w.pooled ? 1 + static_cast<int>(*w.pooled) : 0};
@@ -93,7 +96,7 @@ struct HashWork {
   std::size_t operator()(const Memset& w) const { return Mixer{w.size}.value(); }
   std::size_t operator()(const Timed& w) const { return Mixer{w.duration}.value(); }
   std::size_t operator()(const BatchNorm& w) const {
-    return Mixer{w.batch, w.channels, w.pixels, w.direction}.value();
+    return Mixer{w.batch, w.channels, w.pixels, w.direction, w.own}.value();
   }
   std::size_t operator()(const Convolution& w) const {
     return Mixer{w.batch,        w.in_channels, w.out_channels,   w.height,        w.width, w.filter_height,

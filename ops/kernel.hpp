@@ -110,6 +110,7 @@ struct LayerNorm {
   Part part = Part::Forward;
   FusedPasses fused{};
   double instructions = 0;  ///< of a thread per element; 0: those of PyTorch's own kernels
+  bool rms = false;         ///< of PyTorch's own: RMS norm, which has no mean
   bool operator==(const LayerNorm&) const = default;
 };
 
@@ -117,6 +118,7 @@ struct LayerNorm {
 struct BatchNorm {
   std::int64_t batch = 1, channels = 0, pixels = 1;
   Direction direction = Direction::Forward;
+  bool own = false;  ///< PyTorch's own kernel: forward the statistics alone
   bool operator==(const BatchNorm&) const = default;
 };
 
@@ -151,6 +153,7 @@ enum class FlashVersion : std::uint8_t {
 struct FlashAttention {
   std::int64_t batch = 1, heads = 1, queries = 0, keys = 0, head_size = 0;
   bool causal = true;
+  bool dropout = false;  ///< of the scores: a random number for each
   Direction direction = Direction::Forward;
   FlashVersion version = FlashVersion::Two;
   bool operator==(const FlashAttention&) const = default;

@@ -49,11 +49,13 @@ struct GemmProfile {
   std::string source;
   bool calibrated = false;  ///< fitted to measurements on this GPU model: KernelEfficiency::provenance says
   std::vector<GemmTile> tiles;
-  double fixed_depth = 12;  ///< prologue and epilogue of a tile, in columns of A
-  double half_warps = 1;    ///< resident warps at which an SM reaches half its rate
-  double memory = 0.8;      ///< of the DRAM bandwidth that operands and result stream at
-  double exposed = 0;       ///< part of the operands' reading, wave by wave, that arithmetic does not hide
-  double unaligned = 1;     ///< of the rate when rows of a matrix are no multiple of 16 bytes
+  double fixed_depth = 12;    ///< prologue and epilogue of a tile, in columns of A
+  double half_warps = 1;      ///< resident warps at which an SM reaches half its rate
+  double memory = 0.8;        ///< of the DRAM bandwidth that operands and result stream at
+  double exposed = 0;         ///< part of the operands' reading, wave by wave, that arithmetic does not hide
+  double unaligned = 1;       ///< of the rate when rows of a matrix are no multiple of 16 bytes
+  std::optional<double> odd;  ///< of the rate when they are no multiple of 4 either; none: as `unaligned`
+  double transposed_a = 1;    ///< of the rate when A alone is transposed, as gradients of weights have it
   LongRows long_rows;
   Seconds fixed{3e-6};                        ///< launch to first tile and last tile to end
   int largest_split = 1;                      ///< parts into which k may be split
@@ -68,6 +70,11 @@ struct GemmProfile {
     key.required("memory", gemm.memory, "fraction of the DRAM bandwidth operands and result stream at");
     key.optional("exposed", gemm.exposed, 0, "part of the operands' reading that arithmetic does not hide");
     key.optional("unaligned", gemm.unaligned, 1, "of the rate when rows are no multiple of 16 bytes");
+    key.optional(
+        "odd", gemm.odd, std::nullopt,
+        "of the rate when rows are no multiple of 4 bytes: an odd number of 16 bits; ~: as 'unaligned'");
+    key.optional("transposed_a", gemm.transposed_a, 1,
+                 "of the rate when the first operand alone is transposed");
     key.optional("long_rows", gemm.long_rows, LongRows{}, "what rows beyond a page's size cost");
     key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
     key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");

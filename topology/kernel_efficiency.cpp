@@ -24,11 +24,13 @@ void KernelEfficiency::check() {
   fp32_batched.calibrated = is_its_own("fp32_batched");
   tensor.calibrated = is_its_own("tensor");
   convolution.calibrated = is_its_own("convolution");
+  if (tf32) tf32->calibrated = is_its_own("tf32");
   if (tf32_convolution) tf32_convolution->calibrated = is_its_own("tf32_convolution");
 }
 
 void KernelEfficiency::lend() {
   calibrated = fp32.calibrated = fp32_batched.calibrated = tensor.calibrated = convolution.calibrated = false;
+  if (tf32) tf32->calibrated = false;
   if (tf32_convolution) tf32_convolution->calibrated = false;
 }
 

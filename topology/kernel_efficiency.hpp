@@ -36,7 +36,8 @@ struct KernelEfficiency {
   std::optional<CudnnAttentionProfile> cudnn_attention;  ///< none: cuDNN's in proportion to `attention`
   GemmProfile fp32;                                      ///< single products on CUDA cores
   GemmProfile fp32_batched;
-  GemmProfile tensor;  ///< products on tensor cores, single or batched
+  GemmProfile tensor;               ///< products on tensor cores, single or batched
+  std::optional<GemmProfile> tf32;  ///< those in TF32, where other kernels compute them; none: as `tensor`
   ConvolutionProfile convolution;
   std::optional<Tf32ConvolutionProfile> tf32_convolution;  ///< none: TF32 as other types, at `tensor`'s rate
   ProvenanceTable provenance;
@@ -67,6 +68,8 @@ struct KernelEfficiency {
     key.required("fp32", of.fp32, "single matrix products on CUDA cores");
     key.required("fp32_batched", of.fp32_batched, "batched matrix products on CUDA cores");
     key.required("tensor", of.tensor, "matrix products on tensor cores");
+    key.optional("tf32", of.tf32, std::nullopt,
+                 "matrix products in TF32; ~: at the parts of the peak of 'tensor'");
     key.required("convolution", of.convolution, "convolutions on CUDA cores");
     key.optional("tf32_convolution", of.tf32_convolution, std::nullopt,
                  "TF32 convolutions; ~: as those of other types, at the rate of 'tensor'");

@@ -62,7 +62,7 @@ struct ShapeText {
     return fmt::format("rows={} columns={}", w.rows, w.columns);
   }
   std::string operator()(const LayerNorm& w) const {
-    return fmt::format("rows={} columns={}", w.rows, w.columns);
+    return fmt::format("rows={} columns={}{}", w.rows, w.columns, w.rms ? " rms=1" : "");
   }
   std::string operator()(const Pointwise& w) const {
     return fmt::format("elements={} reads={:g} writes={:g} flops={:g}", w.elements, w.reads, w.writes,
@@ -80,8 +80,8 @@ struct ShapeText {
                        w.out_channels, w.height, w.filter_height, w.stride, w.padding_height);
   }
   std::string operator()(const FlashAttention& w) const {
-    return fmt::format("batch={} heads={} queries={} keys={} head_size={} causal={:d} version={}", w.batch,
-                       w.heads, w.queries, w.keys, w.head_size, w.causal,
+    return fmt::format("batch={} heads={} queries={} keys={} head_size={} causal={:d}{} version={}", w.batch,
+                       w.heads, w.queries, w.keys, w.head_size, w.causal, w.dropout ? " dropout=1" : "",
                        std::ranges::find(kAttentionNames, w.version, &AttentionName::version)->name);
   }
   std::string operator()(const auto& /*other*/) const {
@@ -135,6 +135,11 @@ class Shape {
       complain(fmt::format("{}={} is no number of at least {:g}", key, text(key), least));
     }
     return *value;
+  }
+  [[nodiscard]] bool flag(const std::string& key) const {
+    const double value = number(key, 0);
+    if (value != 0 && value != 1) complain(fmt::format("{}= is 0 or 1", key));
+    return value == 1;
   }
   [[nodiscard]] std::int64_t whole(const std::string& key, std::int64_t least = 1) const {
     const auto value = count_in(text(key));
@@ -253,14 +258,13 @@ FlashAttention attention_in(const Shape& shape, Direction direction) {
   if (version == kAttentionNames.end()) {
     shape.complain("version= is none of flash, flash_1, flash_3, cudnn, memory_efficient");
   }
-  const double causal = shape.number("causal", 0);
-  if (causal != 0 && causal != 1) shape.complain("causal= is 0 or 1");
   return {.batch = shape.whole("batch"),
           .heads = shape.whole("heads"),
           .queries = shape.whole("queries"),
           .keys = shape.whole("keys"),
           .head_size = shape.whole("head_size"),
-          .causal = causal == 1,
+          .causal = shape.flag("causal"),
+          .dropout = shape.has("dropout") && shape.flag("dropout"),
           .direction = direction,
           .version = version->version};
 }
@@ -268,7 +272,11 @@ FlashAttention attention_in(const Shape& shape, Direction direction) {
 KernelWork work_in(const std::string& family, const Shape& shape) {
   if (family == "gemm") return product_in(shape);
   if (family == "softmax") return Softmax{shape.whole("rows"), shape.whole("columns")};
-  if (family == "layer_norm") return LayerNorm{shape.whole("rows"), shape.whole("columns")};
+  if (family == "layer_norm") {
+    return LayerNorm{.rows = shape.whole("rows"),
+                     .columns = shape.whole("columns"),
+                     .rms = shape.has("rms") && shape.flag("rms")};
+  }
   if (family == "pointwise") {
     return Pointwise{shape.whole("elements"), shape.number("reads", 0), shape.number("writes", 0),
                      shape.number("flops", 0)};

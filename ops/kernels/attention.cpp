@@ -21,6 +21,7 @@ struct Pass {
   double rate;          ///< of FlashAttention-2's forward at head size 128
   double once;          ///< what a tile does once, as if it had so many columns more
   double exponentials;  ///< of the time at head size 128, of which narrower heads have as many
+  double dropped = 0;   ///< instructions of a thread for a score that may be dropped
 };
 
 /// How a version computes.
@@ -41,14 +42,18 @@ struct Version {
 //   64: 335 373 395 408 412 413; 225 288 334 363 379 388; 266 348 395 417 432 433.
 // Each version's numbers are fitted to its own 36 rates.
 constexpr double kBackwardTwo = 0.88;
-constexpr Version kVersionTwo{{1, 80, 0.142}, {kBackwardTwo, 235, 0.142}, 0.92, 256};
+// Dropout, H100, batches with 10 % and without: calibration/measurements/h100/pytorch_attention.csv.
+constexpr Version kVersionTwo{{1, 80, 0.142, 6.2}, {kBackwardTwo, 235, 0.142, 10.3}, 0.92, 256};
 constexpr Version kVersionThree{{1.88, 265, 0.384}, {1.585, 413, 0.18}, 0.955, 128};
-constexpr Version kCuDnn{{1.66, 120, 0.456}, {1.45, 355, 0.181}, 0.92, 128};
+constexpr Version kCuDnn{{1.66, 120, 0.456, 19.3}, {1.45, 355, 0.181, 10.7}, 0.92, 128};
 /// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (arXiv 2307.08691, 4.1).
 /// Its head size: asserted by flash_attn_triton.py.
 constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.92, 128};
-/// xFormers' kernels in CUTLASS: FlashAttention-2 is "around 2x faster" (same).
-constexpr Version kMemoryEfficient{{1 / 2.0, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.92, 256};
+/// xFormers' kernels in CUTLASS, PyTorch 2.11: fitted to 56 rows of each direction and type on an H100 (same
+/// table; mean error 6.2 to 8.2 %, and of an H200's rows 6.5 to 8.9); "FlashAttention-2 is around 2x faster"
+/// (2307.08691, 4.1).
+constexpr Version kMemoryEfficient{{0.483, 63, 0.351, 42}, {0.372, 18, 0.307, 63}, 0.95, 256};
+constexpr Version kMemoryEfficientInParts{{0.765, 64, 0.325, 50}, {0.592, 0, 0.066, 62}, 1, 256};
 
 /// Part of the tensor peak that FlashAttention-2 reaches where its instructions fill the tensor cores (A100,
 /// arXiv 2307.08691, section 4.1). What versions for Hopper gain by its new instructions ends there.
@@ -66,7 +71,7 @@ double columns_of_a_tile(double columns, bool causal) {
   return causal ? columns / 2 + std::min(kHalfBlock, columns / 2) : columns;
 }
 
-const Version& version_of(FlashVersion version) {
+const Version& version_of(FlashVersion version, bool in_parts) {
   switch (version) {
     case FlashVersion::One:
       return kVersionOne;
@@ -77,15 +82,19 @@ const Version& version_of(FlashVersion version) {
     case FlashVersion::CuDnn:
       return kCuDnn;
     case FlashVersion::MemoryEfficient:
-      return kMemoryEfficient;
+      return in_parts ? kMemoryEfficientInParts : kMemoryEfficient;
   }
   return kVersionTwo;
 }
 
-/// Memory-efficient attention in FP32 multiplies three TF32 products in place of one, where there is TF32.
-FlopsPerSecond peak_of_attention(const KernelCall& call, FlashVersion version, const GpuSpec& gpu) {
-  const bool in_parts = version == FlashVersion::MemoryEfficient && call.type == DataType::FP32 &&
-                        uses_tensor_cores(gpu, DataType::TF32);
+/// Memory-efficient attention in FP32, and where TF32 is allowed no less, multiplies three TF32 products in
+/// place of one.
+bool multiplies_in_parts(const KernelCall& call, FlashVersion version, const GpuSpec& gpu) {
+  const bool is_wide = call.type == DataType::FP32 || call.type == DataType::TF32;
+  return version == FlashVersion::MemoryEfficient && is_wide && uses_tensor_cores(gpu, DataType::TF32);
+}
+
+FlopsPerSecond peak_of_attention(const KernelCall& call, bool in_parts, const GpuSpec& gpu) {
   return in_parts ? peak_of(gpu, DataType::TF32) / kProductsOfFastFp32 : peak_of(gpu, call.type);
 }
 
@@ -97,21 +106,29 @@ double rate_of(const Pass& pass, const Pass& two, double attention) {
 /// How one direction is computed on a GPU.
 struct Way {
   double rate;  ///< of the tensor peak, head size 128, no mask
-  double once, exponentials, masked, rows;
+  double once, exponentials, masked, rows, dropped;
 };
 
-Way way_of(FlashVersion version, Direction direction, const KernelEfficiency& efficiency) {
+Way way_of(FlashVersion version, bool in_parts, Direction direction, const KernelEfficiency& efficiency) {
   const bool backward = direction == Direction::Backward;
-  const Version& chosen = version_of(version);
+  const Version& chosen = version_of(version, in_parts);
   const Pass& pass = backward ? chosen.backward : chosen.forward;
   if (version == FlashVersion::CuDnn && efficiency.cudnn_attention) {
     const CudnnAttentionProfile& own = *efficiency.cudnn_attention;
-    return {backward ? own.backward : own.forward, backward ? own.backward_once : own.forward_once,
-            pass.exponentials, own.masked, static_cast<double>(own.rows)};
+    return {backward ? own.backward : own.forward,
+            backward ? own.backward_once : own.forward_once,
+            pass.exponentials,
+            own.masked,
+            static_cast<double>(own.rows),
+            pass.dropped};
   }
   const Pass& two = backward ? kVersionTwo.backward : kVersionTwo.forward;
-  return {rate_of(pass, two, efficiency.attention), pass.once, pass.exponentials, chosen.masked,
-          kRowsPerTile};
+  return {rate_of(pass, two, efficiency.attention),
+          pass.once,
+          pass.exponentials,
+          chosen.masked,
+          kRowsPerTile,
+          pass.dropped};
 }
 
 /// FlashAttention-3 is made of instructions that only Hopper has: not where cuDNN has other kernels.
@@ -132,7 +149,8 @@ std::string FlashAttentionModel::name() const {
 Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const auto& work = std::get<FlashAttention>(call.work);
   const bool backward = work.direction == Direction::Backward;
-  const Way way = way_of(work.version, work.direction, *gpu.efficiency);
+  const bool in_parts = multiplies_in_parts(call, work.version, gpu);
+  const Way way = way_of(work.version, in_parts, work.direction, *gpu.efficiency);
   const auto heads = static_cast<double>(work.batch * work.heads);
   const auto queries = static_cast<double>(work.queries), keys = static_cast<double>(work.keys);
   const auto size = static_cast<double>(work.head_size);
@@ -140,19 +158,21 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double tiles = heads * std::ceil((backward ? keys : queries) / way.rows);
   const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
-      peak_of_attention(call, work.version, gpu) *
+      peak_of_attention(call, in_parts, gpu) *
       (way.rate * busy * rate_of_head(size, way.exponentials) * (work.causal ? way.masked : 1));
-  const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) *
-                    (columns_of_a_tile(backward ? queries : keys, work.causal) + way.once)};
+  const double columns = columns_of_a_tile(backward ? queries : keys, work.causal);
+  const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) * (columns + way.once)};
+  const double scores = work.dropout ? heads * (backward ? keys : queries) * columns : 0;
 
   const Passes& passes = backward ? kBackward : kForward;
   const Bytes one = size_of(call.type) * (heads * size);
   const Traffic traffic = streamed(one * (passes.reads_of_queries * queries + passes.reads_of_keys * keys),
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
-  const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu));
+  const Seconds time =
+      std::max(flops / rate, time_to_move(traffic, gpu)) + time_to_issue(way.dropped * scores, gpu);
   return answer(gpu.kernel_minimum + time, 0.3, false,
                 runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
-                    work.head_size <= version_of(work.version).largest_head);
+                    work.head_size <= version_of(work.version, in_parts).largest_head);
 }
 
 }  // namespace lockstep

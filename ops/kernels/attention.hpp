@@ -23,7 +23,12 @@ namespace lockstep {
 ///   2                 1          0.88          80, 235   0.142          0.92: tiles differ in length
 ///   3                 1.88       1.585         265, 413  0.384, 0.18    0.955
 ///   cuDNN             1.66       1.45          120, 355  0.456, 0.181   0.92
-///   1; mem.-efficient 1 / 1.4; 1 / 2, 0.88 / 2 as 2
+///   1                 1 / 1.4   0.88 / 2      as 2
+///   memory-efficient  0.483     0.372         63, 18    0.351, 0.307   0.95
+///     3xTF32          0.765     0.592         64, 0     0.325, 0.066   1
+///
+///   dropped scores: t += time_to_issue(batch heads rows columns * d)     a random number for each
+///   d forward, backward   2: 6.2, 10.3   cuDNN: 19.3, 10.7   memory-efficient: 42, 63; 3xTF32: 50, 62
 ///
 /// `once` is columns in whose time a tile loads, divides and writes, backward also the kernels before and
 /// behind. The constants of 2, 3 and cuDNN are fitted to 36 rates each of H100 (arXiv 2407.08608, figures 5
@@ -43,13 +48,14 @@ namespace lockstep {
 /// the CUDA kernels of version 1, which put a whole head there.
 /// Memory-efficient attention (xFormers in CUTLASS) in FP32 takes three products of TF32 in place of one on
 /// GPUs of compute capability 8.0 and later (DefaultGemmType of mem_eff_attention/gemm_kernel_utils.h in
-/// PyTorch); its ratio to FlashAttention-2, which arXiv 2307.08691 has measured in 16 bits, is assumed for
-/// FP32 too.
-/// *Assumes* that a partial wave of tiles leaves SMs idle; that version 1's ratios on A100 hold elsewhere;
-/// that cuDNN's dropout costs nothing.
-/// *Valid for* head sizes 32-256, version 1 and 3 and cuDNN: 32-128.
-/// *Source*: Shah et al., arXiv 2407.08608; Dao, arXiv 2307.08691 (sections 3 and 4.1); version 1: Dao et
-/// al., arXiv 2205.14135, and flash_attn_triton.py of Dao-AILab/flash-attention v1.
+/// PyTorch), whether or not single TF32 products are allowed. Its constants and what dropout costs are
+/// measured on an H100 and an H200 with PyTorch 2.11 and cuDNN 9.19
+/// (calibration/measurements/*/pytorch_attention.csv); its ratio to FlashAttention-2 on A100, twice in
+/// arXiv 2307.08691, agrees in 16 bits. *Assumes* that a partial wave of tiles leaves SMs idle; that version
+/// 1's ratios on A100 and memory-efficient attention's on H100 hold elsewhere. *Valid for* head sizes 32-256,
+/// version 1 and 3 and cuDNN: 32-128. *Source*: Shah et al., arXiv 2407.08608; Dao, arXiv 2307.08691
+/// (sections 3 and 4.1); version 1: Dao et al., arXiv 2205.14135, and flash_attn_triton.py of
+/// Dao-AILab/flash-attention v1.
 class FlashAttentionModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -18,8 +18,10 @@ constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128};
 constexpr double kShortestDepth = 32;  // a split leaves each part at least one 32-deep step of the inner loop
 constexpr double kFullWarps = 16;      // four per scheduler hide the latency of the inner loop
 constexpr double kLargestChecked = 40000;
-constexpr Bytes kAlignment{16};     // of a row, for loads of four floats
-constexpr double kManyRows = 8192;  // rows of A from which long rows cost all that they can
+constexpr Bytes kAlignment{16};      // of a row, for loads of four floats
+constexpr Bytes kLeastCopy{4};       // of cp.async: the least that goes to shared memory past the registers
+constexpr double kOddAlongK = 0.72;  // of `odd`: both operands' rows run along k (smaller tiles)
+constexpr double kManyRows = 8192;   // rows of A from which long rows cost all that they can
 
 /// Of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's default
 /// output type).
@@ -47,9 +49,16 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
   const Bytes row_of_a = gemm.transpose_a ? size_of(type) * static_cast<double>(gemm.m) : along_k;
   const Bytes row_of_b = gemm.transpose_b ? along_k : size_of(type) * static_cast<double>(gemm.n);
   const Bytes row_of_c = size_of_result(gemm, type) * static_cast<double>(gemm.n);
-  const auto aligned = [](Bytes row) { return std::fmod(row / kAlignment, 1) == 0; };
-  const bool all = aligned(row_of_a) && aligned(row_of_b) && (!on_tensor_cores || aligned(row_of_c));
-  const double rate = all ? 1 : profile.unaligned;
+  const auto multiples = [&](Bytes of) {
+    const auto is_multiple = [&](Bytes row) { return std::fmod(row / of, 1) == 0; };
+    return is_multiple(row_of_a) && is_multiple(row_of_b) && (!on_tensor_cores || is_multiple(row_of_c));
+  };
+  double rate = gemm.transpose_a && !gemm.transpose_b ? profile.transposed_a : 1;
+  if (!multiples(kAlignment)) {
+    const bool along_both = !gemm.transpose_a && gemm.transpose_b;
+    rate = multiples(kLeastCopy) ? profile.unaligned
+                                 : profile.odd.value_or(profile.unaligned) * (along_both ? kOddAlongK : 1);
+  }
   const LongRows& rows = profile.long_rows;
   if (rows.slowdown == 0 || gemm.transpose_a || !gemm.transpose_b) return rate;
   const double is_long = std::clamp((along_k - rows.from) / (rows.to - rows.from), 0.0, 1.0);
@@ -134,8 +143,10 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const Shape shape = shape_of(gemm);
   const bool tensor = uses_tensor_cores(gpu, call.type);
   const KernelEfficiency& reached = *gpu.efficiency;
+  const GemmProfile& on_tensor_cores =
+      call.type == DataType::TF32 && reached.tf32 ? *reached.tf32 : reached.tensor;
   const GemmProfile& profile =
-      tensor ? reached.tensor : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
+      tensor ? on_tensor_cores : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
   Gemm all = gemm;
   all.batch *= gemm.concurrent;

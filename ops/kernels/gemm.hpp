@@ -23,6 +23,8 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
 ///   rate    = peak / SMs * efficiency * full
 ///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
+///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.72]
+///                      [* transposed_a: aligned, and A alone is transposed]
 ///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
@@ -40,8 +42,11 @@ inline constexpr double kSplitLaunch = 1.5;
 /// *Valid for* m, n, k >= 1. Checked for m, n, k of 16 to 40,000 and from 4 us on (docs/models.md).
 /// *Source*: tiles and waves as in NVIDIA's "Matrix Multiplication Background" guide; alignment of all three
 /// matrices: cuBLAS documentation, "Tensor Core Usage" (a result with odd rows alone runs an align1 kernel on
-/// A100: github.com/pegainfer-project/pegainfer/pull/1046); constants fitted by
-/// tools/derive/gemm_profiles.py to the measured products that configs/kernel_efficiency/ names.
+/// A100: github.com/pegainfer-project/pegainfer/pull/1046); on Hopper kernels of the generation before,
+/// align2 and, of the one before that, align1, with smaller tiles for a linear layer's forward pass
+/// (calibration/measurements/*/pytorch_products.csv): fewer than 4 bytes do not go to shared memory past the
+/// registers (PTX ISA, cp.async); constants fitted by tools/derive/gemm_profiles.py and hopper_products.py to
+/// the measured products that configs/kernel_efficiency/ names.
 class GemmModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -13,9 +13,8 @@ namespace {
 constexpr std::int64_t kLongestRow = 65536;
 constexpr double kInstructionsOfSoftmax = 35;  // of a thread for an element there; see the header
 constexpr double kThreadsOfALayerNorm = 128;   // vectorized_layer_norm_kernel: four warps
-constexpr double kOperationsOfLayerNorm =
-    80;                       // per element; A100: 244e9 elements/s of 16 bits (vidur, phi-2)
-constexpr Bytes kVector{16};  // what a thread of cunn_SoftMaxForward reads at a time
+constexpr double kColumnsOfABlock = 32;        // GammaBetaBackward: a warp for each of some rows
+constexpr Bytes kVector{16};                   // what a thread of cunn_SoftMaxForward reads at a time
 constexpr std::int64_t kLargestBlock = 512;
 constexpr double kHoldsAll = 1.5;  // of a cache less what is touched: see the header
 constexpr Seconds kSumOfABlock{0.61e-6};
@@ -28,8 +27,21 @@ constexpr double kOverlap = 1.4;  // 1: waiting and moving follow each other; in
 struct Issued {
   double by_block, by_sm;
 };
+/// What PyTorch's layer-norm kernels take beside the bytes: clocks of an SM; see the header.
+struct Clocks {
+  double row, element;
+};
+constexpr Clocks kMoments{250, 0.41};    // Welford's, joined by the block
+constexpr Clocks kMeanSquare{110, 0.1};  // RMS norm
+constexpr Clocks kInputGradient{110, 0.39};
+constexpr double kClocksOfABlocksRow = 9,
+                 kClocksOfABlocksRowRms = 6.5;  // gradients of gain and bias, of gain
+constexpr double kWaits = 2, kHides = 3;  // 1: arithmetic and moving follow each other; infinite: they hide
+
 constexpr Issued kForwardIssued{0.73, 0.91};
 constexpr Issued kBackwardIssued{0.36, 0.53};
+constexpr Issued kOwnStatistics{0.55, 1.35};  // PyTorch's kernels, of BF16
+constexpr Issued kOwnBackward{0.27, 0.63};
 constexpr double kFlopsOfACore = 2;  // each clock
 
 /// Reads and writes of the matrix; `again` are reads of rows that were read just before.
@@ -172,26 +184,49 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
   return move * std::pow(1 + std::pow(wait / move, kOverlap), 1 / kOverlap);
 }
 
+Seconds of_clocks(double clocks, const GpuSpec& gpu) {
+  const double cores = static_cast<double>(gpu.sm_count) * gpu.cores_per_sm;
+  return Flops{clocks * cores * kFlopsOfACore} / gpu.peak.fp32;
+}
+
+/// What PyTorch's own kernels take beside the bytes, all SMs busy as their grids have it.
+Seconds arithmetic_of(const LayerNorm& norm, const GpuSpec& gpu) {
+  const auto rows = static_cast<double>(norm.rows), columns = static_cast<double>(norm.columns);
+  if (norm.part == LayerNorm::Part::ParameterGradient) {
+    const double in_turn = std::ceil(columns / kColumnsOfABlock / gpu.sm_count);
+    return of_clocks(rows * in_turn * (norm.rms ? kClocksOfABlocksRowRms : kClocksOfABlocksRow), gpu);
+  }
+  const Clocks& each = norm.part == LayerNorm::Part::InputGradient ? kInputGradient
+                       : norm.rms                                  ? kMeanSquare
+                                                                   : kMoments;
+  return of_clocks(rows / gpu.sm_count * (each.row + each.element * columns), gpu);
+}
+
 Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
   const Rows rows{static_cast<double>(norm.rows), element * static_cast<double>(norm.columns),
                   kThreadsOfALayerNorm};
   Passes passes = passes_of(norm);
   passes.reads += passes.again * missing_level2(rows, passes, gpu);
-  const double elements = rows.count * static_cast<double>(norm.columns);
-  const Seconds arithmetic = norm.instructions > 0 ? time_to_issue(norm.instructions * elements, gpu)
-                                                   : Flops{kOperationsOfLayerNorm * elements} / gpu.peak.fp32;
-  return std::max(arithmetic, over_rows(rows.size * rows.count, passes, gpu.efficiency->layer_norm, gpu));
+  const Seconds move = over_rows(rows.size * rows.count, passes, gpu.efficiency->layer_norm, gpu);
+  if (norm.fused.any() || norm.instructions > 0) {
+    return std::max(move,
+                    time_to_issue(norm.instructions * rows.count * static_cast<double>(norm.columns), gpu));
+  }
+  const double overlap = norm.part == LayerNorm::Part::InputGradient ? kHides : kWaits;
+  return move * std::pow(1 + std::pow(arithmetic_of(norm, gpu) / move, overlap), 1 / overlap);
 }
 
 Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu) {
-  const Passes passes{norm.direction == Direction::Forward ? 2.0 : 4.0, 1};
+  const bool forward = norm.direction == Direction::Forward;
+  const Passes passes = norm.own && forward ? Passes{1, 0} : Passes{forward ? 2.0 : 4.0, 1};
   const double occupied = std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
   const auto elements = static_cast<double>(norm.batch * norm.pixels) * static_cast<double>(norm.channels);
   const Seconds move = over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
   if (norm.batch == 1) {
     return move;
   }
-  const Issued issued = norm.direction == Direction::Forward ? kForwardIssued : kBackwardIssued;
+  const Issued& issued =
+      norm.own ? (forward ? kOwnStatistics : kOwnBackward) : (forward ? kForwardIssued : kBackwardIssued);
   const double each_clock =
       std::min(static_cast<double>(norm.channels) * issued.by_block, gpu.sm_count * issued.by_sm);
   const double cores = static_cast<double>(gpu.sm_count) * gpu.cores_per_sm;

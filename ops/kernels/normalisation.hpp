@@ -31,8 +31,18 @@ namespace lockstep {
 ///   missing 2 = missing(L2 / copies, SMs * resident)  copies = 2 - 1 / l2_partitions
 ///   move      = time_to_move(reads + again * missing 1 * missing 2, writes) at
 ///               softmax | block_softmax | layer_norm | batch_norm of the streaming bandwidth
-///   t         = kernel_minimum + max(move, layer norm: 80 rows columns / FP32 peak or, where the call
-///               says how many instructions it issues, time_to_issue(instructions rows columns))
+///   t         = kernel_minimum + max(move, layer norm whose call says how many instructions it issues:
+///               time_to_issue(instructions rows columns))
+///
+/// PyTorch's own layer norm has a block of 128 threads for each row, and one for each 32 columns where it
+/// sums the parameters' gradients, however few those are: beside what it moves it takes
+///
+///   clocks    = rows / SMs * (250 + 0.41 columns)     forward (RMS norm, which has no mean: 110 + 0.1
+///   columns)
+///               rows / SMs * (110 + 0.39 columns)     gradient of the input
+///               9 rows ceil(columns / 32 / SMs)       gradients of gain and bias (RMS norm: 6.5)
+///   t         = kernel_minimum + (move^p + (clocks / clock)^p)^(1 / p)   p = 3 for the input's gradient,
+///   else 2
 ///
 /// A block of softmax with a row of its own waits: for the sum of the block at the end of a pass (0.61 us;
 /// forward two, backward one), and in each iteration over a row that it reads again, one after the other, for
@@ -56,12 +66,15 @@ namespace lockstep {
 /// *Valid for* rows of up to 64 Ki elements.
 /// *Source*: PyTorch aten/src/ATen/native/cuda/{SoftMax,layer_norm_kernel}.cu (passes, blocks, tails). That
 /// rows are read again from memory shows in NeuSight's tables (long rows: layer norm at 2/3 of streaming,
-/// softmax at 1/2). 0.61 and 0.46 us, 1.42 and 1.4 are fitted to its softmax of 1,025 elements and more,
-/// train part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 80: layer norm of 16 bits on A100
-/// (vidur_mlp, phi-2: 2048 and 4096 x 2560). 35: forward of 2^30 elements of 16 bits in rows of 1,024 takes
-/// an H20 (78 SMs) 2.90 and 2.98 ms (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory
-/// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. What
-/// a causal mask leaves: scaled_upper_triang_masked_softmax_warp_{forward,backward} of Megatron-LM
+/// softmax at 1/2). Clocks of layer norm: read off 16 and 32 bits, 512 to 65,536 rows of 512 to
+/// 12,288 elements on an H100 and an H200, PyTorch 2.11
+/// (calibration/measurements/*/pytorch_normalisation.csv); forward agrees with A100's 244e9 elements/s in
+/// 16 bits (vidur_mlp, phi-2: 2048 and 4096 x 2560). 0.61 and 0.46 us, 1.42 and 1.4 are fitted to its softmax
+/// of 1,025 elements and more, train part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 35:
+/// forward of 2^30 elements of 16 bits in rows of 1,024 takes an H20 (78 SMs) 2.90 and 2.98 ms
+/// (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory needs 1.2; that backward, which
+/// reads two tensors and has no exponential, issues as many is assumed. What a causal mask leaves:
+/// scaled_upper_triang_masked_softmax_warp_{forward,backward} of Megatron-LM
 /// (megatron/fused_kernels/scaled_upper_triang_masked_softmax.h, an extension of PyTorch's kernel for a
 /// warp), where 35 are assumed, too, and none for what is masked. Batch norm: cuDNN's bn_fw_tr_1C11 and
 /// bn_bw_1C11 in
@@ -69,7 +82,9 @@ namespace lockstep {
 /// backward, by_sm 0.91 and 0.53 elements a clock: ResNet-50 in NCHW and FP32 on A100 40 GB
 /// (../shared/data/traces/single_rank/a100_rank0of2_nccl_arguments; 64 channels: 1.04 and 0.50 elements/ns a
 /// block; tensors that fit the level-2 cache, 128 channels of 28 x 28 and 256 to 1,024 of 14 x 14 pixels: 138
-/// and 77 to 80 elements/ns of 108 SMs). In 16 bits the kernels are the same with another type.
+/// and 77 to 80 elements/ns of 108 SMs). In FP16 the kernels are the same with another type. PyTorch's own of
+/// BF16: by_block 0.55 and 0.27, by_sm 1.35 and 0.63: 64 to 2,048 channels of 7 to 112 pixels a side on an
+/// H100 and an H200 (calibration/measurements/*/pytorch_images.csv).
 class NormalisationModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

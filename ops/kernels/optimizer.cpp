@@ -6,6 +6,11 @@
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
+namespace {
+
+constexpr double kManyTensors = 0.87;  // of streaming, see the header
+
+}  // namespace
 
 std::string OptimizerModel::name() const {
   return "optimizer: streamed passes";
@@ -16,7 +21,8 @@ Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   const auto parameters = static_cast<double>(work.parameters);
   const Bytes tensor = size_of(call.type) * parameters;
   const Seconds compute = Flops{parameters * work.flops} / gpu.peak.fp32;
-  const Seconds memory = time_to_move(streamed(tensor * work.reads, tensor * work.writes), gpu);
+  const double fraction = work.tensors > 1 ? kManyTensors : 1;
+  const Seconds memory = time_to_move(streamed(tensor * work.reads, tensor * work.writes, fraction), gpu);
   return answer(gpu.kernel_minimum + std::max(compute, memory), 0.2, provenance_of(gpu, "memory"));
 }
 

@@ -10,6 +10,7 @@
 #include "ops/workload/cnn_layers.hpp"
 #include "ops/workload/cnn_memory.hpp"
 #include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/convolution.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/dropout.hpp"
@@ -101,7 +102,7 @@ class CnnStep {
     const ModuleRange phase{step_, "forward"};
     broadcast_buffers(step_, cnn_buffers(blocks_));
     if (step_.types().casts()) {
-      step_.op("aten::to", {kernels::cast(blocks_.front().input.elements(), DataType::FP32, type_)});
+      step_.op("aten::to", {kernels::cast(step_, blocks_.front().input.elements(), DataType::FP32, type_)});
     }
     for (const ShapedBlock& block : blocks_) block_forward(block);
     step_.op(

@@ -85,6 +85,7 @@ struct FrameworkSpec {
   bool clip_reads_norm = false;
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool apex = false;
+  bool vectorized_casts = false;
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
@@ -118,6 +119,10 @@ struct FrameworkSpec {
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,
                  "torch.nn.utils.clip_grad_norm_ lets the host read whether gradients are to be clipped, and "
                  "does not clip them (before PyTorch 1.10)");
+    key.optional(
+        "vectorized_casts", framework.vectorized_casts, false,
+        "FP32 becomes 16 bits by vectors of elements (PyTorch 2.6 and later), not element by element; "
+        "operators that are not compiled, 'implementation: hugging_face', DLRMs, convolutional networks");
     key.optional(
         "embedding_backward", framework.embedding_backward, EmbeddingBackward::PyTorch112,
         "of nn.Embedding: the host waits for the number of different rows before PyTorch 1.12 (and with "

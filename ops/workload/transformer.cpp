@@ -9,10 +9,12 @@ namespace lockstep {
 
 Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
   check_hugging_face(setup);
-  if (spec.attention == AttentionKernels::Flash && !is_mixed(setup.precision)) {
+  const bool any_type =
+      spec.attention == AttentionKernels::Unfused || spec.attention == AttentionKernels::Efficient;
+  if (!any_type && !is_mixed(setup.precision)) {
     throw std::invalid_argument{
-        "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: "
-        "unfused'"};
+        "flash attention and cuDNN's compute in fp16 or bf16 only; use 'precision: bf16', 'attention: "
+        "efficient' or 'unfused'"};
   }
   TransformerSpec run = spec;
   run.dropout = spec.dropout && setup.phases != Phases::Forward;

@@ -132,9 +132,18 @@ void TransformerSpec::check_implementation() const {
                     flash_1 ? "flash_1" : "flash_3",
                     flash_1 ? "FlashAttention 1 in Triton" : "FlashAttention-3")};
   }
-  if (attention == AttentionKernels::CuDnn && implementation != Implementation::Megatron) {
+  const bool is_hugging_face = implementation == Implementation::HuggingFace;
+  if (attention == AttentionKernels::CuDnn && implementation != Implementation::Megatron &&
+      !is_hugging_face) {
+    throw FieldError{
+        "attention",
+        "'cudnn' is what Transformer Engine and PyTorch call: it needs 'implementation: megatron' or "
+        "'hugging_face'"};
+  }
+  if (attention == AttentionKernels::Efficient && !is_hugging_face) {
     throw FieldError{"attention",
-                     "'cudnn' is what Transformer Engine calls: it needs 'implementation: megatron'"};
+                     "'efficient' is what PyTorch's scaled_dot_product_attention calls: it needs "
+                     "'implementation: hugging_face'"};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {

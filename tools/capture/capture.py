@@ -2,8 +2,8 @@
 """Measures and records training steps of one GPU with PyTorch 2.3 or later: times without a profiler first, then a trace of a step.
 
 For every model and batch size one row of OUT/times.csv, OUT/MODEL_bBATCH_PRECISION.kineto.json.gz (a Kineto trace of one step) and
-OUT/MODEL_bBATCH_PRECISION.et.json.gz (the PyTorch execution trace of the same step). Models are written in this folder and inputs are random: nothing is
-fetched. Rows and traces that are there stay; a run that was interrupted goes on.
+OUT/MODEL_bBATCH_PRECISION.et.json.gz (the PyTorch execution trace of the same step). Models are written in this folder, but for those of Hugging Face, whose
+package must be there for them, and inputs are random: nothing is fetched. Rows and traces that are there stay; a run that was interrupted goes on.
 
 Usage: tools/capture/capture.py [--models dlrm,gpt2,bert,resnet50] [--batches 512,2048] [--precision bf16] [--out FOLDER] [--quick]
        tools/capture/capture.py --list
@@ -28,7 +28,12 @@ CHOICES = {
     "gpt2": Choice("124M parameters, 12 layers, sequence 1024, AdamW", (1, 4, 16), (4,)),
     "bert": Choice("110M parameters, 12 layers, sequence 512, masked-word loss, AdamW", (2, 8, 32), (8,)),
     "resnet50": Choice("images of 224 x 224, SGD with momentum", (16, 64, 256), (64,)),
+    "resnet50_nhwc": Choice("the same in channels-last order", (16, 64, 256), (64,)),
+    "hf_gpt2": Choice("GPT2LMHeadModel of transformers, eager attention, sequence 1024, AdamW", (1, 4, 16), (4,)),
+    "hf_bert": Choice("BertForMaskedLM of transformers, eager attention, sequence 512, AdamW", (2, 8, 32), (8,)),
+    "hf_llama": Choice("LlamaForCausalLM of transformers, 1.2 billion parameters, SDPA, sequence 2048, AdamW", (1, 2, 4), (2,)),
 }
+OWN = ["dlrm", "gpt2", "bert", "resnet50"]
 PRECISIONS = {
     "fp32": "FP32 everywhere",
     "tf32": "FP32 with TF32 matrix products",
@@ -66,19 +71,20 @@ def count(text):
 def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0], allow_abbrev=False)
     parser.add_argument("--list", action="store_true", help="tell the models and precisions, and end")
-    parser.add_argument("--models", type=one_of(CHOICES), default=list(CHOICES), help="default: all")
+    parser.add_argument("--models", type=one_of(CHOICES), default=OWN, help=f"default: {', '.join(OWN)}")
     parser.add_argument("--batches", type=batch_sizes, help="of every model; default: the model's own")
     parser.add_argument("--precision", type=one_of(PRECISIONS), default=["tf32"], help="one or more; default: tf32")
     parser.add_argument("--out", type=Path, default=Path("captured"), help="default: captured")
     parser.add_argument("--steps", type=count, default=20, help="in each of the timed windows; default: 20")
+    parser.add_argument("--compile", action="store_true", help="behind torch.compile (the model, not the optimizer)")
     parser.add_argument("--quick", action="store_true", help="one batch size of each model, a quarter of the steps")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script only")
     return parser.parse_args(words)
 
 
 def listing():
-    lines = [f"{name:<10}{choice.what}; batches {', '.join(map(str, choice.batches))}" for name, choice in CHOICES.items()]
-    return "\n".join(lines + [f"{name:<10}{what}" for name, what in PRECISIONS.items()])
+    lines = [f"{name:<15}{choice.what}; batches {', '.join(map(str, choice.batches))}" for name, choice in CHOICES.items()]
+    return "\n".join(lines + [f"{name:<15}{what}" for name, what in PRECISIONS.items()])
 
 
 def cases(options):
@@ -116,7 +122,7 @@ def main(words):
     recorder = Recorder(options.out, options.device, max(2, options.steps // 4) if options.quick else options.steps)
     failed = 0
     for case in cases(options):
-        failed += 0 if recorder.record(*case) else 1
+        failed += 0 if recorder.record(*case, options.compile) else 1
     return 1 if failed else 0
 
 

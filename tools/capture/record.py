@@ -17,7 +17,7 @@ from workloads import training_step
 WINDOWS = 7   # timed windows; the median of seven has the extremes as its 98 % confidence interval
 WARM_UP = 5   # steps before the first window: kernels are chosen and loaded, the allocator's memory grows
 
-COLUMNS = ["model", "batch", "precision", "steps", "windows", "median_ms", "least_ms", "most_ms", "gpu_median_ms", "peak_bytes"]
+COLUMNS = ["model", "batch", "precision", "mode", "steps", "windows", "median_ms", "least_ms", "most_ms", "gpu_median_ms", "peak_bytes"]
 
 
 def machine():
@@ -45,25 +45,26 @@ class Recorder:
         if not self.table.exists():
             comments = [f"# {name}: {value}" for name, value in machine()]
             self.table.write_text("\n".join([*comments, ",".join(COLUMNS)]) + "\n")
-        self.there = {tuple(line.split(",")[:3]) for line in self.table.read_text().splitlines() if not line.startswith("#")}
+        self.there = {tuple(line.split(",")[:4]) for line in self.table.read_text().splitlines() if not line.startswith("#")}
 
-    def record(self, model, batch, precision):
+    def record(self, model, batch, precision, compiled):
         """Whether the case was recorded, now or before. What fails is told and left out."""
-        if (model, str(batch), precision) in self.there:
-            print(f"capture: {model} {batch} {precision} is there already", file=sys.stderr)
+        mode = "compiled" if compiled else "eager"
+        if (model, str(batch), precision, mode) in self.there:
+            print(f"capture: {model} {batch} {precision} {mode} is there already", file=sys.stderr)
             return True
         try:
-            self._record(model, batch, precision)
+            self._record(model, batch, precision, mode)
             return True
         except Exception as failure:  # pylint: disable=broad-except  # out of memory, mostly; the other cases are worth having
-            print(f"capture: {model} {batch} {precision} left out: {type(failure).__name__}: {failure}", file=sys.stderr)
+            print(f"capture: {model} {batch} {precision} {mode} left out: {type(failure).__name__}: {failure}", file=sys.stderr)
             return False
         finally:
             if self.device == "cuda":
                 torch.cuda.empty_cache()
 
-    def _record(self, model, batch, precision):
-        step = training_step(model, batch, precision, self.device)
+    def _record(self, model, batch, precision, mode):
+        step = training_step(model, batch, precision, self.device, mode == "compiled")
         if self.device == "cuda":
             torch.cuda.reset_peak_memory_stats()
         for _ in range(WARM_UP):
@@ -71,12 +72,12 @@ class Recorder:
         windows = [self._window(step) for _ in range(WINDOWS)]
         wall, gpu = zip(*windows)
         peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
-        self._trace(step, f"{model}_b{batch}_{precision}")
-        row = [model, batch, precision, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}",
+        self._trace(step, f"{model}_b{batch}_{precision}" + ("_compiled" if mode == "compiled" else ""))
+        row = [model, batch, precision, mode, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}",
                f"{max(wall):.4f}", f"{statistics.median(gpu):.4f}", peak]
         with self.table.open("a") as table:  # last: a row says that its traces are there, too
             table.write(",".join(map(str, row)) + "\n")
-        print(f"capture: {model} {batch} {precision}: {statistics.median(wall):.3f} ms a step", file=sys.stderr)
+        print(f"capture: {model} {batch} {precision} {mode}: {statistics.median(wall):.3f} ms a step", file=sys.stderr)
 
     def _window(self, step):
         """Milliseconds a step: the host's, from idle to idle, and the GPU's between two events (0 on a CPU)."""

@@ -12,8 +12,9 @@ FlashAttention fused_attention(const BlockShape& shape, DataType type, Direction
           .keys = shape.sequence,
           .head_size = shape.hidden / shape.heads,
           .causal = shape.kind != BlockKind::Bert,
+          .dropout = shape.dropout,
           .direction = direction,
-          .version = type == DataType::FP32 ? FlashVersion::MemoryEfficient : FlashVersion::Two};
+          .version = type == DataType::FP32 ? FlashVersion::MemoryEfficient : version_of(shape.attention)};
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ void CompiledTransformer::attention_backward() {
 
 /// Where the pattern was found its operands are made contiguous; where it is called they are views.
 void CompiledTransformer::fused_attention_forward() {
-  if (block_.attention != AttentionKernels::Flash) {
+  if (block_.attention == AttentionKernels::Unfused) {
     copy_tokens("clone", 3);
   }
   const bool is_wide = products_ == DataType::FP32;

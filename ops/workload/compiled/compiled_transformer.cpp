@@ -31,7 +31,7 @@ CompiledTransformer::CompiledTransformer(StepWriter& step, const TransformerSpec
       begins_(static_cast<std::size_t>(spec.layers), false) {}
 
 bool CompiledTransformer::has_fused_attention() const {
-  return block_.attention == AttentionKernels::Flash || (is_bert() && !step_.types().casts());
+  return block_.attention != AttentionKernels::Unfused || (is_bert() && !step_.types().casts());
 }
 
 double CompiledTransformer::mask_part(DataType type) const {

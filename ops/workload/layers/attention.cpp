@@ -1,5 +1,9 @@
 #include "ops/workload/layers/attention.hpp"
 
+#include <string_view>
+#include <vector>
+
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
@@ -92,7 +96,7 @@ void softmax_forward(StepWriter& step, const AttentionShape& shape) {
   const bool mixed = step.types().casts();
   step.program().begin("aten::softmax");
   if (mixed && !makes_fp32_itself(step)) {
-    step.launch(kernels::cast(scores, half, DataType::FP32));
+    step.launch(kernels::cast(step, scores, half, DataType::FP32));
   }
   step.launch({"softmax_warp_forward", step.types().model(),
                Softmax{.rows = scores / shape.sequence,
@@ -100,13 +104,13 @@ void softmax_forward(StepWriter& step, const AttentionShape& shape) {
                        .half_to_float = makes_fp32_itself(step)}});
   step.program().end();
   if (mixed && shape.causal()) {
-    step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
+    step.op("aten::to", {kernels::cast(step, scores, DataType::FP32, half)});
   }
   if (shape.drops_scores()) {
     dropout_forward(step, scores, dropout_type(step, shape));
   }
   if (mixed && !shape.causal()) {
-    step.op("aten::to", {kernels::cast(scores, DataType::FP32, half)});
+    step.op("aten::to", {kernels::cast(step, scores, DataType::FP32, half)});
   }
 }
 
@@ -115,13 +119,13 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
   const std::int64_t scores = shape.scores();
   const bool mixed = step.types().casts();
   if (mixed && !shape.causal()) {
-    step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
+    step.op("ToCopyBackward0", {kernels::cast(step, scores, half, DataType::FP32)});
   }
   if (shape.drops_scores()) {
     dropout_backward(step, scores, dropout_type(step, shape));
   }
   if (mixed && shape.causal()) {
-    step.op("ToCopyBackward0", {kernels::cast(scores, half, DataType::FP32)});
+    step.op("ToCopyBackward0", {kernels::cast(step, scores, half, DataType::FP32)});
   }
   step.op("SoftmaxBackward0", {kernels::mul(scores, step.types().model()),
                                {"softmax_warp_backward", step.types().model(),
@@ -130,7 +134,7 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
                                         .direction = Direction::Backward,
                                         .half_to_float = makes_fp32_itself(step)}}});
   if (mixed && !makes_fp32_itself(step)) {
-    step.op("ToCopyBackward0", {kernels::cast(scores, DataType::FP32, half)});
+    step.op("ToCopyBackward0", {kernels::cast(step, scores, DataType::FP32, half)});
   }
   mask_backward(step, shape);
 }
@@ -206,6 +210,14 @@ void opt_layout_forward(StepWriter& step, const AttentionShape& shape) {
   step.op("aten::transpose");
 }
 
+void write_op(StepWriter& step, std::string_view name, const std::vector<KernelCall>& calls) {
+  step.program().begin(name);
+  for (const KernelCall& call : calls) {
+    step.launch(call);
+  }
+  step.program().end();
+}
+
 FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
   return {.batch = shape.batch,
           .heads = shape.heads,
@@ -213,30 +225,85 @@ FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
           .keys = shape.sequence,
           .head_size = shape.head_size,
           .causal = shape.causal(),
-          .direction = direction};
+          .dropout = shape.drops_scores(),
+          .direction = direction,
+          .version = version_of(shape.kernels)};
 }
 
-void flash_forward(StepWriter& step, const AttentionShape& shape) {
-  step.op("aten::scaled_dot_product_attention",
-          {{"flash_fwd_kernel", product_type(step.precision()), flash_work(shape, Direction::Forward)}});
+/// The type that scaled_dot_product_attention computes in: what autocast makes of it, else the model's.
+DataType fused_type(const StepWriter& step) {
+  return is_mixed(step.precision()) ? product_type(step.precision()) : step.types().model();
+}
+
+void fused_forward(StepWriter& step, const AttentionShape& shape) {
+  const FlashAttention work = flash_work(shape, Direction::Forward);
+  const DataType type = fused_type(step);
+  std::vector<KernelCall> calls;
+  if (shape.kernels == AttentionKernels::CuDnn && work.dropout) {
+    calls.push_back(
+        kernels::elementwise("unpack_cudnn", 1, DataType::INT64, {}));  // where random numbers go on
+  }
+  const char* const name = shape.kernels == AttentionKernels::CuDnn       ? "cudnn_sdpa_flash_fprop"
+                           : shape.kernels == AttentionKernels::Efficient ? "fmha_cutlassF"
+                                                                          : "flash_fwd_kernel";
+  calls.push_back({name, type, work});
+  write_op(step, "aten::scaled_dot_product_attention", calls);
   views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
 }
 
-void flash_backward(StepWriter& step, const AttentionShape& shape) {
-  const DataType type = product_type(step.precision());
+/// Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
+std::vector<KernelCall> flash_backward_calls(const AttentionShape& shape, DataType type) {
+  const bool cudnn = shape.kernels == AttentionKernels::CuDnn;
+  return {{cudnn ? "compute_dot_do_o_specialized" : "flash_bwd_dot_do_o_kernel", type,
+           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 0, .flops = 2}},
+          {cudnn ? "cudnn_sdpa_flash_bprop" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", type,
+           flash_work(shape, Direction::Backward)},
+          {cudnn ? "convert_dq_to_16bits" : "flash_bwd_convert_dq_kernel", type,
+           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}};
+}
+
+/// Row sums as two operators; queries' gradients begin as zeros.
+std::vector<KernelCall> efficient_backward_calls(const AttentionShape& shape, DataType type) {
+  return {
+      kernels::mul(shape.tokens(), type),
+      kernels::reduce("sum", {.rows = shape.tokens() / shape.head_size, .columns = shape.head_size}, type),
+      kernels::fill(shape.tokens(), type),
+      {"fmha_cutlassB", type, flash_work(shape, Direction::Backward)}};
+}
+
+void fused_backward(StepWriter& step, const AttentionShape& shape) {
   views(step, {"ViewBackward0", "TransposeBackward0"});
-  // Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
-  step.op("ScaledDotProductFlashAttentionBackward0",
-          {{"flash_bwd_dot_do_o_kernel", type,
-            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 0, .flops = 2}},
-           {"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", type, flash_work(shape, Direction::Backward)},
-           {"flash_bwd_convert_dq_kernel", type,
-            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}});
+  if (shape.kernels == AttentionKernels::Efficient) {
+    write_op(step, "ScaledDotProductEfficientAttentionBackward0",
+             efficient_backward_calls(shape, fused_type(step)));
+  } else {
+    write_op(step,
+             shape.kernels == AttentionKernels::CuDnn ? "ScaledDotProductCudnnAttentionBackward0"
+                                                      : "ScaledDotProductFlashAttentionBackward0",
+             flash_backward_calls(shape, fused_type(step)));
+  }
   views(step, {"TransposeBackward0", "ViewBackward0", "TransposeBackward0", "ViewBackward0",
                "TransposeBackward0", "ViewBackward0"});
 }
 
 }  // namespace
+
+FlashVersion version_of(AttentionKernels kernels) {
+  switch (kernels) {
+    case AttentionKernels::Flash1:
+      return FlashVersion::One;
+    case AttentionKernels::Flash3:
+      return FlashVersion::Three;
+    case AttentionKernels::CuDnn:
+      return FlashVersion::CuDnn;
+    case AttentionKernels::Efficient:
+      return FlashVersion::MemoryEfficient;
+    case AttentionKernels::Flash:
+    case AttentionKernels::Unfused:
+      break;
+  }
+  return FlashVersion::Two;
+}
 
 void attention_forward(StepWriter& step, const AttentionShape& shape) {
   if (shape.code == AttentionCode::Gpt2) {
@@ -248,8 +315,8 @@ void attention_forward(StepWriter& step, const AttentionShape& shape) {
     return;
   }
   views(step, {"aten::view", "aten::permute", "aten::view", "aten::permute", "aten::view", "aten::permute"});
-  if (shape.kernels == AttentionKernels::Flash) {
-    flash_forward(step, shape);
+  if (shape.kernels != AttentionKernels::Unfused) {
+    fused_forward(step, shape);
   } else {
     step.op("aten::transpose");
     unfused_forward(step, shape);
@@ -257,8 +324,8 @@ void attention_forward(StepWriter& step, const AttentionShape& shape) {
 }
 
 void attention_backward(StepWriter& step, const AttentionShape& shape) {
-  if (shape.kernels == AttentionKernels::Flash) {
-    flash_backward(step, shape);
+  if (shape.kernels != AttentionKernels::Unfused) {
+    fused_backward(step, shape);
   } else {
     unfused_backward(step, shape);
     projection_layout_backward(step, shape);

@@ -4,24 +4,30 @@
 #include <cstdint>
 
 #include "base/parameters.hpp"
+#include "ops/kernel.hpp"
 #include "ops/workload/step_writer.hpp"
 
 namespace lockstep {
 
 enum class AttentionKernels : std::uint8_t {
-  Unfused,  ///< products, mask, softmax and dropout as operators of their own
-  Flash,    ///< scaled_dot_product_attention with FlashAttention-2
-  Flash1,   ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
-  Flash3,   ///< FlashAttention-3
-  CuDnn,    ///< cuDNN's fused attention (Transformer Engine's choice on Hopper)
+  Unfused,    ///< products, mask, softmax and dropout as operators of their own
+  Flash,      ///< scaled_dot_product_attention with FlashAttention-2
+  Flash1,     ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
+  Flash3,     ///< FlashAttention-3
+  CuDnn,      ///< cuDNN's fused attention (Transformer Engine's choice on Hopper, and PyTorch's of 2026)
+  Efficient,  ///< scaled_dot_product_attention with xFormers' kernels: FP32, GPUs before A100
 };
 constexpr auto names_of(AttentionKernels) {
   return std::to_array<EnumName<AttentionKernels>>({{AttentionKernels::Unfused, "unfused"},
                                                     {AttentionKernels::Flash, "flash"},
                                                     {AttentionKernels::Flash1, "flash_1"},
                                                     {AttentionKernels::Flash3, "flash_3"},
-                                                    {AttentionKernels::CuDnn, "cudnn"}});
+                                                    {AttentionKernels::CuDnn, "cudnn"},
+                                                    {AttentionKernels::Efficient, "efficient"}});
 }
+
+/// Which fused kernel computes it; unfused attention has none, and FlashAttention-2 here.
+[[nodiscard]] FlashVersion version_of(AttentionKernels kernels);
 
 /// Whose operators.
 enum class AttentionCode : std::uint8_t {

@@ -1,5 +1,7 @@
 #include "ops/workload/layers/convolution.hpp"
 
+#include "ops/workload/layers/batch_norm.hpp"
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/max_pool.hpp"
 
@@ -19,17 +21,6 @@ KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t f
                      : pass == Pass::DataGradient ? "conv2d_dgrad"
                                                   : "conv2d_wgrad";
   return {name, product_type(step.precision()), layer.convolution(filter, pass)};
-}
-
-/// Channels last, the pixels of all images are rows of one matrix.
-KernelCall batch_norm(const StepWriter& step, const ImageShape& of, bool channels_first,
-                      Direction direction) {
-  const std::int64_t images = channels_first ? of.batch : 1;
-  return {direction == Direction::Forward ? "bn_fw_tr" : "bn_bw", type_of(step),
-          BatchNorm{.batch = images,
-                    .channels = of.channels,
-                    .pixels = of.batch * of.pixels() / images,
-                    .direction = direction}};
 }
 
 /// Tensors of the output's size that the input is.
@@ -91,12 +82,12 @@ void cnn_layer_forward(StepWriter& step, const ShapedLayer& layer) {
   for (std::size_t filter = 0; filter < layer.layer.filters.size(); ++filter) {
     step.program().begin("aten::conv2d");
     if (step.types().casts()) {
-      step.launch(kernels::cast(layer.weights(filter), DataType::FP32, type_of(step)));
+      step.launch(kernels::cast(step, layer.weights(filter), DataType::FP32, type_of(step)));
     }
     step.launch(convolution(step, layer, filter, Pass::Forward));
     step.program().end();
     step.op("aten::add_", {kernels::add(1, DataType::INT64)});  // num_batches_tracked
-    step.op("aten::batch_norm", {batch_norm(step, part, layer.channels_first, Direction::Forward)});
+    batch_norm_forward(step, part, layer.channels_first);
     if (layer.layer.activation) {
       step.op("aten::relu_", {kernels::elementwise("clamp_min", part.elements(), type_of(step), {})});
     }
@@ -123,7 +114,7 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     if (layer.layer.activation) {
       relu_backward(step, part.elements());
     }
-    step.op("CudnnBatchNormBackward0", {batch_norm(step, part, layer.channels_first, Direction::Backward)});
+    batch_norm_backward(step, part, layer.channels_first);
     gradients.accumulate(layer.layer.channels);
     gradients.accumulate(layer.layer.channels);
     step.program().begin("ConvolutionBackward0");
@@ -133,7 +124,7 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     step.launch(convolution(step, layer, filter, Pass::WeightGradient));
     step.program().end();
     if (step.types().casts()) {
-      step.op("ToCopyBackward0", {kernels::cast(layer.weights(filter), type_of(step), DataType::FP32)});
+      step.op("ToCopyBackward0", {kernels::cast(step, layer.weights(filter), type_of(step), DataType::FP32)});
     }
     gradients.accumulate(layer.weights(filter));
     if (filter + 1 < filters && input_gradient) {

@@ -1,5 +1,6 @@
 #include "ops/workload/layers/cross_entropy.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -29,7 +30,7 @@ void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
   const std::int64_t elements = shape.rows() * shape.classes;
   const bool casts = is_mixed(step.precision());
   if (casts && shape.cast_first) {
-    step.op("aten::to", {kernels::cast(all_logits(shape), logits, DataType::FP32)});
+    step.op("aten::to", {kernels::cast(step, all_logits(shape), logits, DataType::FP32)});
   }
   if (shape.shifted) {  // contiguous() of all but the last position copies when there are several samples
     for (int slice = 0; slice < 3; ++slice) {
@@ -44,7 +45,7 @@ void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
   step.op("aten::view");
   step.program().begin("aten::cross_entropy_loss");
   if (casts && !shape.cast_first) {
-    step.launch(kernels::cast(elements, logits, DataType::FP32));
+    step.launch(kernels::cast(step, elements, logits, DataType::FP32));
   }
   step.launch(log_softmax("cunn_SoftMaxForward", shape, Direction::Forward));
   step.launch(per_row("nll_loss_forward_reduce_cuda_kernel_2d", shape));
@@ -59,7 +60,7 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
   step.op("LogSoftmaxBackward0", {log_softmax("cunn_SoftMaxBackward", shape, Direction::Backward)});
   const bool casts = is_mixed(step.precision());
   if (casts && !shape.cast_first) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, DataType::FP32, logits)});
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, DataType::FP32, logits)});
   }
   step.op("ViewBackward0");
   if (shape.shifted) {  // [..., :-1, :] is two slices; each writes its gradient into zeros
@@ -69,7 +70,7 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
     step.op("SliceBackward0", {kernels::fill(all_logits(shape), type), into_zeros});
   }
   if (casts && shape.cast_first) {
-    step.op("ToCopyBackward0", {kernels::cast(all_logits(shape), DataType::FP32, logits)});
+    step.op("ToCopyBackward0", {kernels::cast(step, all_logits(shape), DataType::FP32, logits)});
   }
 }
 
@@ -81,7 +82,7 @@ void sharded_cross_entropy_forward(StepWriter& step, const CrossEntropyShape& sh
   };
   const auto subtract = kernels::by_offsets("sub", elements, DataType::FP32, {});  // a number of each row
   if (is_mixed(step.precision())) {
-    step.op("aten::to", {kernels::cast(elements, storage_type(step.precision()), DataType::FP32)});
+    step.op("aten::to", {kernels::cast(step, elements, storage_type(step.precision()), DataType::FP32)});
   }
   step.op("aten::amax", {over_row("max")});
   reduce();
@@ -107,7 +108,7 @@ void sharded_cross_entropy_backward(StepWriter& step, const CrossEntropyShape& s
   step.op("aten::add", {kernels::add(elements, wide)});
   step.op("aten::mul", {kernels::by_offsets("mul", elements, wide, {})});  // by a number of each row
   if (is_mixed(step.precision())) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, wide, storage_type(step.precision()))});
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, wide, storage_type(step.precision()))});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "ops/workload/layers/gelu.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -15,7 +16,7 @@ void composed_forward(StepWriter& step, std::int64_t elements) {
   const DataType wide = step.types().model();
   step.op("aten::mul", {kernels::scale(elements, input)});
   if (step.types().casts()) {
-    step.op("aten::pow", {kernels::cast(elements, input, wide), power(elements, wide)});
+    step.op("aten::pow", {kernels::cast(step, elements, input, wide), power(elements, wide)});
   } else {
     step.op("aten::pow", {power(elements, wide)});
   }
@@ -40,7 +41,7 @@ void composed_backward(StepWriter& step, std::int64_t elements) {
   step.op("PowBackward0",
           {power(elements, wide), kernels::scale(elements, wide), kernels::mul(elements, wide)});
   if (step.types().casts()) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, wide, input)});
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, wide, input)});
   }
   step.op("aten::add_", {kernels::add(elements, input)});
   step.op("MulBackward0", {kernels::scale(elements, input)});

@@ -1,5 +1,6 @@
 #include "ops/workload/layers/interaction.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -99,7 +100,7 @@ void pytorch_forward(StepWriter& step, const InteractionShape& shape) {
   step.program().begin("aten::bmm");
   if (casts_features(step, shape)) {  // both operands, one of them transposed
     for (int operand = 0; operand < 2; ++operand) {
-      step.launch(kernels::cast(shape.rows * n * width, shape.type, products));
+      step.launch(kernels::cast(step, shape.rows * n * width, shape.type, products));
     }
   }
   step.launch(kernels::product({.batch = shape.rows, .m = n, .n = n, .k = width, .transpose_b = true},
@@ -121,7 +122,7 @@ void pytorch_backward(StepWriter& step, const InteractionShape& shape) {
            kernels::product({.batch = shape.rows, .m = n, .n = width, .k = n}, product)});
   if (casts_features(step, shape)) {
     for (int operand = 0; operand < 2; ++operand) {
-      step.op("ToCopyBackward0", {kernels::cast(shape.rows * n * width, products, shape.type)});
+      step.op("ToCopyBackward0", {kernels::cast(step, shape.rows * n * width, products, shape.type)});
     }
   }
   step.op("TransposeBackward0");
@@ -145,7 +146,8 @@ void add_dense_gradients(StepWriter& step, const InteractionShape& shape) {
 void interaction_forward(StepWriter& step, const InteractionShape& shape) {
   step.program().begin("aten::cat");
   if (casts_features(step, shape)) {  // the dense ones, to the type of the rows
-    step.launch(kernels::cast(shape.rows * shape.dense_width, type_of_products(step, shape), shape.type));
+    step.launch(
+        kernels::cast(step, shape.rows * shape.dense_width, type_of_products(step, shape), shape.type));
   }
   step.launch(kernels::concat(shape.rows * shape.input_width, shape.pieces, shape.type));
   step.program().end();
@@ -173,7 +175,7 @@ void interaction_backward(StepWriter& step, const InteractionShape& shape) {
   add_dense_gradients(step, shape);
   if (casts_features(step, shape)) {
     step.op("ToCopyBackward0",
-            {kernels::cast(shape.rows * shape.dense_width, shape.type, type_of_products(step, shape))});
+            {kernels::cast(step, shape.rows * shape.dense_width, shape.type, type_of_products(step, shape))});
   }
 }
 

@@ -66,7 +66,10 @@ KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, Data
       Pointwise{.elements = elements, .reads = reads, .writes = 1, .flops = kOffsetArithmetic * operands}};
 }
 
-KernelCall cast(std::int64_t elements, DataType from, DataType to) {
+KernelCall cast(std::int64_t elements, DataType from, DataType to, bool vectorized) {
+  if (vectorized && from == DataType::FP32 && (to == DataType::BF16 || to == DataType::FP16)) {
+    return elementwise("cast", elements, from, {.writes = size_of(to) / size_of(from), .flops = 0});
+  }
   return {"unrolled_elementwise_kernel<cast>", from,
           Pointwise{.elements = elements,
                     .reads = 1,

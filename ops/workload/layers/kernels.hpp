@@ -57,7 +57,8 @@ inline constexpr double kUnvectorised = 67;
 [[nodiscard]] KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type);
 
 /// `unrolled_elementwise_kernel<cast>`: read as @p from, written as @p to (kUnvectorised).
-[[nodiscard]] KernelCall cast(std::int64_t elements, DataType from, DataType to);
+/// @param vectorized from FP32 to 16 bits: `vectorized_elementwise_kernel<cast>` (PyTorch 2.6 and later)
+[[nodiscard]] KernelCall cast(std::int64_t elements, DataType from, DataType to, bool vectorized = false);
 
 /// A product; the name follows from the type: sgemm, tf32_gemm, hgemm, bf16_gemm; gemv for one row or column.
 [[nodiscard]] KernelCall product(const Gemm& gemm, DataType type);

@@ -1,17 +1,18 @@
 #include "ops/workload/layers/linear.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
 namespace {
 
 void write_cast(StepWriter& step, std::int64_t elements) {
-  step.launch(kernels::cast(elements, DataType::FP32, product_type(step.precision())));
+  step.launch(kernels::cast(step, elements, DataType::FP32, product_type(step.precision())));
 }
 
 /// The gradient of a cast: back to FP32.
 void cast_back(StepWriter& step, std::int64_t elements) {
-  step.op("ToCopyBackward0", {kernels::cast(elements, product_type(step.precision()), DataType::FP32)});
+  step.op("ToCopyBackward0", {kernels::cast(step, elements, product_type(step.precision()), DataType::FP32)});
 }
 
 /// Products of the gradients of the input (when asked for) and of the weight.

@@ -59,21 +59,6 @@ Projections projections_of(const LayerScope& scope) {
           .out = {.tokens = s.tokens, .in = s.heads * latent->value_size, .out = s.hidden}};
 }
 
-FlashVersion flash_version(AttentionKernels kernels) {
-  switch (kernels) {
-    case AttentionKernels::Flash1:
-      return FlashVersion::One;
-    case AttentionKernels::Flash3:
-      return FlashVersion::Three;
-    case AttentionKernels::CuDnn:
-      return FlashVersion::CuDnn;
-    case AttentionKernels::Flash:
-    case AttentionKernels::Unfused:
-      break;
-  }
-  return FlashVersion::Two;
-}
-
 FlashAttention flash_work(const LayerScope& scope, Direction direction) {
   const LayerSizes& s = scope.sizes;
   const auto& latent = scope.model.latent_attention;
@@ -87,8 +72,9 @@ FlashAttention flash_work(const LayerScope& scope, Direction direction) {
           .keys = s.sequence / packed,
           .head_size = size,
           .causal = scope.model.family == TransformerFamily::Gpt,
+          .dropout = scope.model.dropout,
           .direction = direction,
-          .version = flash_version(scope.model.attention)};
+          .version = version_of(scope.model.attention)};
 }
 
 /// The lengths of sequences, counted again in every layer (models/llama.py, CoreAttention).

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/workload/cnn_layers.hpp"
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// Training-mode batch norm behind a convolution: cuDNN's kernels, one each way. PyTorch does not take cuDNN
+/// for BF16 (aten/src/ATen/native/Normalization.cpp): its own kernels collect statistics, by a block for each
+/// channel in NCHW, fold them into the running ones and transform the images; channels last, backward is a
+/// reduction and a pass, too. *Source*: names of a PyTorch 2.11 trace; what an element costs beside what
+/// moves, in instructions: 51 million elements on an H200 at 281 elements/ns (statistics, channels last), 450
+/// to 690 (transform), 600 and 500 (backward), and 447 in NCHW
+/// (calibration/measurements/*/pytorch_images.csv). Images of 7 x 7 pixels in NCHW take longer than that: a
+/// block for each image and channel has little to do there.
+void batch_norm_forward(StepWriter& step, const ImageShape& of, bool channels_first);
+void batch_norm_backward(StepWriter& step, const ImageShape& of, bool channels_first);
+
+}  // namespace lockstep
