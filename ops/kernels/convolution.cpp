@@ -99,9 +99,11 @@ DataType units_of(const Convolution& of, DataType type) {
   return type == DataType::TF32 && is_odd ? DataType::FP32 : type;
 }
 
-/// At the rate of matrix products.
+/// At the rate of matrix products, but that cuDNN has kernels for images of few channels: what cuBLAS loses
+/// with rows of odd numbers of elements is not theirs.
 Seconds time_on_tensor_cores(const Convolution& of, const GpuSpec& gpu, DataType type) {
-  const GemmProfile& products = gpu.efficiency->tensor;
+  GemmProfile products = gpu.efficiency->tensor;
+  products.odd.reset();
   if (!of.channels_first) return implicit_time(of, products, 1, gpu, type);
   if (is_batched_product(of)) return batched_product_time(of, products, gpu, type);
   const bool writes_first = of.pass == Pass::Forward && type == DataType::TF32;  // ..._nhwckrsc_nchw

@@ -31,12 +31,13 @@ struct Issued {
 struct Clocks {
   double row, element;
 };
-constexpr Clocks kMoments{250, 0.41};    // Welford's, joined by the block
-constexpr Clocks kMeanSquare{110, 0.1};  // RMS norm
+constexpr Clocks kMoments{257, 0.41}, kWideMoments{310, 0.55};  // Welford's, joined by the block; of FP32
+constexpr Clocks kMeanSquare{120, 0.2}, kWideMeanSquare{100, 0.36};  // RMS norm
 constexpr Clocks kInputGradient{110, 0.39};
 constexpr double kClocksOfABlocksRow = 9,
                  kClocksOfABlocksRowRms = 6.5;  // gradients of gain and bias, of gain
-constexpr double kWaits = 2, kHides = 3;  // 1: arithmetic and moving follow each other; infinite: they hide
+/// How arithmetic and moving hide behind each other: 1 not at all, infinite wholly.
+constexpr double kForwardHides = 4, kInputGradientHides = 3, kParameterGradientHides = 2;
 
 constexpr Issued kForwardIssued{0.73, 0.91};
 constexpr Issued kBackwardIssued{0.36, 0.53};
@@ -190,15 +191,18 @@ Seconds of_clocks(double clocks, const GpuSpec& gpu) {
 }
 
 /// What PyTorch's own kernels take beside the bytes, all SMs busy as their grids have it.
-Seconds arithmetic_of(const LayerNorm& norm, const GpuSpec& gpu) {
+Seconds arithmetic_of(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
   const auto rows = static_cast<double>(norm.rows), columns = static_cast<double>(norm.columns);
   if (norm.part == LayerNorm::Part::ParameterGradient) {
     const double in_turn = std::ceil(columns / kColumnsOfABlock / gpu.sm_count);
     return of_clocks(rows * in_turn * (norm.rms ? kClocksOfABlocksRowRms : kClocksOfABlocksRow), gpu);
   }
+  const bool is_wide = element > Bytes{2};
+  const Clocks& moments = is_wide ? kWideMoments : kMoments;
+  const Clocks& mean_square = is_wide ? kWideMeanSquare : kMeanSquare;
   const Clocks& each = norm.part == LayerNorm::Part::InputGradient ? kInputGradient
-                       : norm.rms                                  ? kMeanSquare
-                                                                   : kMoments;
+                       : norm.rms                                  ? mean_square
+                                                                   : moments;
   return of_clocks(rows / gpu.sm_count * (each.row + each.element * columns), gpu);
 }
 
@@ -212,8 +216,10 @@ Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu
     return std::max(move,
                     time_to_issue(norm.instructions * rows.count * static_cast<double>(norm.columns), gpu));
   }
-  const double overlap = norm.part == LayerNorm::Part::InputGradient ? kHides : kWaits;
-  return move * std::pow(1 + std::pow(arithmetic_of(norm, gpu) / move, overlap), 1 / overlap);
+  const double hides = norm.part == LayerNorm::Part::Forward         ? kForwardHides
+                       : norm.part == LayerNorm::Part::InputGradient ? kInputGradientHides
+                                                                     : kParameterGradientHides;
+  return move * std::pow(1 + std::pow(arithmetic_of(norm, element, gpu) / move, hides), 1 / hides);
 }
 
 Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu) {

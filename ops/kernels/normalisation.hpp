@@ -37,8 +37,8 @@ namespace lockstep {
 /// PyTorch's own layer norm has a block of 128 threads for each row, and one for each 32 columns where it
 /// sums the parameters' gradients, however few those are: beside what it moves it takes
 ///
-///   clocks    = rows / SMs * (250 + 0.41 columns)     forward (RMS norm, which has no mean: 110 + 0.1
-///   columns)
+///   clocks    = rows / SMs * (257 + 0.41 columns)     forward, 16 bits; FP32 310 + 0.55 columns
+///               rows / SMs * (120 + 0.2 columns)      RMS norm, which has no mean; FP32 100 + 0.36 columns
 ///               rows / SMs * (110 + 0.39 columns)     gradient of the input
 ///               9 rows ceil(columns / 32 / SMs)       gradients of gain and bias (RMS norm: 6.5)
 ///   t         = kernel_minimum + (move^p + (clocks / clock)^p)^(1 / p)   p = 3 for the input's gradient,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/capture/capture.py understands its arguments, and says what is missing, where there is no PyTorch.
+"""The programs of tools/capture understand their arguments, and say what is missing, where there is no PyTorch.
 
 Usage: capture_test.py
 """
@@ -10,14 +10,18 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "capture" / "capture.py"
+FOLDER = Path(__file__).resolve().parents[2] / "tools" / "capture"
 
 
 def capture(*words):
+    return run("capture.py", *words)
+
+
+def run(script, *words):
     """(exit code, stdout, stderr) with a PyTorch that cannot be imported."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "torch.py").write_text("raise ImportError('No module named torch')\n")
-        done = subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, check=False,
+        done = subprocess.run([sys.executable, "-B", FOLDER / script, *words], capture_output=True, text=True, check=False,
                               env={**os.environ, "PYTHONPATH": folder})
     return done.returncode, done.stdout, done.stderr
 
@@ -42,6 +46,21 @@ class Capture(unittest.TestCase):
             code, _, said = capture(*words)
             self.assertEqual(code, 2)
             self.assertIn(message, said)
+
+    def test_operators_lists_families_and_knows_them(self):
+        code, out, _ = run("operators.py", "--list")
+        self.assertEqual(code, 0)
+        for name in ("products", "attention", "normalisation", "images", "optimizer"):
+            self.assertIn(f"\n{name} ", "\n" + out)
+        code, _, said = run("operators.py", "--only", "atention")
+        self.assertEqual(code, 2)
+        self.assertIn("there is no 'atention' - did you mean 'attention'?", said)
+
+    def test_all_say_that_torch_is_missing(self):
+        for script in ("operators.py", "sustained.py"):
+            code, out, said = run(script)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn("PyTorch is missing (No module named torch)", said)
 
 
 if __name__ == "__main__":

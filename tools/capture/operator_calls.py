@@ -114,17 +114,19 @@ def attention():
 
 
 def normalisation():
-    norms = ((16384, 768), (4096, 768), (512, 768), (8192, 1024), (8192, 1600), (8192, 4096), (2048, 4096), (4096, 8192), (2048, 12288), (65536, 512), (2048, 1024))
+    norms = ((16384, 768), (4096, 768), (512, 768), (8192, 1024), (8192, 1600), (8192, 4096), (2048, 4096), (4096, 8192), (2048, 12288),
+             (65536, 512), (2048, 1024))
     for type_ in ("fp32", "bf16"):
         for rows, columns in norms:
             for operator in ("layer_norm", "rms_norm"):
                 def prepare(operator=operator, type_=type_, rows=rows, columns=columns):
-                    x, weight, bias = random(rows, columns, type_=type_, grad=True), random(columns, type_=type_, grad=True), random(columns, type_=type_, grad=True)
+                    x, weight, bias = (random(*shape, type_=type_, grad=True) for shape in ((rows, columns), (columns,), (columns,)))
                     if operator == "rms_norm":
                         return lambda: functional.rms_norm(x, (columns,), weight), (x, weight)
                     return lambda: functional.layer_norm(x, (columns,), weight, bias), (x, weight, bias)
                 yield from both_passes({"operator": operator, "type": type_, "rows": rows, "columns": columns}, prepare)
-        softmaxes = ((196608, 1024), (49152, 512), (12288, 512), (24576, 128), (65536, 2048), (16384, 4096), (16384, 30522), (16384, 50257), (4096, 50257), (4096, 128256), (8192, 32000))
+        softmaxes = ((196608, 1024), (49152, 512), (12288, 512), (24576, 128), (65536, 2048), (16384, 4096), (16384, 30522), (16384, 50257),
+                     (4096, 50257), (4096, 128256), (8192, 32000))
         for rows, columns in softmaxes:
             for operator in ("softmax", "log_softmax"):
                 def prepare(operator=operator, type_=type_, rows=rows, columns=columns):
@@ -134,11 +136,26 @@ def normalisation():
 
 
 POINTWISE = {
-    "add": (2, lambda x, y: x + y), "mul": (2, lambda x, y: x * y), "scale": (1, lambda x: x * 0.5), "relu": (1, torch.relu), "gelu": (1, functional.gelu),
-    "gelu_tanh": (1, lambda x: functional.gelu(x, approximate="tanh")), "silu": (1, functional.silu), "tanh": (1, torch.tanh), "sigmoid": (1, torch.sigmoid), "exp": (1, torch.exp),
-    "dropout": (1, lambda x: functional.dropout(x, 0.1)), "copy": (1, torch.clone), "to_fp32": (1, lambda x: x.float()), "to_bf16": (1, lambda x: x.bfloat16()),
-    "add_fp32": (2, lambda x, y: x.float() + y), "fill": (1, torch.zero_), "transpose": (1, lambda x: x.view(-1, 64, 4, 64).transpose(1, 2).contiguous()),
-    "split": (1, lambda x: torch.cat(x.view(-1, 1024).chunk(2, dim=1), dim=1)), "mask": (1, lambda x: x.masked_fill_(x > 2, 0.0)), "add_inplace": (2, lambda x, y: x.add_(y)),
+    "add": (2, lambda x, y: x + y),
+    "mul": (2, lambda x, y: x * y),
+    "scale": (1, lambda x: x * 0.5),
+    "relu": (1, torch.relu),
+    "gelu": (1, functional.gelu),
+    "gelu_tanh": (1, lambda x: functional.gelu(x, approximate="tanh")),
+    "silu": (1, functional.silu),
+    "tanh": (1, torch.tanh),
+    "sigmoid": (1, torch.sigmoid),
+    "exp": (1, torch.exp),
+    "dropout": (1, lambda x: functional.dropout(x, 0.1)),
+    "copy": (1, torch.clone),
+    "to_fp32": (1, lambda x: x.float()),
+    "to_bf16": (1, lambda x: x.bfloat16()),
+    "add_fp32": (2, lambda x, y: x.float() + y),
+    "fill": (1, torch.zero_),
+    "transpose": (1, lambda x: x.view(-1, 64, 4, 64).transpose(1, 2).contiguous()),
+    "split": (1, lambda x: torch.cat(x.view(-1, 1024).chunk(2, dim=1), dim=1)),
+    "mask": (1, lambda x: x.masked_fill_(x > 2, 0.0)),
+    "add_inplace": (2, lambda x, y: x.add_(y)),
     "where": (2, lambda x, y: torch.where(x > 0, x, y)),
 }
 BACKWARD = ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "dropout")
@@ -165,24 +182,29 @@ def pointwise():
 
 def reduction():
     for type_ in ("fp32", "bf16"):
-        for rows, columns in ((16384, 768), (16384, 2304), (16384, 3072), (4096, 768), (4096, 3072), (1024, 768), (8192, 4096), (8192, 16384), (2048, 1024), (65536, 256), (512, 1024), (2048, 12288)):
-            for operator, call in (("rows", lambda x: x.sum(0)), ("columns", lambda x: x.sum(1)), ("all", lambda x: x.sum()), ("norm", lambda x: x.norm())):
+        for rows, columns in ((16384, 768), (16384, 2304), (16384, 3072), (4096, 768), (4096, 3072), (1024, 768), (8192, 4096), (8192, 16384),
+                              (2048, 1024), (65536, 256), (512, 1024), (2048, 12288)):
+            for operator, call in (("rows", lambda x: x.sum(0)), ("columns", lambda x: x.sum(1)), ("all", lambda x: x.sum()),
+                                   ("norm", lambda x: x.norm())):
                 yield {"operator": operator, "type": type_, "rows": rows, "columns": columns}, (
                     lambda call=call, type_=type_, rows=rows, columns=columns: (lambda x=random(rows, columns, type_=type_): call(x)))
 
 
 def embedding():
-    for rows, dim, lookups in ((50257, 768, 16384), (50257, 768, 1024), (30522, 768, 16384), (128256, 4096, 8192), (32000, 4096, 4096), (1024, 768, 1024)):
+    for rows, dim, lookups in ((50257, 768, 16384), (50257, 768, 1024), (30522, 768, 16384), (128256, 4096, 8192), (32000, 4096, 4096),
+                               (1024, 768, 1024)):
         def words(rows=rows, dim=dim, lookups=lookups):
             weight, index = random(rows, dim, grad=True), torch.randint(0, rows, (lookups,), device="cuda")
             return lambda: functional.embedding(index, weight), (weight,)
         yield from both_passes({"operator": "embedding", "gradient": "dense", "rows": rows, "dim": dim, "batch": lookups, "pooling": 1}, words)
-    for rows, dim, batch, pooling in ((1_000_000, 64, 2048, 1), (1_000_000, 64, 8192, 1), (1_000_000, 64, 2048, 20), (1_000_000, 128, 4096, 30), (4_000_000, 32, 4096, 10), (10_000, 128, 8192, 20)):
+    for rows, dim, batch, pooling in ((1_000_000, 64, 2048, 1), (1_000_000, 64, 8192, 1), (1_000_000, 64, 2048, 20), (1_000_000, 128, 4096, 30),
+                                      (4_000_000, 32, 4096, 10), (10_000, 128, 8192, 20)):
         for gradient in ("sparse", "dense") if rows * dim <= 64_000_000 else ("sparse",):
             def bags(rows=rows, dim=dim, batch=batch, pooling=pooling, gradient=gradient):
                 weight, index = random(rows, dim, grad=True), torch.randint(0, rows, (batch, pooling), device="cuda")
                 return lambda: functional.embedding_bag(index, weight, mode="sum", sparse=gradient == "sparse"), (weight,)
-            for what, prepare in both_passes({"operator": "embedding_bag", "gradient": gradient, "rows": rows, "dim": dim, "batch": batch, "pooling": pooling}, bags):
+            called = {"operator": "embedding_bag", "gradient": gradient, "rows": rows, "dim": dim, "batch": batch, "pooling": pooling}
+            for what, prepare in both_passes(called, bags):
                 if what["pass"] == "backward" and gradient == "sparse":
                     prepare = sparse_backward(rows, dim, batch, pooling)
                 yield what, prepare
@@ -203,9 +225,12 @@ def sparse_backward(rows, dim, batch, pooling):
 
 
 # ResNet-50's convolutions: in, out, filter, stride, size of the input; He et al., arXiv 1512.03385
-CONVOLUTIONS = ((3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56), (256, 128, 1, 1, 56), (128, 128, 3, 2, 56), (256, 512, 1, 2, 56),
-                (128, 512, 1, 1, 28), (512, 128, 1, 1, 28), (128, 128, 3, 1, 28), (512, 256, 1, 1, 28), (256, 256, 3, 2, 28), (512, 1024, 1, 2, 28), (256, 1024, 1, 1, 14),
-                (1024, 256, 1, 1, 14), (256, 256, 3, 1, 14), (1024, 512, 1, 1, 14), (512, 512, 3, 2, 14), (1024, 2048, 1, 2, 14), (512, 2048, 1, 1, 7), (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7))
+CONVOLUTIONS = ((3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56), (256, 128, 1, 1, 56),
+                (128, 128, 3, 2, 56), (256, 512, 1, 2, 56),
+                (128, 512, 1, 1, 28), (512, 128, 1, 1, 28), (128, 128, 3, 1, 28), (512, 256, 1, 1, 28), (256, 256, 3, 2, 28), (512, 1024, 1, 2, 28),
+                (256, 1024, 1, 1, 14),
+                (1024, 256, 1, 1, 14), (256, 256, 3, 1, 14), (1024, 512, 1, 1, 14), (512, 512, 3, 2, 14), (1024, 2048, 1, 2, 14),
+                (512, 2048, 1, 1, 7), (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7))
 
 
 def picture(batch, channels, size, type_, order):
@@ -221,7 +246,8 @@ def gradient_of(call, inputs, place):
 
 def images():
     def case(operator, type_, order, batch, channels, out, kernel, stride, size):
-        return {"operator": operator, "type": type_, "order": order, "batch": batch, "in": channels, "out": out, "filter": kernel, "stride": stride, "size": size}
+        return {"operator": operator, "type": type_, "order": order, "batch": batch, "in": channels, "out": out, "filter": kernel,
+                "stride": stride, "size": size}
 
     for order in ("nhwc", "nchw"):
         for type_, batch in (("bf16", 64), ("bf16", 256), ("tf32", 64)):
@@ -270,7 +296,8 @@ def optimizer():
 
 
 def experts():
-    for count_, tokens, hidden, wide in ((8, 16384, 4096, 14336), (8, 4096, 4096, 14336), (128, 65536, 2048, 768), (128, 16384, 2048, 768), (64, 32768, 2048, 1408), (16, 16384, 2048, 8192)):
+    for count_, tokens, hidden, wide in ((8, 16384, 4096, 14336), (8, 4096, 4096, 14336), (128, 65536, 2048, 768), (128, 16384, 2048, 768),
+                                         (64, 32768, 2048, 1408), (16, 16384, 2048, 8192)):
         what = {"count": count_, "tokens": tokens, "hidden": hidden, "feed_forward": wide}
 
         def grouped(count_=count_, tokens=tokens, hidden=hidden, wide=wide):
@@ -298,5 +325,6 @@ def experts():
             x = torch.randint(0, count_, (tokens,), device="cuda")
             return lambda: torch.argsort(x, stable=True)
 
-        for operator, prepare in (("grouped_mm", grouped), ("one_expert", one_by_one), ("index_select", gather), ("index_add", scatter), ("topk", choose), ("argsort", sort)):
+        for operator, prepare in (("grouped_mm", grouped), ("one_expert", one_by_one), ("index_select", gather), ("index_add", scatter),
+                                  ("topk", choose), ("argsort", sort)):
             yield {"operator": operator, **what}, prepare

@@ -42,8 +42,8 @@ Family copy_family() {
                 return std::vector<double>{Bytes{static_cast<double>(point.integer("bytes"))} / time /
                                            BytesPerSecond{1e9}};
               },
-          .quick_point = Seconds{0.2},
-          .full_point = Seconds{0.4}};
+          .quick_point = Seconds{0.05},
+          .full_point = Seconds{0.1}};
 }
 
 }  // namespace lockstep

@@ -52,8 +52,8 @@ Family elementwise_family() {
             return std::vector<double>{Bytes{static_cast<double>(bytes * point.integer("elements"))} / time /
                                        BytesPerSecond{1e9}};
           },
-      .quick_point = Seconds{0.04},
-      .full_point = Seconds{0.08}};
+      .quick_point = Seconds{0.01},
+      .full_point = Seconds{0.018}};
 }
 
 }  // namespace lockstep

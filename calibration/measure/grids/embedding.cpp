@@ -133,8 +133,8 @@ Family embedding_family() {
           [](const GridPoint& point, Seconds time) {
             return std::vector<double>{Bytes{bytes_without_reuse(point)} / time / BytesPerSecond{1e9}};
           },
-      .quick_point = Seconds{0.15},
-      .full_point = Seconds{0.35}};
+      .quick_point = Seconds{0.04},
+      .full_point = Seconds{0.035}};
 }
 
 }  // namespace lockstep

@@ -190,8 +190,8 @@ Family gemm_family() {
                                      static_cast<double>(point.integer("n") * point.integer("k"));
                 return std::vector<double>{Flops{flops} / time / FlopsPerSecond{1e12}};
               },
-          .quick_point = Seconds{0.06},
-          .full_point = Seconds{0.12}};
+          .quick_point = Seconds{0.018},
+          .full_point = Seconds{0.025}};
 }
 
 }  // namespace lockstep

@@ -61,8 +61,8 @@ Family host_call_family() {
       .rates = {},
       .grid = host_call_grid,
       .rates_of = [](const GridPoint&, Seconds) { return std::vector<double>{}; },
-      .quick_point = Seconds{0.1},
-      .full_point = Seconds{0.3}};
+      .quick_point = Seconds{0.03},
+      .full_point = Seconds{0.06}};
 }
 
 }  // namespace lockstep

@@ -33,8 +33,8 @@ Family interference_family() {
           .rates = {},
           .grid = interference_grid,
           .rates_of = [](const GridPoint&, Seconds) { return std::vector<double>{}; },
-          .quick_point = Seconds{0.3},
-          .full_point = Seconds{0.6}};
+          .quick_point = Seconds{0.15},
+          .full_point = Seconds{0.3}};
 }
 
 }  // namespace lockstep

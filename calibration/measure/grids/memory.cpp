@@ -40,8 +40,8 @@ Family memory_family() {
                     static_cast<double>(point.integer("bytes") * kArrays.at(point.text("pattern")))};
                 return std::vector<double>{moved / time / BytesPerSecond{1e9}};
               },
-          .quick_point = Seconds{0.04},
-          .full_point = Seconds{0.08}};
+          .quick_point = Seconds{0.01},
+          .full_point = Seconds{0.018}};
 }
 
 }  // namespace lockstep

@@ -32,8 +32,8 @@ Family normalisation_family() {
                                            bytes_of_type(point.text("type"));
                 return std::vector<double>{Bytes{static_cast<double>(bytes)} / time / BytesPerSecond{1e9}};
               },
-          .quick_point = Seconds{0.04},
-          .full_point = Seconds{0.08}};
+          .quick_point = Seconds{0.01},
+          .full_point = Seconds{0.018}};
 }
 
 }  // namespace lockstep

@@ -28,8 +28,8 @@ Family reduction_family() {
                 point.integer("rows") * point.integer("columns") * bytes_of_type(point.text("type"));
             return std::vector<double>{Bytes{static_cast<double>(bytes)} / time / BytesPerSecond{1e9}};
           },
-      .quick_point = Seconds{0.04},
-      .full_point = Seconds{0.06}};
+      .quick_point = Seconds{0.01},
+      .full_point = Seconds{0.018}};
 }
 
 }  // namespace lockstep

@@ -50,9 +50,9 @@ TEST(ProfileListing, OfAGpuHasItsEfficienciesAndKernelModels) {
 TEST(ProfileListing, WhatIsLentToAnotherGpuIsDerivedThere) {
   const ConfigPath configs = ConfigPath::standard();
   EXPECT_EQ(number(list_profile("h100_80gb", configs), "efficiency.memory").evidence.is, Provenance::Fitted);
-  const ProfileListing h200 = list_profile("h200_141gb", configs);
-  EXPECT_EQ(number(h200, "efficiency.memory").evidence.is, Provenance::Derived);
-  EXPECT_EQ(h200.kernels.front().provenance, Provenance::Derived);
+  const ProfileListing pcie = list_profile("h100_80gb_pcie", configs);
+  EXPECT_EQ(number(pcie, "efficiency.memory").evidence.is, Provenance::Derived);
+  EXPECT_EQ(pcie.kernels.front().provenance, Provenance::Derived);
 }
 
 TEST(ProfileListing, AnOperatorsOverheadsAreOneLine) {

@@ -163,7 +163,7 @@ TEST(Tf32Convolution, are_fitted_where_the_set_says_so_and_derived_on_relatives)
   };
   EXPECT_EQ(rests_on("a100_40gb"), Provenance::Fitted);
   EXPECT_EQ(rests_on("h100_80gb"), Provenance::Fitted);
-  EXPECT_EQ(rests_on("h200_141gb"), Provenance::Derived);
+  EXPECT_EQ(rests_on("h100_80gb_pcie"), Provenance::Derived);
   EXPECT_EQ(rests_on("rtx_3090_24gb"), Provenance::Derived);
 }
 
