@@ -132,18 +132,12 @@ void TransformerSpec::check_implementation() const {
                     flash_1 ? "flash_1" : "flash_3",
                     flash_1 ? "FlashAttention 1 in Triton" : "FlashAttention-3")};
   }
-  const bool is_hugging_face = implementation == Implementation::HuggingFace;
-  if (attention == AttentionKernels::CuDnn && implementation != Implementation::Megatron &&
-      !is_hugging_face) {
-    throw FieldError{
-        "attention",
-        "'cudnn' is what Transformer Engine and PyTorch call: it needs 'implementation: megatron' or "
-        "'hugging_face'"};
-  }
-  if (attention == AttentionKernels::Efficient && !is_hugging_face) {
-    throw FieldError{"attention",
-                     "'efficient' is what PyTorch's scaled_dot_product_attention calls: it needs "
-                     "'implementation: hugging_face'"};
+  const bool cudnn = attention == AttentionKernels::CuDnn,
+             efficient = attention == AttentionKernels::Efficient;
+  const bool has_cudnn = implementation == Implementation::Megatron;
+  if ((efficient || (cudnn && !has_cudnn)) && implementation != Implementation::HuggingFace) {
+    throw FieldError{"attention", fmt::format("'{}' is for 'implementation: hugging_face'{}",
+                                              name_of(attention), cudnn ? " or 'megatron'" : "")};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {
