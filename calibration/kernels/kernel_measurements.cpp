@@ -209,7 +209,8 @@ EmbeddingTable alike_in(const Shape& shape) {
   return {.rows = shape.whole("rows"),
           .dimension = shape.whole("dimension"),
           .pooling_factor = shape.number("pooling", 0),
-          .reuse_factor = shape.number("reuse", 0)};
+          .reuse_factor = shape.number("reuse", 0),
+          .index_skew = shape.has("skew") ? shape.number("skew", 0) : 0};
 }
 
 EmbeddingBags bags_in(const Shape& shape, Direction direction) {

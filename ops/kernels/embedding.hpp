@@ -9,7 +9,8 @@ namespace lockstep {
 /// Table-batched embedding look-up (FBGEMM) and its backward pass fused with the optimizer.
 ///
 ///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update),
-///                            level 2 / L2 bandwidth,
+///                            level 2 / L2 bandwidth (forward 1.4 times that: reads alone),
+///                            level 1 / (SMs * 64 B * clock),
 ///                            row_latency * max(waits / bags at a time, longest wait),
 ///                            host memory / pinned copy rate)
 ///

@@ -10,14 +10,19 @@
 namespace lockstep {
 namespace {
 
-constexpr double kSector = 32;          // bytes of a DRAM sector (CUDA C++ Programming Guide)
-constexpr double kIndexBytes = 8;       // int64 indices
-constexpr double kBagBytes = 96;        // table offset (32) and bag offsets (64), Lin et al.
-constexpr double kUsable = 0.9;         // of the level-2 cache, Lin et al.
-constexpr double kWarpsPerSm = 45;      // 64 at 71 % occupancy, Lin et al.
-constexpr double kCachedWait = 0.22;    // of row_latency: see the header
-constexpr double kLongSegment = 32;     // look-ups of a row that one warp adds up, FBGEMM
-constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
+constexpr double kSector = 32;        // bytes of a DRAM sector (CUDA C++ Programming Guide)
+constexpr double kIndexBytes = 8;     // int64 indices
+constexpr double kBagBytes = 96;      // table offset (32) and bag offsets (64), Lin et al.
+constexpr double kUsable = 0.9;       // of the level-2 cache, Lin et al.
+constexpr double kUsableNear = 0.7;   // of the level-1 cache: see the header
+constexpr double kNearWait = 0.05;    // of row_latency: some 30 cycles of a level-1 hit
+constexpr double kNearBytes = 64;     // that an SM's level-1 cache gives in a clock
+constexpr double kReadsAlone = 1.4;   // times the level-2 bandwidth of element-wise kernels, which write, too
+constexpr double kFlopsOfACore = 2;   // each clock
+constexpr double kWarpsPerSm = 45;    // 64 at 71 % occupancy, Lin et al.
+constexpr double kCachedWait = 0.22;  // of row_latency: see the header
+constexpr double kLongSegment = 32;   // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kBlockWarps = 32;    // of the block that a row with more has to itself, FBGEMM
 constexpr double kBlockSegment = 1024;  // look-ups of a row that one block adds up, FBGEMM
 constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
 
@@ -52,19 +57,35 @@ double warps_of(const GpuSpec& gpu) {
   return kWarpsPerSm * gpu.sm_count;
 }
 
-/// Bytes of the level-2 cache that a table has for its rows.
-double cache_of_table(const EmbeddingBags& work, const GpuSpec& gpu) {
+/// Tables whose bags are looked up at a time.
+double tables_at_a_time(const EmbeddingBags& work, const GpuSpec& gpu) {
   const double bags = std::max(1.0, static_cast<double>(work.batch));
   const double tables = std::max(1.0, static_cast<double>(work.tables.size()));
-  const double at_a_time = std::clamp(std::ceil(warps_of(gpu) / bags), 1.0, tables);
-  return kUsable * (gpu.l2_size / Bytes{1}) / at_a_time;
+  return std::clamp(std::ceil(warps_of(gpu) / bags), 1.0, tables);
 }
 
-void add_forward(const BatchRows& rows, double row, double cache, EmbeddingLoad& load) {
-  const double missed = misses(rows.gpu_distinct, rows.gpu_lookups, cache / row);
+/// What a table has of the caches, bytes.
+struct Caches {
+  double level2, level1;
+};
+
+/// Share of a table's look-ups that its SM's level-1 cache answers.
+double popular(const EmbeddingTable& table, double lookups, double row, const Caches& caches, double sms) {
+  const double of_sm = lookups / sms;
+  if (!(of_sm > 0)) return 0;
+  const double again = 1 - distinct_rows(table, of_sm) / of_sm;
+  return std::clamp(std::min(popular_share(table, caches.level1 / row), again), 0.0, 1.0);
+}
+
+void add_forward(const BatchRows& rows, double row, const Caches& caches, double popular,
+                 EmbeddingLoad& load) {
+  const double missed = misses(rows.gpu_distinct, rows.gpu_lookups, caches.level2 / row);
+  const double from_level2 = std::max(0.0, rows.gpu_lookups * (1 - popular) - missed);
+  const double from_level1 = std::max(0.0, rows.gpu_lookups - missed - from_level2);
   load.dram += missed * row;
-  load.level2 += (rows.gpu_lookups - missed) * row;
-  load.waits += missed + rows.host_lookups + kCachedWait * (rows.gpu_lookups - missed);
+  load.level2 += from_level2 * row;
+  load.level1 += rows.gpu_lookups * row;
+  load.waits += missed + rows.host_lookups + kCachedWait * from_level2 + kNearWait * from_level1;
 }
 
 /// Rows that a batch looks up more often than a warp adds up, and their look-ups.
@@ -116,7 +137,9 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, double row
 
 EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu) {
   const double element = size_of(type) / Bytes{1};
-  const double cache = cache_of_table(work, gpu);
+  const double tables = tables_at_a_time(work, gpu);
+  const Caches caches{kUsable * (gpu.l2_size / Bytes{1}) / tables,
+                      kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
   const auto bags = static_cast<double>(work.batch);
   EmbeddingLoad load;
   for (const EmbeddingTable& table : work.tables) {
@@ -130,7 +153,8 @@ EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const Gpu
       continue;
     }
     const double waited = load.waits;
-    add_forward(rows, row, cache, load);
+    const double near = popular(table, rows.gpu_lookups, row, caches, gpu.sm_count);
+    add_forward(rows, row, caches, near, load);
     load.longest_wait = std::max(load.longest_wait, (load.waits - waited) / std::max(1.0, bags));
   }
   return load;
@@ -143,9 +167,11 @@ double bags_at_a_time(std::int64_t widest, const GpuSpec& gpu) {
 
 EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, const GpuSpec& gpu) {
   const KernelEfficiency& reached = *gpu.efficiency;
-  const double fraction = direction == Direction::Forward ? reached.random_rows : reached.scattered_update;
+  const bool forward = direction == Direction::Forward;
+  const double fraction = forward ? reached.random_rows : reached.scattered_update;
   return {.dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction)),
-          .level2 = Bytes{load.level2} / gpu.l2_bandwidth,
+          .level2 = Bytes{load.level2} / (gpu.l2_bandwidth * (forward ? kReadsAlone : 1)),
+          .level1 = Flops{load.level1 / kNearBytes * (kFlopsOfACore * gpu.cores_per_sm)} / gpu.peak.fp32,
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
           .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
           .longest_wait = load.longest_wait * reached.row_latency};

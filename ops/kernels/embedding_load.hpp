@@ -15,6 +15,7 @@ namespace lockstep {
 struct EmbeddingLoad {
   double dram = 0;          ///< bytes
   double level2 = 0;        ///< bytes
+  double level1 = 0;        ///< bytes: forward, all rows
   double waits = 0;         ///< of all bags, one row after the other
   double block_waits = 0;   ///< backward: of rows with more look-ups than a warp adds up, one after the other
   double longest_wait = 0;  ///< of one bag; backward of one row's gradients
@@ -23,15 +24,19 @@ struct EmbeddingLoad {
 
 /// How long each part takes alone.
 struct EmbeddingTimes {
-  Seconds dram, level2, waits, block_waits, longest_wait;
+  Seconds dram, level2, level1, waits, block_waits, longest_wait;
 };
 
 /// For a table of N look-ups of which d are different rows, B bags, `row` bytes in whole 32-byte sectors:
 ///
 ///   cached      X = 0.9 L2 / (row * tables at a time),  tables at a time = ceil(45 warps * SMs / B)
 ///   misses      m = d where d <= X, else X + (N - X) (d - X) / d
-///   forward     DRAM: m * row + B * (row written + 96 + sectors of 8-byte indices); level 2: (N - m) * row
-///               waits: m + 0.22 (N - m); longest bag: that of N / B look-ups
+///   popular     h = min(share of the look-ups that the 0.7 L1 / (row * tables at a time) most popular rows
+///   have,
+///                       1 - different rows of an SM's N / SMs look-ups, over those)
+///   forward     DRAM: m * row + B * (row written + 96 + sectors of 8-byte indices); level 2: l = N (1 - h) -
+///   m
+///               rows; level 1: N rows; waits: m + 0.22 l + 0.05 N h; longest bag: that of N / B look-ups
 ///   backward    DRAM: 2 d (row + optimizer state) + B * (row + 96 + sectors of indices); level 2: N gradient
 ///               rows; waits: d' + 0.22 N'; longest: 1 + 0.22 min(N / d, 32)
 ///               rows of more than 32 look-ups (h, N" of the look-ups; d' = d - h, N' = N - N"):
@@ -54,6 +59,11 @@ struct EmbeddingTimes {
 /// ../shared/data/traces/single_rank/a100_rank3of8); NeuroShard's published network, which was trained on
 /// measurements of another GPU, wants 80 ns for each such row at 4 to 64 columns (least squares over 250
 /// groups of tables each), 10 x 0.6 us on the 68 SMs of an RTX 2080 Ti are 88 ns.
+/// Level 1: popular rows and repeated ones stay in an SM's cache (0.7 of it, 64 bytes and some 30 cycles a
+/// hit); 1.4: 286 look-ups of rows drawn by Zipf's law on an H100 and an H200
+/// (configs/validation/kernels_hopper_embedding.yaml), which without it came out 35 % off in the mean, with
+/// exponents of 1.2 up to 3.6 times too slow. What a reuse_factor says of a table does not tell its popular
+/// rows: none then.
 [[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
 
 /// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4
