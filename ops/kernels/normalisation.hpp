@@ -68,13 +68,13 @@ namespace lockstep {
 /// rows are read again from memory shows in NeuSight's tables (long rows: layer norm at 2/3 of streaming,
 /// softmax at 1/2). Clocks of layer norm: read off 16 and 32 bits, 512 to 65,536 rows of 512 to
 /// 12,288 elements on an H100 and an H200, PyTorch 2.11
-/// (calibration/measurements/*/pytorch_normalisation.csv); forward agrees with A100's 244e9 elements/s in
-/// 16 bits (vidur_mlp, phi-2: 2048 and 4096 x 2560). 0.61 and 0.46 us, 1.42 and 1.4 are fitted to its softmax
-/// of 1,025 elements and more, train part, P100, V100 and A100 40 GB (tools/derive/softmax_waits.py). 35:
-/// forward of 2^30 elements of 16 bits in rows of 1,024 takes an H20 (78 SMs) 2.90 and 2.98 ms
-/// (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory needs 1.2; that backward, which
-/// reads two tensors and has no exponential, issues as many is assumed. What a causal mask leaves:
-/// scaled_upper_triang_masked_softmax_warp_{forward,backward} of Megatron-LM
+/// (calibration/measurements/*/pytorch_normalisation.csv); A100's 244e9 elements/s in 16
+/// bits (vidur_mlp, phi-2: 2048 and 4096 x 2560; an earlier PyTorch) come out 10 to 13 % too fast. 0.61 and
+/// 0.46 us, 1.42 and 1.4 are fitted to its softmax of 1,025 elements and more, train part, P100, V100 and
+/// A100 40 GB (tools/derive/softmax_waits.py). 35: forward of 2^30 elements of 16 bits in rows of 1,024 takes
+/// an H20 (78 SMs) 2.90 and 2.98 ms (github.com/flagos-ai/FlagGems pull requests 5578 and 3575), where memory
+/// needs 1.2; that backward, which reads two tensors and has no exponential, issues as many is assumed. What
+/// a causal mask leaves: scaled_upper_triang_masked_softmax_warp_{forward,backward} of Megatron-LM
 /// (megatron/fused_kernels/scaled_upper_triang_masked_softmax.h, an extension of PyTorch's kernel for a
 /// warp), where 35 are assumed, too, and none for what is masked. Batch norm: cuDNN's bn_fw_tr_1C11 and
 /// bn_bw_1C11 in
