@@ -25,12 +25,14 @@ void KernelEfficiency::check() {
   tensor.calibrated = is_its_own("tensor");
   convolution.calibrated = is_its_own("convolution");
   if (tf32) tf32->calibrated = is_its_own("tf32");
+  if (tensor_convolution) tensor_convolution->calibrated = is_its_own("tensor_convolution");
   if (tf32_convolution) tf32_convolution->calibrated = is_its_own("tf32_convolution");
 }
 
 void KernelEfficiency::lend() {
   calibrated = fp32.calibrated = fp32_batched.calibrated = tensor.calibrated = convolution.calibrated = false;
   if (tf32) tf32->calibrated = false;
+  if (tensor_convolution) tensor_convolution->calibrated = false;
   if (tf32_convolution) tf32_convolution->calibrated = false;
 }
 

@@ -7,7 +7,7 @@
 #include "topology/convolution_profile.hpp"
 #include "topology/cudnn_attention_profile.hpp"
 #include "topology/gemm_profile.hpp"
-#include "topology/tf32_convolution_profile.hpp"
+#include "topology/tensor_convolution_profile.hpp"
 
 namespace lockstep {
 
@@ -39,7 +39,8 @@ struct KernelEfficiency {
   GemmProfile tensor;               ///< products on tensor cores, single or batched
   std::optional<GemmProfile> tf32;  ///< those in TF32, where other kernels compute them; none: as `tensor`
   ConvolutionProfile convolution;
-  std::optional<Tf32ConvolutionProfile> tf32_convolution;  ///< none: TF32 as other types, at `tensor`'s rate
+  std::optional<TensorConvolutionProfile> tensor_convolution;  ///< of 16 bits; none: at `tensor`'s rate
+  std::optional<TensorConvolutionProfile> tf32_convolution;    ///< likewise of TF32
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -71,8 +72,10 @@ struct KernelEfficiency {
     key.optional("tf32", of.tf32, std::nullopt,
                  "matrix products in TF32; ~: at the parts of the peak of 'tensor'");
     key.required("convolution", of.convolution, "convolutions on CUDA cores");
+    key.optional("tensor_convolution", of.tensor_convolution, std::nullopt,
+                 "convolutions in 16 bits; ~: at the rate of 'tensor'");
     key.optional("tf32_convolution", of.tf32_convolution, std::nullopt,
-                 "TF32 convolutions; ~: as those of other types, at the rate of 'tensor'");
+                 "convolutions in TF32; ~: at the rate of 'tensor'");
     key.optional("provenance", of.provenance, {}, "where each of these numbers comes from, by its key");
   }
   /// Works out from the provenance what is calibrated.

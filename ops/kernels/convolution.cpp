@@ -11,7 +11,7 @@
 #include "ops/kernels/answer.hpp"
 #include "ops/kernels/convolution_work.hpp"
 #include "ops/kernels/gemm.hpp"
-#include "ops/kernels/tf32_convolution.hpp"
+#include "ops/kernels/tensor_convolution.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -99,15 +99,12 @@ DataType units_of(const Convolution& of, DataType type) {
   return type == DataType::TF32 && is_odd ? DataType::FP32 : type;
 }
 
-/// At the rate of matrix products, but that cuDNN has kernels for images of few channels: what cuBLAS loses
-/// with rows of odd numbers of elements is not theirs.
-Seconds time_on_tensor_cores(const Convolution& of, const GpuSpec& gpu, DataType type) {
-  GemmProfile products = gpu.efficiency->tensor;
-  products.odd.reset();
-  if (!of.channels_first) return implicit_time(of, products, 1, gpu, type);
-  if (is_batched_product(of)) return batched_product_time(of, products, gpu, type);
-  const bool writes_first = of.pass == Pass::Forward && type == DataType::TF32;  // ..._nhwckrsc_nchw
-  return implicit_time(of, products, 1, gpu, type) + layout_time(of, writes_first, gpu, type);
+/// Where no kernels of the GPU were seen: at the rate of products of the type. TF32's leave NCHW themselves
+/// (..._nhwckrsc_nchw).
+TensorConvolutionProfile unseen(DataType type) {
+  TensorConvolutionProfile profile;
+  profile.writes_images = type == DataType::TF32;
+  return profile;
 }
 
 }  // namespace
@@ -120,13 +117,12 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   const auto& of = std::get<Convolution>(call.work);
   check(of);
   const ConvolutionProfile& profile = gpu.efficiency->convolution;
-  const auto& tf32 = gpu.efficiency->tf32_convolution;
-  if (call.type == DataType::TF32 && tf32 && uses_tensor_cores(gpu, call.type)) {
-    return answer(time_of_tf32_convolution(of, gpu), 0.15, tf32->calibrated);
-  }
-  const DataType type = units_of(of, call.type);
+  const auto& seen =
+      call.type == DataType::TF32 ? gpu.efficiency->tf32_convolution : gpu.efficiency->tensor_convolution;
+  const DataType type = seen ? call.type : units_of(of, call.type);
   if (uses_tensor_cores(gpu, type)) {
-    return answer(time_on_tensor_cores(of, gpu, type), 0.2, false);
+    const TensorConvolutionProfile by = seen.value_or(unseen(type));
+    return answer(time_of_tensor_convolution(of, by, gpu, type), seen ? 0.15 : 0.2, by.calibrated);
   }
   Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, type);
   if (of.filter_height == 3 && of.filter_width == 3 && of.stride == 1) {

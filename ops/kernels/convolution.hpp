@@ -22,14 +22,9 @@ namespace lockstep {
 ///             t = 3 fixed + product + (tensors + 36 tiles (inputs + outputs) + 45 inputs outputs)
 ///                 / (DRAM bandwidth * transforms)
 ///
-/// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores: implicit alone, at the rate of matrix
-/// products (`tensor`), for tensors that are stored channels last; always Derived, but TF32 where the GPU's
-/// kernels were seen (tf32_convolution.hpp). Tensors in NCHW (`channels_first`) are copied into that layout
-/// and back at the rate of streams by two kernels more, one in TF32 forward, whose kernels write NCHW
-/// themselves. Filters of one pixel and stride 1 need neither where an image's pixels are a multiple of 4:
-/// each image is a matrix [channels, pixels] of a batched product as it lies; the filters' gradient writes
-/// one matrix for each image and reads them again to add them up. Copies of filters are left out. In TF32
-/// images of channels that are no multiple of four (the first layer's three) go forward on FP32's cores.
+/// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores:
+/// tensor_convolution.hpp; in TF32 on GPUs whose kernels were not seen, images of channels that are no
+/// multiple of four (the first layer's three) go forward on FP32's cores.
 ///
 /// *Assumes* that the library picks the best of the three, as its heuristics aim to; one group.
 /// *Valid for* sizes >= 1; checked in FP32 for filters of 1 x 1, 3 x 3, 7 x 7 and 1 to 64 images

@@ -2,12 +2,29 @@
 
 #include <algorithm>
 
+#include "ops/kernels/traffic.hpp"
+
 namespace lockstep {
 namespace {
 
 using Pass = Convolution::Pass;
 
 constexpr std::int64_t kAlignedPixels = 4;  // 14 x 14 pixels are read as a matrix, 7 x 7 are not
+
+/// Pixels along a side that some position of the filter meets: every other one of filters of one pixel in
+/// steps of two.
+std::int64_t met(std::int64_t size, std::int64_t out, std::int64_t filter, std::int64_t stride) {
+  return filter >= stride ? size : std::min(size, out * filter);
+}
+
+/// Elements of the input that a pass reads, or writes as a gradient: pixels in channels last, a whole vector
+/// of channels each, are left out where nothing meets them.
+double inputs_touched(const Convolution& of, bool is_channels_last) {
+  if (!is_channels_last || of.pass == Pass::DataGradient) return inputs_of(of);
+  return static_cast<double>(of.batch * of.in_channels) *
+         static_cast<double>(met(of.height, of.out_height(), of.filter_height, of.stride) *
+                             met(of.width, of.out_width(), of.filter_width, of.stride));
+}
 
 }  // namespace
 
@@ -47,7 +64,8 @@ Gemm product_of(const Convolution& of, bool skips_strides) {
 Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, const GpuSpec& gpu,
                       DataType type, bool skips_strides) {
   for (GemmTile& tile : profile.tiles) tile.efficiency *= rate;
-  const Bytes moved = size_of(type) * (inputs_of(of) + outputs_of(of) + filters_of(of));
+  const double inputs = inputs_touched(of, uses_tensor_cores(gpu, type));
+  const Bytes moved = size_of(type) * (inputs + outputs_of(of) + filters_of(of));
   const Gemm product = product_of(of, skips_strides);
   Seconds best = time_of_product(product, profile, gpu, type, moved);
   if (of.pass == Pass::WeightGradient) {  // the library's kernels take either as rows
@@ -57,9 +75,13 @@ Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate, c
   return best;
 }
 
-bool is_batched_product(const Convolution& of) {
+bool is_product_of_pixels(const Convolution& of) {
   return of.filter_height == 1 && of.filter_width == 1 && of.stride == 1 && of.padding_height == 0 &&
-         of.padding_width == 0 && of.height * of.width % kAlignedPixels == 0;
+         of.padding_width == 0;
+}
+
+bool is_batched_product(const Convolution& of) {
+  return is_product_of_pixels(of) && of.height * of.width % kAlignedPixels == 0;
 }
 
 Seconds batched_product_time(const Convolution& of, const GemmProfile& profile, const GpuSpec& gpu,
@@ -67,18 +89,16 @@ Seconds batched_product_time(const Convolution& of, const GemmProfile& profile, 
   const std::int64_t pixels = of.height * of.width;
   Gemm product{.batch = of.batch, .m = of.out_channels, .n = pixels, .k = of.in_channels};
   Bytes moved = size_of(type) * (inputs_of(of) + outputs_of(of) + filters_of(of));
-  if (of.pass == Pass::DataGradient) std::swap(product.m, product.k);
+  if (of.pass == Pass::DataGradient) {
+    std::swap(product.m, product.k);
+    product.transpose_a = true;
+  }
   if (of.pass == Pass::WeightGradient) {
     std::swap(product.n, product.k);
-    moved += size_of(type) * (2.0 * static_cast<double>(of.batch) * filters_of(of));
+    product.transpose_b = true;
+    moved += size_of(DataType::FP32) * (2.0 * static_cast<double>(of.batch) * filters_of(of));
   }
   return time_of_product(product, profile, gpu, type, moved);
-}
-
-Seconds layout_time(const Convolution& of, bool writes_first, const GpuSpec& gpu, DataType type) {
-  const Bytes copied = 2 * size_of(type) * (inputs_of(of) + (writes_first ? 0 : outputs_of(of)));
-  return (writes_first ? 1 : 2) * gpu.kernel_minimum +
-         copied / (gpu.memory_bandwidth * gpu.efficiency->memory);
 }
 
 }  // namespace lockstep

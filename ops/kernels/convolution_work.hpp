@@ -15,22 +15,21 @@ namespace lockstep {
 /// each pixel meets 1 / stride^2 of the filter's positions, else all of a larger filter's than 1 x 1
 [[nodiscard]] Gemm product_of(const Convolution& of, bool skips_strides = true);
 
-/// Of that product, on tensors of @p type that are each moved once. @p rate: of the tiles'
+/// Of that product, on tensors of @p type that are each moved once; on tensor cores, in channels last,
+/// without the pixels of the input that no position of a strided filter meets. @p rate: of the tiles'
 [[nodiscard]] Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate,
                                     const GpuSpec& gpu, DataType type, bool skips_strides = true);
+
+/// Whether filters are of one pixel, on every pixel.
+[[nodiscard]] bool is_product_of_pixels(const Convolution& of);
 
 /// Whether a pass on tensors in NCHW is a batched product of images as they lie: filters of one pixel on
 /// every pixel, images of a multiple of four.
 [[nodiscard]] bool is_batched_product(const Convolution& of);
 
-/// Of that product. Filters' gradients of the images are summed by a second kernel
-/// (reduce_wgrad_nchw_helper).
+/// Of that product. Filters' gradients of the images are left in FP32 and summed by a second kernel
+/// (reduce_wgrad_nchw_helper<float, ...>).
 [[nodiscard]] Seconds batched_product_time(const Convolution& of, const GemmProfile& profile,
                                            const GpuSpec& gpu, DataType type);
-
-/// Tensors of images in NCHW copied into or from channels last (nchwToNhwcKernel, nhwcToNchwKernel): input
-/// and output, or but the input where the kernel @p writes_first.
-[[nodiscard]] Seconds layout_time(const Convolution& of, bool writes_first, const GpuSpec& gpu,
-                                  DataType type);
 
 }  // namespace lockstep
