@@ -32,9 +32,8 @@ struct EmbeddingTimes {
 ///
 ///   cached      X = 0.9 L2 / partitions / (row * tables at a time), Y = 0.7 L1 / (row * tables at a time),
 ///               tables at a time = bags_at_a_time() / B, from 1 to all
-///   misses      m of a cache of X rows (missed_lookups()); where a reuse_factor stands for the popularities
-///   d
-///               where d <= X, else X + (N - X) (d - X) / d, but d at least
+///   misses      m of a cache of X rows (missed_lookups()); with a reuse_factor instead of popularities
+///               d where d <= X, else X + (N - X) (d - X) / d, but d at least
 ///   near        n of SMs with caches of Y rows each, for N / SMs look-ups each; N with a reuse_factor
 ///   forward     DRAM: m * row + B * (row written + 8) + 8 N; level 2: n rows; level 1: N rows;
 ///               waits: m + 0.22 (n - m) + 0.05 (N - n) + B; longest bag: that of N / B look-ups
@@ -64,9 +63,8 @@ struct EmbeddingTimes {
 /// *Source*: 0.9, 45 warps and the misses of a reuse_factor from Lin et al., arXiv 2201.07821 and its public
 /// code; backward: FBGEMM embedding_backward_split_template.cu (each distinct row once;
 /// max_segment_length_per_warp = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit
-/// (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of row_latency; bags of 8 and 16 rows of
-/// ../shared/data/embedding/embedding_kernel_samples_v100.csv (5.0 and 6.7 us, 62 % and 39 % misses) want the
-/// same. 10: 5.7 ms for 90,837 rows of 174 look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
+/// (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of row_latency. 10: 5.7 ms for 90,837 rows of 174
+/// look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
 /// ../shared/data/traces/single_rank/a100_rank3of8); NeuroShard's published network, which was trained on
 /// measurements of another GPU, wants 80 ns for each such row at 4 to 64 columns (least squares over 250
 /// groups of tables each), 10 x 0.6 us on the 68 SMs of an RTX 2080 Ti are 88 ns.
