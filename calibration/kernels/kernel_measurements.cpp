@@ -43,6 +43,13 @@ constexpr std::array kAttentionNames{
     AttentionName{FlashVersion::Two, "flash"}, AttentionName{FlashVersion::One, "flash_1"},
     AttentionName{FlashVersion::Three, "flash_3"}, AttentionName{FlashVersion::CuDnn, "cudnn"},
     AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
+struct PassName {
+  Convolution::Pass pass;
+  std::string_view name;
+};
+constexpr std::array kPassNames{PassName{Convolution::Pass::Forward, "forward"},
+                                PassName{Convolution::Pass::DataGradient, "input_gradient"},
+                                PassName{Convolution::Pass::WeightGradient, "weight_gradient"}};
 
 std::string tables_text(const EmbeddingBags& bags) {
   std::string text;
@@ -73,11 +80,13 @@ struct ShapeText {
                        std::ranges::find(kOptimizerNames, w.optimizer, &OptimizerName::optimizer)->name);
   }
   std::string operator()(const Convolution& w) const {
-    if (w.pass != Convolution::Pass::Forward || w.height != w.width || w.filter_height != w.filter_width) {
-      throw std::logic_error{"no shape text for a convolution's gradients and what is not square"};
+    if (w.height != w.width || w.filter_height != w.filter_width) {
+      throw std::logic_error{"no shape text for convolutions that are not square"};
     }
-    return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={}", w.batch, w.in_channels,
-                       w.out_channels, w.height, w.filter_height, w.stride, w.padding_height);
+    const auto* pass = std::ranges::find(kPassNames, w.pass, &PassName::pass);
+    return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={} pass={}{}", w.batch,
+                       w.in_channels, w.out_channels, w.height, w.filter_height, w.stride, w.padding_height,
+                       pass->name, w.channels_first ? " channels_first=1" : "");
   }
   std::string operator()(const FlashAttention& w) const {
     return fmt::format("batch={} heads={} queries={} keys={} head_size={} causal={:d}{} version={}", w.batch,
@@ -245,6 +254,9 @@ Convolution convolution_in(const Shape& shape) {
     shape.complain(
         fmt::format("a filter of {} is larger than an image of {} with its padding", filter, size));
   }
+  const auto* pass = kPassNames.begin();
+  if (shape.has("pass")) pass = std::ranges::find(kPassNames, shape.text("pass"), &PassName::name);
+  if (pass == kPassNames.end()) shape.complain("pass= is none of forward, input_gradient, weight_gradient");
   return {.batch = shape.whole("batch"),
           .in_channels = shape.whole("in"),
           .out_channels = shape.whole("out"),
@@ -254,7 +266,9 @@ Convolution convolution_in(const Shape& shape) {
           .filter_width = filter,
           .stride = shape.whole("stride"),
           .padding_height = padding,
-          .padding_width = padding};
+          .padding_width = padding,
+          .pass = pass->pass,
+          .channels_first = shape.has("channels_first") && shape.flag("channels_first")};
 }
 
 FlashAttention attention_in(const Shape& shape, Direction direction) {

@@ -32,8 +32,9 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///                                 tables=32 rows=1000000 dimension=128 pooling=32 reuse=1.2
 ///                                 (with reuse=0 by skew=2 or zipf=1.05: IndexModel); repeated=1, atomic=1:
 ///                                 EmbeddingBags
-///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1     (forward,
-///                                 square images and filters)
+///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1
+///                                 (square images and filters) pass=forward, or input_gradient,
+///                                 weight_gradient; channels_first=1: tensors in NCHW
 ///   attention_forward, -backward  batch=2 heads=16 queries=8192 keys=8192 head_size=128 causal=1
 ///                                 version=cudnn (or flash, flash_1, flash_3, memory_efficient)
 ///

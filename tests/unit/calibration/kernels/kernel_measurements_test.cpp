@@ -51,6 +51,9 @@ TEST_F(KernelTables, what_is_written_reads_back) {
                                 .stride = 2,
                                 .padding_height = 0,
                                 .padding_width = 0};
+  Convolution gradient = convolution;
+  gradient.pass = Convolution::Pass::WeightGradient;
+  gradient.channels_first = true;
   const FlashAttention attention{.batch = 2,
                                  .heads = 16,
                                  .queries = 4096,
@@ -66,6 +69,7 @@ TEST_F(KernelTables, what_is_written_reads_back) {
       {"p100_16gb_pcie", {"pointwise", DataType::FP32, Pointwise{100, 2, 1, 1}}, 7_us},
       {"p100_16gb_pcie", {"attention_backward", DataType::BF16, attention}, 9.5_us},
       {"p100_16gb_pcie", {"convolution", DataType::FP32, convolution}, 9_us},
+      {"p100_16gb_pcie", {"convolution", DataType::BF16, gradient}, 9_us},
       {"p100_16gb_pcie", {"embedding_backward", DataType::FP32, bags}, 8_us}};
   const KernelMeasurements read = read_kernel_csv({file(kernel_csv(rows))});
   ASSERT_EQ(read.size(), rows.size());
