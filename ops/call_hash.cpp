@@ -42,6 +42,7 @@ void add_tables(const std::vector<EmbeddingTable>& tables, Mixer& mixer) {
     mixer.add(table.index_skew);
     mixer.add(table.active_rows);
     mixer.add(table.index_duplication);
+    mixer.add(table.zipf);
     mixer.add(table.location);
     mixer.add(table.cache_load_factor);
   }
@@ -77,7 +78,8 @@ struct HashWork {
         .value();
   }
   std::size_t operator()(const EmbeddingBags& w) const {
-    Mixer mixer{w.batch, w.direction, w.optimizer, w.pooled ? 1 + static_cast<int>(*w.pooled) : 0};
+    Mixer mixer{w.batch,    w.direction, w.optimizer, w.pooled ? 1 + static_cast<int>(*w.pooled) : 0,
+                w.repeated, w.atomic};
     add_tables(w.tables, mixer);
     return mixer.value();
   }

@@ -179,6 +179,7 @@ struct EmbeddingTable {
   double index_skew = 0;         ///< standard deviation of log2 of the popularities; 0: all alike
   double active_rows = 1;        ///< share of the rows that are looked up at all, above 0 to 1
   double index_duplication = 1;  ///< times that each index drawn repeats within its sample, >= 1
+  double zipf = 0;  ///< exponent of Zipf's law, by which rows are drawn instead of by index_skew; 0: are not
   bool operator==(const EmbeddingTable&) const = default;
 };
 
@@ -194,6 +195,10 @@ struct EmbeddingBags {
   Direction direction = Direction::Forward;
   Optimizer optimizer = Optimizer::Sgd;
   std::optional<DataType> pooled{};  ///< of the pooled rows that forward writes; left out: that of the tables
+  bool repeated =
+      false;  ///< the same look-ups ran just before: what the level-2 cache holds of them is there
+  bool atomic =
+      false;  ///< backward: each look-up adds its gradient to its row, as kernels before FBGEMM's did
   bool operator==(const EmbeddingBags&) const = default;
 };
 

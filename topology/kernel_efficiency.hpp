@@ -18,18 +18,20 @@ struct KernelEfficiency {
 
   std::string name;
   std::string source;
-  bool calibrated = false;          ///< `memory` is of this GPU model, not of a relative: provenance says
-  double memory = 0.85;             ///< of the DRAM bandwidth: kernels that stream
-  double writes = 0.65;             ///< of streaming: kernels that only write
-  double softmax = 0.75;            ///< of streaming: rows of up to 1,024 elements
-  double block_softmax = 1;         ///< of streaming: longer rows, a block for each
-  double layer_norm = 0.65;         ///< of streaming
-  double batch_norm = 0.93;         ///< of streaming, when there is a channel for each SM
-  double concatenation = 0.79;      ///< of streaming
-  double transposition = 0.6;       ///< of streaming
-  double random_rows = 0.95;        ///< of streaming: embedding rows read
-  double scattered_update = 0.79;   ///< of streaming: embedding rows read, changed and written
+  bool calibrated = false;         ///< `memory` is of this GPU model, not of a relative: provenance says
+  double memory = 0.85;            ///< of the DRAM bandwidth: kernels that stream
+  double writes = 0.65;            ///< of streaming: kernels that only write
+  double softmax = 0.75;           ///< of streaming: rows of up to 1,024 elements
+  double block_softmax = 1;        ///< of streaming: longer rows, a block for each
+  double layer_norm = 0.65;        ///< of streaming
+  double batch_norm = 0.93;        ///< of streaming, when there is a channel for each SM
+  double concatenation = 0.79;     ///< of streaming
+  double transposition = 0.6;      ///< of streaming
+  double random_rows = 0.95;       ///< of streaming: embedding rows read
+  double scattered_update = 0.79;  ///< of streaming: embedding rows read, changed and written
+  double cached_rows = 1;  ///< times the level-2 bandwidth: rows that the level-2 cache holds, read alone
   Seconds row_latency{0.6e-6};      ///< between dependent rows of one bag
+  Seconds first_row{1.6e-6};        ///< of a look-up, however small, beyond the smallest kernel
   Seconds gather_latency{6e-6};     ///< of a kernel that gathers by index, however small
   Seconds reduction_latency{5e-6};  ///< of the smallest reduction
   double attention = 0.55;          ///< of the tensor peak: flash attention, forward, long sequences
@@ -58,7 +60,11 @@ struct KernelEfficiency {
     key.required("transposition", of.transposition, "of streaming: transposed copies");
     key.required("random_rows", of.random_rows, "of streaming: embedding rows read");
     key.required("scattered_update", of.scattered_update, "of streaming: embedding rows read and written");
+    key.required("cached_rows", of.cached_rows,
+                 "times the level-2 bandwidth: embedding rows in the level-2 cache, read alone, e.g. 1");
     key.required("row_latency", of.row_latency, "between dependent rows of one bag, e.g. 0.6 us");
+    key.required("first_row", of.first_row,
+                 "of an embedding look-up, however small, beyond the smallest kernel, e.g. 1.6 us");
     key.required("gather_latency", of.gather_latency, "of the smallest gather by index, e.g. 6 us");
     key.required("reduction_latency", of.reduction_latency, "of the smallest reduction, e.g. 5 us");
     key.required("attention", of.attention, "of the tensor peak: flash attention, forward");

@@ -219,7 +219,8 @@ EmbeddingTable alike_in(const Shape& shape) {
           .dimension = shape.whole("dimension"),
           .pooling_factor = shape.number("pooling", 0),
           .reuse_factor = shape.number("reuse", 0),
-          .index_skew = shape.has("skew") ? shape.number("skew", 0) : 0};
+          .index_skew = shape.has("skew") ? shape.number("skew", 0) : 0,
+          .zipf = shape.has("zipf") ? shape.number("zipf", 0) : 0};
 }
 
 EmbeddingBags bags_in(const Shape& shape, Direction direction) {
@@ -241,6 +242,8 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
   if (optimizer == kOptimizerNames.end())
     shape.complain("optimizer= is none of sgd, adagrad, rowwise_adagrad, adamw");
   bags.optimizer = optimizer->optimizer;
+  bags.repeated = shape.has("repeated") && shape.flag("repeated");
+  bags.atomic = shape.has("atomic") && shape.flag("atomic");
   return bags;
 }
 

@@ -30,6 +30,8 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///                                 look-ups by different rows; 0: uniform indices)
 ///                                 and optimizer=sgd, adagrad, rowwise_adagrad or adamw; or so many alike:
 ///                                 tables=32 rows=1000000 dimension=128 pooling=32 reuse=1.2
+///                                 (with reuse=0 by skew=2 or zipf=1.05: IndexModel); repeated=1, atomic=1:
+///                                 EmbeddingBags
 ///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1
 ///                                 (square images and filters) pass=forward, or input_gradient,
 ///                                 weight_gradient; channels_first=1: tensors in NCHW

@@ -20,11 +20,14 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
                         std::ranges::all_of(work.tables, [](const EmbeddingTable& table) {
                           return table.dimension >= 16 && table.dimension <= 512;
                         });
-  return answer(gpu.kernel_minimum + std::max({times.dram, times.level2, times.level1,
-                                               times.waits + times.block_waits, times.longest_wait, host}),
-                0.25,
-                provenance_of(gpu, work.direction == Direction::Forward ? "random_rows" : "scattered_update"),
-                in_range);
+  const Seconds waits = std::max(times.waits + times.block_waits, times.longest_wait);
+  if (work.direction == Direction::Forward) {
+    return answer(gpu.kernel_minimum + gpu.efficiency->first_row +
+                      look_up_time({waits, times.dram, times.level2, times.level1, host}),
+                  0.25, provenance_of(gpu, "random_rows"), in_range);
+  }
+  return answer(gpu.kernel_minimum + std::max({times.dram, times.level2, waits, host}), 0.25,
+                provenance_of(gpu, "scattered_update"), in_range);
 }
 
 }  // namespace lockstep

@@ -8,11 +8,13 @@ namespace lockstep {
 
 /// Table-batched embedding look-up (FBGEMM) and its backward pass fused with the optimizer.
 ///
-///   t = kernel_minimum + max(DRAM / (streaming * random_rows or scattered_update),
-///                            level 2 / L2 bandwidth (forward 1.4 times that: reads alone),
-///                            level 1 / (SMs * 64 B * clock),
-///                            row_latency * max(waits / bags at a time, longest wait),
-///                            host memory / pinned copy rate)
+///   waits    = row_latency * max(waits / bags at a time, longest wait)
+///   dram     = DRAM / (streaming * random_rows or scattered_update)
+///   level 2  = level 2 / L2 bandwidth (forward `cached_rows` times that: reads alone)
+///   level 1  = level 1 / (SMs * 64 B * clock)
+///   host     = host memory / pinned copy rate
+///   forward  t = kernel_minimum + first_row + (waits^4 + dram^4 + level 2^4 + level 1^4 + host^4)^(1/4)
+///   backward t = kernel_minimum + max(waits, dram, level 2, host)
 ///
 /// with bytes and waits of embedding_load(). A group of threads looks up a bag row by row and takes the next
 /// bag when it is done, so that the kernel waits as long as the rows of all bags, divided among groups, or as

@@ -6,25 +6,30 @@
 
 #include "ops/kernels/embedding_rows.hpp"
 #include "ops/kernels/index_model.hpp"
+#include "ops/kernels/row_cache.hpp"
+#include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr double kSector = 32;        // bytes of a DRAM sector (CUDA C++ Programming Guide)
-constexpr double kIndexBytes = 8;     // int64 indices
-constexpr double kBagBytes = 96;      // table offset (32) and bag offsets (64), Lin et al.
-constexpr double kUsable = 0.9;       // of the level-2 cache, Lin et al.
-constexpr double kUsableNear = 0.7;   // of the level-1 cache: see the header
-constexpr double kNearWait = 0.05;    // of row_latency: some 30 cycles of a level-1 hit
-constexpr double kNearBytes = 64;     // that an SM's level-1 cache gives in a clock
-constexpr double kReadsAlone = 1.4;   // times the level-2 bandwidth of element-wise kernels, which write, too
-constexpr double kFlopsOfACore = 2;   // each clock
-constexpr double kWarpsPerSm = 45;    // 64 at 71 % occupancy, Lin et al.
-constexpr double kCachedWait = 0.22;  // of row_latency: see the header
-constexpr double kLongSegment = 32;   // look-ups of a row that one warp adds up, FBGEMM
-constexpr double kBlockWarps = 32;    // of the block that a row with more has to itself, FBGEMM
+constexpr double kSector = 32;          // bytes of a DRAM sector (CUDA C++ Programming Guide)
+constexpr double kIndexBytes = 8;       // int64 indices
+constexpr double kBagBytes = 96;        // backward: table offset (32) and bag offsets (64), Lin et al.
+constexpr double kOffsetBytes = 8;      // int64 where a bag's indices begin
+constexpr double kUsable = 0.9;         // of the level-2 cache, Lin et al.
+constexpr double kUsableNear = 0.7;     // of the level-1 cache: see the header
+constexpr double kNearWait = 0.05;      // of row_latency: some 30 cycles of a level-1 hit
+constexpr double kNearBytes = 64;       // that an SM's level-1 cache gives in a clock
+constexpr double kFlopsOfACore = 2;     // each clock
+constexpr double kWarpsPerSm = 45;      // 64 at 71 % occupancy, Lin et al.
+constexpr double kCachedWait = 0.22;    // of row_latency: see the header
+constexpr double kLongSegment = 32;     // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
 constexpr double kBlockSegment = 1024;  // look-ups of a row that one block adds up, FBGEMM
 constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
+constexpr double kAddedBytes = 8;       // of a row that an atomic addition takes to level 2 at a time
+constexpr double kSliceBytes = 64;      // that a slice of level 2 gives in a clock
+constexpr double kBagWaits = 1;         // forward, before its first row: for its indices
 
 double sectors(double bytes) {
   return std::ceil(bytes / kSector) * kSector;
@@ -32,7 +37,7 @@ double sectors(double bytes) {
 
 double misses(double distinct, double lookups, double cached) {
   if (distinct <= cached) return distinct;
-  return std::min(lookups, cached + (lookups - cached) * (distinct - cached) / distinct);
+  return std::clamp(cached + (lookups - cached) * (distinct - cached) / distinct, distinct, lookups);
 }
 
 /// Optimizer state beside each row, bytes.
@@ -57,11 +62,16 @@ double warps_of(const GpuSpec& gpu) {
   return kWarpsPerSm * gpu.sm_count;
 }
 
+std::int64_t widest_of(const EmbeddingBags& work) {
+  const auto widest = std::ranges::max_element(work.tables, {}, &EmbeddingTable::dimension);
+  return widest == work.tables.end() ? 0 : widest->dimension;
+}
+
 /// Tables whose bags are looked up at a time.
 double tables_at_a_time(const EmbeddingBags& work, const GpuSpec& gpu) {
   const double bags = std::max(1.0, static_cast<double>(work.batch));
   const double tables = std::max(1.0, static_cast<double>(work.tables.size()));
-  return std::clamp(std::ceil(warps_of(gpu) / bags), 1.0, tables);
+  return std::clamp(bags_at_a_time(widest_of(work), gpu) / bags, 1.0, tables);
 }
 
 /// What a table has of the caches, bytes.
@@ -69,23 +79,52 @@ struct Caches {
   double level2, level1;
 };
 
-/// Share of a table's look-ups that its SM's level-1 cache answers.
-double popular(const EmbeddingTable& table, double lookups, double row, const Caches& caches, double sms) {
-  const double of_sm = lookups / sms;
-  if (!(of_sm > 0)) return 0;
-  const double again = 1 - distinct_rows(table, of_sm) / of_sm;
-  return std::clamp(std::min(popular_share(table, caches.level1 / row), again), 0.0, 1.0);
+/// Of a kernel's caches.
+Caches caches_of(const EmbeddingBags& work, const GpuSpec& gpu) {
+  const double tables = tables_at_a_time(work, gpu);
+  return {kUsable * (gpu.l2_size / Bytes{1}) / gpu.l2_partitions / tables,
+          kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
 }
 
-void add_forward(const BatchRows& rows, double row, const Caches& caches, double popular,
-                 EmbeddingLoad& load) {
-  const double missed = misses(rows.gpu_distinct, rows.gpu_lookups, caches.level2 / row);
-  const double from_level2 = std::max(0.0, rows.gpu_lookups * (1 - popular) - missed);
-  const double from_level1 = std::max(0.0, rows.gpu_lookups - missed - from_level2);
-  load.dram += missed * row;
-  load.level2 += from_level2 * row;
+/// Look-ups of a table that DRAM and level 2 answer, those of rows on the GPU.
+struct Missed {
+  double level2, level1;
+};
+
+Missed missed_by(const EmbeddingTable& table, const BatchRows& rows, double row, const Caches& caches,
+                 const GpuSpec& gpu) {
+  if (table.reuse_factor > 0) {
+    return {misses(rows.gpu_distinct, rows.gpu_lookups, caches.level2 / row), rows.gpu_lookups};
+  }
+  const double lookups = rows.gpu_lookups + rows.host_lookups;
+  if (!(lookups > 0)) return {0, 0};
+  const IndexModel model = index_model(table);
+  const double here = rows.gpu_lookups / lookups;
+  const double of_kernel = here * missed_lookups(model, caches.level2 / row, lookups);
+  const double of_sms =
+      here * gpu.sm_count * missed_lookups(model, caches.level1 / row, lookups / gpu.sm_count);
+  return {of_kernel, std::clamp(of_sms, of_kernel, rows.gpu_lookups)};
+}
+
+void add_forward(const BatchRows& rows, double row, const Missed& missed, EmbeddingLoad& load) {
+  load.dram += missed.level2 * row;
+  load.level2 += missed.level1 * row;
   load.level1 += rows.gpu_lookups * row;
-  load.waits += missed + rows.host_lookups + kCachedWait * from_level2 + kNearWait * from_level1;
+  load.waits += missed.level2 + rows.host_lookups + kCachedWait * (missed.level1 - missed.level2) +
+                kNearWait * (rows.gpu_lookups - missed.level1);
+}
+
+/// Share of the kernel's bytes that the same look-ups, which ran just before, left in the level-2 cache.
+double left_from_before(const EmbeddingBags& work, double element, double pooled, const GpuSpec& gpu) {
+  if (!work.repeated) return 0;
+  const auto bags = static_cast<double>(work.batch);
+  double bytes = 0;
+  for (const EmbeddingTable& table : work.tables) {
+    const double lookups = bags * table.pooling_factor;
+    bytes += distinct_rows(table, lookups) * row_bytes(table, element) + lookups * kIndexBytes +
+             bags * row_bytes(table, pooled);
+  }
+  return resident_share(Bytes{bytes}, gpu);
 }
 
 /// Rows that a batch looks up more often than a warp adds up, and their look-ups.
@@ -104,6 +143,11 @@ LongSegments long_segments(const EmbeddingTable& table, double lookups, double d
     return table.reuse_factor > kLongSegment ? LongSegments{distinct, lookups} : LongSegments{};
   }
   const IndexModel model = index_model(table);
+  if (model.zipf > 0) {
+    const auto is_long = [&](double w) { return w * lookups > kLongSegment * model.rows; };
+    return {model.rows * mean_over_rows(model, [&](double w) { return is_long(w) ? 1.0 : 0.0; }),
+            lookups * mean_over_rows(model, [&](double w) { return is_long(w) ? w : 0.0; })};
+  }
   const double skew = model.skew * std::numbers::ln2;
   const double spread = std::sqrt(skew * skew + model.duplication / kLongSegment);
   const double mean = std::log(lookups / model.rows / kLongSegment);
@@ -133,30 +177,72 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, double row
   }
 }
 
+/// Every look-up on its own: the level-2 cache adds two numbers of a row in the clock that would give 64
+/// bytes.
+void add_atomic(const BatchRows& rows, double row, const Missed& missed, EmbeddingLoad& load) {
+  load.dram += 2 * missed.level2 * row;
+  load.level2 += rows.gpu_lookups * row / kAddedBytes * kSliceBytes;
+  load.waits += missed.level2 + kCachedWait * (rows.gpu_lookups - missed.level2);
+}
+
+/// What holds for all tables of a kernel.
+struct Kernel {
+  double element, pooled;  ///< bytes
+  Caches caches;           ///< of a table
+  double cold;             ///< share of the level-2 cache's misses that the look-ups before left
+};
+
+EmbeddingLoad load_of(const EmbeddingTable& table, const EmbeddingBags& work, const Kernel& kernel,
+                      const GpuSpec& gpu) {
+  EmbeddingLoad load;
+  const auto bags = static_cast<double>(work.batch);
+  const double row = row_bytes(table, kernel.element);
+  const BatchRows rows = batch_rows(table, bags * table.pooling_factor);
+  load.dram = bags * row_bytes(table, kernel.pooled);
+  if (work.direction == Direction::Backward && !work.atomic) {
+    load.dram += bags * (kBagBytes + sectors(kIndexBytes * table.pooling_factor));
+    add_backward(table, rows, row, work.optimizer, load);
+    return load;
+  }
+  load.dram += bags * (kOffsetBytes + kIndexBytes * table.pooling_factor);
+  Missed missed = missed_by(table, rows, row, kernel.caches, gpu);
+  if (work.direction == Direction::Backward) {
+    add_atomic(rows, row, missed, load);
+    return load;
+  }
+  missed.level2 *= kernel.cold;
+  add_forward(rows, row, missed, load);
+  load.waits += kBagWaits * bags;
+  load.longest_wait = load.waits / std::max(1.0, bags);
+  return load;
+}
+
+void add(const EmbeddingLoad& of_table, EmbeddingLoad& load) {
+  load.dram += of_table.dram;
+  load.level2 += of_table.level2;
+  load.level1 += of_table.level1;
+  load.waits += of_table.waits;
+  load.block_waits += of_table.block_waits;
+  load.longest_wait = std::max(load.longest_wait, of_table.longest_wait);
+}
+
 }  // namespace
 
 EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu) {
   const double element = size_of(type) / Bytes{1};
-  const double tables = tables_at_a_time(work, gpu);
-  const Caches caches{kUsable * (gpu.l2_size / Bytes{1}) / tables,
-                      kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
-  const auto bags = static_cast<double>(work.batch);
-  EmbeddingLoad load;
+  const double pooled = size_of(work.pooled.value_or(type)) / Bytes{1};
+  const Kernel kernel{.element = element,
+                      .pooled = pooled,
+                      .caches = caches_of(work, gpu),
+                      .cold = 1 - left_from_before(work, element, pooled, gpu)};
+  EmbeddingLoad load, of_table;
+  const EmbeddingTable* before = nullptr;
   for (const EmbeddingTable& table : work.tables) {
-    const double row = row_bytes(table, element);
-    const BatchRows rows = batch_rows(table, bags * table.pooling_factor);
-    const double pooled = row_bytes(table, size_of(work.pooled.value_or(type)) / Bytes{1});
-    load.dram += bags * (pooled + kBagBytes + sectors(kIndexBytes * table.pooling_factor));
-    load.widest = std::max(load.widest, table.dimension);
-    if (work.direction == Direction::Backward) {
-      add_backward(table, rows, row, work.optimizer, load);
-      continue;
-    }
-    const double waited = load.waits;
-    const double near = popular(table, rows.gpu_lookups, row, caches, gpu.sm_count);
-    add_forward(rows, row, caches, near, load);
-    load.longest_wait = std::max(load.longest_wait, (load.waits - waited) / std::max(1.0, bags));
+    if (before == nullptr || table != *before) of_table = load_of(table, work, kernel, gpu);
+    before = &table;
+    add(of_table, load);
   }
+  load.widest = widest_of(work);
   return load;
 }
 
@@ -170,11 +256,20 @@ EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, c
   const bool forward = direction == Direction::Forward;
   const double fraction = forward ? reached.random_rows : reached.scattered_update;
   return {.dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction)),
-          .level2 = Bytes{load.level2} / (gpu.l2_bandwidth * (forward ? kReadsAlone : 1)),
+          .level2 = Bytes{load.level2} / (gpu.l2_bandwidth * (forward ? reached.cached_rows : 1)),
           .level1 = Flops{load.level1 / kNearBytes * (kFlopsOfACore * gpu.cores_per_sm)} / gpu.peak.fp32,
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
           .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
           .longest_wait = load.longest_wait * reached.row_latency};
+}
+
+Seconds look_up_time(std::initializer_list<Seconds> limits) {
+  double sum = 0;
+  for (const Seconds limit : limits) {
+    const double square = (limit / Seconds{1}) * (limit / Seconds{1});
+    sum += square * square;
+  }
+  return Seconds{std::sqrt(std::sqrt(sum))};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 /// What a table-batched embedding look-up, or its backward pass, makes a GPU do.
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "ops/kernel.hpp"
 #include "topology/gpu_spec.hpp"
@@ -29,19 +30,28 @@ struct EmbeddingTimes {
 
 /// For a table of N look-ups of which d are different rows, B bags, `row` bytes in whole 32-byte sectors:
 ///
-///   cached      X = 0.9 L2 / (row * tables at a time),  tables at a time = ceil(45 warps * SMs / B)
-///   misses      m = d where d <= X, else X + (N - X) (d - X) / d
-///   popular     h = min(share of the look-ups that the 0.7 L1 / (row * tables at a time) most popular rows
-///   have,
-///                       1 - different rows of an SM's N / SMs look-ups, over those)
-///   forward     DRAM: m * row + B * (row written + 96 + sectors of 8-byte indices); level 2: l = N (1 - h) -
-///   m
-///               rows; level 1: N rows; waits: m + 0.22 l + 0.05 N h; longest bag: that of N / B look-ups
+///   cached      X = 0.9 L2 / partitions / (row * tables at a time), Y = 0.7 L1 / (row * tables at a time),
+///               tables at a time = bags_at_a_time() / B, from 1 to all
+///   misses      m of a cache of X rows (missed_lookups()); with a reuse_factor instead of popularities
+///               d where d <= X, else X + (N - X) (d - X) / d, but d at least
+///   near        n of SMs with caches of Y rows each, for N / SMs look-ups each; N with a reuse_factor
+///   forward     DRAM: m * row + B * (row written + 8) + 8 N; level 2: n rows; level 1: N rows;
+///               waits: m + 0.22 (n - m) + 0.05 (N - n) + B; longest bag: that of N / B look-ups
 ///   backward    DRAM: 2 d (row + optimizer state) + B * (row + 96 + sectors of indices); level 2: N gradient
 ///               rows; waits: d' + 0.22 N'; longest: 1 + 0.22 min(N / d, 32)
 ///               rows of more than 32 look-ups (h, N" of the look-ups; d' = d - h, N' = N - N"):
 ///               10 h + 0.22 N" / 32 waits of blocks, of which an SM has one at a time; longest:
 ///               10 + 0.22 min(N" / h, 1024) / 32
+///
+/// Backward where each look-up adds to its row (`atomic`): DRAM 2 m rows; level 2 64 bytes for 8 of a row;
+/// waits m + 0.22 (N - m). Four columns of a thread go one after the other, so that a transaction has two
+/// numbers of a sector: the counters of ../shared/data/embedding/embedding_kernel_samples_v100.csv, 64
+/// level-2 writes for rows of 512 bytes. That a slice does one a clock is the update of DLRM_default there
+/// (v100_dlrm_multi_table_embedding_costs.csv: 52 million in 1,276 us, 32 slices at 1,297 MHz).
+///
+/// The level-2 cache of a GPU in parts holds a row once in each of them. Indices and offsets lie side by
+/// side: forward DRAM gives each byte of them once. A bag waits for its indices before its first row.
+/// Look-ups that ran just before (`repeated`) leave resident_share() of m in the level-2 cache.
 ///
 /// Backward sums the gradients of a row from the pooled ones, which the level-2 cache holds. A row with more
 /// than 32 look-ups has a block of 32 warps to itself, one with more than 1024 several: a block reads where
@@ -50,20 +60,17 @@ struct EmbeddingTimes {
 /// GPU). Rows in host memory: host_traffic().
 ///
 /// *Assumes* uniform indices unless a reuse factor or popularities are given; bags of one table equally long.
-/// *Source*: hit rate, 0.9, 45 warps and per-bag bytes from Lin et al., arXiv 2201.07821 and its public code;
-/// backward: FBGEMM embedding_backward_split_template.cu (each distinct row once; max_segment_length_per_warp
-/// = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit (Jia et al., arXiv 1804.06826)
-/// at 1.5 GHz of the 0.6 us of row_latency; bags of 8 and 16 rows of
-/// ../shared/data/embedding/embedding_kernel_samples_v100.csv (5.0 and 6.7 us, 62 % and 39 % misses) want the
-/// same. 10: 5.7 ms for 90,837 rows of 174 look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
+/// *Source*: 0.9, 45 warps and the misses of a reuse_factor from Lin et al., arXiv 2201.07821 and its public
+/// code; backward: FBGEMM embedding_backward_split_template.cu (each distinct row once;
+/// max_segment_length_per_warp = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit
+/// (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of row_latency. 10: 5.7 ms for 90,837 rows of 174
+/// look-ups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
 /// ../shared/data/traces/single_rank/a100_rank3of8); NeuroShard's published network, which was trained on
 /// measurements of another GPU, wants 80 ns for each such row at 4 to 64 columns (least squares over 250
 /// groups of tables each), 10 x 0.6 us on the 68 SMs of an RTX 2080 Ti are 88 ns.
-/// Level 1: popular rows and repeated ones stay in an SM's cache (0.7 of it, 64 bytes and some 30 cycles a
-/// hit); 1.4: 286 look-ups of rows drawn by Zipf's law on an H100 and an H200
-/// (configs/validation/kernels_hopper_embedding.yaml), which without it came out 35 % off in the mean, with
-/// exponents of 1.2 up to 3.6 times too slow. What a reuse_factor says of a table does not tell its popular
-/// rows: none then.
+/// Level 1: 64 bytes in a clock and some 30 cycles a hit; 0.7 was chosen among 0.3 to 0.9 by look-ups of rows
+/// drawn by Zipf's law on an H100 and an H200 (configs/validation/kernels_hopper_embedding.yaml). What a
+/// reuse_factor says of a table does not tell its popular rows: none stay there then.
 [[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
 
 /// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4
@@ -76,5 +83,11 @@ struct EmbeddingTimes {
 /// @param direction of the load's kernel
 [[nodiscard]] EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction,
                                              const GpuSpec& gpu);
+
+/// Forward, of what each limit takes alone: they hide each other, but not wholly where two are alike, for
+/// rows take longer to come the busier what brings them is: the fourth root of the sum of fourth powers.
+/// *Source*: 4 is the best of 3, 4 and 5 for a random half of the H100's look-ups
+/// (calibration/measurements/h100/embedding.csv); the largest limit alone comes out 5 % too fast there.
+[[nodiscard]] Seconds look_up_time(std::initializer_list<Seconds> limits);
 
 }  // namespace lockstep

@@ -12,12 +12,6 @@ namespace {
 constexpr double kSector = 32;
 constexpr double kMostSkew = 8;  // beyond the 3.2 ln 2 of the most skewed real table
 constexpr int kBisections = 50;
-constexpr double kFarthest = 8;  // deviations of a normal variable
-
-/// Of a normal variable: below @p x.
-double normal_share(double x) {
-  return std::erfc(-x / std::numbers::sqrt2) / 2;
-}
 
 /// Where the monotonous @p rises, between @p low and @p high, is zero.
 template <class Rises>
@@ -68,24 +62,12 @@ double row_bytes(const EmbeddingTable& table, double element) {
 double distinct_rows(const EmbeddingTable& table, double lookups) {
   if (lookups <= 0) return 0;
   if (table.reuse_factor > 0) return lookups / std::max(1.0, table.reuse_factor);
-  if (table.index_skew > 0 || table.active_rows < 1 || table.index_duplication > 1) {
+  if (table.index_skew > 0 || table.zipf > 0 || table.active_rows < 1 || table.index_duplication > 1) {
     return distinct_rows(index_model(table), lookups);
   }
   const auto rows = static_cast<double>(table.rows);
   if (rows <= 1) return std::min(rows, lookups);
   return rows * -std::expm1(lookups * std::log1p(-1 / rows));
-}
-
-double popular_share(const EmbeddingTable& table, double places) {
-  if (table.reuse_factor > 0) return 0;
-  const IndexModel model = index_model(table);
-  const double repeated = 1 - 1 / model.duplication;
-  if (places >= model.rows) return 1;
-  const double skew = model.skew * std::numbers::ln2;
-  const double part = places / model.rows;
-  if (skew == 0) return repeated + (1 - repeated) * part;
-  const double exceeded = root(-kFarthest, kFarthest, [&](double q) { return part - normal_share(-q); });
-  return repeated + (1 - repeated) * normal_share(skew - exceeded);
 }
 
 BatchRows batch_rows(const EmbeddingTable& table, double lookups) {

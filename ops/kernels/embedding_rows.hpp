@@ -15,11 +15,6 @@ namespace lockstep {
 /// alike.
 [[nodiscard]] double distinct_rows(const EmbeddingTable& table, double lookups);
 
-/// Share of a table's look-ups that go to its @p places most popular rows, or come again within their sample:
-/// with lognormal popularities P(s - q), P the normal distribution, s their deviation, q its value that
-/// places / rows exceed. 0 where a reuse_factor is given, which does not tell the popularities.
-[[nodiscard]] double popular_share(const EmbeddingTable& table, double places);
-
 /// The rows of one batch by where they are.
 struct BatchRows {
   double gpu_lookups = 0, gpu_distinct = 0;    ///< in GPU memory, its cache included

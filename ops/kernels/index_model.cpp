@@ -24,7 +24,14 @@ double draws_of_mean_row(const IndexModel& model, double lookups) {
 IndexModel index_model(const EmbeddingTable& table) {
   return {.rows = std::max(1.0, table.active_rows * static_cast<double>(table.rows)),
           .skew = table.index_skew,
-          .duplication = table.index_duplication};
+          .duplication = table.index_duplication,
+          .zipf = table.zipf};
+}
+
+double zipf_integral(double zipf, double low, double high) {
+  const double power = 1 - zipf;
+  if (std::abs(power) < 1e-9) return std::log(high / low);
+  return (std::pow(high, power) - std::pow(low, power)) / power;
 }
 
 double touched_share(double skew, double draws) {
@@ -33,7 +40,8 @@ double touched_share(double skew, double draws) {
 
 double distinct_rows(const IndexModel& model, double lookups) {
   if (lookups <= 0) return 0;
-  const double share = touched_share(model.skew * std::numbers::ln2, draws_of_mean_row(model, lookups));
+  const double draws = draws_of_mean_row(model, lookups);
+  const double share = mean_over_rows(model, [&](double w) { return -std::expm1(-draws * w); });
   return std::min(lookups, model.rows * share);
 }
 
@@ -41,13 +49,13 @@ double distinct_rows(const IndexModel& model, double lookups) {
 std::array<double, 17> reuse_bins(const IndexModel& model, double lookups, int points) {
   std::array<double, 17> bins{};
   if (lookups <= 0) return bins;
-  const double skew = model.skew * std::numbers::ln2, draws = draws_of_mean_row(model, lookups);
-  const double untouched = 1 - touched_share(skew, draws);
+  const double draws = draws_of_mean_row(model, lookups);
+  const double untouched = mean_over_rows(model, [&](double w) { return std::exp(-draws * w); });
   double below = 0;  // share of the touched rows in the bins so far
   for (std::size_t bin = 0; bin + 1 < bins.size(); ++bin) {
     const double most = std::exp2(static_cast<double>(bin)) / model.duplication;
-    const double up_to = mean_over_popularities(
-        skew, [&](double w) { return at_most(most, draws * w); }, points);
+    const double up_to = mean_over_rows(
+        model, [&](double w) { return at_most(most, draws * w); }, points);
     const double reached = std::clamp((up_to - untouched) / (1 - untouched), below, 1.0);
     bins.at(bin) = reached - below;
     below = reached;

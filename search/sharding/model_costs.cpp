@@ -49,7 +49,7 @@ void ModelCosts::add(const EmbeddingTable& piece, Direction direction, Load& loa
   const EmbeddingTimes times = embedding_times(all, direction, gpu);
   double* const sums = load.sums.data() + (direction == Direction::Forward ? 0 : kBackward);
   sums[kDram] = times.dram / Seconds{copies};
-  sums[kLevel2] = std::max(times.level2, times.level1) / Seconds{copies};
+  sums[kLevel2] = look_up_time({times.level2, times.level1}) / Seconds{copies};
   sums[kWaits] = times.waits / Seconds{copies} * bags_at_a_time(piece.dimension, gpu);
   sums[kBlockWaits] = times.block_waits / Seconds{copies};
   sums[kHost] = time_over_pcie(host_traffic(call), gpu) / Seconds{copies};
@@ -79,12 +79,16 @@ Seconds ModelCosts::compute(const Load& load) const {
     return Seconds{0};
   }
   const double groups = bags_at_a_time(static_cast<std::int64_t>(load.widest), setup_.gpu);
-  const auto kernel = [&](std::size_t first) {
-    const double* const sums = load.sums.data() + first;
-    return std::max({sums[kDram], sums[kLevel2], sums[kWaits] / groups + sums[kBlockWaits], sums[kHost]});
+  const auto waits = [&](std::size_t first) {
+    return Seconds{load.sums[first + kWaits] / groups + load.sums[first + kBlockWaits]};
   };
-  return 2 * setup_.gpu.kernel_minimum + Seconds{std::max(kernel(0), load.largest) + kernel(kBackward) +
-                                                 load.sums[kPasses] + load.sums[kInputs]};
+  const auto sum = [&](std::size_t place) { return Seconds{load.sums[place]}; };
+  const Seconds forward =
+      look_up_time({std::max(waits(0), Seconds{load.largest}), sum(kDram), sum(kLevel2), sum(kHost)});
+  const Seconds backward =
+      std::max({waits(kBackward), sum(kBackward + kDram), sum(kBackward + kLevel2), sum(kBackward + kHost)});
+  return 2 * setup_.gpu.kernel_minimum + setup_.gpu.efficiency->first_row + forward + backward +
+         sum(kPasses) + sum(kInputs);
 }
 
 Estimate ModelCosts::estimate(std::span<const Seconds> compute, std::span<const double> widths,

@@ -16,9 +16,9 @@ namespace lockstep::sharding {
 /// fused backward pass (ops/kernels/embedding.hpp) with the passes over the look-ups around them, and the
 /// exchanges.
 ///
-///   kernel       minimum + max of the times that DRAM, level-2 cache, host link, the waits of all bags and
-///                forward the longest bag's wait need alone (ops/kernels/embedding_load.hpp); all but the
-///                last are sums over the device's pieces
+///   kernel       minimum + the times that DRAM, caches, host link, the waits of all bags and
+///                forward the longest bag's wait need alone (ops/kernels/embedding_load.hpp), forward by
+///                look_up_time(), backward the largest; all but the last are sums over the device's pieces
 ///   passes       over the look-ups: 84 + 24 p bytes each for p passes of the sort (p = rows' bits / 8), over
 ///                the pooled rows: 20 bytes an element both ways together
 ///   inputs       an index for each look-up and an offset for each bag, copied before the look-up over links

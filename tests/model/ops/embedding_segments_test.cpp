@@ -77,6 +77,26 @@ TEST(EmbeddingSegments, OfSkewedRowsFollowTheirPopularities) {
   }
 }
 
+/// By Zipf's law the ranks up to (look-ups / (32 sum))^(1 / z) are looked up more than 32 times.
+TEST(EmbeddingSegments, OfZipfsLawAreItsFirstRanks) {
+  constexpr double kZipf = 1.2, kLookups = 200'000;
+  double sum = 0, long_sum = 0;
+  for (int rank = 1; rank <= kRows; ++rank) {
+    sum += std::pow(rank, -kZipf);
+  }
+  const double last = std::floor(std::pow(kLookups / (kLong * sum), 1 / kZipf));
+  for (int rank = 1; rank <= last; ++rank) {
+    long_sum += std::pow(rank, -kZipf);
+  }
+  EmbeddingTable table{.rows = static_cast<std::int64_t>(kRows), .dimension = 64, .zipf = kZipf};
+  const EmbeddingBags bags{
+      .batch = static_cast<std::int64_t>(kLookups), .tables = {table}, .direction = Direction::Backward};
+  const EmbeddingLoad load = embedding_load(
+      bags, DataType::FP32, read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml"));
+  EXPECT_NEAR(load.block_waits / (kBlockWaits * last + kCached * kLookups * long_sum / sum / kWarps), 1,
+              0.05);
+}
+
 TEST(EmbeddingSegments, LongOnesHaveNoWarpOfTheirOwn) {
   const EmbeddingLoad all_long = update(174);
   EXPECT_LT(all_long.waits, 0.01 * kRows);

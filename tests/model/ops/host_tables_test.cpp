@@ -33,7 +33,10 @@ KernelCall look_up(const EmbeddingTable& table, Direction direction) {
 
 double seconds(const KernelCall& call) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_16gb.yaml");
-  return (model_for(call).predict(call, gpu).duration - gpu.kernel_minimum) / Seconds{1};
+  const auto* const bags = std::get_if<EmbeddingBags>(&call.work);
+  const bool forward = bags != nullptr && bags->direction == Direction::Forward;
+  const Seconds least = gpu.kernel_minimum + (forward ? gpu.efficiency->first_row : Seconds{0});
+  return (model_for(call).predict(call, gpu).duration - least) / Seconds{1};
 }
 
 /// Each of the 40960 look-ups brings its row; backward reads and writes each of the
@@ -43,7 +46,7 @@ TEST(HostTables, EveryLookupCrossesAndEveryUpdateReturns) {
   const KernelCall forward = look_up(host_table(), Direction::Forward);
   EXPECT_DOUBLE_EQ(host_traffic(forward).to_device / Bytes{1}, 40960 * kRow);
   EXPECT_EQ(host_traffic(forward).to_host, Bytes{0});
-  EXPECT_NEAR(seconds(forward), 40960 * kRow / kPinned, 1e-12);
+  EXPECT_NEAR(seconds(forward), 40960 * kRow / kPinned, 1e-9);
   const KernelCall backward = look_up(host_table(), Direction::Backward);
   EXPECT_NEAR(host_traffic(backward).to_device / Bytes{1}, distinct * kRow, 1e-3);
   EXPECT_EQ(host_traffic(backward).to_host, host_traffic(backward).to_device);

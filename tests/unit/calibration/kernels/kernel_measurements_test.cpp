@@ -81,6 +81,26 @@ TEST_F(KernelTables, what_is_written_reads_back) {
   }
 }
 
+TEST(KernelCalls, look_ups_say_how_their_rows_are_drawn) {
+  const auto bags = [](const std::string& family, const std::string& key, const std::string& value) {
+    const KernelCall call = kernel_call(family, "fp32",
+                                        {{"batch", "16"},
+                                         {"tables", "2"},
+                                         {"rows", "1000"},
+                                         {"dimension", "64"},
+                                         {"optimizer", "sgd"},
+                                         {"pooling", "4"},
+                                         {"reuse", "0"},
+                                         {key, value}});
+    return std::get<EmbeddingBags>(call.work);
+  };
+  EXPECT_EQ(bags("embedding_forward", "zipf", "1.05").tables.back().zipf, 1.05);
+  EXPECT_EQ(bags("embedding_forward", "skew", "2").tables.back().index_skew, 2);
+  EXPECT_TRUE(bags("embedding_forward", "repeated", "1").repeated);
+  EXPECT_TRUE(bags("embedding_backward", "atomic", "1").atomic);
+  EXPECT_FALSE(bags("embedding_backward", "atomic", "0").atomic);
+}
+
 TEST_F(KernelTables, problems_are_told_with_their_line) {
   const std::string header = "gpu,family,type,shape,time_us\n";
   EXPECT_THAT(complaint_of(header + "g,gem,fp32,m=1,5\n"), HasSubstr("did you mean 'gemm'"));

@@ -6,7 +6,6 @@
 #include "base/parameters.hpp"
 #include "base/yaml_reader.hpp"
 #include "ops/kernel_model.hpp"
-#include "ops/kernels/embedding_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -79,27 +78,6 @@ TEST(HopperKernels, BatchNormOfBf16IsPyTorchsOwn) {
   expect_within(kTenth, microseconds(DataType::BF16, norm), 190.8);
   norm.direction = Direction::Backward;
   expect_within(kFifth, microseconds(DataType::BF16, norm), 443.9);
-}
-
-TEST(PopularRows, AreTheirShareOfALognormal) {
-  EmbeddingTable table{.rows = 1000};
-  EXPECT_NEAR(popular_share(table, 250), 0.25, 1e-9);
-  EXPECT_EQ(popular_share(table, 1000), 1);
-  table.index_duplication = 2;  // every other look-up comes right behind its like
-  EXPECT_NEAR(popular_share(table, 250), 0.5 + 0.5 * 0.25, 1e-9);
-  table = {.rows = 1'000'000, .index_skew = 2};
-  const double hundredth = popular_share(table, 10'000);  // P(2 ln 2 - 2.3263)
-  EXPECT_NEAR(hundredth, 0.1736, 1e-3);
-  table.reuse_factor = 3;  // which does not say whose look-ups they are
-  EXPECT_EQ(popular_share(table, 10'000), 0);
-}
-
-// embedding.csv, H100: 8 tables of 1,000 rows of 128, 2,048 samples of 100 look-ups each, uniform: 91.7 us,
-// where the level-2 cache alone needs 168.
-TEST(PopularRows, AreInTheSmsOwnCache) {
-  EmbeddingBags bags{.batch = 2048};
-  bags.tables.assign(8, EmbeddingTable{.rows = 1000, .dimension = 128, .pooling_factor = 100});
-  expect_within(0.3, microseconds(DataType::FP32, bags, "h100_80gb"), 91.7);
 }
 
 }  // namespace

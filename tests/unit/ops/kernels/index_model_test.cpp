@@ -63,6 +63,38 @@ TEST(IndexModel, a_shard_by_rows_reuses_as_its_table_does) {
   EXPECT_LT(distinct_rows(whole, 80'000), 40'000);
 }
 
+// Rank r is drawn with the probability r^-z / sum.
+TEST(IndexModel, zipfs_law_touches_the_rows_that_its_ranks_say) {
+  for (const double zipf : {0.5, 1.0, 1.2}) {
+    constexpr int kRows = 20'000;
+    double sum = 0;
+    for (int rank = 1; rank <= kRows; ++rank) {
+      sum += std::pow(rank, -zipf);
+    }
+    for (const double lookups : {100.0, 5000.0, 1e6}) {
+      double touched = 0;
+      for (int rank = 1; rank <= kRows; ++rank) {
+        touched -= std::expm1(-lookups * std::pow(rank, -zipf) / sum);
+      }
+      EXPECT_NEAR(distinct_rows(IndexModel{.rows = kRows, .zipf = zipf}, lookups) / touched, 1, 1e-3)
+          << zipf << ", " << lookups;
+    }
+  }
+}
+
+TEST(IndexModel, popularities_have_a_mean_of_1) {
+  for (const IndexModel& model : {IndexModel{.rows = 1}, IndexModel{.rows = 1e7, .zipf = 1.2},
+                                  IndexModel{.rows = 1000, .skew = 2}, IndexModel{.rows = 150, .zipf = 1}}) {
+    EXPECT_NEAR(mean_over_rows(model, [](double w) { return w; }), 1, 1e-6);
+  }
+}
+
+TEST(IndexModel, a_table_says_zipfs_exponent) {
+  EmbeddingTable table{.rows = 1000, .zipf = 1.2};
+  EXPECT_EQ(distinct_rows(table, 500), distinct_rows(IndexModel{.rows = 1000, .zipf = 1.2}, 500));
+  EXPECT_LT(distinct_rows(table, 500), 0.7 * distinct_rows(EmbeddingTable{.rows = 1000}, 500));
+}
+
 TEST(IndexModel, a_given_reuse_factor_wins) {
   EmbeddingTable table{.rows = 1'000'000, .dimension = 64, .pooling_factor = 20, .reuse_factor = 4};
   table.index_skew = 2.5;
