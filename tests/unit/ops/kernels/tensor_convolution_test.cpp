@@ -193,6 +193,7 @@ TEST(TensorConvolution, the_first_layer_may_be_padded_for_tensor_cores) {
   GpuSpec gpu = plain_gpu();
   TensorConvolutionProfile& profile = *gpu.efficiency.value.tf32_convolution;
   profile.pads_channels = true;
+  profile.odd_channels = 1;
   const double product = 2.0 * 32 * 64 * 112 * 112 * 159 / gpu.peak.fp32.in_base_units() * 1e3;
   const double streams = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
   const double pixels = 32.0 * 224 * 224;
