@@ -199,7 +199,7 @@ std::string numbers_on(const ProfileListing& listing, const Evidence& evidence) 
   for (const ListedNumber& number : listing.numbers) {
     if (is_same(number.evidence, evidence)) {
       const bool fits = number.value.size() <= kWidth - 44;
-      text += fmt::format("  {:<42}{}\n", number.key,
+      text += fmt::format("  {:<41} {}\n", number.key,
                           fits ? number.value : number.value.substr(0, kWidth - 46) + " ...");
     }
   }

@@ -17,6 +17,10 @@ void CudnnAttentionProfile::check() const {
        {Value{"forward_once", forward_once}, Value{"backward_once", backward_once}}) {
     if (!(value >= 0)) throw FieldError(key, "at least 0");
   }
+  for (const auto& [key, value] : {Value{"forward_exponentials", forward_exponentials},
+                                   Value{"backward_exponentials", backward_exponentials}}) {
+    if (!(value >= 0 && value < 1)) throw FieldError(key, "a part of at least 0, below 1");
+  }
   if (rows < 1) throw FieldError("rows", "at least 1");
 }
 

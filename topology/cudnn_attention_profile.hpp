@@ -9,8 +9,11 @@ struct CudnnAttentionProfile {
   double backward = 0.6;      ///< likewise
   double forward_once = 120;  ///< what a tile does once, as if it had so many columns more
   double backward_once = 355;
-  double masked = 0.92;  ///< of the rate that is left with a mask
-  int rows = 128;        ///< queries (backward: keys) of a tile
+  double masked = 0.92;                 ///< of the rate that is left with a mask
+  int rows = 128;                       ///< queries (backward: keys) of a tile
+  double forward_exponentials = 0.456;  ///< of a tile's time at heads of 128, which narrow ones have as well
+  double backward_exponentials = 0.181;
+  bool flash_3 = false;  ///< whether FlashAttention-3's kernels, made for Hopper, run here
 
   template <class Visitor>
   static void describe(Visitor& key, CudnnAttentionProfile& of) {
@@ -20,8 +23,12 @@ struct CudnnAttentionProfile {
     key.required("backward_once", of.backward_once, "likewise backward");
     key.required("masked", of.masked, "of the rate that is left with a mask");
     key.required("rows", of.rows, "queries (backward: keys) of a tile, e.g. 256");
+    key.optional("forward_exponentials", of.forward_exponentials, 0.456,
+                 "part of a tile's time at heads of 128, which narrow heads have as well");
+    key.optional("backward_exponentials", of.backward_exponentials, 0.181, "likewise backward");
+    key.optional("flash_3", of.flash_3, false, "whether FlashAttention-3's kernels run here (Hopper)");
   }
-  /// @throws FieldError for a part outside ]0, 1], a negative `once`, rows below 1
+  /// @throws FieldError for a part outside ]0, 1] (exponentials [0, 1[), a negative `once`, rows below 1
   void check() const;
 };
 

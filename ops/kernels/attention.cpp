@@ -117,7 +117,7 @@ Way way_of(FlashVersion version, bool in_parts, Direction direction, const Kerne
     const CudnnAttentionProfile& own = *efficiency.cudnn_attention;
     return {backward ? own.backward : own.forward,
             backward ? own.backward_once : own.forward_once,
-            pass.exponentials,
+            backward ? own.backward_exponentials : own.forward_exponentials,
             own.masked,
             static_cast<double>(own.rows),
             pass.dropped};
@@ -131,9 +131,9 @@ Way way_of(FlashVersion version, bool in_parts, Direction direction, const Kerne
           pass.dropped};
 }
 
-/// FlashAttention-3 is made of instructions that only Hopper has: not where cuDNN has other kernels.
+/// FlashAttention-3 is made of instructions that only Hopper has.
 bool runs_on(FlashVersion version, const KernelEfficiency& efficiency) {
-  return version != FlashVersion::Three || !efficiency.cudnn_attention;
+  return version != FlashVersion::Three || !efficiency.cudnn_attention || efficiency.cudnn_attention->flash_3;
 }
 
 double rate_of_head(double size, double exponentials) {

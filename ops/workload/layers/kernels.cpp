@@ -56,6 +56,14 @@ KernelCall scale(std::int64_t elements, DataType type) {
   return elementwise("scale", elements, type, {});
 }
 
+KernelCall silu(std::int64_t elements, DataType type) {
+  return elementwise("silu", elements, type, {.flops = 10, .instructions = 22});
+}
+
+KernelCall silu_backward(std::int64_t elements, DataType type) {
+  return elementwise("silu_backward", elements, type, {.reads = 2, .flops = 15, .instructions = 31});
+}
+
 KernelCall strided_copy(std::int64_t elements, DataType type) {
   return by_offsets("copy", elements, type, {.flops = 0});
 }

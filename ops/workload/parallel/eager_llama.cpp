@@ -141,8 +141,7 @@ void gated_backward(const LayerScope& scope) {
   const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
   const DataType type = scope.storage();
   scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
-  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
-                                                       {.reads = 2, .writes = 1, .flops = 15})});
+  scope.step.op("SiluBackward0", {kernels::silu_backward(elements, type)});
 }
 
 }  // namespace
@@ -248,7 +247,7 @@ void eager_llama_forward(const LayerScope& scope, LayerPass pass) {
   eager_norm_forward(scope, s.rows, s.hidden);
   gather(scope);
   forward(scope, products.gate, pass);
-  scope.step.op("aten::silu", {kernels::elementwise("silu", gated, scope.storage(), {.flops = 10})});
+  scope.step.op("aten::silu", {kernels::silu(gated, scope.storage())});
   forward(scope, products.up, pass);
   scope.step.op("aten::mul", {kernels::mul(gated, scope.storage())});
   if (pass == LayerPass::Forward) {

@@ -65,13 +65,12 @@ void eager_activation(const LayerScope& scope, std::int64_t elements, Direction 
     return;
   }
   if (direction == Direction::Forward) {
-    scope.step.op("aten::silu", {kernels::elementwise("silu", elements, type, {.flops = 10})});
+    scope.step.op("aten::silu", {kernels::silu(elements, type)});
     scope.step.op("aten::mul", {kernels::mul(elements, type)});
     return;
   }
   scope.step.op("MulBackward0", {kernels::mul(elements, type), kernels::mul(elements, type)});
-  scope.step.op("SiluBackward0", {kernels::elementwise("silu_backward", elements, type,
-                                                       {.reads = 2, .writes = 1, .flops = 15})});
+  scope.step.op("SiluBackward0", {kernels::silu_backward(elements, type)});
   scope.step.op("SplitBackward0", {kernels::concat(2 * elements, 2, type)});
 }
 

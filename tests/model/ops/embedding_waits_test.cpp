@@ -25,7 +25,7 @@ GpuSpec waiting_gpu() {
   gpu.peak.fp32 = FlopsPerSecond{1e30};  // the clock of the level-1 caches
   return gpu;
 }
-constexpr std::size_t kWarps = 45 * 80;
+constexpr std::size_t kWarps = std::size_t{45} * 80;
 
 /// So many rows that no two look-ups meet: every one of them waits for DRAM.
 EmbeddingTable table(double pooling_factor, std::int64_t dimension = 128) {

@@ -55,6 +55,34 @@ TEST(CudnnAttention, rates_of_its_own_hold_where_a_set_has_them) {
   EXPECT_NEAR(rate(masked, gpu, kColumns / 2 + 64 + 400), 0.8 * 0.9, 1e-9);
 }
 
+// Heads of 64 have the exponentials of heads of 128, a fifth of their time here: 1 / (0.8 + 0.2 * 2) of the
+// rate.
+TEST(CudnnAttention, narrow_heads_have_as_many_exponentials) {
+  GpuSpec gpu = with_own_kernels();
+  gpu.efficiency.value.cudnn_attention->forward_exponentials = 0.2;
+  FlashAttention work = one_wave(FlashVersion::CuDnn, Direction::Forward);
+  const double whole = (predicted(work, gpu).duration - gpu.kernel_minimum) / Seconds{1};
+  work.head_size = 64;
+  EXPECT_NEAR((predicted(work, gpu).duration - gpu.kernel_minimum) / Seconds{1}, whole / 2 * 1.2, 1e-12);
+  gpu.efficiency.value.cudnn_attention->forward_exponentials = 1;
+  EXPECT_THROW(gpu.efficiency.value.cudnn_attention->check(), FieldError);
+}
+
+// cuDNN 9.19's, calibration/measurements/h100/pytorch_attention.csv, microseconds.
+TEST(CudnnAttention, of_an_h100_of_2025_is_what_was_measured) {
+  FlashAttention work{.batch = 4,
+                      .heads = 32,
+                      .queries = 4096,
+                      .keys = 4096,
+                      .head_size = 128,
+                      .causal = true,
+                      .version = FlashVersion::CuDnn};
+  const GpuSpec gpu = gpu_named("h100_80gb_cublas_13_boost");
+  EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 914.8, 0.05 * 914.8);
+  work.direction = Direction::Backward;
+  EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 2809.8, 0.07 * 2809.8);
+}
+
 TEST(CudnnAttention, its_tiles_fill_the_sms) {
   GpuSpec gpu = with_own_kernels();
   gpu.efficiency.value.cudnn_attention->rows = 128;  // two waves of half the work each
