@@ -56,8 +56,8 @@ TEST(EmbeddingLookUps, TakeWhatWasMeasured) {
   }
 }
 
-// 1,000 rows of 512 bytes: 0.7 of 128 KiB are 179 of them; 2,048 bags of 100 are 2,560 look-ups an SM, of
-// which 179 + (2560 - 179 / 0.821 - ...) miss: rows alike, so that a full cache answers 18 in 100.
+// 0.7 of 128 KiB are 179 of 1,000 rows of 512 bytes, all alike: but for the first few of an SM's 256,000
+// look-ups 17.9 in 100 hit.
 TEST(EmbeddingLookUps, HitTheSmsOwnCache) {
   const GpuSpec v100 = gpu_named("v100_32gb");
   const EmbeddingLoad load =
@@ -67,7 +67,8 @@ TEST(EmbeddingLookUps, HitTheSmsOwnCache) {
   EXPECT_EQ(load.level1, lookups * 512);
 }
 
-// Each part of the level-2 cache holds what its SMs read: half of it is one GPU's, a row once in each.
+// Each of two parts of the level-2 cache holds what its SMs read, so that a row is in both: as if it were one
+// cache of half the size.
 TEST(EmbeddingLookUps, FindRowsOnceInEachPartOfTheLevel2Cache) {
   GpuSpec gpu = gpu_named("h100_80gb");
   const EmbeddingBags bags{.batch = 32'768, .tables = {table(200'000, 100, 0)}};
