@@ -13,6 +13,9 @@ void OperatorOverhead::check() const {
 
 void HostOverheads::check() const {
   if (between_operators < Seconds{0}) throw FieldError("between_operators", "must not be negative");
+  if (between_modules() < Seconds{0}) {
+    throw FieldError("between_module_operators", "must not be negative");
+  }
   if (synchronize_return < Seconds{0}) throw FieldError("synchronize_return", "must not be negative");
   if (backward_start < Seconds{0}) throw FieldError("backward_start", "must not be negative");
   if (backward_return < Seconds{0}) throw FieldError("backward_return", "must not be negative");
@@ -37,6 +40,9 @@ HostOverheads HostOverheads::at_speed() const {
     scale(of.without_launch);
   };
   scale(other.between_operators);
+  if (other.between_module_operators) {
+    scale(*other.between_module_operators);
+  }
   scale(other.synchronize_return);
   scale(other.backward_start);
   scale(other.backward_return);

@@ -69,7 +69,9 @@ struct HostOverheads {
 
   std::string name;
   std::string source;
-  Seconds between_operators;                                       ///< T1
+  Seconds between_operators;  ///< T1 on autograd's thread and in an optimizer's loops
+  /// T1 in forward passes, where Python's modules are between operators; left out: as between_operators.
+  std::optional<Seconds> between_module_operators;
   OperatorOverhead fallback;                                       ///< operators not listed
   std::map<std::string, OperatorOverhead, std::less<>> operators;  ///< by PyTorch operator name
   std::map<RuntimeCall, Seconds> runtime_calls;                    ///< T4
@@ -86,6 +88,10 @@ struct HostOverheads {
   /// the framework and the driver's calls scale alike, as with the clock of one processor.
   [[nodiscard]] HostOverheads at_speed() const;
 
+  [[nodiscard]] Seconds between_modules() const {  ///< T1 in forward passes
+    return between_module_operators.value_or(between_operators);
+  }
+
   /// What is listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
 
@@ -98,7 +104,11 @@ struct HostOverheads {
     key.required("name", host.name, "identifier used by cluster files");
     key.required("source", host.source,
                  "where the figures come from and how the profiler's cost was removed");
-    key.required("between_operators", host.between_operators, "T1: between two outermost operators");
+    key.required("between_operators", host.between_operators,
+                 "T1: between two outermost operators, on autograd's thread and in an optimizer's loops");
+    key.optional("between_module_operators", host.between_module_operators, std::nullopt,
+                 "T1 in forward passes, where Python's modules are between operators; between_operators when "
+                 "left out");
     key.required("runtime_calls", host.runtime_calls, "T4: duration of a runtime call, by kind");
     key.required("synchronize_return", host.synchronize_return,
                  "from the awaited moment until the host goes on");

@@ -117,7 +117,10 @@ void ProgramBuilder::begin(std::string_view operator_name) {
   if (scope.charges) {
     scope.overhead = host_.of(operator_name);
   }
-  const Seconds gap = scope.charges ? host_.between_operators : Seconds{0};
+  const bool in_modules = calls_from_modules_ && program_.threads[current_].name != kAutogradThread;
+  const Seconds gap = !scope.charges ? Seconds{0}
+                      : in_modules   ? host_.between_modules()
+                                     : host_.between_operators;
   open_[current_].push_back(scope);
   append(Opcode::RangeBegin, name(operator_name), gap.in_base_units(), 0);
 }

@@ -111,14 +111,14 @@ class ProfileText {
         "name: {}\nsource: {}\n", quoted_if_needed(options_.name),
         quoted_if_needed(options_.traces + "; what an operator was never seen to do is as in fallback"));
     const double between =
-        time("between_operators", samples_.between_operators,
-             samples_.between_operators.empty() ? 0 : mean_without_outliers(samples_.between_operators),
-             options_.start.between_operators);
+        mean_time("between_operators", samples_.between_operators, options_.start.between_operators);
+    mean_time("between_module_operators", samples_.between_module_operators,
+              options_.start.between_modules());
     calls();
     gap("synchronize_return", samples_.synchronize_return, 0, options_.start.synchronize_return);
-    const double before = kMicro * options_.event_cost.in_base_units() + between;
-    gap("backward_start", samples_.backward_start, before, options_.start.backward_start);
-    gap("backward_return", samples_.backward_return, before, options_.start.backward_return);
+    const double event = kMicro * options_.event_cost.in_base_units();
+    gap("backward_start", samples_.backward_start, event + between, options_.start.backward_start);
+    gap("backward_return", samples_.backward_return, event + between, options_.start.backward_return);
     spread();
     operators();
     return text_ + "provenance:\n  speed: measured, 1 is this very CPU\n" + provenance_;
@@ -145,6 +145,11 @@ class ProfileText {
     text_ += fmt::format("{}: {:.1f} us", key, written) +
              (samples.empty() ? "\n" : fmt::format("  # {} samples\n", samples.size()));
     return written;
+  }
+
+  /// All of it: the few long gaps are Python's modules and loops, and add up.
+  double mean_time(const std::string& key, const std::vector<Seconds>& samples, Seconds instead) {
+    return time(key, samples, samples.empty() ? 0 : mean_of(sorted_micros(samples)), instead);
   }
 
   void gap(const std::string& key, const std::vector<Seconds>& samples, double before, Seconds instead) {

@@ -15,6 +15,7 @@ using kineto::CallKind;
 using kineto::Nanoseconds;
 using kineto::RecordedTrace;
 
+constexpr std::size_t kBackwardShare = 20;  // of autograd's thread one operator in so many is a node
 constexpr Nanoseconds kShortestGap = 2'000, kLongestGap = 200'000;
 constexpr Nanoseconds kShortestWait = 20'000;
 constexpr std::string_view kWrapper = "autograd::engine::evaluate_function: ";
@@ -138,20 +139,48 @@ std::optional<RuntimeCall> kind_of(const Event& event) {
   }
 }
 
-void add_thread(const std::vector<Event>& thread, Seconds event_cost, HostSamples& samples) {
+std::size_t backward_operators(const std::vector<Event>& thread) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      thread, [](const Event& op) { return op.name->find("Backward") != std::string::npos; }));
+}
+
+using Spans = std::vector<std::pair<Nanoseconds, Nanoseconds>>;  // begin, end
+
+/// When optimizers step, in order: `Optimizer.step#...` of torch.optim.
+Spans optimizer_steps(const RecordedTrace& trace) {
+  Spans steps;
+  for (const kineto::Operator& op : trace.operators) {
+    if (trace.names.text(op.name).starts_with("Optimizer.step")) {
+      steps.emplace_back(op.start, op.end);
+    }
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+bool is_within(const Spans& spans, Nanoseconds time) {
+  const auto after = std::ranges::upper_bound(spans, time, {}, &Spans::value_type::first);
+  return after != spans.begin() && time < std::prev(after)->second;
+}
+
+void add_thread(const std::vector<Event>& thread, const Spans& optimizers, Seconds event_cost,
+                HostSamples& samples) {
   for (const Event& event : thread) {
     if (const auto kind = kind_of(event)) {
       samples.calls[*kind].push_back(seconds(event.end - event.start));
     }
   }
   const std::vector<Outermost> operators = outermost(thread);
+  const bool is_autograds = kBackwardShare * backward_operators(thread) >= thread.size();
   for (std::size_t i = 0; i < operators.size(); ++i) {
     std::string_view name = *operators[i].itself.name;
     name.remove_prefix(name.starts_with(kWrapper) ? kWrapper.size() : 0);
     add_operator(operators[i], event_cost, samples.operators[std::string{name}]);
     const Nanoseconds gap = i == 0 ? 0 : operators[i].itself.start - operators[i - 1].itself.end;
     if (gap > kShortestGap && gap < kLongestGap) {
-      samples.between_operators.push_back(std::max(Seconds{0}, seconds(gap) - event_cost));
+      const bool has_modules = !is_autograds && !is_within(optimizers, operators[i].itself.start);
+      (has_modules ? samples.between_module_operators : samples.between_operators)
+          .push_back(std::max(Seconds{0}, seconds(gap) - event_cost));
     }
   }
 }
@@ -169,11 +198,6 @@ void add_returns(const RecordedTrace& trace, HostSamples& samples) {
       samples.synchronize_return.push_back(seconds(call.end - *std::prev(after)));
     }
   }
-}
-
-std::size_t backward_operators(const std::vector<Event>& thread) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      thread, [](const Event& op) { return op.name->find("Backward") != std::string::npos; }));
 }
 
 /// Autograd's thread is the one with the most backward operators, the caller's the busiest of the others.
@@ -223,8 +247,9 @@ std::size_t OperatorSamples::most() const {
 
 void add_samples(const RecordedTrace& trace, Seconds event_cost, HostSamples& samples) {
   std::vector<std::vector<Event>> threads = events_by_thread(trace);
+  const Spans optimizers = optimizer_steps(trace);
   for (const std::vector<Event>& thread : threads) {
-    add_thread(thread, event_cost, samples);
+    add_thread(thread, optimizers, event_cost, samples);
   }
   add_returns(trace, samples);
   add_handovers(std::move(threads), samples);

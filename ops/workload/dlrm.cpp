@@ -32,7 +32,7 @@ bool takes_cut_tables(const DlrmSpec& spec) {
 DataType feature_type(const DlrmSpec& spec, Precision precision) {
   const bool narrow = spec.implementation == DlrmImplementation::HugeCtr ||
                       spec.embedding_kernels == EmbeddingKernels::Joint ||
-                      spec.interaction_kernels == InteractionKernels::Fused;
+                      spec.interaction_kernels == InteractionKernels::Fused || spec.casts_rows;
   return narrow ? storage_type(precision) : DataType::FP32;
 }
 
@@ -55,6 +55,12 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
     throw std::invalid_argument{
         fmt::format("{} embedding tables cannot be placed table-wise on {} GPUs: each needs one",
                     spec.all_tables().size(), ranks)};
+  }
+  if (spec.embedding_kernels == EmbeddingKernels::EmbeddingBag && ranks > 1) {
+    throw std::invalid_argument{fmt::format(
+        "'embedding_kernels: embedding_bag' trains on one GPU, not {}: modules of nn.EmbeddingBag are "
+        "not exchanged by themselves; fbgemm, batched and joint are",
+        ranks)};
   }
   if (setup.precision == Precision::FP8) {
     throw std::invalid_argument{"a DLRM is trained in fp32, tf32, fp16 or bf16"};

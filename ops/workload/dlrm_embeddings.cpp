@@ -15,6 +15,7 @@ EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::in
           .tables = group.shards,
           .kernels = spec.embedding_kernels,
           .optimizer = dense ? dense_optimizer(spec.optimizer) : table_optimizer(spec.optimizer),
+          .fixed = spec.fixed_bags,
           .dense = dense,
           .features = features};
 }
@@ -116,8 +117,10 @@ bool DlrmEmbeddings::looks_up() const {
 
 std::int64_t DlrmEmbeddings::pieces() const {
   std::int64_t pieces = 0;
-  for (const EmbeddingExchange& exchange : exchanges_) {
-    pieces += exchange.pieces();
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    pieces += bags_[group].kernels == EmbeddingKernels::EmbeddingBag  // on the only rank
+                  ? static_cast<std::int64_t>(bags_[group].tables.front().size())
+                  : exchanges_[group].pieces();
   }
   return pieces;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/workload/layers/kernels.hpp"
@@ -49,17 +50,42 @@ Bytes DlrmInputs::index_size() const {
   return size_of(data_type(spec_.index_type));
 }
 
+bool DlrmInputs::has_offsets() const {
+  return spec_.embedding_kernels != EmbeddingKernels::Joint &&  // which has one look-up a bag
+         !spec_.fixed_bags;
+}
+
+/// In one tensor; with offsets nn.EmbeddingBag's are a list, but where every sample has one look-up: they are
+/// stacked (dlrm_data_pytorch.py: collate_wrapper_random_offset, collate_wrapper_criteo_offset).
+void DlrmInputs::copy_indices(const Copy& copy) const {
+  const DataType index = data_type(spec_.index_type);
+  const std::vector<EmbeddingTable> tables = spec_.all_tables();
+  const bool stacked = spec_.fixed_bags || std::ranges::all_of(tables, [](const auto& table) {
+                         return table.pooling_factor == 1;
+                       });
+  if (spec_.embedding_kernels == EmbeddingKernels::EmbeddingBag && !stacked) {
+    for (const EmbeddingTable& table : tables) {
+      copy([&](std::size_t) { return bytes_of(lookups_of({table}, local_batch_), index); });
+    }
+    return;
+  }
+  copy([&](std::size_t rank) { return bytes_of(embeddings_.lookups(rank), index); });
+}
+
 /// Sparse features and dense ones, in the order of the training loop.
 void DlrmInputs::copy_batch(const Copy& copy) const {
   const DataType index = data_type(spec_.index_type);
+  if (spec_.input_on_device) {
+    return;
+  }
   if (setup_.parallelism.embedding.input_distribution) {
     const std::vector<EmbeddingTable> tables = spec_.all_tables();
     const auto bags = local_batch_ * static_cast<std::int64_t>(tables.size());
     copy([&](std::size_t) { return bytes_of(lookups_of(tables, local_batch_), index); });
     copy([&](std::size_t) { return bytes_of(bags, DataType::INT32); });
   } else if (embeddings_.looks_up()) {
-    copy([&](std::size_t rank) { return bytes_of(embeddings_.lookups(rank), index); });
-    if (spec_.embedding_kernels != EmbeddingKernels::Joint) {  // which has one look-up a bag
+    copy_indices(copy);
+    if (has_offsets()) {
       copy([&](std::size_t rank) { return bytes_of(embeddings_.offsets(rank), index); });
     }
   }
@@ -73,7 +99,7 @@ void DlrmInputs::blocking_copies() {
 }
 
 void DlrmInputs::copy_labels() {
-  if (!prefetches()) {
+  if (!prefetches() && !spec_.input_on_device) {
     loader_.copy(bytes_of(local_batch_, DataType::FP32), BatchLoader::Copy::Blocking);
   }
 }

@@ -45,6 +45,8 @@ class DlrmInputs {
  private:
   using Copy = std::function<void(const std::function<Bytes(std::size_t rank)>& size)>;
 
+  [[nodiscard]] bool has_offsets() const;
+  void copy_indices(const Copy& copy) const;
   void copy_batch(const Copy& copy) const;
   void blocking_copies();
   void prefetch();

@@ -269,11 +269,9 @@ class Counting {
       const Bytes sorted{bags.kernels == EmbeddingKernels::Fbgemm
                              ? kSortedLookup * static_cast<double>(bags.lookups(rank_))
                              : 0};
-      if (bags.kernels == EmbeddingKernels::Joint) {  // values of the gradient, and the product with the rate
-        const Bytes values = 2 * floats(bags.batch * bags.width(rank_));
-        memory_.allocate(Use::Gradients, values);
-        joint_values_ += values;
-      }
+      const Bytes sparse = sparse_gradients(bags);
+      memory_.allocate(Use::Gradients, sparse);
+      sparse_gradients_ += sparse;
       memory_.allocate(Use::Workspace, sorted);
       if (bags.dense) {
         accumulate(bags.weights(rank_));
@@ -284,9 +282,21 @@ class Counting {
     }
   }
 
+  /// Joint: their values, and the product with the learning rate. EmbeddingBag: values, and the sample of
+  /// each.
+  [[nodiscard]] Bytes sparse_gradients(const EmbeddingBagShape& bags) const {
+    if (!bags.has_sparse_gradients()) {
+      return {};
+    }
+    const Bytes values = floats(bags.gradient_values(rank_));
+    return bags.kernels == EmbeddingKernels::Joint
+               ? 2 * values
+               : values + static_cast<double>(bags.lookups(rank_)) * size_of(DataType::INT64);
+  }
+
   /// Adagrad in lists of tensors: the roots of all sums at once (torch/optim/adagrad.py, foreach).
   void update() {
-    memory_.release(Use::Gradients, joint_values_);
+    memory_.release(Use::Gradients, sparse_gradients_);
     if (dense_optimizer(shape_.optimizer) == Optimizer::Adagrad) {
       memory_.allocate(Use::Workspace, floats(mlp_elements_ + replicated_elements_));
     }
@@ -322,7 +332,7 @@ class Counting {
   std::int64_t table_elements_ = 0;
   std::int64_t sharded_rows_ = 0;
   Bytes caches_{0};  // of tables in host memory, with what finds their rows
-  Bytes joint_values_{0};
+  Bytes sparse_gradients_{0};
   Bytes gradient_;  // of what was last gone back through
   MemoryLedger memory_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/kernels/index_model.hpp"
 
@@ -81,6 +82,35 @@ void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables
   }
 }
 
+void check_embedding_bag(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables) {
+  const bool is_bag = spec.embedding_kernels == EmbeddingKernels::EmbeddingBag;
+  if (!is_bag && (spec.fixed_bags || spec.casts_rows)) {
+    throw FieldError{spec.fixed_bags ? "fixed_bags" : "casts_rows",
+                     "is of 'embedding_kernels: embedding_bag'"};
+  }
+  if (!is_bag) {
+    return;
+  }
+  if (spec.optimizer != DlrmOptimizer::Sgd) {
+    throw FieldError{
+        "embedding_kernels",
+        "the sparse gradients of nn.EmbeddingBag are added by 'optimizer: sgd'; Adagrad is there "
+        "with fbgemm and batched"};
+  }
+  if (spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
+    throw FieldError{"embedding_kernels", "embedding_bag has the bottom MLP on every rank"};
+  }
+  const auto uneven = std::ranges::find_if(tables, [](const EmbeddingTable& table) {
+    return table.pooling_factor != std::floor(table.pooling_factor);
+  });
+  if (spec.fixed_bags && uneven != tables.end()) {
+    throw FieldError{"fixed_bags",
+                     fmt::format("every sample has equally many look-ups then: pooling_factor is a "
+                                 "whole number, not {:g}",
+                                 uneven->pooling_factor)};
+  }
+}
+
 }  // namespace
 
 void DlrmSpec::check() const {
@@ -123,6 +153,7 @@ void DlrmSpec::check() const {
     }
   }
   check_joint(*this, all);
+  check_embedding_bag(*this, all);
   if (optimizer == DlrmOptimizer::RowWiseAdagrad &&
       (implementation == DlrmImplementation::HugeCtr || embedding_kernels != EmbeddingKernels::Fbgemm)) {
     throw FieldError{"optimizer",

@@ -31,21 +31,28 @@ constexpr auto names_of(Interaction) {
       {{Interaction::Dot, "dot"}, {Interaction::Concatenate, "cat"}, {Interaction::Cross, "cross"}});
 }
 
-enum class DlrmLoss : std::uint8_t { MeanSquaredError, BinaryCrossEntropy };
+enum class DlrmLoss : std::uint8_t {
+  MeanSquaredError,
+  BinaryCrossEntropy,            ///< of probabilities
+  BinaryCrossEntropyWithLogits,  ///< without a sigmoid behind the top MLP
+};
 constexpr auto names_of(DlrmLoss) {
-  return std::to_array<EnumName<DlrmLoss>>(
-      {{DlrmLoss::MeanSquaredError, "mse"}, {DlrmLoss::BinaryCrossEntropy, "bce"}});
+  return std::to_array<EnumName<DlrmLoss>>({{DlrmLoss::MeanSquaredError, "mse"},
+                                            {DlrmLoss::BinaryCrossEntropy, "bce"},
+                                            {DlrmLoss::BinaryCrossEntropyWithLogits, "bce_with_logits"}});
 }
 
 enum class EmbeddingKernels : std::uint8_t {
-  Batched,  ///< one kernel each way: the table-batched operator of 2020-2021, atomics in backward
-  Fbgemm,   ///< FBGEMM: backward sorts the indices first
-  Joint,    ///< one look-up a table and sample: one gather; a sparse gradient, added by torch.optim.SGD
+  Batched,       ///< one kernel each way: the table-batched operator of 2020-2021, atomics in backward
+  Fbgemm,        ///< FBGEMM: backward sorts the indices first
+  Joint,         ///< one look-up a table and sample: one gather; a sparse gradient, added by torch.optim.SGD
+  EmbeddingBag,  ///< torch.nn.EmbeddingBag, one module a table: a sparse gradient, added by torch.optim.SGD
 };
 constexpr auto names_of(EmbeddingKernels) {
   return std::to_array<EnumName<EmbeddingKernels>>({{EmbeddingKernels::Batched, "batched"},
                                                     {EmbeddingKernels::Fbgemm, "fbgemm"},
-                                                    {EmbeddingKernels::Joint, "joint"}});
+                                                    {EmbeddingKernels::Joint, "joint"},
+                                                    {EmbeddingKernels::EmbeddingBag, "embedding_bag"}});
 }
 
 enum class InteractionKernels : std::uint8_t {
@@ -135,7 +142,9 @@ struct DlrmSpec {
   DlrmLoss loss = DlrmLoss::BinaryCrossEntropy;
   DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
   EmbeddingKernels embedding_kernels = EmbeddingKernels::Fbgemm;
+  bool fixed_bags = false, casts_rows = false;
   IndexType index_type = IndexType::Int64;
+  bool input_on_device = false;
   bool loss_readback = true;
   bool synchronize_each_step = false;
 
@@ -165,10 +174,21 @@ struct DlrmSpec {
     key.optional("loss", dlrm.loss, DlrmLoss::BinaryCrossEntropy, "loss function");
     key.optional("optimizer", dlrm.optimizer, DlrmOptimizer::Sgd,
                  "of dense parameters and tables; rowwise_adagrad: tables' sums by row (FBGEMM)");
-    key.optional("embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
-                 "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
-                 "whose sparse gradient torch.optim.SGD adds");
+    key.optional(
+        "embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
+        "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
+        "whose sparse gradient torch.optim.SGD adds; embedding_bag: a torch.nn.EmbeddingBag for each "
+        "table, sparse=True, on one GPU");
+    key.optional(
+        "fixed_bags", dlrm.fixed_bags, false,
+        "embedding_bag: indices are [samples, look-ups], without offsets, which PyTorch makes of them");
+    key.optional(
+        "casts_rows", dlrm.casts_rows, false,
+        "embedding_bag, 16 bits: the model casts looked-up rows to the type of the bottom MLP's output; "
+        "else features are FP32");
     key.optional("index_type", dlrm.index_type, IndexType::Int64, "type of indices and offsets");
+    key.optional("input_on_device", dlrm.input_on_device, false,
+                 "the batch is on the device already; else each step copies it (blocks)");
     key.optional("loss_readback", dlrm.loss_readback, true,
                  "the loop reads the loss before backward (blocks)");
     key.optional(

@@ -23,10 +23,11 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
               part_.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0},
       bottom_{.rows = part_.bottom ? (is_hybrid() ? setup.global_batch : local_batch_) : 0,
               .widths = spec.bottom_mlp,
-              .last = Activation::Relu},
+              .last = MlpActivation::Relu},
       top_{.rows = local_batch_,
            .widths = {spec.interaction_width()},
-           .last = Activation::Sigmoid,
+           .last = spec.loss == DlrmLoss::BinaryCrossEntropyWithLogits ? MlpActivation::None
+                                                                       : MlpActivation::Sigmoid,
            .cast_input = spec.interaction != Interaction::Dot && feature_type() == DataType::FP32},
       interaction_{interaction_shape()},
       cross_{.rows = local_batch_,
@@ -184,11 +185,16 @@ void DlrmStep::backward_bottom(GradientSink& gradients) {
 
 void DlrmStep::update() {
   const ModuleRange phase{step_, "optimizer"};
+  const WithoutModules loops{step_};
   if (scales_loss()) {
     unscale_gradients(step_, parameters_);
     embeddings_.unscale();
   }
-  optimizer_step(step_, {.kind = optimizer()}, parameters_);
+  if (spec_.embedding_kernels == EmbeddingKernels::EmbeddingBag) {  // foreach has no sparse gradients
+    optimizer_step_by_tensor(step_, {.kind = optimizer()}, parameters_);
+  } else {
+    optimizer_step(step_, {.kind = optimizer()}, parameters_);
+  }
   embeddings_.update();
   if (scales_loss()) {
     update_scale(step_);

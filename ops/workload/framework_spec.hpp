@@ -86,6 +86,7 @@ struct FrameworkSpec {
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool apex = false;
   bool vectorized_casts = false;
+  bool slices_whole_dimensions = true;
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
@@ -123,6 +124,10 @@ struct FrameworkSpec {
         "vectorized_casts", framework.vectorized_casts, false,
         "FP32 becomes 16 bits by vectors of elements (PyTorch 2.6 and later), not element by element; "
         "operators that are not compiled, 'implementation: hugging_face', DLRMs, convolutional networks");
+    key.optional("slices_whole_dimensions", framework.slices_whole_dimensions, true,
+                 "x[:, i, j] slices all of x first, an operator whose backward pass fills and copies a "
+                 "tensor as large "
+                 "(traces of PyTorch 1.10 and 2.1); else it takes x itself (2.11); the interaction of DLRMs");
     key.optional(
         "embedding_backward", framework.embedding_backward, EmbeddingBackward::PyTorch112,
         "of nn.Embedding: the host waits for the number of different rows before PyTorch 1.12 (and with "

@@ -172,6 +172,7 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   const bool by_apex = step.framework().apex && step.types().has_master_weights();
   const bool by_tensor = step.framework().optimizer == OptimizerStyle::PerTensor || by_apex;
   if (step.framework().zero_gradients && by_tensor) {
+    const WithoutModules loops{step};
     PythonLoop loop{step, name};
     for (const std::int64_t elements : parameters) {
       loop.call("aten::zero_", kernels::fill(elements, step.types().model()));
@@ -185,6 +186,11 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   step.program().end();
 }
 
+void optimizer_step_by_tensor(StepWriter& step, const OptimizerSpec& optimizer,
+                              std::span<const std::int64_t> parameters) {
+  for_each(step, fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind)), optimizer, parameters);
+}
+
 void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
                     std::span<const std::int64_t> parameters,
                     const std::function<bool(std::int64_t elements)>& decays) {
@@ -196,12 +202,11 @@ void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
     bert_adam_step(step, parameters, decays);
     return;
   }
-  const std::string name = fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind));
   if (optimizer.kind == Optimizer::AdamWHf || step.framework().optimizer == OptimizerStyle::PerTensor) {
-    for_each(step, name, optimizer, parameters);
+    optimizer_step_by_tensor(step, optimizer, parameters);
     return;
   }
-  step.program().begin(name);
+  step.program().begin(fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind)));
   if (step.framework().optimizer == OptimizerStyle::Fused) {
     fused(step, optimizer, parameters);
   } else {

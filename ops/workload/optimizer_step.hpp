@@ -23,4 +23,9 @@ void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
                     std::span<const std::int64_t> parameters,
                     const std::function<bool(std::int64_t elements)>& decays = {});
 
+/// torch.optim's loop over parameters, whatever FrameworkSpec::optimizer says: where some gradients are
+/// sparse.
+void optimizer_step_by_tensor(StepWriter& step, const OptimizerSpec& optimizer,
+                              std::span<const std::int64_t> parameters);
+
 }  // namespace lockstep

@@ -161,7 +161,7 @@ void StepWriter::on_autograd_thread(const std::function<void()>& write) {
   const FlagId start = program_.flag("backward starts");
   const FlagId end = program_.flag("backward ends");
   program_.post(start);
-  program_.on(program_.thread("autograd"));
+  program_.on(program_.thread(kAutogradThread));
   program_.await(start, backward_start_);
   write();
   program_.post(end);

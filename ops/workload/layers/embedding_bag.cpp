@@ -9,6 +9,7 @@
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/lookup_pass.hpp"
+#include "ops/workload/layers/torch_embedding_bag.hpp"
 
 namespace lockstep {
 namespace {
@@ -159,6 +160,14 @@ std::int64_t EmbeddingBagShape::lookups(std::size_t rank) const {
   return std::llround(sum);
 }
 
+std::int64_t EmbeddingBagShape::gradient_values(std::size_t rank) const {
+  double sum = 0;
+  for (const EmbeddingTable& table : tables[rank]) {
+    sum += table.pooling_factor * static_cast<double>(batch * table.dimension);
+  }
+  return std::llround(sum);
+}
+
 std::int64_t EmbeddingBagShape::offsets(std::size_t rank) const {
   return batch * static_cast<std::int64_t>(tables[rank].size()) + 1;
 }
@@ -208,6 +217,10 @@ bool EmbeddingBagShape::is_cached() const {
 }
 
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.kernels == EmbeddingKernels::EmbeddingBag) {
+    torch_bags_forward(step, bags);
+    return;
+  }
   const bool fbgemm = bags.kernels == EmbeddingKernels::Fbgemm;
   const bool joint = bags.kernels == EmbeddingKernels::Joint;
   step.program().begin("LookupFunction");
@@ -230,6 +243,10 @@ void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags) {
 }
 
 void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.kernels == EmbeddingKernels::EmbeddingBag) {
+    torch_bags_backward(step, bags);
+    return;
+  }
   cast_rows(step, bags, "ToCopyBackward0");
   step.program().begin("LookupFunctionBackward");
   if (bags.dense) {
@@ -248,6 +265,10 @@ void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags) {
 }
 
 void embedding_bag_update(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.kernels == EmbeddingKernels::EmbeddingBag) {
+    torch_bags_update(step, bags);
+    return;
+  }
   if (bags.kernels != EmbeddingKernels::Joint) {
     return;
   }
@@ -260,11 +281,14 @@ void embedding_bag_update(StepWriter& step, const EmbeddingBagShape& bags) {
 }
 
 void embedding_bag_unscale(StepWriter& step, const EmbeddingBagShape& bags) {
-  if (bags.kernels != EmbeddingKernels::Joint) {
+  if (!bags.has_sparse_gradients()) {
     return;
   }
   step.program().begin("aten::_amp_foreach_non_finite_check_and_unscale_");
-  over_rows(step, bags, "multi_tensor_apply_kernel<non_finite_check_and_unscale>", DataType::FP32, 1, 1);
+  step.launch_by_rank([&](std::size_t rank) {
+    return KernelCall{"multi_tensor_apply_kernel<non_finite_check_and_unscale>", DataType::FP32,
+                      Pointwise{.elements = bags.gradient_values(rank), .reads = 1, .writes = 1, .flops = 1}};
+  });
   step.program().end();
 }
 

@@ -14,13 +14,20 @@ struct EmbeddingBagShape {
   std::vector<std::vector<EmbeddingTable>> tables;  ///< by rank
   EmbeddingKernels kernels = EmbeddingKernels::Fbgemm;
   Optimizer optimizer = Optimizer::Sgd;
+  bool fixed = false;  ///< EmbeddingBag: each sample has equally many look-ups, offsets are made of that
   bool dense = false;  ///< backward leaves the gradient of whole tables instead of updating them
   DataType features = DataType::FP32;  ///< what the model goes on with: pooled rows are cast to it
 
   [[nodiscard]] std::int64_t width(std::size_t rank) const;    ///< elements of all its tables' rows together
   [[nodiscard]] std::int64_t lookups(std::size_t rank) const;  ///< in one batch
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;  ///< batch x tables + 1
-  [[nodiscard]] std::int64_t weights(std::size_t rank) const;  ///< elements of its tables
+  /// Backward leaves values that embedding_bag_update() adds.
+  [[nodiscard]] bool has_sparse_gradients() const {
+    return kernels == EmbeddingKernels::Joint || kernels == EmbeddingKernels::EmbeddingBag;
+  }
+  /// Elements of its sparse gradients: a row for each look-up.
+  [[nodiscard]] std::int64_t gradient_values(std::size_t rank) const;
+  [[nodiscard]] std::int64_t weights(std::size_t rank) const;         ///< elements of its tables
   [[nodiscard]] std::int64_t weights_on_gpu(std::size_t rank) const;  ///< of those with their rows there
   [[nodiscard]] std::int64_t rows(std::size_t rank) const;
   /// Cache of its tables in host memory: row places, sets of 32 (FBGEMM's DEFAULT_ASSOC), as wide as the
@@ -38,7 +45,7 @@ struct EmbeddingBagShape {
 ///
 /// Joint: the indices get their tables' offsets and one kernel gathers the rows; on one rank it writes them
 /// in 16 bits itself (gather_gpu_fused.cu of NVIDIA/DeepLearningExamples), on several they are cast before
-/// they travel.
+/// they travel. EmbeddingBag: torch_embedding_bag.hpp, here and below.
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags);
 
 /// LookupFunctionBackward with the optimizer fused. FBGEMM sorts the look-ups by row, run-length encodes them
@@ -48,11 +55,11 @@ void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags);
 void embedding_bag_backward(StepWriter& step, const EmbeddingBagShape& bags);
 
 /// torch.optim.SGD on the sparse gradient of joint tables, which nobody has coalesced: its values times the
-/// learning rate, then index_add_ (aten/src/ATen/native/sparse/cuda/SparseCUDATensorMath.cu). Other tables
-/// are up to date behind backward.
+/// learning rate, then index_add_ (aten/src/ATen/native/sparse/cuda/SparseCUDATensorMath.cu). Tables of
+/// Batched and Fbgemm are up to date behind backward.
 void embedding_bag_update(StepWriter& step, const EmbeddingBagShape& bags);
 
-/// torch.cuda.amp.GradScaler.unscale_() of that gradient's values.
+/// torch.cuda.amp.GradScaler.unscale_() of those gradients' values.
 void embedding_bag_unscale(StepWriter& step, const EmbeddingBagShape& bags);
 
 }  // namespace lockstep

@@ -106,7 +106,9 @@ void pytorch_forward(StepWriter& step, const InteractionShape& shape) {
   step.launch(kernels::product({.batch = shape.rows, .m = n, .n = n, .k = width, .transpose_b = true},
                                product_type(step.precision())));
   step.program().end();
-  step.op("aten::slice");
+  if (step.framework().slices_whole_dimensions) {
+    step.op("aten::slice");
+  }
   index_forward(step, shape, products);
   step.op("aten::cat", {kernels::concat(shape.rows * (width + shape.pairs()), 2, products)});
 }
@@ -115,8 +117,10 @@ void pytorch_backward(StepWriter& step, const InteractionShape& shape) {
   const std::int64_t n = shape.features, width = shape.dense_width, square = shape.rows * n * n;
   const DataType product = product_type(step.precision()), products = type_of_products(step, shape);
   index_backward(step, shape, products);
-  step.op("SliceBackward0", {kernels::fill(square, products),
-                             kernels::copy_on_device(static_cast<double>(square) * size_of(products))});
+  if (step.framework().slices_whole_dimensions) {
+    step.op("SliceBackward0", {kernels::fill(square, products),
+                               kernels::copy_on_device(static_cast<double>(square) * size_of(products))});
+  }
   step.op("BmmBackward0",
           {kernels::product({.batch = shape.rows, .m = width, .n = n, .k = n, .transpose_a = true}, product),
            kernels::product({.batch = shape.rows, .m = n, .n = width, .k = n}, product)});

@@ -48,6 +48,13 @@ void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gra
   gradients.accumulate(shape.out);
 }
 
+/// cublasLt's epilogue, which PyTorch asks for unless some side is 1 long
+/// (aten/src/ATen/native/cuda/Blas.cpp, addmm_out_cuda_impl); Apex's MLPs have it always.
+bool adds_bias_in_gemm(const StepWriter& step, const LinearShape& shape) {
+  const bool is_matrix = shape.rows > 1 && shape.in > 1 && shape.out > 1;
+  return step.framework().bias_in_gemm && (is_matrix || step.framework().apex);
+}
+
 }  // namespace
 
 void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input) {
@@ -63,7 +70,7 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
       write_cast(step, shape.out);
     }
   }
-  if (shape.bias && !step.framework().bias_in_gemm) {
+  if (shape.bias && !adds_bias_in_gemm(step, shape)) {
     step.launch(kernels::unrolled_copy(shape.rows * shape.out, 0, 1, storage_type(step.precision())));
   }
   step.launch(kernels::product(

@@ -14,22 +14,22 @@ bool is_last(const MlpShape& mlp, std::size_t layer) {
   return layer + 2 == mlp.widths.size();
 }
 
-Activation activation_of(const MlpShape& mlp, std::size_t layer) {
-  return is_last(mlp, layer) ? mlp.last : Activation::Relu;
+MlpActivation activation_of(const MlpShape& mlp, std::size_t layer) {
+  return is_last(mlp, layer) ? mlp.last : MlpActivation::Relu;
 }
 
-void activation_forward(StepWriter& step, Activation activation, std::int64_t elements, DataType type) {
-  if (activation == Activation::Relu) {
+void activation_forward(StepWriter& step, MlpActivation activation, std::int64_t elements, DataType type) {
+  if (activation == MlpActivation::Relu) {
     step.op("aten::relu", {kernels::elementwise("relu", elements, type, {})});
-  } else {
+  } else if (activation == MlpActivation::Sigmoid) {
     step.op("aten::sigmoid", {kernels::elementwise("sigmoid", elements, type, {.flops = 4})});
   }
 }
 
-void activation_backward(StepWriter& step, Activation activation, std::int64_t elements, DataType type) {
-  if (activation == Activation::Relu) {
+void activation_backward(StepWriter& step, MlpActivation activation, std::int64_t elements, DataType type) {
+  if (activation == MlpActivation::Relu) {
     step.op("ReluBackward0", {kernels::elementwise("threshold_backward", elements, type, {.reads = 2})});
-  } else {
+  } else if (activation == MlpActivation::Sigmoid) {
     step.op("SigmoidBackward0",
             {kernels::elementwise("sigmoid_backward", elements, type, {.reads = 2, .flops = 2})});
   }

@@ -8,13 +8,14 @@
 
 namespace lockstep {
 
-enum class Activation : std::uint8_t { Relu, Sigmoid };
+/// Behind a linear layer.
+enum class MlpActivation : std::uint8_t { None, Relu, Sigmoid };
 
 /// Linear layers with ReLU between them. `widths` begins with that of the input.
 struct MlpShape {
   std::int64_t rows = 0;
   std::vector<std::int64_t> widths;
-  Activation last = Activation::Relu;
+  MlpActivation last = MlpActivation::Relu;
   bool cast_input = true;  ///< with torch.autocast: the input is FP32
 };
 

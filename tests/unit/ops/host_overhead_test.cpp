@@ -34,6 +34,9 @@ TEST(HostOverheads, negative_durations_and_a_missing_launch_are_refused) {
   negative.between_operators = Seconds{-1e-6};
   EXPECT_THROW(negative.check(), FieldError);
   negative = host();
+  negative.between_module_operators = Seconds{-1e-6};
+  EXPECT_THROW(negative.check(), FieldError);
+  negative = host();
   negative.backward_start = Seconds{-1e-6};
   EXPECT_THROW(negative.check(), FieldError);
   HostOverheads mute = host();
@@ -56,6 +59,14 @@ TEST(HostOverheads, shipped_profiles_read) {
   const auto lin = read_file<HostOverheads>(LOCKSTEP_SOURCE_DIR "/configs/hosts/v100_lin_2022.yaml");
   EXPECT_NEAR(lin.between_operators / 1_us, 7.7, 0.05);
   EXPECT_EQ(lin.duration_of(RuntimeCall::LaunchKernel), 4_us);
+}
+
+TEST(HostOverheads, ModulesCostNothingUnlessItIsSaid) {
+  HostOverheads some = host();
+  EXPECT_EQ(some.between_modules(), some.between_operators);
+  some.between_module_operators = 30_us;
+  some.speed = 2;
+  EXPECT_DOUBLE_EQ(some.at_speed().between_modules() / 1_us, 15);
 }
 
 TEST(HostOverheads, AFasterCpuDividesEveryTime) {

@@ -52,6 +52,25 @@ std::vector<Line> lines_of(const Program& program, std::size_t thread = 0) {
   return lines;
 }
 
+TEST(ProgramBuilder, ModulesAreBetweenOperatorsOfForwardPassesAlone) {
+  HostOverheads host = distinct_overheads();
+  host.between_module_operators = 3_us;
+  ProgramBuilder rank{host};
+  rank.begin("aten::view");
+  rank.end();
+  rank.call_from_modules(false);
+  rank.begin("aten::add_");
+  rank.end();
+  rank.call_from_modules(true);
+  rank.on(rank.thread(kAutogradThread));
+  rank.begin("ViewBackward0");
+  rank.end();
+  const Program program = std::move(rank).build();
+  EXPECT_EQ(lines_of(program, 0).at(0).lead, 3);
+  EXPECT_EQ(lines_of(program, 0).at(2).lead, 1);
+  EXPECT_EQ(lines_of(program, 1).at(0).lead, 1);
+}
+
 TEST(ProgramBuilder, AnOperatorWithOneLaunchIsThreeInstructions) {
   ProgramBuilder rank{distinct_overheads()};
   const StreamId compute = rank.stream("compute");

@@ -41,6 +41,8 @@ TEST(ShippedHost, FollowsFromItsTraces) {
     }
     EXPECT_NEAR(other.spread, operator_.spread, 0.006) << name;
   }
+  EXPECT_NEAR(made.between_operators.in_base_units(), shipped.between_operators.in_base_units(), rounding);
+  EXPECT_NEAR(made.between_modules().in_base_units(), shipped.between_modules().in_base_units(), rounding);
   EXPECT_NEAR(made.spread, shipped.spread, 0.006);
   EXPECT_NEAR(made.backward_start.in_base_units(), shipped.backward_start.in_base_units(), rounding);
 }

@@ -82,7 +82,7 @@ TEST(HostSamples, AreGapsLessTheProfilersCost) {
   EXPECT_THAT(linear.after_last_launch, ElementsAre(micros(200 - 160)));
   EXPECT_THAT(linear.without_launch, IsEmpty());
   EXPECT_THAT(samples.operators.at("aten::view").without_launch, ElementsAre(micros(4 - 2)));
-  EXPECT_THAT(samples.between_operators, ElementsAre(micros(10 - 2)));
+  EXPECT_THAT(samples.between_module_operators, ElementsAre(micros(10 - 2)));
   EXPECT_THAT(samples.calls.at(RuntimeCall::LaunchKernel), ElementsAre(micros(6)));
   EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(10)));
   EXPECT_FALSE(samples.operators.contains("aten::addmm"));
@@ -111,7 +111,20 @@ TEST(HostSamples, HandOverBetweenThreads) {
                                   .samples(0_us);
   EXPECT_THAT(samples.backward_start, ElementsAre(micros(230 - 80)));
   EXPECT_THAT(samples.backward_return, ElementsAre(micros(490 - 400)));
+  EXPECT_THAT(samples.between_operators, ElementsAre(micros(310 - 300)));
+  EXPECT_THAT(samples.between_module_operators, ElementsAre(micros(60 - 50)));  // 410 us later is not between
   EXPECT_TRUE(samples.operators.contains("AddmmBackward0"));
+}
+
+TEST(HostSamples, AnOptimizersLoopHasNoModules) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::relu", 0, 10)
+                                  .op("Optimizer.step#SGD.step", 15, 100)
+                                  .op("aten::add_", 30, 40)
+                                  .op("aten::add_", 45, 50)
+                                  .samples(0_us);
+  EXPECT_THAT(samples.between_operators, ElementsAre(micros(30 - 10), micros(45 - 40)));
+  EXPECT_THAT(samples.between_module_operators, IsEmpty());
 }
 
 HostProfileOptions options() {
@@ -121,6 +134,7 @@ HostProfileOptions options() {
   made.event_cost = made.call_cost = 2_us;
   made.start.name = "other";
   made.start.backward_start = 123_us;
+  made.start.between_operators = 6_us;
   made.start.runtime_calls = {{RuntimeCall::LaunchKernel, 5_us}, {RuntimeCall::EventRecord, 0.7_us}};
   return made;
 }
@@ -145,7 +159,8 @@ TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::EventRecord), micros(0.7));
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchKernel), micros(4));
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchCollective), micros(4));
-  EXPECT_THAT(made.overheads.between_operators, micros(8));
+  EXPECT_THAT(made.overheads.between_modules(), micros(8));
+  EXPECT_THAT(made.overheads.between_operators, micros(6));
   EXPECT_THAT(made.overheads.of("aten::linear").between_launches, micros(24));
   // aten::view was never seen to launch: as the median operator, here the only one.
   EXPECT_THAT(made.overheads.of("aten::view").between_launches, micros(24));
@@ -153,11 +168,20 @@ TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
   EXPECT_THAT(made.text, HasSubstr("backward_start: derived, other's"));
 }
 
-TEST(HostProfile, DropsOutliers) {
+TEST(HostProfile, DropsOutliersOfOperators) {
   HostSamples samples = linear_and_view();
   // Quartiles 8 and 9.25 us: 50 us is further out than 1.5 times their distance.
+  samples.operators["aten::mul"].before_first_launch = {8_us, 8_us, 9_us, 9_us, 9_us, 50_us};
+  EXPECT_THAT(host_profile(samples, options()).overheads.of("aten::mul").before_first_launch, micros(8.6));
+}
+
+TEST(HostProfile, CountsAllGapsBetweenOperators) {
+  HostSamples samples = linear_and_view();
   samples.between_operators = {8_us, 8_us, 9_us, 9_us, 9_us, 50_us};
-  EXPECT_THAT(host_profile(samples, options()).overheads.between_operators, micros(8.6));
+  samples.between_module_operators = {20_us, 41_us};
+  const HostOverheads made = host_profile(samples, options()).overheads;
+  EXPECT_THAT(made.between_operators, micros(15.5));
+  EXPECT_THAT(made.between_modules(), micros(30.5));
 }
 
 TEST(HostProfile, NeedsLaunches) {

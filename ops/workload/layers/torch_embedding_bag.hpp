@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ops/workload/layers/embedding_bag.hpp"
+
+namespace lockstep {
+
+/// torch.nn.EmbeddingBag(mode="sum", sparse=True), a module for each table of the only rank: what
+/// embedding_bag_forward() and its like write for EmbeddingKernels::EmbeddingBag. *Source*:
+/// aten/src/ATen/native/cuda/EmbeddingBag.cu, EmbeddingBag.cpp (_embedding_bag_sparse_backward); kernels and
+/// operators of tests/data/h200_steps/dlrm_b2048_tf32.
+
+/// Table by table: with fixed bags their offsets, then one kernel; behind all of them the casts.
+void torch_bags_forward(StepWriter& step, const EmbeddingBagShape& bags);
+
+/// Table by table: the cast, and the gradient's values: each look-up's copy of its sample's row. Rows that
+/// repeat stay apart.
+void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags);
+
+/// torch.optim.SGD: each table's values added row by row (add_dense_sparse_, index_add_ with atomics).
+void torch_bags_update(StepWriter& step, const EmbeddingBagShape& bags);
+
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+/// @file
+/// A DLRM of nn.EmbeddingBag: its kernels against those of a recorded step (tests/data/h200_steps), and what
+/// it refuses.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/yaml_reader.hpp"
+#include "ops/workload/dlrm.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "tests/support/kernel_kinds.hpp"
+#include "tests/support/program_listing.hpp"
+#include "traces/kineto/kineto_reader.hpp"
+
+namespace lockstep {
+namespace {
+
+using namespace lockstep::literals;
+using ::testing::HasSubstr;
+
+ModelSpec model() {
+  return read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/dlrm_pytorch.yaml");
+}
+
+Job job_of(const ModelSpec& model, std::int64_t batch, Precision precision = Precision::TF32,
+           std::vector<VertexId> gpus = {0}) {
+  const std::vector<Bytes> memory(gpus.size(), 80_GB);
+  return dlrm_job(model.dlrm.value(), {.global_batch = batch,
+                                       .precision = precision,
+                                       .framework = model.framework,
+                                       .parallelism = {},
+                                       .host = plain_host(),
+                                       .gradient_accumulation = 1,
+                                       .clip_gradients = false,
+                                       .gpus = gpus,
+                                       .gpu_memory = memory});
+}
+
+std::string kind_of(const std::string& kernel) {
+  constexpr std::array<std::pair<const char*, const char*>, 13> kKinds{{{"EmbeddingBag", "embedding bag"},
+                                                                        {"vectorized_gather", "gather"},
+                                                                        {"indexFunc", "add rows"},
+                                                                        {"index_elementwise", "index"},
+                                                                        {"indexing_backward", "index bwd"},
+                                                                        {"arange", "arange"},
+                                                                        {"RadixSort", "sort"},
+                                                                        {"CatArray", "concat"},
+                                                                        {"reduce_kernel", "reduce"},
+                                                                        {"elementwise", "elementwise"},
+                                                                        {"gemm", "product"},
+                                                                        {"gemv", "product"},
+                                                                        {"fill", "elementwise"}}};
+  return testing::first_kind(kernel, kKinds);
+}
+
+/// cuBLAS's and the reduction's own choice by shape: within our kernels' times.
+bool is_library_choice(const std::string& kernel) {
+  return kernel.find("Memset") != std::string::npos || kernel.find("splitKreduce") != std::string::npos;
+}
+
+std::vector<std::string> recorded() {
+  const kineto::RecordedTrace trace =
+      kineto::read_kineto(LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/dlrm_b2048_tf32.kineto.json.gz");
+  std::vector<std::string> kinds;
+  for (const kineto::Work& kernel : trace.work) {
+    const std::string& name = std::string{trace.names.text(kernel.name)};
+    if (!is_library_choice(name)) {
+      kinds.push_back(kind_of(name));
+    }
+  }
+  return kinds;
+}
+
+TEST(DlrmPytorch, LaunchesTheKernelsOfARecordedStep) {
+  std::vector<std::string> ours;
+  for (const ListedOperator& op : operators_of(job_of(model(), 2048))) {
+    std::ranges::transform(op.kernels, std::back_inserter(ours), kind_of);
+  }
+  std::vector<std::string> theirs = recorded();
+  // torch.optim goes through the tables between the MLPs, here behind both.
+  constexpr std::size_t kParameters = 16, kTables = 8;
+  const auto update = static_cast<std::ptrdiff_t>(kParameters + kTables);
+  std::sort(ours.end() - update, ours.end());
+  std::sort(theirs.end() - update, theirs.end());
+  EXPECT_EQ(ours, theirs);
+}
+
+/// The values of the gradient are a row for each look-up; offsets are made where indices have two dimensions.
+TEST(DlrmPytorch, GathersARowOfTheGradientForEachLookUp) {
+  ModelSpec pooled = model();
+  pooled.dlrm->tables.front().pooling_factor = 20;
+  pooled.dlrm->fixed_bags = false;
+  const Job job = job_of(pooled, 512);
+  int gathers = 0;
+  for (const KernelCall& kernel : job.programs.front()->kernels) {
+    if (const auto* gather = std::get_if<IndexSelect>(&kernel.work)) {
+      EXPECT_EQ(gather->picks, 512 * 20);
+      EXPECT_EQ(gather->table_rows, 512);
+      EXPECT_EQ(gather->columns, 64);
+      ++gathers;
+    }
+    EXPECT_THAT(kernel.name, ::testing::Not(HasSubstr("arange"))) << "offsets are given";
+  }
+  EXPECT_GE(gathers, 1);
+}
+
+/// PyTorch's allocator had at most 2,195,675,136 B in use (calibration/measurements/h200/steps.csv), cuBLAS's
+/// workspaces of 32 MiB among them.
+TEST(DlrmPytorch, NeedsTheMemoryThatWasSeen) {
+  const MemoryBreakdown memory = job_of(model(), 2048).memory.front();
+  double sum = 2 * 32 * 1024 * 1024;
+  for (const auto use :
+       {MemoryUse::Parameters, MemoryUse::Gradients, MemoryUse::Activations, MemoryUse::Workspace}) {
+    sum += memory[use];
+  }
+  EXPECT_NEAR(sum / 2195675136, 1, 0.01);
+}
+
+TEST(DlrmPytorch, IsRefusedWhereItDoesNotExist) {
+  const auto refusal = [](const auto& change, const char* why) {
+    ModelSpec changed = model();
+    change(*changed.dlrm);
+    EXPECT_THAT([&] { changed.dlrm->check(); }, ::testing::ThrowsMessage<FieldError>(HasSubstr(why)));
+  };
+  refusal([](DlrmSpec& spec) { spec.optimizer = DlrmOptimizer::Adagrad; }, "added by 'optimizer: sgd'");
+  refusal([](DlrmSpec& spec) { spec.embedding_kernels = EmbeddingKernels::Fbgemm; },
+          "is of 'embedding_kernels: embedding_bag'");
+  refusal([](DlrmSpec& spec) { spec.tables.front().pooling_factor = 1.5; }, "whole number, not 1.5");
+  EXPECT_THAT(
+      [] {
+        (void)job_of(model(), 2048, Precision::TF32, {0, 1});
+      },
+      ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("trains on one GPU, not 2")));
+}
+
+}  // namespace
+}  // namespace lockstep
