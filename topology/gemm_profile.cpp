@@ -22,8 +22,10 @@ void GemmProfile::check() const {
   if (!(exposed >= 0 && exposed <= 1)) throw FieldError("exposed", "a fraction of 0 to 1");
   if (!(unaligned > 0 && unaligned <= 1)) throw FieldError("unaligned", "a fraction above 0, at most 1");
   if (odd && !(*odd > 0 && *odd <= 1)) throw FieldError("odd", "a fraction above 0, at most 1");
-  if (!(transposed_a > 0 && transposed_a <= 1))
-    throw FieldError("transposed_a", "a fraction above 0, at most 1");
+  if (!(one_across_k > 0 && one_across_k <= 1))
+    throw FieldError("one_across_k", "a fraction above 0, at most 1");
+  if (!(both_across_k > 0 && both_across_k <= 1))
+    throw FieldError("both_across_k", "a fraction above 0, at most 1");
   if (fixed_depth < 0) throw FieldError("fixed_depth", "at least 0");
   if (half_warps < 0) throw FieldError("half_warps", "at least 0");
   if (largest_split < 1) throw FieldError("largest_split", "at least 1 (no split)");

@@ -55,7 +55,8 @@ struct GemmProfile {
   double exposed = 0;         ///< part of the operands' reading, wave by wave, that arithmetic does not hide
   double unaligned = 1;       ///< of the rate when rows of a matrix are no multiple of 16 bytes
   std::optional<double> odd;  ///< of the rate when they are no multiple of 4 either; none: as `unaligned`
-  double transposed_a = 1;    ///< of the rate when A alone is transposed, as gradients of weights have it
+  double one_across_k = 1;    ///< of the rate when rows of one operand do not run along k
+  double both_across_k = 1;   ///< of the rate when neither's do, as in gradients of weights
   LongRows long_rows;
   Seconds fixed{3e-6};                        ///< launch to first tile and last tile to end
   int largest_split = 1;                      ///< parts into which k may be split
@@ -73,8 +74,10 @@ struct GemmProfile {
     key.optional(
         "odd", gemm.odd, std::nullopt,
         "of the rate when rows are no multiple of 4 bytes: an odd number of 16 bits; ~: as 'unaligned'");
-    key.optional("transposed_a", gemm.transposed_a, 1,
-                 "of the rate when the first operand alone is transposed");
+    key.optional("one_across_k", gemm.one_across_k, 1,
+                 "of the rate when rows of one operand do not run along k, where instructions read both so");
+    key.optional("both_across_k", gemm.both_across_k, 1,
+                 "of the rate when those of neither do, as in gradients of weights");
     key.optional("long_rows", gemm.long_rows, LongRows{}, "what rows beyond a page's size cost");
     key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
     key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/kernels/answer.hpp"
+#include "ops/kernels/tile_schedule.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -12,7 +13,7 @@ namespace {
 constexpr double kRowsPerTile = 128;    // FlashAttention-2's block of queries (arXiv 2307.08691, section 3.3)
 constexpr double kBackwardFlops = 2.5;  // five products against two (same, section 4.1)
 
-constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128
+constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128 or more
 constexpr double kWholeRateHead = 128;
 constexpr double kProductsOfFastFp32 = 3;  // 3xTF32: OpMultiplyAddFastF32 from compute capability 8.0 on
 
@@ -22,6 +23,7 @@ struct Pass {
   double once;          ///< what a tile does once, as if it had so many columns more
   double exponentials;  ///< of the time at head size 128, of which narrower heads have as many
   double dropped = 0;   ///< instructions of a thread for a score that may be dropped
+  double rows = kRowsPerTile;
 };
 
 /// How a version computes.
@@ -40,20 +42,21 @@ struct Version {
 //   64: 333 392 460 476 496 497; 197 265 371 420 460 473; 272 363 422 453 472 474.
 //   cuDNN, 128: 497 574 617 609 600 595; 315 410 484 518 529 539; 305 408 465 499 518 516;
 //   64: 335 373 395 408 412 413; 225 288 334 363 379 388; 266 348 395 417 432 433.
-// Each version's numbers are fitted to its own 36 rates.
+// Each version's numbers are fitted to its own 36 rates; `masked` of 2 and cuDNN, behind tiles of unequal length, to
+// the 12 with a mask. On an H100 FlashAttention-2's 34 rows ask for 0.93, too, memory-efficient attention's 68 for 0.98 to 1.12.
 constexpr double kBackwardTwo = 0.88;
 // Dropout, H100, batches with 10 % and without: calibration/measurements/h100/pytorch_attention.csv.
-constexpr Version kVersionTwo{{1, 80, 0.142, 6.2}, {kBackwardTwo, 235, 0.142, 10.3}, 0.92, 256};
+constexpr Version kVersionTwo{{1, 80, 0.142, 6.2}, {kBackwardTwo, 235, 0.142, 10.3}, 0.93, 256};
 constexpr Version kVersionThree{{1.88, 265, 0.384}, {1.585, 413, 0.18}, 0.955, 128};
-constexpr Version kCuDnn{{1.66, 120, 0.456, 19.3}, {1.45, 355, 0.181, 10.7}, 0.92, 128};
+constexpr Version kCuDnn{{1.66, 120, 0.456, 19.3}, {1.45, 355, 0.181, 10.7}, 0.94, 128};
 /// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (arXiv 2307.08691, 4.1).
 /// Its head size: asserted by flash_attn_triton.py.
-constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.92, 128};
+constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.93, 128};
 /// xFormers' kernels in CUTLASS, PyTorch 2.11: fitted to 56 rows of each direction and type on an H100 (same
-/// table; mean error 6.2 to 8.2 %, and of an H200's rows 6.5 to 8.9); "FlashAttention-2 is around 2x faster"
+/// table); FP32's forward kernel, fmha_cutlassF_f32_aligned_64x64_rf_sm80, has tiles of 64 rows; "FlashAttention-2 is around 2x faster"
 /// (2307.08691, 4.1).
-constexpr Version kMemoryEfficient{{0.483, 63, 0.351, 42}, {0.372, 18, 0.307, 63}, 0.95, 256};
-constexpr Version kMemoryEfficientInParts{{0.765, 64, 0.325, 50}, {0.592, 0, 0.066, 62}, 1, 256};
+constexpr Version kMemoryEfficient{{0.483, 63, 0.351, 42}, {0.372, 18, 0.307, 63}, 1, 256};
+constexpr Version kMemoryEfficientInParts{{0.745, 64, 0.325, 50, 64}, {0.592, 0, 0.066, 62}, 1, 256};
 
 /// Part of the tensor peak that FlashAttention-2 reaches where its instructions fill the tensor cores (A100,
 /// arXiv 2307.08691, section 4.1). What versions for Hopper gain by its new instructions ends there.
@@ -66,9 +69,9 @@ struct Passes {
 constexpr Passes kForward{1, 2, 1, 0};   // Q; K, V; O
 constexpr Passes kBackward{3, 2, 1, 2};  // Q, O, dO; K, V; dQ; dK, dV
 
-/// Columns that a tile of rows multiplies on the mean: all, or with a mask half of them and half a block.
-double columns_of_a_tile(double columns, bool causal) {
-  return causal ? columns / 2 + std::min(kHalfBlock, columns / 2) : columns;
+/// Columns that a tile of @p rows multiplies on the mean: all, or with a mask half of them and half a block.
+double columns_of_a_tile(double columns, double rows, bool causal) {
+  return causal ? columns / 2 + std::min({kHalfBlock, rows / 2, columns / 2}) : columns;
 }
 
 const Version& version_of(FlashVersion version, bool in_parts) {
@@ -127,8 +130,15 @@ Way way_of(FlashVersion version, bool in_parts, Direction direction, const Kerne
           pass.once,
           pass.exponentials,
           chosen.masked,
-          kRowsPerTile,
+          pass.rows,
           pass.dropped};
+}
+
+/// FlashAttention-3's DynamicPersistentTileScheduler (hopper/tile_scheduler.hpp); cuDNN's kernels for tcgen05, which
+/// lose nothing with a mask (configs/kernel_efficiency/b200.yaml, `masked: 1`).
+bool takes_long_tiles_first(FlashVersion version, const KernelEfficiency& efficiency) {
+  const bool is_for_blackwell = efficiency.cudnn_attention && !efficiency.cudnn_attention->flash_3;
+  return version == FlashVersion::Three || (version == FlashVersion::CuDnn && is_for_blackwell);
 }
 
 /// FlashAttention-3 is made of instructions that only Hopper has.
@@ -155,12 +165,15 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const auto queries = static_cast<double>(work.queries), keys = static_cast<double>(work.keys);
   const auto size = static_cast<double>(work.head_size);
 
-  const double tiles = heads * std::ceil((backward ? keys : queries) / way.rows);
-  const double busy = tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
+  const double rows = std::ceil((backward ? keys : queries) / way.rows), tiles = heads * rows;
+  const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, work.causal);
+  const bool is_ragged = work.causal && !takes_long_tiles_first(work.version, *gpu.efficiency);
+  const double busy =
+      is_ragged ? 1 / ragged_share({heads, rows, columns, way.once}, gpu.sm_count)
+                : tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
       peak_of_attention(call, in_parts, gpu) *
       (way.rate * busy * rate_of_head(size, way.exponentials) * (work.causal ? way.masked : 1));
-  const double columns = columns_of_a_tile(backward ? queries : keys, work.causal);
   const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) * (columns + way.once)};
   const double scores = work.dropout ? heads * (backward ? keys : queries) * columns : 0;
 
@@ -169,7 +182,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Traffic traffic = streamed(one * (passes.reads_of_queries * queries + passes.reads_of_keys * keys),
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
   const Seconds time =
-      std::max(flops / rate, time_to_move(traffic, gpu)) + time_to_issue(way.dropped * scores, gpu);
+      std::max(flops / rate, time_to_move(traffic, gpu)) +
+      time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
   return answer(gpu.kernel_minimum + time, 0.3, false,
                 runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
                     work.head_size <= version_of(work.version, in_parts).largest_head);

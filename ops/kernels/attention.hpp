@@ -11,23 +11,25 @@ namespace lockstep {
 ///
 ///   flops(forward)  = 4 batch heads queries head_size (columns(keys) + once)
 ///   flops(backward) = 4 batch heads keys head_size (columns(queries) + once) x 2.5 (five products, not two)
-///   columns(n) = n, with a mask n / 2 + 64: blocks of 128 on the diagonal are computed whole
+///   columns(n) = n, with a mask n / 2 + 64 (tiles of 64 rows: 32): blocks on the diagonal are computed whole
 ///   t = kernel_minimum + max(flops / (peak * attention * r * h * m * busy), bytes of Q, K, V, O / streaming
 ///   bandwidth)
 ///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128), or by the rows of
-///          `cudnn_attention`
+///          `cudnn_attention`, 3xTF32 forward by 64; with a mask tiles differ in length, and it is what the mean SM
+///          does of what the fullest one does (ragged_share()), but where long tiles come first (3; cuDNN on
+///          Blackwell)
 ///   peak : of the call's type; memory-efficient in FP32, where the GPU has TF32, a third of TF32's (3xTF32)
 ///   h    = 1 / (1 - e + e * 128 / min(head_size, 128)): narrow heads have as many exponentials
 ///
 ///   version           r forward, backward      once      e              m (with a mask)
-///   2                 1          0.88          80, 235   0.142          0.92: tiles differ in length
+///   2                 1          0.88          80, 235   0.142          0.93
 ///   3                 1.88       1.585         265, 413  0.384, 0.18    0.955
-///   cuDNN             1.66       1.45          120, 355  0.456, 0.181   0.92
+///   cuDNN             1.66       1.45          120, 355  0.456, 0.181   0.94
 ///   1                 1 / 1.4   0.88 / 2      as 2
-///   memory-efficient  0.483     0.372         63, 18    0.351, 0.307   0.95
-///     3xTF32          0.765     0.592         64, 0     0.325, 0.066   1
+///   memory-efficient  0.483     0.372         63, 18    0.351, 0.307   1
+///     3xTF32          0.745     0.592         64, 0     0.325, 0.066   1
 ///
-///   dropped scores: t += time_to_issue(batch heads rows columns * d)     a random number for each
+///   dropped scores: t += time_to_issue(batch heads rows columns * d) / busy with a mask     a random number each
 ///   d forward, backward   2: 6.2, 10.3   cuDNN: 19.3, 10.7   memory-efficient: 42, 63; 3xTF32: 50, 62
 ///
 /// `once` is columns in whose time a tile loads, divides and writes, backward also the kernels before and

@@ -43,6 +43,12 @@ Shape shape_of(const Gemm& gemm) {
           static_cast<double>(gemm.k)};
 }
 
+/// A is [m, k] and B [k, n], or transposed: rows of A run along k, those of B do not.
+double rate_across_k(const Gemm& gemm, const GemmProfile& profile) {
+  const int across = int{gemm.transpose_a} + int{!gemm.transpose_b};
+  return across == 0 ? 1 : across == 1 ? profile.one_across_k : profile.both_across_k;
+}
+
 /// Of the rate of short and aligned rows.
 double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile, bool on_tensor_cores) {
   const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
@@ -53,7 +59,7 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
     const auto is_multiple = [&](Bytes row) { return std::fmod(row / of, 1) == 0; };
     return is_multiple(row_of_a) && is_multiple(row_of_b) && (!on_tensor_cores || is_multiple(row_of_c));
   };
-  double rate = gemm.transpose_a && !gemm.transpose_b ? profile.transposed_a : 1;
+  double rate = rate_across_k(gemm, profile);
   if (!multiples(kAlignment)) {
     const bool along_both = !gemm.transpose_a && gemm.transpose_b;
     rate = multiples(kLeastCopy) ? profile.unaligned

@@ -24,12 +24,16 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   rate    = peak / SMs * efficiency * full
 ///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
 ///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.72]
-///                      [* transposed_a: aligned, and A alone is transposed]
+///                      [* one_across_k, both_across_k: aligned, and so many operands' rows do not run along k]
 ///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
 ///   memory) t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
+///
+/// TF32's instructions of Hopper read both operands along k (PTX ISA, wgmma: other types can do without), so
+/// that kernels transpose one that does not lie so on its way; kernels of generations before, which take rows
+/// that are not aligned, are alike for all.
 ///
 /// A wave is what is resident at a time: 16 warps an SM, or one block; tiles run along n first. k is split
 /// with at most `most_tiles_to_split` tiles for each SM.

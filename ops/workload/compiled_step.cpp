@@ -33,7 +33,7 @@ void TransformerStep::compiled_forward() {
     const ModuleRange module{step_, "head"};
     model.head_forward();
   }
-  if (is_training()) {
+  if (is_training() && !has_eager_loss()) {
     const ModuleRange module{step_, "loss"};
     model.loss_forward();
   }
@@ -45,10 +45,15 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
   CompiledTransformer& model = *compiled_;
   const std::vector<std::int64_t> of_block = parameters_of(block_);
   const std::int64_t block_elements = std::accumulate(of_block.begin(), of_block.end(), std::int64_t{0});
+  keep(MemoryUse::Workspace, memory_.loss_backward());
+  if (has_eager_loss()) {
+    cross_entropy_backward(step_, loss_);
+  }
   gradients.hold();
   model.begin_graph(kCompiledBackward);
-  keep(MemoryUse::Workspace, memory_.loss_backward());
-  model.loss_backward();
+  if (!has_eager_loss()) {
+    model.loss_backward();
+  }
   free(MemoryUse::Workspace, memory_.loss_backward());
   {
     const ModuleRange module{step_, "head"};

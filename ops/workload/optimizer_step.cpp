@@ -123,6 +123,33 @@ void for_many(StepWriter& step, Optimizer optimizer, const Operation& operation,
   }
 }
 
+/// AdamW of many tensors reads the number of each one's steps, which lies on the host, twice for its bias corrections
+/// (torch/optim/adam.py, _multi_tensor_adam: _get_value), behind its fourth operator.
+constexpr std::size_t kBeforeCorrections = 4;
+
+/// torch._foreach_*: an operator for each; the loop as a whole where the host's profile lists it.
+void multi_tensor(StepWriter& step, const std::string& name, Optimizer optimizer,
+                  const std::vector<Operation>& operations, std::span<const std::int64_t> parameters) {
+  if (step.program().host().operators.contains(name)) {
+    step.program().begin(name);
+    for (const Operation& operation : operations) {
+      for_many(step, optimizer, operation, parameters);
+    }
+    step.program().end();
+    return;
+  }
+  step.program().begin_range(name);
+  for (std::size_t index = 0; index < operations.size(); ++index) {
+    for (std::size_t read = 0; optimizer == Optimizer::AdamW && index == kBeforeCorrections && read < 2 * parameters.size(); ++read) {
+      step.op("aten::item");
+    }
+    step.program().begin(fmt::format("aten::_foreach_{}", operations[index].name));
+    for_many(step, optimizer, operations[index], parameters);
+    step.program().end();
+  }
+  step.program().end_range();
+}
+
 /// A loop in Python, of which each operator costs the host what it costs elsewhere; or the loop as a whole
 /// where the host's profile lists it, as traces of PyTorch's own optimizers have it.
 class PythonLoop {
@@ -206,14 +233,13 @@ void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
     optimizer_step_by_tensor(step, optimizer, parameters);
     return;
   }
-  step.program().begin(fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind)));
-  if (step.framework().optimizer == OptimizerStyle::Fused) {
-    fused(step, optimizer, parameters);
-  } else {
-    for (const Operation& operation : operations_of(optimizer)) {
-      for_many(step, optimizer.kind, operation, parameters);
-    }
+  const std::string name = fmt::format("Optimizer.step#{}.step", class_name(optimizer.kind));
+  if (step.framework().optimizer != OptimizerStyle::Fused) {
+    multi_tensor(step, name, optimizer.kind, operations_of(optimizer), parameters);
+    return;
   }
+  step.program().begin(name);
+  fused(step, optimizer, parameters);
   step.program().end();
 }
 

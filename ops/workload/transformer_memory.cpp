@@ -9,7 +9,8 @@ TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t b
       spec_{spec},
       block_{spec.block(batch)},
       is_compiled_{framework.compile != Compile::None},
-      keeps_log_softmax_{!is_compiled_ || framework.compiled_loss == CompiledLoss::Stored} {}
+      compiles_loss_{is_compiled_ && framework.compiled_loss != CompiledLoss::Eager},
+      keeps_log_softmax_{!compiles_loss_ || framework.compiled_loss == CompiledLoss::Stored} {}
 
 /// Called, or found by Inductor as a pattern (CompiledTransformer).
 bool TransformerMemory::has_fused_attention() const {
@@ -29,15 +30,13 @@ std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
     return (spec_.classifies_samples() ? block_.batch : block_.rows()) * *spec_.classes;
   }
-  const bool is_shifted =
-      spec_.family != TransformerFamily::Bert && spec_.shifts_logits;  // the last token has no next one
-  return (block_.rows() - (is_shifted ? block_.batch : 0)) * spec_.vocabulary;
+  return (block_.rows() - (spec_.judges_next_tokens() ? block_.batch : 0)) * spec_.vocabulary;
 }
 
 /// Projections of the attention and its result: GPT-2's queries, keys and values are parts of one tensor.
 Tensors TransformerMemory::kept_by_attention() const {
   const Bytes one = narrow(block_.elements());
-  Tensors kept = block_.kind == BlockKind::Gpt ? Tensors{3.0 * one, one} : Tensors{one, one, one, one};
+  Tensors kept = block_.packs_projections() ? Tensors{3.0 * one, one} : Tensors{one, one, one, one};
   const std::int64_t rows = block_.rows() * block_.heads;
   if (has_fused_attention()) {
     append(kept, {wide(rows)});
@@ -78,13 +77,13 @@ Tensors TransformerMemory::cast_weights_of_block() const {
   if (!types_.casts()) {
     return {};
   }
-  Tensors cast = block_.kind == BlockKind::Gpt ? Tensors{narrow(3 * h * h)} : Tensors(3, narrow(h * h));
+  Tensors cast = block_.packs_projections() ? Tensors{narrow(3 * h * h)} : Tensors(3, narrow(h * h));
   append(cast, {narrow(h * h), narrow(h * f), narrow(h * f)});
   return cast;
 }
 
 Tensors TransformerMemory::kept_by_embeddings() const {
-  const Bytes norm = spec_.family == TransformerFamily::Bert ? model(block_.elements()) : Bytes{0};
+  const Bytes norm = block_.kind == BlockKind::Bert ? model(block_.elements()) : Bytes{0};
   return tensors({norm, spec_.family == TransformerFamily::Opt ? Bytes{0} : mask(block_.elements())});
 }
 
@@ -101,7 +100,7 @@ Tensors TransformerMemory::kept_by_head() const {
                     keeps_log_softmax_ ? wide(logits()) : narrow(logits())});
   }
   Tensors kept = tensors({model(stream), narrow(stream)});
-  if (spec_.family == TransformerFamily::Bert) {  // a dense layer and GELU before the norm
+  if (block_.kind == BlockKind::Bert) {  // a dense layer and GELU before the norm
     append(kept, {narrow(stream)});
     append(kept, kept_by_gelu(stream));
   }
@@ -114,17 +113,17 @@ Tensors TransformerMemory::cast_weights_of_head() const {
   if (!types_.casts()) {
     return {};
   }
-  const bool has_dense = spec_.family == TransformerFamily::Bert &&
+  const bool has_dense = block_.kind == BlockKind::Bert &&
                          (!spec_.classes || spec_.classifies_samples());  // or a pooler
   return tensors(
       {has_dense ? narrow(h * h) : Bytes{0}, narrow(h * spec_.classes.value_or(spec_.vocabulary))});
 }
 
 Tensors TransformerMemory::loss_forward() const {
-  if (is_compiled_) {
+  if (compiles_loss_) {
     return {};
   }
-  const bool copies = spec_.family != TransformerFamily::Bert && !spec_.classes && block_.batch > 1;
+  const bool copies = spec_.judges_next_tokens() && block_.batch > 1;
   return tensors({copies ? narrow(judged_logits()) : Bytes{0},
                   is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0}});
 }
@@ -132,8 +131,8 @@ Tensors TransformerMemory::loss_forward() const {
 Tensors TransformerMemory::loss_backward() const {
   // Compiled: what the labels pick, zeros for the returned logits, the gradient in their type.
   const Bytes picked = keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0};
-  const Bytes gradient = is_compiled_ ? narrow(logits()) : wide(judged_logits());
-  return tensors({is_compiled_ ? picked : Bytes{0}, gradient, gradient});
+  const Bytes gradient = compiles_loss_ ? narrow(logits()) : wide(judged_logits());
+  return tensors({compiles_loss_ ? picked : Bytes{0}, gradient, gradient});
 }
 
 }  // namespace lockstep

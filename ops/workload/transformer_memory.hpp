@@ -62,7 +62,7 @@ class TransformerMemory : TensorSizes {
 
   const TransformerSpec& spec_;
   BlockShape block_;
-  bool is_compiled_;
+  bool is_compiled_, compiles_loss_;
   bool keeps_log_softmax_;
 };
 

@@ -94,8 +94,21 @@ void check_llama(const TransformerSpec& model) {
   }
 }
 
+/// Plain modules call scaled_dot_product_attention, without masks and segments.
+void check_plain(const TransformerSpec& model) {
+  if (model.attention == AttentionKernels::Unfused) {
+    throw FieldError{"attention",
+                     "'implementation: pytorch' calls scaled_dot_product_attention: say which kernel it takes, "
+                     "'cudnn' (16 bits on Hopper), 'flash' or 'efficient' (FP32 and TF32)"};
+  }
+  if (model.token_types > 0) {
+    throw FieldError{"token_types",
+                     "'implementation: pytorch' has no segments: say 'token_types: 0', or 'hugging_face'"};
+  }
+}
+
 /// GPT-2, BERT and OPT have none of these.
-void check_hugging_face(const TransformerSpec& model) {
+void check_modules(const TransformerSpec& model) {
   struct Other {
     const char* key;
     bool is_said;
@@ -113,10 +126,13 @@ void check_hugging_face(const TransformerSpec& model) {
     if (is_said) {
       throw FieldError{
           key,
-          fmt::format("'{}' is as GPT-2, BERT and OPT have it in 'implementation: hugging_face'; Llama and "
+          fmt::format("'{}' is as GPT-2, BERT and OPT have it in 'implementation: {}'; Llama and "
                       "its like are 'hugging_face_llama', other models 'megatron'",
-                      key)};
+                      key, name_of(model.implementation))};
     }
+  }
+  if (model.is_plain()) {
+    check_plain(model);
   }
 }
 
@@ -135,9 +151,9 @@ void TransformerSpec::check_implementation() const {
   const bool cudnn = attention == AttentionKernels::CuDnn,
              efficient = attention == AttentionKernels::Efficient;
   const bool has_cudnn = implementation == Implementation::Megatron;
-  if ((efficient || (cudnn && !has_cudnn)) && implementation != Implementation::HuggingFace) {
-    throw FieldError{"attention", fmt::format("'{}' is for 'implementation: hugging_face'{}",
-                                              name_of(attention), cudnn ? " or 'megatron'" : "")};
+  if ((efficient || (cudnn && !has_cudnn)) && !is_in_modules()) {
+    throw FieldError{"attention", fmt::format("'{}' is for 'implementation: hugging_face'{} 'pytorch'",
+                                              name_of(attention), cudnn ? ", 'megatron' or" : " or")};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {
@@ -171,82 +187,7 @@ void TransformerSpec::check_implementation() const {
     }
     return;
   }
-  check_hugging_face(*this);
-}
-
-namespace {
-
-/// What keeps a model from having adapters; empty: nothing.
-std::string_view hindrance_to_lora(const TransformerSpec& model) {
-  if (model.implementation == Implementation::HuggingFaceLlama) {
-    return "";
-  }
-  if (model.implementation != Implementation::Megatron) {
-    return "adapters are written for 'implementation: megatron' and 'hugging_face_llama'";
-  }
-  if (model.family != TransformerFamily::Gpt) {
-    return "adapters are written for 'family: gpt'";
-  }
-  if (model.experts || model.latent_attention) {
-    return model.experts ? "adapters are not written for models with experts"
-                         : "adapters are not written for latent attention";
-  }
-  if (model.qkv_bias) {
-    return "adapters are written for models with 'qkv_bias: false'";
-  }
-  if (model.bias || model.residual != Residual::Serial) {
-    return model.bias ? "adapters are written for models with 'bias: false'"
-                      : "adapters are written for models with 'residual: serial'";
-  }
-  return "";
-}
-
-void check_lora(const TransformerSpec& model) {
-  if (const std::string_view hindrance = hindrance_to_lora(model); !hindrance.empty()) {
-    throw FieldError{"lora", std::string{hindrance}};
-  }
-  const bool is_megatron = model.implementation == Implementation::Megatron;
-  for (const LoraModule module : model.lora->target_modules) {
-    if ((module <= LoraModule::LinearFc2) != is_megatron) {
-      throw FieldError{
-          "lora",
-          fmt::format("'{}' is no module of {}, which has {}", name_of(module), name_of(model.implementation),
-                      is_megatron ? "linear_qkv, linear_proj, linear_fc1 and linear_fc2"
-                                  : "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj")};
-    }
-  }
-  if (model.lora->rank > model.hidden) {
-    throw FieldError{"lora",
-                     fmt::format("a rank of {} is more than the {} that a layer is wide: it would take "
-                                 "more than the weights do",
-                                 model.lora->rank, model.hidden)};
-  }
-}
-
-}  // namespace
-
-void TransformerSpec::check_fine_tuning() const {
-  if (lora) {
-    check_lora(*this);
-  }
-  if (packed < 1 || packed > sequence) {
-    throw FieldError{"packed",
-                     fmt::format("between 1 and the {} tokens of a sequence, not {}", sequence, packed)};
-  }
-  if (packed == 1) {
-    return;
-  }
-  if (implementation != Implementation::Megatron && implementation != Implementation::HuggingFaceLlama) {
-    throw FieldError{"packed",
-                     "samples share sequences of 'implementation: megatron' and 'hugging_face_llama' only"};
-  }
-  if (attention == AttentionKernels::Unfused || latent_attention) {
-    throw FieldError{"packed",
-                     latent_attention
-                         ? "is not written for latent attention"
-                         : "attention within each sample is a kernel's work: say 'attention: flash' or "
-                           "another such kernel"};
-  }
+  check_modules(*this);
 }
 
 namespace {
@@ -283,12 +224,15 @@ void check_loss_of(const TransformerSpec& model) {
                      "'fused_loss' takes the place of Megatron-LM's cross entropy: it needs "
                      "'implementation: megatron'"};
   }
-  const bool is_hugging_face = model.implementation == Implementation::HuggingFace ||
-                               model.implementation == Implementation::HuggingFaceLlama;
-  if (!model.shifts_logits && (!is_hugging_face || model.family != TransformerFamily::Gpt)) {
+  const bool may_say = model.is_in_modules() || model.implementation == Implementation::HuggingFaceLlama;
+  if (!model.shifts_logits && (!may_say || model.family != TransformerFamily::Gpt)) {
     throw FieldError{"shifts_logits",
                      "'shifts_logits: false' is for 'family: gpt', 'implementation: hugging_face' or "
                      "'hugging_face_llama': the loss of the others shifts nothing"};
+  }
+  if (model.input_on_device && !model.is_in_modules()) {
+    throw FieldError{"input_on_device",
+                     "is for 'implementation: hugging_face' and 'pytorch': loaders of the others copy"};
   }
 }
 
@@ -331,12 +275,12 @@ void TransformerSpec::check() const {
 
 namespace {
 
-BlockKind kind_of(TransformerFamily family) {
+BlockKind kind_of(TransformerFamily family, bool is_plain) {
   switch (family) {
     case TransformerFamily::Gpt:
-      return BlockKind::Gpt;
+      return is_plain ? BlockKind::Decoder : BlockKind::Gpt;
     case TransformerFamily::Bert:
-      return BlockKind::Bert;
+      return is_plain ? BlockKind::Encoder : BlockKind::Bert;
     case TransformerFamily::Opt:
       return BlockKind::Opt;
   }
@@ -351,7 +295,7 @@ std::int64_t TransformerSpec::position_rows() const {
 }
 
 BlockShape TransformerSpec::block(std::int64_t batch) const {
-  return {.kind = kind_of(family),
+  return {.kind = kind_of(family, is_plain()),
           .batch = batch,
           .sequence = sequence,
           .hidden = hidden,
@@ -370,7 +314,7 @@ bool TransformerSpec::is_matrix(std::int64_t elements) const {
 }
 
 std::vector<std::int64_t> TransformerSpec::parameters() const {
-  const bool is_bert = family == TransformerFamily::Bert;
+  const bool is_bert = family == TransformerFamily::Bert && !is_plain();
   std::vector<std::int64_t> all{vocabulary * hidden, position_rows() * hidden};
   if (token_types > 0) {
     all.push_back(token_types * hidden);

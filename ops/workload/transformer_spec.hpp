@@ -31,13 +31,15 @@ enum class Implementation : std::uint8_t {
   Nanotron,     ///< Hugging Face's nanotron, its Llama: sharded like Megatron's, in eager kernels; any plan
   TorchTitan,   ///< Meta's Llama as torchtitan and fms-fsdp train it: an eager kernel for each operator; FSDP
   HuggingFaceLlama,  ///< transformers' LlamaForCausalLM, eager; data-parallel, with ZeRO or FSDP
+  PyTorch,  ///< a GPT or an encoder of torch.nn's modules, as nanoGPT's; data-parallel only
 };
 constexpr auto names_of(Implementation) {
   return std::to_array<EnumName<Implementation>>({{Implementation::HuggingFace, "hugging_face"},
                                                   {Implementation::Megatron, "megatron"},
                                                   {Implementation::Nanotron, "nanotron"},
                                                   {Implementation::TorchTitan, "torchtitan"},
-                                                  {Implementation::HuggingFaceLlama, "hugging_face_llama"}});
+                                                  {Implementation::HuggingFaceLlama, "hugging_face_llama"},
+                                                  {Implementation::PyTorch, "pytorch"}});
 }
 
 enum class Normalisation : std::uint8_t { Layer, Rms };
@@ -191,7 +193,7 @@ struct TransformerSpec {
   AttentionKernels attention = AttentionKernels::Unfused;
   bool repeats_kv_heads = true;
   bool dropout = true, shifts_logits = true, fused_loss = false;
-  bool blocking_input_copies = true;
+  bool input_on_device = false, blocking_input_copies = true;
   bool loss_readback = false;
 
   /// What layers other than GPT-2's, BERT's and OPT's have.
@@ -263,7 +265,9 @@ struct TransformerSpec {
         "to the device and added to the scores of every layer (bert and opt always have it)");
     key.optional(
         "implementation", model.implementation, Implementation::HuggingFace,
-        "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas");
+        "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas. "
+        "pytorch: nn.Linear, one product for queries, keys and values, scaled_dot_product_attention, no masks; "
+        "gpt: norms first, bert: norms last; a norm and a tied output without bias, a loss of every token");
     describe_layers(key, model);
     key.optional("lora", model.lora, std::nullopt,
                  "megatron, dense, and hugging_face_llama: all weights are frozen, and adapters beside some "
@@ -286,12 +290,14 @@ struct TransformerSpec {
     key.optional(
         "shifts_logits", model.shifts_logits, true,
         "gpt: the model's loss shifts logits against tokens, as Hugging Face's does; else the loader has "
-        "the next tokens, as nanoGPT's has");
+        "the next tokens, as nanoGPT's has (pytorch: always)");
     key.optional(
         "fused_loss", model.fused_loss, false,
         "megatron without tensor parallelism: cross entropy reads the logits as they are in one kernel and "
         "makes their gradient of them in another (Apex's xentropy, FlashAttention's); else a kernel an "
         "operator, in FP32");
+    key.optional("input_on_device", model.input_on_device, false,
+                 "hugging_face and pytorch: tokens are there, as benchmarks have them; else each batch is copied");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,
@@ -302,6 +308,17 @@ struct TransformerSpec {
   void check() const;
   void check_implementation() const;
   void check_fine_tuning() const;
+
+  /// Written by TransformerStep: data parallel alone.
+  [[nodiscard]] bool is_in_modules() const {
+    return implementation == Implementation::HuggingFace || implementation == Implementation::PyTorch;
+  }
+  /// Plain modules of PyTorch.
+  [[nodiscard]] bool is_plain() const { return implementation == Implementation::PyTorch; }
+  /// The loss sees all tokens of a sample but the last, whose next one is not known.
+  [[nodiscard]] bool judges_next_tokens() const {
+    return family != TransformerFamily::Bert && !classes && !is_plain() && shifts_logits;
+  }
 
   /// Llama as torchtitan or Hugging Face wrote it: its layers are PyTorch's modules, whose gradients autograd
   /// keeps.

@@ -28,7 +28,8 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       loss_{.batch = block_.batch,
             .sequence = spec.classifies_samples() ? 1 : spec.sequence,
             .classes = spec.classes.value_or(spec.vocabulary),
-            .shifted = !is_bert() && !spec.classes && spec.shifts_logits},
+            .shifted = spec.judges_next_tokens(),
+            .cast_first = spec.is_plain()},
       memory_{spec, block_.batch, step.types(), step.framework()} {
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());
@@ -39,6 +40,9 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
 /// transformers' modeling_gpt2.py: each layer's causal mask and the number that it puts in;
 /// modeling_bert.py: positions and segments of one sample.
 std::vector<ModuleBuffers> TransformerStep::buffers() const {
+  if (spec_.is_plain()) {
+    return {{.type = DataType::INT64, .elements = {spec_.positions}}};
+  }
   const auto layers = static_cast<std::size_t>(spec_.layers);
   switch (spec_.family) {
     case TransformerFamily::Gpt:
@@ -57,6 +61,9 @@ std::int64_t TransformerStep::parameters_of_blocks() const {
 }
 
 void TransformerStep::copy_inputs() {
+  if (spec_.input_on_device) {
+    return;
+  }
   const Bytes tokens = static_cast<double>(block_.rows()) * size_of(DataType::INT64);
   // Tokens; BERT: segments, mask; labels.
   const int tensors = (is_bert() ? 3 : 1) + int{spec_.attention_mask} + int{is_training()};
@@ -85,10 +92,10 @@ void TransformerStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
   keep(MemoryUse::Activations, memory_.kept_by_embeddings());
-  step_.op("aten::view");
+  step_.op(spec_.is_plain() ? "aten::slice" : "aten::view");
   if (is_opt()) {
     decoder_mask_forward();
-  } else if (!is_bert()) {
+  } else if (!is_bert() && !spec_.is_plain()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                                Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
     step_.op("aten::unsqueeze");
@@ -102,9 +109,9 @@ void TransformerStep::embeddings_forward() {
     step_.op("aten::add", {kernels::add(block_.elements(), step_.types().model())});
   }
   token_embedding_forward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = position_picks()});
-  step_.op("aten::add", {kernels::elementwise("add", block_.elements(), step_.types().model(),
-                                              {.reads = 1 + static_cast<double>(position_picks()) /
-                                                                static_cast<double>(block_.rows())})});
+  const double picked = static_cast<double>(position_picks()) / static_cast<double>(block_.rows());
+  const auto add = picked < 1 ? kernels::by_offsets : kernels::elementwise;  // broadcast to all samples
+  step_.op("aten::add", {add("add", block_.elements(), step_.types().model(), {.reads = 1 + picked})});
   if (is_bert()) {
     layer_norm_forward(step_, block_.rows(), h);
   }
@@ -132,6 +139,14 @@ void TransformerStep::decoder_mask_forward() {
   step_.op("aten::add", {kernels::add(all, type)});
 }
 
+LinearShape TransformerStep::output() const {
+  return {.rows = block_.rows(),
+          .in = spec_.hidden,
+          .out = spec_.vocabulary,
+          .bias = is_bert(),
+          .in_views = spec_.is_plain()};
+}
+
 void TransformerStep::head_forward() {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
@@ -149,11 +164,11 @@ void TransformerStep::head_forward() {
     gelu_forward(step_, spec_.gelu, block_.elements());
   }
   layer_norm_forward(step_, block_.rows(), h);
-  linear_forward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()}, true);
+  linear_forward(step_, output(), true);
 }
 
 void TransformerStep::loss_forward() {
-  if (!compiled_) {  // else part of the graph
+  if (!compiled_ || has_eager_loss()) {  // else part of the graph
     keep(MemoryUse::Workspace, memory_.loss_forward());
     cross_entropy_forward(step_, loss_);
     free(MemoryUse::Workspace, memory_.loss_forward());
@@ -193,8 +208,7 @@ void TransformerStep::head_backward(GradientSink& gradients) {
     }
     return;
   }
-  tied_output_backward(step_, {.rows = block_.rows(), .in = h, .out = spec_.vocabulary, .bias = is_bert()},
-                       gradients);
+  tied_output_backward(step_, output(), gradients);
   layer_norm_backward(step_, block_.rows(), h, gradients, 0);
   if (is_bert()) {
     gelu_backward(step_, spec_.gelu, block_.elements());

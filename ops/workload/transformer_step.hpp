@@ -7,12 +7,13 @@
 #include "ops/workload/compiled/compiled_transformer.hpp"
 #include "ops/workload/hugging_face_step.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
+#include "ops/workload/layers/linear.hpp"
 #include "ops/workload/transformer_memory.hpp"
 #include "ops/workload/transformer_spec.hpp"
 
 namespace lockstep {
 
-/// GPT-2, BERT and OPT.
+/// GPT-2, BERT and OPT, Hugging Face's or of plain modules.
 class TransformerStep final : public HuggingFaceStep {
  public:
   TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup);
@@ -29,13 +30,19 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] std::int64_t parameters_of_blocks() const;
   void embeddings_forward();
   void decoder_mask_forward();
+  [[nodiscard]] LinearShape output() const;  ///< tied to the table of words
   void head_forward();
+  /// The model is compiled and the loss is not: model.compile(), and a loss in the script.
+  [[nodiscard]] bool has_eager_loss() const {
+    return step_.framework().compiled_loss == CompiledLoss::Eager;
+  }
   void compiled_forward();
   void compiled_backward(GradientSink& gradients);
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
 
-  [[nodiscard]] bool is_bert() const { return spec_.family == TransformerFamily::Bert; }
+  /// Hugging Face's, with segments, a norm of the embeddings and a dense layer before the output.
+  [[nodiscard]] bool is_bert() const { return block_.kind == BlockKind::Bert; }
   [[nodiscard]] bool is_opt() const { return spec_.family == TransformerFamily::Opt; }
   /// OPT looks up the position of every token (padding has none), the others once for all samples.
   [[nodiscard]] std::int64_t position_picks() const { return is_opt() ? block_.rows() : spec_.sequence; }

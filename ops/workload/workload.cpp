@@ -127,7 +127,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   }
   TransformerSpec transformer = model.transformer.value();
   transformer.sequence = workload.sequence.value_or(transformer.sequence);
-  if (transformer.implementation != Implementation::HuggingFace) {
+  if (!transformer.is_in_modules()) {
     return parallel_transformer_job(transformer, setup);
   }
   return transformer_job(transformer, setup);

@@ -14,6 +14,7 @@ import gzip
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Callable
 
 import numpy as np
 from scipy.optimize import minimize
@@ -110,11 +111,14 @@ def vidur(folder: Path):
 
 
 def rows_rate(product, constants, element, by_weight):
-    """Of the rate of short and aligned rows; by_weight: both operands' rows run along k, as in a linear layer."""
-    _, m, n, k, _ = product.T
+    """Of the rate of short and aligned rows; by_weight: both operands' rows run along k, as in a linear layer. A sixth
+    column of the products, where there is one, says of how many operands they do not."""
+    m, n, k = product.T[1:4]
     other = k if by_weight else n
     aligned = ((k * element) % ALIGNMENT == 0) & ((other * element) % ALIGNMENT == 0)
     rate = np.where(aligned, 1, constants["unaligned"])
+    if product.shape[1] > 5:
+        rate = rate * np.array([1, constants["one_across_k"], constants["both_across_k"]])[product[:, 5].astype(int)]
     if not by_weight or constants["slowdown"] == 0:
         return rate
     is_long = np.clip((k * element / 1024 - constants["from"]) / (constants["to"] - constants["from"]), 0, 1)
@@ -122,7 +126,7 @@ def rows_rate(product, constants, element, by_weight):
 
 
 def reread(product, tile, split, sms):
-    batch, m, n, k, _ = product.T
+    batch, m, n, k = product.T[:4]
     rows, columns, warps = tile
     down, across = np.ceil(m / rows), np.ceil(n / columns)
     wave = np.maximum(1, np.minimum(down * across, sms * max(1, FULL_WARPS // warps) / split))
@@ -133,7 +137,7 @@ def reread(product, tile, split, sms):
 
 def predict(rows, efficiency, constants, of):
     sms, dram = of.gpu[0], of.gpu[3] * constants["memory"]
-    batch, m, n, k, _ = rows.T
+    batch, m, n, k = rows.T[:4]
     rate = of.peak / sms
     of_rate = rows_rate(rows, constants, of.element, of.by_weight)
     half_warps = constants["half_warps"]
@@ -159,8 +163,8 @@ def predict(rows, efficiency, constants, of):
 # Constant -> (lowest, first guess, highest); rows in KiB, `fixed` by the measurements' floor.
 RANGES = {"fixed_depth": (2, 15, 80), "half_warps": (0.2, 1.3, 5), "memory": (0.5, 0.7, 0.95),
           "exposed": (0.005, 0.5, 1), "unaligned": (0.7, 0.95, 1), "slowdown": (0.05, 2, 5), "from": (4, 14, 60),
-          "to": (60, 110, 400)}
-NEUTRAL = {"exposed": 0, "unaligned": 1, "slowdown": 0, "from": 0, "to": 1}
+          "to": (60, 110, 400), "one_across_k": (0.5, 0.8, 1), "both_across_k": (0.3, 0.6, 1)}
+NEUTRAL = {"one_across_k": 1, "both_across_k": 1, "exposed": 0, "unaligned": 1, "slowdown": 0, "from": 0, "to": 1}
 
 
 @dataclass
@@ -178,6 +182,7 @@ class Fit:
     free: tuple
     given: dict = field(default_factory=dict)
     most_tiles_to_split: float = np.inf
+    weights: Callable = lambda rows: None  # of products; None: all alike
 
     def constants(self, values):
         return {**NEUTRAL, **self.given, **dict(zip(self.free, values))}
@@ -199,7 +204,7 @@ def fit(of):
         inside = np.exp(np.clip(x, low, high))
         drawn = 0.01 * np.sum(np.log(inside[:count] / inside[0] / prior * prior[0]) ** 2)
         predicted = predict(sample, inside[:count], of.constants(inside[count:]), of)
-        return outside + drawn + np.mean(np.abs(np.log(predicted / sample[:, 4])))
+        return outside + drawn + np.average(np.abs(np.log(predicted / sample[:, 4])), weights=of.weights(sample))
 
     random = np.random.default_rng(1)
     for _ in range(5):

@@ -3,7 +3,7 @@
 
 The equation and the way of fitting are those of gemm_profiles.py; rows are cuBLAS 13.1's, single products, cold, of 3 us to 1 ms at a clock within 5 % of
 the boost's, less what two events add to a kernel. Prints a YAML block for 16 bits and for TF32, its errors on the rows that were not fitted and on the other
-GPU's, and what rows leave of the rate that are no multiple of 16 bytes.
+GPU's, and what rows leave of the rate that are no multiple of 16 bytes (pytorch_products.csv).
 
 Usage: /usr/bin/python3 tools/derive/hopper_products.py     (needs numpy and scipy)
 """
@@ -23,9 +23,10 @@ BYTES = {"fp16": 2, "bf16": 2, "tf32": 4}
 EVENTS = 1.4e-6  # s: host_call.csv, kernel_between_events less the 1.3 us of the kernel itself
 BOOST = 1880     # MHz, of 1980
 TILES = {(128, 256, 8): 1, (256, 128, 8): 1, (192, 192, 8): 1, (128, 128, 4): 0.98, (64, 256, 4): 0.85, (64, 128, 4): 0.8, (64, 64, 4): 0.7}
+# TF32's by the kernels' names (sm90_xmma_gemm_f32f32_tf32f32_f32_*_tilesize*, and cutlass_80's of few tiles)
+TF32_TILES = {(128, 256, 8): 1, (256, 128, 8): 1, (128, 128, 4): 0.98, (64, 128, 4): 0.8, (128, 64, 4): 0.8, (64, 64, 4): 0.7}
 
-
-RANGES["memory"] = (0.80, 0.83, 0.95)  # narrow products of TF32 move 2.6 to 2.7 of 3.35 TB/s (16,384 x 64 x 16,384); where it is free it pays for tiles
+RANGES["memory"] = (0.80, 0.83, 0.95)  # of TF32 given: narrow products move 2.6 to 2.7 of 3.35 TB/s (16,384 x 64 x 16,384); free it pays for tiles
 RANGES["fixed_depth"] = (2, 60, 600)  # a tile's first loads and last stores, beside faster products than the other GPUs'
 
 
@@ -43,22 +44,48 @@ def row_bytes(row):
     return min(math.gcd(length * size, 16) for length in rows)
 
 
-def measured(gpu, types, layouts):
-    """[batch, m, n, k, seconds] of aligned products."""
+def across_k(layout):
+    """Of how many operands the rows do not run along k."""
+    return (layout[0] == "t") + (layout[1] == "n")
+
+
+def measured(gpu, types):
+    """[batch, m, n, k, seconds, operands whose rows do not run along k] of aligned products."""
     found = []
     for row in table(MEASUREMENTS / gpu / "gemm.csv"):
         seconds = float(row["median_us"]) * 1e-6 - EVENTS
-        if (row["type"] in types and row["layout"] in layouts and row["library"] == "cublas" and row["cache"] == "cold" and row["batch"] == "1"
+        if (row["type"] in types and row["library"] == "cublas" and row["cache"] == "cold" and row["batch"] == "1"
                 and row_bytes(row) == 16 and float(row["sm_clock_mhz"]) >= BOOST and 3e-6 < seconds < 1e-3 and min(int(row[key]) for key in "mnk") >= 16):
-            found.append((1, int(row["m"]), int(row["n"]), int(row["k"]), seconds))
+            found.append((1, int(row["m"]), int(row["n"]), int(row["k"]), seconds, across_k(row["layout"])))
     return np.array(found, float)
 
 
-def of(gpu, types, layouts):
+def pytorch(gpu, type_):
+    """As measured(), of kernels' own times: the sizes of pytorch_products.csv, each once."""
+    found = {}
+    for row in table(MEASUREMENTS / gpu / "pytorch_products.csv"):
+        seconds = float(row["median_us"]) * 1e-6
+        if row["type"] == type_ and row_bytes(row) == 16 and seconds < 1e-3:
+            found[row["layout"], row["m"], row["n"], row["k"]] = (1, int(row["m"]), int(row["n"]), int(row["k"]), seconds, across_k(row["layout"]))
+    return np.array(sorted(found.values()), float)
+
+
+def alike(rows):
+    """Weights with which products of each orientation count as much, as a training step has them: forward, the input's gradient, the weight's."""
+    kinds, counts = np.unique(rows[:, 5], return_counts=True)
+    return 1 / counts[np.searchsorted(kinds, rows[:, 5])]
+
+
+def of(gpu, types):
     peak = PEAKS[types[0]]
     sms, fp32, _, memory = GPUS[gpu]
-    return Fit(f"{gpu} {'/'.join(types)}", measured(gpu, types, layouts), (sms, fp32, peak, memory), peak, BYTES[types[0]], False, TILES, SPLITS[:8],
-               (1e-6, 9e-6), ("fixed_depth", "half_warps", "memory", "fixed"))
+    rows, machine = measured(gpu, types), (sms, fp32, peak, memory)
+    title = f"{gpu} {'/'.join(types)}"
+    if types[0] != "tf32":
+        return Fit(title, rows, machine, peak, BYTES[types[0]], False, TILES, SPLITS[:8], (1e-6, 9e-6), ("fixed_depth", "half_warps", "memory", "fixed"))
+    # TF32's own instructions read both operands along k: others are transposed on their way. Few of gemm.csv's are no "nn".
+    return Fit(title, np.vstack([rows, pytorch(gpu, "tf32")]), machine, peak, BYTES["tf32"], False, TF32_TILES, SPLITS[:8], (1e-6, 9e-6),
+               ("fixed_depth", "half_warps", "fixed", "one_across_k", "both_across_k"), {"memory": 0.80}, weights=alike)
 
 
 def tell(title, rows, predicted):
@@ -71,45 +98,45 @@ def tell(title, rows, predicted):
                   f"{100 * np.exp(np.log(error + 4e-4).mean()):.1f} %, bias {100 * signed.mean():+.1f} %")
 
 
-def unaligned(gpu):
-    """Median of (time of a product whose rows are so many bytes' multiple) over that of its aligned neighbour."""
+def unaligned(gpu, type_, constants):
+    """Means of the rate that rows which are so many bytes' multiple leave: what makes the loop over k, beside which a tile's fixed part loses
+    nothing, as much longer than the aligned neighbour's as was measured."""
     times = {}
     for row in table(MEASUREMENTS / gpu / "pytorch_products.csv"):
-        times[row["type"], row["layout"], int(row["m"]), int(row["n"]), int(row["k"])] = float(row["median_us"]), row_bytes(row)
-    found = {}
-    for (type_, layout, m, n, k), (time, bytes_) in times.items():
-        aligned = times.get((type_, layout, *(round(size / 8) * 8 if abs(size / 8 - round(size / 8)) * 8 <= 4 else size for size in (m, n, k))))
+        if row["type"] in type_:
+            times[row["type"], row["layout"], int(row["m"]), int(row["n"]), int(row["k"])] = float(row["median_us"]), row_bytes(row)
+    found, depth = {}, constants["fixed_depth"]
+    for (name, layout, m, n, k), (time, bytes_) in times.items():
+        aligned = times.get((name, layout, *(round(size / 8) * 8 if abs(size / 8 - round(size / 8)) * 8 <= 4 else size for size in (m, n, k))))
         if bytes_ < 16 and aligned and aligned[1] == 16 and aligned[0] > 30:
-            found.setdefault((type_, bytes_, layout), []).append(aligned[0] / time)
-    for key, ratios in sorted(found.items()):
-        print(f"#   {gpu} {key}: {len(ratios)} products, of the rate {np.exp(np.mean(np.log(ratios))):.3f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            loop = k / (1, constants["one_across_k"], constants["both_across_k"])[across_k(layout)]
+            rate = k / (time / aligned[0] * (loop + depth) - depth)
+            found.setdefault((bytes_, layout), []).append(rate)
+    for key, rates in sorted(found.items()):
+        print(f"#   {gpu} {'/'.join(type_)} {key}: {len(rates)} products, of the rate {np.exp(np.mean(np.log(rates))):.3f} ({min(rates):.3f} to {max(rates):.3f})")
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--only", choices=["16", "tf32", "unaligned"])
+    arguments.add_argument("--only", choices=["16", "tf32"])
     only = arguments.parse_args().only
-    for gpu in GPUS:
-        if only in (None, "unaligned"):
-            unaligned(gpu)
-    # TF32's own instructions read both operands along k: with a transposed A there are other kernels.
-    for name, types, layouts in (("16", ("fp16", "bf16"), ("nn", "nt", "tn")), ("tf32", ("tf32",), ("nn", "nt"))):
+    for name, types in (("16", ("fp16", "bf16")), ("tf32", ("tf32",))):
         if only not in (None, name):
             continue
-        here, other = of("h100", types, layouts), of("h200", types, layouts)
+        here, other = (of(gpu, types) for gpu in GPUS)
         efficiency, constants, held_out = fit(here)
         print(f"# {here.title}: {len(here.rows)} rows")
         tell("not fitted", held_out, predict(held_out, efficiency, constants, here))
         tell("H200's", other.rows, predict(other.rows, efficiency, constants, other))
-        if name == "tf32":
-            for gpu in GPUS:
-                transposed = of(gpu, types, ("tn",))
-                ratio = predict(transposed.rows, efficiency, constants, transposed) / transposed.rows[:, 4]
-                ratio = ratio[transposed.rows[:, 4] > 3e-5]
-                print(f"#   {gpu}, transposed A: {len(ratio)} products, of the rate {np.exp(np.log(ratio).mean()):.2f} ({min(ratio):.2f} to {max(ratio):.2f})")
+        for across in (0, 1, 2) if name == "tf32" else ():
+            rows = other.rows[other.rows[:, 5] == across]
+            tell(f"H200's, {across} operands across k", rows, predict(rows, efficiency, constants, other))
+        for gpu in GPUS:
+            unaligned(gpu, types, constants)
         for (rows, columns, warps), fraction in zip(here.tiles, efficiency):
             print(f"  - {{rows: {rows}, columns: {columns}, warps: {warps}, efficiency: {fraction:.3f}}}")
-        print("".join(f"  {key}: {constants[key]:.2f}\n" for key in ("fixed_depth", "half_warps", "memory")) + f"  fixed: {constants['fixed'] * 1e6:.2f} us", flush=True)
+        told = [key for key in here.free if key != "fixed"]
+        print("".join(f"  {key}: {constants[key]:.2f}\n" for key in told) + f"  fixed: {constants['fixed'] * 1e6:.2f} us", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ FlashAttention fused_attention(const BlockShape& shape, DataType type, Direction
           .queries = shape.sequence,
           .keys = shape.sequence,
           .head_size = shape.hidden / shape.heads,
-          .causal = shape.kind != BlockKind::Bert,
+          .causal = shape.kind != BlockKind::Bert && shape.kind != BlockKind::Encoder,
           .dropout = shape.dropout,
           .direction = direction,
           .version = type == DataType::FP32 ? FlashVersion::MemoryEfficient : version_of(shape.attention)};
@@ -59,7 +59,7 @@ void CompiledTransformer::fused_attention_backward() {
     step_.launch(
         {"flash_bwd_convert_dq_kernel", products_, Pointwise{.elements = elements, .reads = 2, .writes = 1}});
   }
-  if (!is_bert()) {
+  if (block_.packs_projections()) {
     step_.launch(triton::pointwise("cat", 3 * elements, products_, {.flops = 0}));
   }
 }

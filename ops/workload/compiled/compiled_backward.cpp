@@ -122,9 +122,9 @@ void CompiledTransformer::head_backward(GradientSink& gradients) {
   }
   step_.launch(kernels::product({.batch = 1, .m = v, .n = h, .k = rows, .transpose_a = true}, type));
   step_.launch(kernels::product({.batch = 1, .m = rows, .n = h, .k = v}, type));
-  if (!is_bert()) {
-    norm_backward("native_dropout_backward_native_layer_norm_backward", part(products_), 0, spec_.dropout,
-                  gradients);
+  if (!is_bert()) {  // the dropout behind a norm that comes last is beyond that norm
+    norm_backward("native_dropout_backward_native_layer_norm_backward", part(products_), 0,
+                  spec_.dropout && !normalises_last(), gradients);
     return;
   }
   triton::sum_columns(step_, rows, spec_.vocabulary, products_);
@@ -136,7 +136,7 @@ void CompiledTransformer::head_backward(GradientSink& gradients) {
 
 void CompiledTransformer::projections_backward(GradientSink& gradients) {
   const std::int64_t rows = block_.rows(), h = block_.hidden;
-  if (!is_bert()) {
+  if (block_.packs_projections()) {
     linear_backward(rows, h, 3 * h, gradients);
     return;
   }
@@ -145,20 +145,22 @@ void CompiledTransformer::projections_backward(GradientSink& gradients) {
   }
 }
 
-/// GPT: each norm's kernel adds the gradient of the stream. BERT: the sum of what reads the norm's result
-/// comes first: three projections and the stream, or a product and the stream, or what the head leaves.
+/// Norms first: each norm's kernel adds the gradient of the stream. Norms last: the sum of what reads the
+/// norm's result comes first: projections and the stream, or a product and the stream, or what the head leaves.
 void CompiledTransformer::block_backward(GradientSink& gradients) {
   const std::int64_t rows = block_.rows(), h = block_.hidden, f = block_.feed_forward;
   const char* const name = "add_native_dropout_backward_native_layer_norm_backward";
-  if (is_bert()) {
-    norm_backward(name, follows_head_ ? part(products_) : 3 * part(products_) + 1, 0, spec_.dropout,
+  const double projections = block_.packs_projections() ? 1 : 3;
+  const double of_head = is_bert() ? part(products_) : 1;  // a dense layer's, or a norm's
+  if (normalises_last()) {
+    norm_backward(name, follows_head_ ? of_head : projections * part(products_) + 1, 0, spec_.dropout,
                   gradients);
     follows_head_ = false;
   }
   linear_backward(rows, f, h, gradients);
   gelu_backward();
   linear_backward(rows, h, f, gradients);
-  if (is_bert()) {
+  if (normalises_last()) {
     norm_backward(name, part(products_) + 1, 0, spec_.dropout, gradients);
   } else {
     norm_backward(name, part(products_), 1, spec_.dropout, gradients);
@@ -166,7 +168,7 @@ void CompiledTransformer::block_backward(GradientSink& gradients) {
   linear_backward(rows, h, h, gradients);
   attention_backward();
   projections_backward(gradients);
-  if (!is_bert()) {
+  if (!normalises_last()) {
     norm_backward(name, part(products_), 1, spec_.dropout, gradients);
   }
 }
@@ -177,6 +179,9 @@ void CompiledTransformer::embeddings_backward(GradientSink& gradients) {
   if (is_bert()) {
     norm_backward("native_dropout_backward_native_layer_norm_backward",
                   3 * part(products_) + 1 + mask_part(model_), 0, false, gradients);
+  } else if (normalises_last() && spec_.dropout) {  // no norm's kernel joins that of the embeddings' dropout
+    step_.launch(triton::pointwise("add_native_dropout_backward", block_.elements(), model_,
+                                   {.reads = part(products_) + 1 + mask_part(model_), .flops = 2}));
   }
   if (block_.batch > 1) {  // all samples share the position embeddings
     step_.launch(

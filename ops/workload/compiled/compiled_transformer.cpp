@@ -128,13 +128,15 @@ void CompiledTransformer::embeddings_forward() {
                1 + narrow + (is_training_ ? 1 + mask_part(model_) : 0));
     return;
   }
-  if (!is_training_) {  // the first two norms look up for themselves
+  if (!is_training_ && !normalises_last()) {  // the first two norms look up for themselves
     stream_tensors_ = looked_up;
     stream_buffers_ = 3;  // tokens and two tables
     added_ = 0;
     return;
   }
-  step_.launch(triton::pointwise("view", block_.sequence, DataType::INT64, {.reads = 0}));
+  if (!block_.is_plain()) {  // whose positions are a buffer
+    step_.launch(triton::pointwise("view", block_.sequence, DataType::INT64, {.reads = 0}));
+  }
   step_.launch(triton::pointwise(
       "add_embedding_native_dropout", elements, model_,
       {.reads = looked_up, .writes = 1 + mask_part(model_), .flops = spec_.dropout ? kDropoutFlops : 1}));
@@ -145,7 +147,7 @@ void CompiledTransformer::embeddings_forward() {
 
 void CompiledTransformer::projections_forward() {
   const std::int64_t rows = block_.rows(), h = block_.hidden;
-  if (!is_bert()) {
+  if (block_.packs_projections()) {
     linear(rows, h, 3 * h, false);
     return;
   }
@@ -171,19 +173,19 @@ void CompiledTransformer::block_forward() {
     ++added_;
     drops_last_ = spec_.dropout;
   };
-  if (!is_bert()) {
+  if (!normalises_last()) {
     norm_forward();
   }
   projections_forward();
   attention_forward();
   linear(rows, h, h, fused);
   added();
-  is_bert() ? add_norm_forward() : norm_forward();
+  normalises_last() ? add_norm_forward() : norm_forward();
   linear(rows, h, f, fused);
   gelu_forward();
   linear(rows, f, h, fused);
   added();
-  if (is_bert()) {
+  if (normalises_last()) {
     add_norm_forward();
   }
 }
@@ -197,6 +199,8 @@ void CompiledTransformer::head_forward() {
   if (is_bert()) {  // a dense layer, whose GELU is part of the norm
     linear(rows, h, h, !is_training_);
     layer_norm("gelu_native_layer_norm", part(products_), part(products_) + (is_training_ ? 1 : 0));
+  } else if (normalises_last()) {  // of the last norm's result
+    layer_norm("native_layer_norm", 1, part(products_) + (is_training_ ? 1 : 0));
   } else {
     norm_forward();
   }

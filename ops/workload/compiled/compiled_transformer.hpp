@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-/// Hugging Face's GPT-2 and BERT as torch.compile (TorchDynamo, AOTAutograd, TorchInductor) runs them: one
-/// graph forward, with the loss, and one backward.
+/// GPT-2 and BERT, Hugging Face's or of plain modules, as torch.compile (TorchDynamo, AOTAutograd,
+/// TorchInductor) runs them: one graph forward, with the loss (`compiled_loss: eager`: without), and one backward.
 ///
 /// * Matrix products and attention kernels are the libraries' (`extern_kernels`). Everything element-wise
 ///   between two of them, casts and biases included, is one Triton kernel that reads each input once and
@@ -75,7 +75,9 @@ class CompiledTransformer {
   [[nodiscard]] bool stores_log_softmax() const {
     return step_.framework().compiled_loss == CompiledLoss::Stored;
   }
+  /// Hugging Face's: a norm of the embeddings, three products, a dense layer before the output.
   [[nodiscard]] bool is_bert() const { return block_.kind == BlockKind::Bert; }
+  [[nodiscard]] bool normalises_last() const { return !block_.normalises_first(); }
   /// The operator scaled_dot_product_attention, found as a pattern or called.
   [[nodiscard]] bool has_fused_attention() const;
   /// The part of an element of the model's type that an element of @p type is.
@@ -92,7 +94,7 @@ class CompiledTransformer {
 
   void layer_norm(std::string_view what, double reads, double writes);
   void norm_forward();      // GPT: of the stream with what has been added to it
-  void add_norm_forward();  // BERT: of the sum with the layer's result
+  void add_norm_forward();  // norms last: of the sum with the layer's result
   void norm_backward(std::string_view what, double gradients_read, double other_reads, bool drops,
                      GradientSink& gradients);
   void gelu_forward();

@@ -248,7 +248,11 @@ void fused_forward(StepWriter& step, const AttentionShape& shape) {
                                                                           : "flash_fwd_kernel";
   calls.push_back({name, type, work});
   write_op(step, "aten::scaled_dot_product_attention", calls);
-  views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
+  if (is_plain(shape.code)) {
+    views(step, {"aten::transpose", "aten::flatten"});
+  } else {
+    views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
+  }
 }
 
 /// Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
@@ -262,11 +266,12 @@ std::vector<KernelCall> flash_backward_calls(const AttentionShape& shape, DataTy
            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}};
 }
 
-/// Row sums as two operators; queries' gradients begin as zeros.
+/// Row sums as two operators, laid out as the kernel reads them; queries' gradients begin as zeros.
 std::vector<KernelCall> efficient_backward_calls(const AttentionShape& shape, DataType type) {
   return {
       kernels::mul(shape.tokens(), type),
       kernels::reduce("sum", {.rows = shape.tokens() / shape.head_size, .columns = shape.head_size}, type),
+      kernels::strided_copy(shape.tokens() / shape.head_size, type),
       kernels::fill(shape.tokens(), type),
       {"fmha_cutlassB", type, flash_work(shape, Direction::Backward)}};
 }
@@ -306,6 +311,13 @@ FlashVersion version_of(AttentionKernels kernels) {
 }
 
 void attention_forward(StepWriter& step, const AttentionShape& shape) {
+  if (is_plain(shape.code)) {
+    step.op("aten::chunk");
+    views(step, {"aten::unflatten", "aten::transpose", "aten::unflatten", "aten::transpose",
+                 "aten::unflatten", "aten::transpose"});
+    fused_forward(step, shape);
+    return;
+  }
   if (shape.code == AttentionCode::Gpt2) {
     step.op("aten::split");
   }
@@ -333,7 +345,7 @@ void attention_backward(StepWriter& step, const AttentionShape& shape) {
   if (shape.code == AttentionCode::Opt) {  // of the queries, which were scaled before the product
     step.op("MulBackward0", {kernels::scale(shape.tokens(), product_storage(step))});
   }
-  if (shape.code == AttentionCode::Gpt2) {
+  if (shape.code == AttentionCode::Gpt2 || is_plain(shape.code)) {
     step.op("SplitBackward0", {kernels::concat(3 * shape.tokens(), 3, product_storage(step))});
   }
 }

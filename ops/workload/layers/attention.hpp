@@ -34,8 +34,15 @@ enum class AttentionCode : std::uint8_t {
   Gpt2,  ///< queries, keys and values split from one product; masked with where()
   Bert,  ///< three products; adds the mask of padded tokens
   Opt,  ///< three products, copied into bmm's layout; adds the mask and bounds the sums; no dropout of scores
-  Llama,  ///< three products, rotated by others; adds a causal mask
+  Llama,    ///< three products, rotated by others; adds a causal mask
+  Decoder,  ///< chunks of one product, scaled_dot_product_attention (nanoGPT's CausalSelfAttention)
+  Encoder,  ///< the same without a causal mask
 };
+
+/// Plain PyTorch's: views of chunks of one product, always a fused kernel.
+[[nodiscard]] constexpr bool is_plain(AttentionCode code) {
+  return code == AttentionCode::Decoder || code == AttentionCode::Encoder;
+}
 
 /// Multi-head self-attention between the input and the output projection.
 struct AttentionShape {
@@ -46,7 +53,7 @@ struct AttentionShape {
   bool padding_mask = false;    ///< Gpt2: one row of a sample for all heads is added, besides the causal mask
   bool repeated_heads = false;  ///< Llama: keys and values were copied for each head, as bmm reads them
 
-  [[nodiscard]] bool causal() const { return code != AttentionCode::Bert; }
+  [[nodiscard]] bool causal() const { return code != AttentionCode::Bert && code != AttentionCode::Encoder; }
   [[nodiscard]] bool drops_scores() const { return dropout && code != AttentionCode::Opt; }
   [[nodiscard]] std::int64_t tokens() const { return batch * sequence * heads * head_size; }  ///< elements
   [[nodiscard]] std::int64_t scores() const { return batch * heads * sequence * sequence; }

@@ -19,6 +19,15 @@ std::int64_t all_logits(const CrossEntropyShape& shape) {
   return shape.batch * shape.sequence * shape.classes;
 }
 
+/// One block of 32 threads goes through the rows, each behind its label
+/// (aten/src/ATen/native/cuda/NLLLoss.cu, NLL_LOSS_THREADS).
+KernelCall nll_loss(const char* name, const CrossEntropyShape& shape) {
+  constexpr std::int64_t kThreads = 32;
+  KernelCall call = per_row(name, shape);
+  std::get<Pointwise>(call.work).chain = (shape.rows() + kThreads - 1) / kThreads;
+  return call;
+}
+
 DataType shifted_type(const CrossEntropyShape& shape, DataType logits) {
   return shape.cast_first ? DataType::FP32 : logits;
 }
@@ -48,7 +57,7 @@ void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
     step.launch(kernels::cast(step, elements, logits, DataType::FP32));
   }
   step.launch(log_softmax("cunn_SoftMaxForward", shape, Direction::Forward));
-  step.launch(per_row("nll_loss_forward_reduce_cuda_kernel_2d", shape));
+  step.launch(nll_loss("nll_loss_forward_reduce_cuda_kernel_2d", shape));
   step.program().end();
 }
 
@@ -56,7 +65,7 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
   const DataType logits = storage_type(step.precision());
   const std::int64_t elements = shape.rows() * shape.classes;
   step.op("NllLossBackward0", {kernels::fill(elements, DataType::FP32),
-                               per_row("nll_loss_backward_reduce_cuda_kernel_2d", shape)});
+                               nll_loss("nll_loss_backward_reduce_cuda_kernel_2d", shape)});
   step.op("LogSoftmaxBackward0", {log_softmax("cunn_SoftMaxBackward", shape, Direction::Backward)});
   const bool casts = is_mixed(step.precision());
   if (casts && !shape.cast_first) {

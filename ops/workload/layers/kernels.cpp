@@ -40,6 +40,12 @@ KernelCall by_offsets(std::string_view what, std::int64_t elements, DataType typ
   return call;
 }
 
+KernelCall of_two_types(std::string_view what, std::int64_t elements, DataType type, Passes passes) {
+  KernelCall call = by_offsets(what, elements, type, passes);
+  call.name = fmt::format("unrolled_elementwise_kernel<{}>", what);
+  return call;
+}
+
 KernelCall fill(std::int64_t elements, DataType type) {
   return elementwise("fill", elements, type, {.reads = 0, .writes = 1, .flops = 0});
 }

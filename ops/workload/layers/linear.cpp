@@ -15,6 +15,16 @@ void cast_back(StepWriter& step, std::int64_t elements) {
   step.op("ToCopyBackward0", {kernels::cast(step, elements, product_type(step.precision()), DataType::FP32)});
 }
 
+/// Sums of the columns of a matrix; those of one column lie side by side.
+Reduction of_columns(std::int64_t rows, std::int64_t columns) {
+  return columns == 1 ? Reduction{.rows = 1, .columns = rows}
+                      : Reduction{.rows = rows, .columns = columns, .across_rows = true};
+}
+
+KernelCall bias_gradient(const StepWriter& step, const LinearShape& shape) {
+  return kernels::reduce("sum", of_columns(shape.rows, shape.out), storage_type(step.precision()));
+}
+
 /// Products of the gradients of the input (when asked for) and of the weight.
 void write_products(StepWriter& step, const LinearShape& shape, bool input_gradient, bool weight_first) {
   const DataType type = product_type(step.precision());
@@ -25,23 +35,26 @@ void write_products(StepWriter& step, const LinearShape& shape, bool input_gradi
     step.launch(weight);
   }
   if (input_gradient) {
-    step.launch(kernels::product({.batch = 1, .m = shape.rows, .n = shape.in, .k = shape.out}, type));
+    step.launch(kernels::product({.batch = 1,
+                                  .m = shape.rows,
+                                  .n = shape.in,
+                                  .k = shape.out,
+                                  .transpose_b = !shape.weight_is_transposed},
+                                 type));
   }
   if (!weight_first) {
     step.launch(weight);
   }
+  if (shape.bias && shape.in_views) {
+    step.launch(bias_gradient(step, shape));
+  }
   step.program().end();
 }
 
-/// Sums of the columns of a matrix; those of one column lie side by side.
-Reduction of_columns(std::int64_t rows, std::int64_t columns) {
-  return columns == 1 ? Reduction{.rows = 1, .columns = rows}
-                      : Reduction{.rows = rows, .columns = columns, .across_rows = true};
-}
-
 void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
-  step.op("aten::sum",
-          {kernels::reduce("sum", of_columns(shape.rows, shape.out), storage_type(step.precision()))});
+  if (!shape.in_views) {
+    step.op("aten::sum", {bias_gradient(step, shape)});
+  }
   if (step.types().casts()) {
     cast_back(step, shape.out);
   }
@@ -82,12 +95,18 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input)
 void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
                      bool cast_input) {
   const bool mixed = step.types().casts();
+  if (shape.in_views) {
+    step.op("ViewBackward0");
+  }
   write_products(step, shape, input_gradient, false);
   if (shape.bias) {
     bias_backward(step, shape, gradients);
   }
   if (shape.weight_is_transposed) {
     step.op("TBackward0");
+  }
+  if (shape.in_views) {
+    step.op("ViewBackward0");
   }
   if (mixed) {
     cast_back(step, shape.in * shape.out);
@@ -99,9 +118,16 @@ void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& g
 }
 
 void tied_output_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients) {
+  if (shape.in_views) {
+    step.op("ViewBackward0");
+    step.op("UnsafeViewBackward0");
+  }
   write_products(step, shape, true, true);
   if (shape.bias) {
     bias_backward(step, shape, gradients);
+  }
+  if (shape.in_views) {
+    step.op("ViewBackward0");
   }
   step.op("TBackward0");
   if (step.types().casts()) {

@@ -1,7 +1,5 @@
 #include "ops/workload/layers/token_embedding.hpp"
 
-#include <cmath>
-
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -23,23 +21,33 @@ KernelCall add_rows(const StepWriter& step, const char* name, const TokenEmbeddi
                       .direction = Direction::Backward}};
 }
 
-/// Sort by row (8 bits a pass), find where rows begin, sum partial segments, add them up.
+constexpr int kSortPasses = 8;  // of 8 bits: keys are whole int64
+
+KernelCall zeros(const StepWriter& step, const TokenEmbeddingShape& shape) {
+  return kernels::fill(shape.rows * shape.columns, step.types().model());
+}
+
+/// Sort by row, find where rows begin, sum partial segments, add them up.
 void write_sorted(StepWriter& step, const TokenEmbeddingShape& shape) {
   step.launch(over_picks("elementwise_kernel_with_index<arange>", shape.picks, 0, 1));
   step.launch(over_picks("DeviceRadixSortHistogramKernel", shape.picks, 1, 0));
-  const int passes = std::max(1, static_cast<int>(std::ceil(std::log2(static_cast<double>(shape.rows)) / 8)));
-  for (int pass = 0; pass < passes; ++pass) {
+  step.launch(over_picks("DeviceRadixSortExclusiveSumKernel", 1, 1, 1));
+  for (int pass = 0; pass < kSortPasses; ++pass) {
     step.launch(over_picks("DeviceRadixSortOnesweepKernel", shape.picks, 2, 2));
   }
+  step.launch(zeros(step, shape));
+  step.launch(over_picks("DeviceCompactInitKernel", 1, 0, 1));
   step.launch(over_picks("DeviceUniqueByKeyKernel", shape.picks, 1, 1));
   if (step.framework().embedding_backward != EmbeddingBackward::PyTorch112) {
     step.program().wait_stream(step.current());
   }
   step.launch(over_picks("krn_partials_per_segment", shape.picks, 1, 1));
+  step.launch(over_picks("DeviceScanInitKernel", 1, 0, 1));
   step.launch(over_picks("DeviceScanKernel", shape.picks, 1, 1));
+  step.launch(over_picks("compute_num_of_partial_segments", 1, 1, 1));
   step.launch(over_picks("krn_partial_segment_offset", shape.picks, 1, 1));
   step.launch(add_rows(step, "compute_grad_weight", shape));
-  step.launch(over_picks("sum_and_scatter", shape.picks, 1, 1));
+  step.launch(add_rows(step, "sum_and_scatter", shape));
 }
 
 }  // namespace
@@ -52,8 +60,8 @@ void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape)
 
 void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape) {
   step.program().begin("EmbeddingBackward0");
-  step.launch(kernels::fill(shape.rows * shape.columns, step.types().model()));
   if (shape.picks <= most_unsorted(step.framework().embedding_backward)) {
+    step.launch(zeros(step, shape));
     step.launch(add_rows(step, "embedding_backward_feature_kernel", shape));
   } else {
     write_sorted(step, shape);

@@ -19,7 +19,8 @@ void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape
 
 /// That, and its accumulation.
 /// @param tied the table is also the output projection's weight, whose gradient is added
-/// *Source*: PyTorch aten/src/ATen/native/cuda/Embedding.cu and EmbeddingBackwardKernel.cu.
+/// *Source*: PyTorch aten/src/ATen/native/cuda/Embedding.cu and EmbeddingBackwardKernel.cu; CUB's kernels as
+/// traces of PyTorch 2.11 have them (tests/data/h200_steps).
 void token_embedding_backward(StepWriter& step, const TokenEmbeddingShape& shape, GradientSink& gradients,
                               bool tied);
 

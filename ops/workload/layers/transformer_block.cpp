@@ -13,7 +13,8 @@ LinearShape linear(const BlockShape& shape, std::int64_t in, std::int64_t out) {
           .in = in,
           .out = out,
           .bias = true,
-          .weight_is_transposed = shape.kind != BlockKind::Gpt};
+          .weight_is_transposed = shape.kind != BlockKind::Gpt,
+          .in_views = shape.is_plain()};
 }
 
 AttentionCode attention_code_of(BlockKind kind) {
@@ -24,6 +25,10 @@ AttentionCode attention_code_of(BlockKind kind) {
       return AttentionCode::Bert;
     case BlockKind::Opt:
       return AttentionCode::Opt;
+    case BlockKind::Decoder:
+      return AttentionCode::Decoder;
+    case BlockKind::Encoder:
+      return AttentionCode::Encoder;
   }
   return AttentionCode::Gpt2;
 }
@@ -62,7 +67,7 @@ void output_backward(StepWriter& step, const BlockShape& shape, std::int64_t in,
 }
 
 void projections_forward(StepWriter& step, const BlockShape& shape) {
-  if (shape.kind == BlockKind::Gpt) {
+  if (shape.packs_projections()) {
     linear_forward(step, linear(shape, shape.hidden, 3 * shape.hidden), true);
     return;
   }
@@ -72,8 +77,11 @@ void projections_forward(StepWriter& step, const BlockShape& shape) {
 }
 
 void projections_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
-  if (shape.kind == BlockKind::Gpt) {
+  if (shape.packs_projections()) {
     linear_backward(step, linear(shape, shape.hidden, 3 * shape.hidden), gradients, true, true);
+    if (!shape.normalises_first()) {  // to the residual stream's gradient
+      step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});
+    }
     return;
   }
   for (int projection = 0; projection < 3; ++projection) {  // each adds to the residual stream's gradient
@@ -120,8 +128,12 @@ void feed_forward_backward(StepWriter& step, const BlockShape& shape, GradientSi
 
 void residual_add_forward(StepWriter& step, std::int64_t elements) {
   const DataType stream = step.types().model();
+  if (!step.types().casts()) {
+    step.op("aten::add", {kernels::add(elements, stream)});
+    return;
+  }
   const double other = size_of(storage_type(step.precision())) / size_of(stream);
-  step.op("aten::add", {kernels::elementwise("add", elements, stream, {.reads = 1 + other})});
+  step.op("aten::add", {kernels::of_two_types("add", elements, stream, {.reads = 1 + other})});
 }
 
 void residual_add_backward(StepWriter& step, std::int64_t elements) {
@@ -133,7 +145,7 @@ void residual_add_backward(StepWriter& step, std::int64_t elements) {
 }
 
 void block_forward(StepWriter& step, const BlockShape& shape) {
-  const bool first = shape.kind != BlockKind::Bert;
+  const bool first = shape.normalises_first();
   const auto normalise = [&] { layer_norm_forward(step, shape.rows(), shape.hidden); };
   {
     const ModuleRange module{step, "attention"};
@@ -158,7 +170,7 @@ void block_forward(StepWriter& step, const BlockShape& shape) {
 }
 
 void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
-  const bool first = shape.kind != BlockKind::Bert;
+  const bool first = shape.normalises_first();
   const auto normalise = [&](int others) {
     layer_norm_backward(step, shape.rows(), shape.hidden, gradients, others);
   };
@@ -182,6 +194,9 @@ void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gra
 
 std::vector<std::int64_t> parameters_of(const BlockShape& shape) {
   const std::int64_t h = shape.hidden, f = shape.feed_forward;
+  if (shape.is_plain()) {
+    return {h, h, h, h, h * 3 * h, 3 * h, h * h, h, h * f, f, f * h, h};
+  }
   if (shape.kind == BlockKind::Gpt) {
     return {h, h, h * 3 * h, 3 * h, h * h, h, h, h, h * f, f, f * h, h};
   }

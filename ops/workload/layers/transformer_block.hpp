@@ -14,6 +14,8 @@ enum class BlockKind : std::uint8_t {
   Gpt,   ///< normalisation first, one product for queries, keys and values (Hugging Face GPT2Block)
   Bert,  ///< normalisation last, three products (Hugging Face BertLayer)
   Opt,   ///< normalisation first, three products, ReLU (Hugging Face OPTDecoderLayer)
+  Decoder,  ///< plain PyTorch: as Gpt of nn.Linear and scaled_dot_product_attention (nanoGPT's Block)
+  Encoder,  ///< plain PyTorch: as Decoder with normalisation last and no causal mask
 };
 
 struct BlockShape {
@@ -23,6 +25,13 @@ struct BlockShape {
   Gelu gelu = Gelu::Composed;
   AttentionKernels attention = AttentionKernels::Unfused;
   bool attention_mask = false;  ///< GPT-2: of padded tokens, besides the causal one
+
+  [[nodiscard]] bool is_plain() const { return kind == BlockKind::Decoder || kind == BlockKind::Encoder; }
+  [[nodiscard]] bool normalises_first() const {
+    return kind != BlockKind::Bert && kind != BlockKind::Encoder;
+  }
+  /// One product for queries, keys and values.
+  [[nodiscard]] bool packs_projections() const { return kind == BlockKind::Gpt || is_plain(); }
 
   [[nodiscard]] std::int64_t rows() const { return batch * sequence; }
   [[nodiscard]] std::int64_t elements() const { return rows() * hidden; }

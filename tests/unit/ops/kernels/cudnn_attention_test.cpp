@@ -41,7 +41,7 @@ double rate(const FlashAttention& work, const GpuSpec& gpu, double columns) {
 GpuSpec with_own_kernels() {
   GpuSpec gpu = gpu_named("b200_180gb");
   gpu.efficiency.value.cudnn_attention = CudnnAttentionProfile{
-      .forward = 0.8, .backward = 0.5, .forward_once = 400, .backward_once = 600, .masked = 0.9, .rows = 256};
+      .forward = 0.8, .backward = 0.5, .forward_once = 400, .backward_once = 600, .masked = 0.9, .rows = 256, .flash_3 = false};
   return gpu;
 }
 
@@ -51,7 +51,7 @@ TEST(CudnnAttention, rates_of_its_own_hold_where_a_set_has_them) {
   const auto backward = one_wave(FlashVersion::CuDnn, Direction::Backward);
   EXPECT_NEAR(rate(forward, gpu, kColumns + 400), 0.8, 1e-9);
   EXPECT_NEAR(rate(backward, gpu, kColumns + 600), 0.5, 1e-9);
-  const auto masked = one_wave(FlashVersion::CuDnn, Direction::Forward, true);
+  const auto masked = one_wave(FlashVersion::CuDnn, Direction::Forward, true);  // long tiles come first
   EXPECT_NEAR(rate(masked, gpu, kColumns / 2 + 64 + 400), 0.8 * 0.9, 1e-9);
 }
 
@@ -90,6 +90,16 @@ TEST(CudnnAttention, its_tiles_fill_the_sms) {
   EXPECT_NEAR(rate(work, gpu, kColumns + 400), 0.8, 1e-9);
   gpu.efficiency.value.cudnn_attention->rows = 512;  // half of the SMs have none
   EXPECT_NEAR(rate(work, gpu, kColumns + 400), 0.4, 1e-9);
+}
+
+// On Hopper, where a head's tiles come shortest first: four for each of 37 heads, one an SM, the longest with 7/4 of
+// the mean's columns.
+TEST(CudnnAttention, tiles_of_a_mask_differ_in_length) {
+  GpuSpec gpu = with_own_kernels();
+  gpu.efficiency.value.cudnn_attention->flash_3 = true;
+  const double mean = kColumns / 2 + 64;
+  const auto masked = one_wave(FlashVersion::CuDnn, Direction::Forward, true);
+  EXPECT_NEAR(rate(masked, gpu, mean * 7 / 4 + 400), 0.8 * 0.9, 1e-9);
 }
 
 TEST(CudnnAttention, other_versions_keep_their_proportion) {

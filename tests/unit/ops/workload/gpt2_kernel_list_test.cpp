@@ -152,7 +152,7 @@ std::vector<std::string> ours() {
                                                .gpu_memory = memory});
   std::vector<std::string> kinds;
   for (const ListedOperator& op : operators_of(job)) {
-    if (op.name.starts_with("Optimizer.")) {
+    if (op.name.starts_with("aten::_foreach_")) {
       continue;  // the trace is of a first step, which creates the optimizer's state
     }
     for (const std::string& kernel : op.kernels) {
