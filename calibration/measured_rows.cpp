@@ -14,7 +14,7 @@
 #include "base/suggest.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/measured_machine.hpp"
-#include "calibration/kernels/kernel_measurements.hpp"
+#include "calibration/kernels/operator_kernels.hpp"
 #include "ops/kernel_model.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
@@ -115,6 +115,17 @@ CollectiveMeasurement collective_in(ScenarioSettings& settings) {
           .time = {}};
 }
 
+/// Bands are taken to err in one direction.
+PredictedTimes one_after_the_other(const std::vector<KernelCall>& kernels, const GpuSpec& gpu) {
+  Seconds time{0}, off{0};
+  for (const KernelCall& call : kernels) {
+    const Prediction prediction = model_for(call).predict(call, gpu);
+    time += prediction.duration;
+    off += prediction.duration * prediction.band;
+  }
+  return {time, Seconds{0}, off / time};
+}
+
 }  // namespace
 
 std::string in_words(const ScenarioSettings& settings) {
@@ -134,9 +145,7 @@ std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<c
       gpus.emplace(gpu, read_file<GpuSpec>(file_of(GpuSpec::kConfigKind, gpu, configs), configs));
     }
     const std::string family = take(settings, "family"), type = take(settings, "type");
-    const KernelCall call = kernel_call(family, type, settings);
-    const Prediction prediction = model_for(call).predict(call, gpus.at(gpu));
-    return PredictedTimes{prediction.duration, Seconds{0}, prediction.band};
+    return one_after_the_other(operator_kernels(family, type, settings), gpus.at(gpu));
   });
 }
 

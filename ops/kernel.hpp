@@ -29,6 +29,8 @@ struct Gemm {
   /// Products of its kind at a time, on as many streams, itself among them: they fill the waves of each
   /// other, and it takes its part of their time.
   int concurrent = 1;
+  bool grouped =
+      false;  ///< all of @p batch in one kernel of CUTLASS (torch._grouped_mm), by tiles of one shape
   bool operator==(const Gemm&) const = default;
 };
 

@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <map>
-#include <optional>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
 #include "base/random.hpp"
 #include "base/suggest.hpp"
 #include "calibration/csv_table.hpp"
+#include "calibration/kernels/shape_words.hpp"
 
 namespace lockstep {
 namespace {
@@ -111,84 +108,7 @@ std::string_view family_text(const KernelWork& work) {
   return bags.direction == Direction::Forward ? "embedding_forward" : "embedding_backward";
 }
 
-std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_read = problem == std::errc{} && end == text.data() + text.size();
-  return is_read && std::isfinite(number) ? std::optional{number} : std::nullopt;
-}
-
-/// A count of elements.
-std::optional<std::int64_t> count_in(std::string_view text) {
-  constexpr double kMost = 1LL << 40;  // a trillion: more than any tensor has
-  const std::optional<double> number = number_in(text);
-  if (!number || std::floor(*number) != *number || std::abs(*number) > kMost) return std::nullopt;
-  return static_cast<std::int64_t>(*number);
-}
-
-/// The words of one shape, by key, and which of them were asked for.
-class Shape {
- public:
-  explicit Shape(std::map<std::string, std::string> values) : values_{std::move(values)} {}
-
-  [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
-  [[nodiscard]] const std::string& text(const std::string& key) const {
-    const auto found = values_.find(key);
-    if (found == values_.end()) complain(fmt::format("no {}=", key));
-    asked_.insert(key);
-    return found->second;
-  }
-  [[nodiscard]] double number(const std::string& key, double least) const {
-    const auto value = number_in(text(key));
-    if (!value || !(*value >= least)) {
-      complain(fmt::format("{}={} is no number of at least {:g}", key, text(key), least));
-    }
-    return *value;
-  }
-  [[nodiscard]] bool flag(const std::string& key) const {
-    const double value = number(key, 0);
-    if (value != 0 && value != 1) complain(fmt::format("{}= is 0 or 1", key));
-    return value == 1;
-  }
-  [[nodiscard]] std::int64_t whole(const std::string& key, std::int64_t least = 1) const {
-    const auto value = count_in(text(key));
-    if (!value || *value < least) {
-      complain(fmt::format("{}={} is no whole number of at least {}", key, text(key), least));
-    }
-    return *value;
-  }
-  /// Complains of a word that nobody asked for.
-  void finish() const {
-    for (const auto& [key, value] : values_) {
-      if (!asked_.contains(key)) {
-        complain(fmt::format("there is no {}={}", key,
-                             did_you_mean(key, std::vector<std::string>{asked_.begin(), asked_.end()})));
-      }
-    }
-  }
-  [[noreturn]] static void complain(const std::string& what) {
-    throw std::invalid_argument{"shape: " + what};
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-  mutable std::set<std::string> asked_;
-};
-
-/// The key=value words of a cell. @throws std::invalid_argument
-std::map<std::string, std::string> shape_words(const std::string& cell) {
-  std::map<std::string, std::string> values;
-  std::istringstream words{cell};
-  for (std::string word; words >> word;) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) Shape::complain(fmt::format("'{}' is not KEY=VALUE", word));
-    const std::string key = word.substr(0, equals);
-    if (!values.emplace(key, word.substr(equals + 1)).second) Shape::complain(key + "= is said twice");
-  }
-  return values;
-}
-
-Gemm product_in(const Shape& shape) {
+Gemm product_in(const ShapeWords& shape) {
   const std::string& layout = shape.text("layout");
   const auto is_letter = [](char c) { return c == 'n' || c == 't'; };
   if (layout.size() != 2 || !std::ranges::all_of(layout, is_letter)) {
@@ -198,7 +118,7 @@ Gemm product_in(const Shape& shape) {
           shape.whole("k"),     layout[0] == 't', layout[1] == 't'};
 }
 
-EmbeddingTable table_in(const Shape& shape, const std::string& text) {
+EmbeddingTable table_in(const ShapeWords& shape, const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream words{text};
   for (std::string part; std::getline(words, part, 'x');) parts.push_back(part);
@@ -214,7 +134,7 @@ EmbeddingTable table_in(const Shape& shape, const std::string& text) {
 }
 
 /// One of several tables that are alike.
-EmbeddingTable alike_in(const Shape& shape) {
+EmbeddingTable alike_in(const ShapeWords& shape) {
   return {.rows = shape.whole("rows"),
           .dimension = shape.whole("dimension"),
           .pooling_factor = shape.number("pooling", 0),
@@ -223,7 +143,7 @@ EmbeddingTable alike_in(const Shape& shape) {
           .zipf = shape.has("zipf") ? shape.number("zipf", 0) : 0};
 }
 
-EmbeddingBags bags_in(const Shape& shape, Direction direction) {
+EmbeddingBags bags_in(const ShapeWords& shape, Direction direction) {
   EmbeddingBags bags;
   bags.batch = shape.whole("batch");
   bags.direction = direction;
@@ -247,7 +167,7 @@ EmbeddingBags bags_in(const Shape& shape, Direction direction) {
   return bags;
 }
 
-Convolution convolution_in(const Shape& shape) {
+Convolution convolution_in(const ShapeWords& shape) {
   const std::int64_t size = shape.whole("size"), filter = shape.whole("filter");
   const std::int64_t padding = shape.whole("padding", 0);
   if (filter > size + 2 * padding) {
@@ -271,7 +191,7 @@ Convolution convolution_in(const Shape& shape) {
           .channels_first = shape.has("channels_first") && shape.flag("channels_first")};
 }
 
-FlashAttention attention_in(const Shape& shape, Direction direction) {
+FlashAttention attention_in(const ShapeWords& shape, Direction direction) {
   const auto* version = std::ranges::find(kAttentionNames, shape.text("version"), &AttentionName::name);
   if (version == kAttentionNames.end()) {
     shape.complain("version= is none of flash, flash_1, flash_3, cudnn, memory_efficient");
@@ -287,7 +207,7 @@ FlashAttention attention_in(const Shape& shape, Direction direction) {
           .version = version->version};
 }
 
-KernelWork work_in(const std::string& family, const Shape& shape) {
+KernelWork work_in(const std::string& family, const ShapeWords& shape) {
   if (family == "gemm") return product_in(shape);
   if (family == "softmax") return Softmax{shape.whole("rows"), shape.whole("columns")};
   if (family == "layer_norm") {
@@ -296,27 +216,19 @@ KernelWork work_in(const std::string& family, const Shape& shape) {
                      .rms = shape.has("rms") && shape.flag("rms")};
   }
   if (family == "pointwise") {
-    return Pointwise{shape.whole("elements"), shape.number("reads", 0), shape.number("writes", 0),
-                     shape.number("flops", 0)};
+    return Pointwise{.elements = shape.whole("elements"),
+                     .reads = shape.number("reads", 0),
+                     .writes = shape.number("writes", 0),
+                     .flops = shape.number("flops", 0),
+                     .instructions = shape.has("instructions") ? shape.number("instructions", 0) : 0};
   }
   if (family == "embedding_forward") return bags_in(shape, Direction::Forward);
   if (family == "embedding_backward") return bags_in(shape, Direction::Backward);
   if (family == "convolution") return convolution_in(shape);
   if (family == "attention_forward") return attention_in(shape, Direction::Forward);
   if (family == "attention_backward") return attention_in(shape, Direction::Backward);
-  throw std::invalid_argument{fmt::format(
-      "there is no family '{}'{}", family,
-      did_you_mean(family,
-                   {"gemm", "softmax", "layer_norm", "pointwise", "embedding_forward", "embedding_backward",
-                    "convolution", "attention_forward", "attention_backward"}))};
-}
-
-DataType named_type(const std::string& name) {
-  const auto* found = std::ranges::find(kTypeNames, name, &TypeName::name);
-  if (found == kTypeNames.end()) {
-    throw std::invalid_argument{"type: none of fp32, tf32, fp16, bf16, fp8"};
-  }
-  return found->type;
+  throw std::invalid_argument{
+      fmt::format("there is no family '{}'{}", family, did_you_mean(family, kernel_families()))};
 }
 
 /// One row of a table that kernel_csv() writes.
@@ -337,10 +249,24 @@ double place_of_shape(const KernelWork& work) {
   return Random{0, shape_text(key)}.uniform(0);
 }
 
+DataType type_named(const std::string& name) {
+  const auto* found = std::ranges::find(kTypeNames, name, &TypeName::name);
+  if (found == kTypeNames.end()) {
+    throw std::invalid_argument{"type: none of fp32, tf32, fp16, bf16, fp8"};
+  }
+  return found->type;
+}
+
+std::vector<std::string> kernel_families() {
+  return {"gemm",        "softmax",           "layer_norm",
+          "pointwise",   "embedding_forward", "embedding_backward",
+          "convolution", "attention_forward", "attention_backward"};
+}
+
 KernelCall kernel_call(const std::string& family, const std::string& type,
                        const std::map<std::string, std::string>& words) {
-  const Shape shape{words};
-  KernelCall call{family, named_type(type), work_in(family, shape)};
+  const ShapeWords shape{words};
+  KernelCall call{family, type_named(type), work_in(family, shape)};
   shape.finish();
   return call;
 }

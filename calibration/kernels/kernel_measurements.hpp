@@ -24,7 +24,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///
 ///   gemm                          batch=1 m=4096 n=1024 k=1024 layout=nt       (C[m,n] = A B)
 ///   softmax, layer_norm           rows=8192 columns=1024                       (forward)
-///   pointwise                     elements=1048576 reads=2 writes=1 flops=1
+///   pointwise                     elements=1048576 reads=2 writes=1 flops=1 (and instructions=22)
 ///   embedding_forward, -backward  batch=2048 tables=1000000x128x32x1.2,...     (rows, dimension, pooling
 ///   factor,
 ///                                 look-ups by different rows; 0: uniform indices)
@@ -44,6 +44,12 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 /// In [0, 1), the same for all rows of a shape, whatever else is measured: for splits. m does not count in
 /// single products, so that all rows with one weight matrix stay together.
 [[nodiscard]] double place_of_shape(const KernelWork& work);
+
+/// The names of the families above.
+[[nodiscard]] std::vector<std::string> kernel_families();
+
+/// fp32, tf32, fp16, bf16 or fp8. @throws std::invalid_argument for another
+[[nodiscard]] DataType type_named(const std::string& name);
 
 /// The call of a family and type (fp32, tf32, fp16, bf16, fp8) that the words of a shape describe.
 /// @throws std::invalid_argument for a family, type or word that is none

@@ -46,7 +46,8 @@ Prediction CopyModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   if (const auto* transpose = std::get_if<Transpose>(&call.work))
     return transposed(*transpose, call.type, gpu);
   if (const auto* copy = std::get_if<Memcpy>(&call.work)) return copied(*copy, gpu);
-  return moved(Bytes{0}, std::get<Memset>(call.work).size, 1, 0.15, gpu);
+  const Traffic zeros = streamed(Bytes{0}, std::get<Memset>(call.work).size);
+  return answer(smallest_fill(gpu) + time_to_move(zeros, gpu), 0.15, provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

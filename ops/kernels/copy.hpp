@@ -10,7 +10,7 @@ namespace lockstep {
 ///
 ///   concatenation: 1 read + 1 write at `copy_pieces` of the streaming bandwidth
 ///   transposition: 1 read + 1 write; a row or column shorter than a 32-byte sector wastes the rest of it
-///   within the device: 1 read + 1 write; memset: 1 write
+///   within the device: 1 read + 1 write; memset: 1 write, smallest_fill() in place of kernel_minimum
 ///   host <-> device: latency + size / PCIe rate of pinned or pageable memory (alone on the link; the
 ///   simulation moves these bytes over the links of the fabric instead)
 ///

@@ -22,6 +22,8 @@ constexpr Bytes kAlignment{16};      // of a row, for loads of four floats
 constexpr Bytes kLeastCopy{4};       // of cp.async: the least that goes to shared memory past the registers
 constexpr double kOddAlongK = 0.72;  // of `odd`: both operands' rows run along k (smaller tiles)
 constexpr double kManyRows = 8192;   // rows of A from which long rows cost all that they can
+constexpr std::int64_t kSmallGroup = 128;  // rows or columns
+constexpr double kGroupedHides = 3;  // arithmetic and memory of a grouped product; 1: they follow each other
 
 /// Of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's default
 /// output type).
@@ -111,6 +113,31 @@ bool may_split(const Shape& of, const Tiling& by, const GemmProfile& profile, co
          of.batch * by.down * by.across <= *profile.most_tiles_to_split * gpu.sm_count;
 }
 
+/// PyTorch's choice (GroupMM.cu), or the tile of the library that is most like it.
+const GemmTile& tile_of_groups(const Gemm& gemm, const GemmProfile& profile) {
+  const bool small = gemm.m <= kSmallGroup || gemm.n <= kSmallGroup;
+  const double rows = small ? 64 : 128, columns = small ? 128 : 256;
+  const auto unlike = [&](const GemmTile& tile) {
+    return std::abs(std::log(tile.rows / rows)) + std::abs(std::log(tile.columns / columns));
+  };
+  return *std::ranges::min_element(profile.tiles, {}, unlike);
+}
+
+Seconds time_of_grouped(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type) {
+  const Shape of = shape_of(gemm);
+  const FlopsPerSecond rate = peak_of(gpu, type) / gpu.sm_count;
+  const double of_rate = rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
+  const Seconds compute =
+      compute_time(of, {of, tile_of_groups(gemm, profile), 1}, profile, gpu.sm_count, rate, of_rate);
+  const Bytes moved = size_of(type) * (of.batch * (of.m + of.n) * of.k) +
+                      size_of_result(gemm, type) * (of.batch * of.m * of.n);
+  const Seconds memory = moved / (gpu.memory_bandwidth * profile.memory);
+  const double longer = std::max(compute, memory) / Seconds{1},
+               shorter = std::min(compute, memory) / Seconds{1};
+  return profile.fixed +
+         Seconds{longer * std::pow(1 + std::pow(shorter / longer, kGroupedHides), 1 / kGroupedHides)};
+}
+
 }  // namespace
 
 Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type,
@@ -154,10 +181,13 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const GemmProfile& profile =
       tensor ? on_tensor_cores : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
+  const bool is_own = profile.calibrated && call.type != DataType::FP8;
+  if (gemm.grouped) {
+    return answer(time_of_grouped(gemm, profile, gpu, call.type), 0.15, is_own, in_range);
+  }
   Gemm all = gemm;
   all.batch *= gemm.concurrent;
-  return answer(time_of_product(all, profile, gpu, call.type) / gemm.concurrent, 0.15,
-                profile.calibrated && call.type != DataType::FP8, in_range);
+  return answer(time_of_product(all, profile, gpu, call.type) / gemm.concurrent, 0.15, is_own, in_range);
 }
 
 }  // namespace lockstep

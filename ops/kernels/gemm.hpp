@@ -40,6 +40,12 @@ inline constexpr double kSplitLaunch = 1.5;
 /// `long_rows` is charged where the rows of both operands run along k (a linear layer's forward pass),
 /// because it was measured there only; `row` are its bytes.
 ///
+/// A grouped product (all groups in one kernel of CUTLASS, torch._grouped_mm) has tiles of 128 x 256, or of
+/// 64 x 128 where groups have 128 rows or columns or fewer, and does not split k; its arithmetic, in waves
+/// over the tiles of all groups, and what all groups move hide each other but for
+///
+///   t       = fixed + (compute^3 + memory^3)^(1/3)
+///
 /// *Assumes* that the library picks the best of its tile shapes and splits of k, as its heuristics aim to;
 /// that FP8 reaches the same parts of its peak as 16 bits do (Derived) and leaves results of 16 bits; that
 /// rows of any orientation are alike for alignment (measured along k).
@@ -49,8 +55,11 @@ inline constexpr double kSplitLaunch = 1.5;
 /// A100: github.com/pegainfer-project/pegainfer/pull/1046); on Hopper kernels of the generation before,
 /// align2 and, of the one before that, align1, with smaller tiles for a linear layer's forward pass
 /// (calibration/measurements/*/pytorch_products.csv): fewer than 4 bytes do not go to shared memory past the
-/// registers (PTX ISA, cp.async); constants fitted by tools/derive/gemm_profiles.py and hopper_products.py to
-/// the measured products that configs/kernel_efficiency/ names.
+/// registers (PTX ISA, cp.async); grouped products: tiles of aten/src/ATen/native/cuda/GroupMM.cu
+/// (dispatch_bf16_grouped_kernel_on_tile_size, Hopper), 3 from the six of an H100
+/// (calibration/measurements/h100/ pytorch_experts.csv: groups of 128 to 2,048 rows); constants fitted by
+/// tools/derive/gemm_profiles.py and hopper_products.py to the measured products that
+/// configs/kernel_efficiency/ names.
 class GemmModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

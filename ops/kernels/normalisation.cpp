@@ -225,7 +225,8 @@ Seconds layer_norm_time(const LayerNorm& norm, Bytes element, const GpuSpec& gpu
 Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu) {
   const bool forward = norm.direction == Direction::Forward;
   const Passes passes = norm.own && forward ? Passes{1, 0} : Passes{forward ? 2.0 : 4.0, 1};
-  const double occupied = std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
+  const double occupied =
+      norm.batch == 1 ? 1 : std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
   const auto elements = static_cast<double>(norm.batch * norm.pixels) * static_cast<double>(norm.channels);
   const Seconds move = over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
   if (norm.batch == 1) {

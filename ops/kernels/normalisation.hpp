@@ -17,9 +17,9 @@ namespace lockstep {
 ///               mean; it is written whole
 ///   layer norm  forward 1 read, 1 again, 1 write; input gradient 2 reads, 2 again, 1 write;
 ///               parameter gradient 2 reads
-///   batch norm  forward 2 reads, 1 write; backward 4 reads, 1 write; a block for each channel, so that
-///               the bandwidth is min(1, channels / SMs) of what it could be; tensors in NCHW (several
-///               images; channels last they are one matrix: batch 1) are gone through an element a thread,
+///   batch norm  forward 2 reads, 1 write; backward 4 reads, 1 write; of tensors in NCHW (several images;
+///               channels last they are one matrix: batch 1) a block for each channel, so that the bandwidth
+///               is min(1, channels / SMs) of what it could be, which goes through an element a thread,
 ///               whatever its size, so that t is at least
 ///               elements / (clock * min(channels * by_block, SMs * by_sm)), clock = peak FP32 / (2 FP32
 ///               cores)
@@ -84,7 +84,8 @@ namespace lockstep {
 /// block; tensors that fit the level-2 cache, 128 channels of 28 x 28 and 256 to 1,024 of 14 x 14 pixels: 138
 /// and 77 to 80 elements/ns of 108 SMs). In FP16 the kernels are the same with another type. PyTorch's own of
 /// BF16: by_block 0.55 and 0.27, by_sm 1.35 and 0.63: 64 to 2,048 channels of 7 to 112 pixels a side on an
-/// H100 and an H200 (calibration/measurements/*/pytorch_images.csv).
+/// H100 and an H200 (calibration/measurements/*/pytorch_images.csv), where cuDNN's of channels last
+/// (batchnorm_fwtr_nhwc_semiPersist) keep all SMs busy with 64 channels, too.
 class NormalisationModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

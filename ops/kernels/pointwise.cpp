@@ -43,10 +43,12 @@ Prediction PointwiseModel::predict(const KernelCall& call, const GpuSpec& gpu) c
     memory = time_with_sectors(work, size_of(call.type), memory, gpu);
   }
   const Seconds issue =
-      std::max({compute, time_to_issue(elements * work.instructions, gpu), time_of_chain(work, gpu)});
+      std::max(compute, time_to_issue(elements * work.instructions, gpu) + time_of_chain(work, gpu));
   const Seconds busy =
       work.in_step ? Seconds{std::hypot(memory / Seconds{1}, issue / Seconds{1})} : std::max(memory, issue);
-  return answer(gpu.kernel_minimum + busy, 0.15, provenance_of(gpu, "memory"));
+  const bool only_writes = work.reads == 0 && work.chain == 0 && work.sector_window == 0;
+  return answer((only_writes ? smallest_fill(gpu) : gpu.kernel_minimum) + busy, 0.15,
+                provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@ namespace {
 constexpr double kCacheReach = 1.5;          // see time_to_move()
 constexpr double kIssuedEachClock = 4 * 32;  // instructions of threads, by an SM
 constexpr double kReached = 0.65;            // of that; see time_to_issue()
+constexpr Seconds kFirstLoad{0.45e-6};       // see smallest_fill()
 constexpr double kFlopsOfACore = 2;          // each clock
 
 }  // namespace
@@ -31,6 +32,10 @@ Seconds time_to_move(const Traffic& traffic, const GpuSpec& gpu) {
   const Seconds dram = std::max(traffic.moved / streaming, stored);
   const Seconds cache = std::max(traffic.moved / (gpu.l2_bandwidth * traffic.fraction), stored);
   return dram * (1 - resident) + std::min(cache, dram) * resident;
+}
+
+Seconds smallest_fill(const GpuSpec& gpu) {
+  return gpu.kernel_minimum - std::min(kFirstLoad, gpu.kernel_minimum);
 }
 
 Seconds time_to_issue(double instructions, const GpuSpec& gpu) {

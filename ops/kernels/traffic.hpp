@@ -41,6 +41,15 @@ struct Traffic {
 /// `resident` of that for so many distinct bytes.
 [[nodiscard]] double resident_share(Bytes footprint, const GpuSpec& gpu);
 
+/// The smallest kernel that only writes: kernel_minimum less 0.45 us, in which the others wait for what they
+/// read. *Source*: fills of 16,384 elements take 0.96 and 0.99 us on an H100 where copies and additions
+/// take 1.41 (calibration/measurements/h100/pytorch_pointwise.csv), cudaMemset 0.7 (pytorch_reduction.csv);
+/// 0.77 on an H200. An A100's and a 2080 Ti's memsets are 0.35 and 1 us shorter than its shortest
+/// element-wise kernels, and a V100's fills shorter than the 1 us that these are rounded down to
+/// (../shared/data/traces/{single_rank/a100_rank0of2_nccl_arguments,linear_and_resnet_2080ti,
+/// resnet50_v100_loader_in_process}).
+[[nodiscard]] Seconds smallest_fill(const GpuSpec& gpu);
+
 /// Time to issue @p instructions of threads, all SMs together:
 ///
 ///   t = instructions / (sm_count * 128 * clock * 0.65), clock = peak FP32 / (sm_count * cores_per_sm * 2)

@@ -211,7 +211,7 @@ void EncoderDecoderStep::stack_backward(const T5StackShape& stack, std::string_v
   if (!spec_.tied && stack.is_decoder()) {
     allocate_gradients(table());  // else the output's came first
   }
-  token_embedding_gradient(step_, embedding_of(spec_, stack));
+  token_embedding_gradient(step_, embedding_of(spec_, stack), step_.types().model());
   if (spec_.tied || !stack.is_decoder()) {
     step_.op("aten::add", {kernels::add(table(), type)});
   }

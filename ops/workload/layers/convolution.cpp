@@ -55,7 +55,8 @@ void pool_forward(StepWriter& step, const ShapedLayer& layer) {
 /// filter is high.
 void pool_backward(StepWriter& step, const ShapedLayer& layer) {
   if (layer.layer.kind == Kind::MaxPool) {
-    step.op("MaxPool2DWithIndicesBackward0", {kernels::max_pool_backward(max_pool(layer), type_of(step))});
+    step.op("MaxPool2DWithIndicesBackward0", {kernels::fill(layer.input.elements(), type_of(step)),
+                                              kernels::max_pool_backward(max_pool(layer), type_of(step))});
     return;
   }
   const auto& filter = layer.layer.filters.front();

@@ -16,12 +16,13 @@ struct GeluWork {
 
 // Counted in PyTorch's kernels (ActivationGeluKernel.cu, UnaryGeometricTanhKernel.cu) with CUDA 12's library.
 // erff: a square, seven FMAs whose nine operands |x| chooses, a sum, an exponential, a sign; tanhf: both of
-// its branches, 16; expf: eight. BF16 on an H100 takes 1.57 ps an element forward
+// its branches, 16; expf: eight. BF16 on an H100 took 1.57 ps an element forward
 // (github.com/pytorch/pytorch/pull/141959, before it), which is 34 instructions at the rate that
-// PointwiseModel issues them, and 3.1 on an A100, 8 % more than a ReLU; by the tanh formula 2.6 on an A100,
-// 33 at most (LLMCompass, arXiv 2312.03134, gelu_A100.csv). NeuSight's FP32 times (arXiv 2407.13853;
-// PyTorch 2.1) are those of a ReLU.
-inline constexpr GeluWork kGeluForward{26, 34}, kGeluBackward{46, 54};
+// PointwiseModel issues them; PyTorch 2.11 takes 1.35 forward and 1.87 backward (4 million elements,
+// calibration/measurements/h100/pytorch_pointwise.csv), 28 and 38; an A100 3.1, 8 % more than a ReLU; by the
+// tanh formula 2.6 on an A100, 33 at most (LLMCompass, arXiv 2312.03134, gelu_A100.csv). NeuSight's FP32
+// times (arXiv 2407.13853; PyTorch 2.1) are those of a ReLU.
+inline constexpr GeluWork kGeluForward{26, 28}, kGeluBackward{46, 38};
 inline constexpr GeluWork kTanhGeluForward{32, 33}, kTanhGeluBackward{46, 43};
 inline constexpr double kTanhForward = 18, kTanhBackward = 3;
 inline constexpr double kPow = 2;  ///< x^3 and x^2 are products (PowKernel.cu)

@@ -5,6 +5,7 @@
 namespace lockstep::kernels {
 namespace {
 
+constexpr double kAtomicOf16Bits = 187;    // see index_add()
 constexpr double kOffsetArithmetic = 100;  // of an element's offset in one operand, see unrolled_copy()
 
 std::string_view name_of_product(DataType type) {
@@ -70,6 +71,14 @@ KernelCall silu_backward(std::int64_t elements, DataType type) {
   return elementwise("silu_backward", elements, type, {.reads = 2, .flops = 15, .instructions = 31});
 }
 
+KernelCall index_add(std::int64_t elements, DataType type) {
+  const bool is_narrow = type == DataType::BF16 || type == DataType::FP16;
+  KernelCall call = elementwise("index_add", elements, type,
+                                {.reads = 2, .instructions = is_narrow ? kAtomicOf16Bits : kUnvectorised});
+  call.name = "indexFuncLargeIndex<add>";
+  return call;
+}
+
 KernelCall strided_copy(std::int64_t elements, DataType type) {
   return by_offsets("copy", elements, type, {.flops = 0});
 }
@@ -95,6 +104,13 @@ KernelCall cast(std::int64_t elements, DataType from, DataType to, bool vectoriz
 KernelCall product(const Gemm& gemm, DataType type) {
   const bool is_vector = gemm.batch == 1 && (gemm.m == 1 || gemm.n == 1);
   return {is_vector ? "gemv" : std::string{name_of_product(type)}, type, gemm};
+}
+
+std::vector<KernelCall> grouped_product(const Gemm& gemm, DataType type) {
+  Gemm grouped = gemm;
+  grouped.grouped = true;
+  return {{"prepare_grouped_gemm_data", DataType::INT64, Pointwise{.elements = gemm.batch}},
+          {"GemmUniversal<GroupProblemShape>", type, grouped}};
 }
 
 KernelCall reduce(std::string_view what, const Reduction& reduction, DataType type) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ops/kernel.hpp"
 
@@ -57,6 +58,14 @@ inline constexpr double kUnvectorised = 67;
 [[nodiscard]] KernelCall of_two_types(std::string_view what, std::int64_t elements, DataType type,
                                       Passes passes);
 
+/// Rows added to rows by index, `indexFuncLargeIndex<ReduceAdd>`: an atomic addition an element. Of 16 bits
+/// it takes 187 instructions in place of kUnvectorised: a loop that reads the 4 bytes around the element,
+/// adds and compares and swaps, in which neighbours displace each other. *Source*: 8.3 to 9.8 ps an element,
+/// whatever the rows, in BF16 on an H100; an H200's memory gains nothing
+/// (calibration/measurements/*/pytorch_experts.csv); PyTorch aten/src/ATen/native/cuda/Indexing.cu,
+/// Atomic.cuh. That FP32 waits for nothing is assumed.
+[[nodiscard]] KernelCall index_add(std::int64_t elements, DataType type);
+
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.
 [[nodiscard]] KernelCall strided_copy(std::int64_t elements, DataType type);
 
@@ -74,6 +83,10 @@ inline constexpr double kUnvectorised = 67;
 
 /// A product; the name follows from the type: sgemm, tf32_gemm, hgemm, bf16_gemm; gemv for one row or column.
 [[nodiscard]] KernelCall product(const Gemm& gemm, DataType type);
+
+/// torch._grouped_mm: @p gemm.batch products of as many rows in one kernel, and the kernel of one block
+/// before it that writes where their operands are.
+[[nodiscard]] std::vector<KernelCall> grouped_product(const Gemm& gemm, DataType type);
 
 /// `reduce_kernel<what>`.
 [[nodiscard]] KernelCall reduce(std::string_view what, const Reduction& reduction, DataType type);

@@ -7,15 +7,16 @@
 
 namespace lockstep {
 
-/// nn.Embedding: @p picks rows of a table of @p rows rows, FP32.
+/// nn.Embedding: @p picks rows of a table of @p rows rows.
 struct TokenEmbeddingShape {
   std::int64_t rows = 0, columns = 0, picks = 0;
 };
 
 void token_embedding_forward(StepWriter& step, const TokenEmbeddingShape& shape);
 
-/// The dense gradient: zeros, then gradients added row by row; more than 3,072 picks are sorted first.
-void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape);
+/// The dense gradient of @p type: zeros, then gradients added row by row; more than 3,072 picks are sorted
+/// first.
+void token_embedding_gradient(StepWriter& step, const TokenEmbeddingShape& shape, DataType type);
 
 /// That, and its accumulation.
 /// @param tied the table is also the output projection's weight, whose gradient is added

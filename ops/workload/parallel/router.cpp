@@ -1,6 +1,7 @@
 #include "ops/workload/parallel/router.hpp"
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/sorting.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/token_counts.hpp"
 
@@ -34,23 +35,6 @@ ShardedLinear gate(const LayerScope& scope) {
 
 KernelCall small(const char* name, std::int64_t elements, DataType type) {
   return kernels::elementwise(name, elements, type, {});
-}
-
-/// The greatest values of each slice, a block of at most 1,024 threads a slice: two bits of the values a
-/// pass, and two passes for what is found; a thread's elements wait for each other, and all for a barrier
-/// behind each pass, which is taken for one load more (ATen/native/cuda/TensorTopK.cu,
-/// SortingRadixSelect.cuh).
-KernelCall select(std::int64_t slices, std::int64_t length, DataType type) {
-  constexpr std::int64_t kThreads = 1024, kBitsOfAPass = 2;
-  const auto bits = static_cast<std::int64_t>(8 * size_of(type).in_base_units());
-  const std::int64_t passes = bits / kBitsOfAPass + 2;
-  const std::int64_t loads = (length + kThreads - 1) / kThreads;
-  return {"gatherTopK", type,
-          Pointwise{.elements = slices * length,
-                    .reads = static_cast<double>(passes),
-                    .writes = 0,
-                    .flops = static_cast<double>(4 * passes),
-                    .chain = passes * (loads + 1)}};
 }
 
 /// `torch.zeros_like(scores).to(type).scatter(dim, indices, values)`: zeros, their copy, the values.
@@ -88,7 +72,7 @@ bool has_limits(const LayerScope& scope) {
 void keep_what_has_room(const LayerScope& scope, const Scores& scores) {
   const auto kept =
       static_cast<std::int64_t>(static_cast<double>(scores.met()) * scope.model.experts->capacity);
-  scope.step.op("aten::topk", {select(scores.experts, scores.tokens, scope.storage())});
+  scope.step.op("aten::topk", {kernels::select(scores.experts, scores.tokens, scope.storage())});
   map_of(scope, scores, kept, scope.storage());
   if (scope.model.experts->drops()) {  // of those that were chosen
     scope.step.op("aten::logical_and",
@@ -103,8 +87,12 @@ void choose(const LayerScope& scope, const Scores& scores) {
                   {kernels::elementwise("fused_topk_with_score_function_forward_kernel", scores.all(),
                                         scope.storage(), {.reads = 1, .writes = 1.5, .flops = 10})});
   } else {
-    scope.step.op("aten::topk", {select(scores.tokens, scores.experts, scope.storage()),
-                                 small("bitonicSortKVInPlace", scores.met(), scope.storage())});
+    scope.step.program().begin("aten::topk");
+    for (const KernelCall& kernel :
+         kernels::top_k(scores.tokens, scores.experts, scores.chosen, scope.storage())) {
+      scope.step.launch(kernel);
+    }
+    scope.step.program().end();
     scope.step.op("aten::softmax", {softmax(scores.tokens, scores.chosen, Direction::Forward)});
     scope.step.op("aten::to", {kernels::cast(scores.met(), kLogits, scope.storage())});
     scatter_in_zeros(scope, scores, scores.met(), scope.storage());

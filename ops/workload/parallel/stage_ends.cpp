@@ -7,18 +7,13 @@
 #include "ops/workload/compiled/triton_kernels.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/layers/token_embedding.hpp"
 #include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
 namespace lockstep {
 namespace {
-
-KernelCall look_up(const char* name, std::int64_t rows, std::int64_t picks, std::int64_t columns,
-                   DataType type, Direction direction) {
-  return {name, type,
-          IndexSelect{.table_rows = rows, .picks = picks, .columns = columns, .direction = direction}};
-}
 
 /// A row of logits to one number.
 KernelCall over_logits(const char* name, std::int64_t rows, std::int64_t columns) {
@@ -41,8 +36,9 @@ void StageWriter::embedding_forward() {
   const LayerSizes& s = scope_.sizes;
   const Bytes tokens = static_cast<double>(s.batch * (s.queries + 1)) * size_of(DataType::INT64);
   loader_.copy(tokens, BatchLoader::Copy::NonBlocking);
-  step_.op("aten::embedding", {look_up("indexSelectLargeIndex", vocabulary_share(), s.tokens, s.hidden,
-                                       scope_.storage(), Direction::Forward)});
+  step_.op("aten::embedding",
+           {{"indexSelectLargeIndex", scope_.storage(),
+             IndexSelect{.table_rows = vocabulary_share(), .picks = s.tokens, .columns = s.hidden}}});
   if (plan_.spec.tensor > 1) {  // tokens of other ranks' rows are set to zero
     step_.op("aten::masked_fill_",
              {kernels::elementwise("masked_fill", s.tokens * s.hidden, scope_.storage(), {})});
@@ -75,9 +71,8 @@ void StageWriter::embedding_backward() {
     scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor, scope_.bytes(s.tokens * s.hidden));
     reorder_tokens(scope_, s.tokens * s.hidden);
   }
-  step_.op("EmbeddingBackward0", {kernels::fill(vocabulary_share() * s.hidden, scope_.storage()),
-                                  look_up("compute_grad_weight", vocabulary_share(), s.tokens, s.hidden,
-                                          scope_.storage(), Direction::Backward)});
+  token_embedding_gradient(step_, {.rows = vocabulary_share(), .columns = s.hidden, .picks = s.tokens},
+                           scope_.storage());
   if (model_.tied && has_head()) {
     step_.op("aten::add_", {kernels::add(vocabulary_share() * s.hidden, scope_.storage())});
   }

@@ -5,6 +5,7 @@
 
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/nonzero.hpp"
+#include "ops/workload/layers/sorting.hpp"
 
 namespace lockstep {
 namespace {
@@ -63,20 +64,6 @@ KernelCall of_rows(const char* name, std::int64_t rows, DataType type) {
   return kernels::elementwise(name, rows, type, {});
 }
 
-/// Ones of each expert in front, by a stable sort of its bytes: a block an expert, two passes of four bits,
-/// 128 threads whose keys wait for each other twice (ATen/native/cuda/Sort.cu, radixSortKVInPlace; above
-/// 4,096 tokens a segmented sort, taken for the same).
-KernelCall sort_by_choice(const LayerScope& scope) {
-  constexpr std::int64_t kPasses = 2, kThreads = 128;
-  const std::int64_t keys = (scope.sizes.rows + kThreads - 1) / kThreads;
-  return {"radixSortKVInPlace", DataType::INT64,
-          Pointwise{.elements = places(scope),
-                    .reads = kPasses,
-                    .writes = kPasses,
-                    .flops = 8,
-                    .chain = 2 * kPasses * keys}};
-}
-
 /// Numbers chosen by the map: their count is waited for.
 void masked_select(const LayerScope& scope, std::int64_t found, DataType type) {
   scope.step.program().begin("aten::masked_select");
@@ -99,9 +86,12 @@ void find_rows(const LayerScope& scope, std::int64_t rows) {
   }
   scope.step.op("aten::contiguous", {kernels::strided_copy(places(scope), DataType::UINT8)});
   if (scope.model.experts->are_padded()) {
-    scope.step.op("aten::argsort", {of_rows("elementwise_kernel_with_index<arange>", places(scope), kIndex),
-                                    kernels::copy_on_device(Bytes{1.0 * static_cast<double>(places(scope))}),
-                                    sort_by_choice(scope)});
+    scope.step.program().begin("aten::argsort");  // ones of each expert in front
+    for (const KernelCall& kernel :
+         kernels::argsort(scope.model.experts->count, scope.sizes.rows, DataType::UINT8)) {
+      scope.step.launch(kernel);
+    }
+    scope.step.program().end();
     scope.step.op("aten::contiguous", {kernels::strided_copy(rows, kIndex)});
   } else {
     scope.step.op("aten::arange",
@@ -136,8 +126,7 @@ void place_probabilities(const LayerScope& scope, std::int64_t rows) {
     return;
   }
   scope.step.op("IndexSelectBackward0",
-                {kernels::fill(places(scope), scope.storage()),
-                 kernels::by_offsets("index_add", rows, scope.storage(), {.reads = 2})});
+                {kernels::fill(places(scope), scope.storage()), kernels::index_add(rows, scope.storage())});
   scope.step.op("CloneBackward0");
 }
 

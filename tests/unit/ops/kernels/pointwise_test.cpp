@@ -46,5 +46,19 @@ TEST(Pointwise, AChainOfLoadsTakesTwoHundredClocksEach) {
   EXPECT_NEAR(microseconds({.elements = 2048, .chain = 512}, gpu), 512 * 200 / clock * 1e6, 1e-6);
 }
 
+TEST(Pointwise, TheLastBlocksChainFollowsWhatIsIssued) {
+  const GpuSpec gpu = v100();
+  const Pointwise issued{.elements = 64'000'000, .instructions = 100}, chain{.elements = 2048, .chain = 512};
+  Pointwise both = issued;
+  both.chain = chain.chain;
+  EXPECT_NEAR(microseconds(both, gpu), microseconds(issued, gpu) + microseconds(chain, gpu), 1e-6);
+}
+
+TEST(Pointwise, WhatOnlyWritesWaitsForNoLoad) {
+  const GpuSpec gpu = v100();
+  EXPECT_NEAR(microseconds({.elements = 32, .reads = 0}, gpu) - microseconds({.elements = 32}, gpu), -0.45,
+              0.01);
+}
+
 }  // namespace
 }  // namespace lockstep
