@@ -89,7 +89,7 @@ struct HashWork {
     return mixer.value();
   }
   std::size_t operator()(const IndexSelect& w) const {
-    return Mixer{w.table_rows, w.picks, w.columns, w.direction}.value();
+    return Mixer{w.table_rows, w.picks, w.columns, w.direction, w.block_per_row}.value();
   }
   std::size_t operator()(const OptimizerUpdate& w) const {
     return Mixer{w.optimizer, w.parameters, w.tensors, w.reads, w.writes, w.flops}.value();

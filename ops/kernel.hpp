@@ -216,6 +216,8 @@ struct EmbeddingCacheInsert {
 struct IndexSelect {
   std::int64_t table_rows = 0, picks = 0, columns = 0;
   Direction direction = Direction::Forward;
+  bool block_per_row =
+      false;  ///< forward: a block of threads copies a row (PyTorch's vectorized_gather_kernel)
   bool operator==(const IndexSelect&) const = default;
 };
 

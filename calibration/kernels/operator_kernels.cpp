@@ -15,6 +15,7 @@
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/max_pool.hpp"
 #include "ops/workload/layers/sorting.hpp"
+#include "ops/workload/layers/torch_embedding_bag.hpp"
 
 namespace lockstep {
 namespace {
@@ -154,6 +155,16 @@ Kernels token_embedding(const ShapeWords& shape, DataType type) {
   return all;
 }
 
+/// nn.EmbeddingBag with a sparse gradient.
+Kernels embedding_bag(const ShapeWords& shape, DataType /*type*/) {
+  const EmbeddingTable table{.rows = shape.whole("rows"),
+                             .dimension = shape.whole("dim"),
+                             .pooling_factor = static_cast<double>(shape.whole("pooling"))};
+  const std::int64_t batch = shape.whole("batch");
+  if (direction_of(shape) == Direction::Backward) return {kernels::bag_gradient(batch, table)};
+  return {kernels::bag_offsets(batch), kernels::bag_look_up(batch, table)};
+}
+
 // Sums (reduction()).
 
 struct Sum {
@@ -174,9 +185,10 @@ struct Family {
   std::string_view name;
   Kernels (*kernels)(const ShapeWords& shape, DataType type);
 };
-constexpr std::array kFamilies{Family{"experts", of_experts}, Family{"batch_norm", batch_norm},
-                               Family{"max_pool", max_pool}, Family{"token_embedding", token_embedding},
-                               Family{"reduction", reduction}};
+constexpr std::array kFamilies{
+    Family{"experts", of_experts},          Family{"batch_norm", batch_norm},
+    Family{"max_pool", max_pool},           Family{"token_embedding", token_embedding},
+    Family{"embedding_bag", embedding_bag}, Family{"reduction", reduction}};
 
 /// @throws std::invalid_argument when it is neither an operator nor a kernel
 const Family* family_named(const std::string& family) {

@@ -18,6 +18,8 @@ namespace lockstep {
 ///   batch_norm, max_pool   pass=forward (or backward) batch=64 channels=256 size=56 channels_first=1
 ///             (square images; pools of 3 x 3, two apart)
 ///   token_embedding        pass=backward rows=50257 columns=768 picks=16384   (nn.Embedding, dense gradient)
+///   embedding_bag          pass=forward rows=1000000 dim=64 batch=2048 pooling=20   (nn.EmbeddingBag of one
+///             table, rows drawn evenly, no offsets given, sparse gradient)
 ///   reduction              operator=rows rows=4096 columns=1024   (sums of all rows: rows; of each row:
 ///             columns; of everything: all, norm)
 ///

@@ -12,6 +12,14 @@ namespace {
 constexpr double kSector = 32;     // bytes of a DRAM sector (CUDA C++ Programming Guide, 5.3.2)
 constexpr double kIndexBytes = 8;  // int64 indices
 
+constexpr double kClocksOfABlock = 158;  // of an SM, see the header
+constexpr double kFlopsOfACore = 2;      // each clock
+
+Seconds time_to_begin(double blocks, const GpuSpec& gpu) {
+  const double clocks = blocks * kClocksOfABlock / gpu.sm_count;
+  return Flops{clocks * gpu.sm_count * gpu.cores_per_sm * kFlopsOfACore} / gpu.peak.fp32;
+}
+
 }  // namespace
 
 std::string IndexSelectModel::name() const {
@@ -30,7 +38,9 @@ Prediction IndexSelectModel::predict(const KernelCall& call, const GpuSpec& gpu)
                         .written = rows_moved,
                         .footprint = Bytes{std::min(picks, rows) * row} + rows_moved,
                         .fraction = gpu.efficiency->random_rows};
-  return answer(gpu.kernel_minimum + time_to_move(traffic, gpu), 0.3, false, work.columns > 0);
+  const Seconds blocks = work.block_per_row ? time_to_begin(picks, gpu) : Seconds{0};
+  return answer(gpu.kernel_minimum + std::max(time_to_move(traffic, gpu), blocks), 0.3, false,
+                work.columns > 0);
 }
 
 }  // namespace lockstep

@@ -91,32 +91,9 @@ struct FrameworkSpec {
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
 
+  /// What operators and kernels are.
   template <class Visitor>
-  static void describe(Visitor& key, FrameworkSpec& framework) {
-    key.optional(
-        "bias_in_gemm", framework.bias_in_gemm, true,
-        "addmm adds the bias in the product's epilogue (cublasLt, since PyTorch 1.12); else a copy kernel "
-        "of the bias precedes the product");
-    key.optional(
-        "zero_gradients", framework.zero_gradients, false,
-        "zero_grad fills gradients and backward adds to them (before PyTorch 2.0); else they are dropped");
-    key.optional("gradient_as_bucket_view", framework.gradient_as_bucket_view, false,
-                 "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
-    key.optional(
-        "broadcast_buffers", framework.broadcast_buffers, true,
-        "DDP: rank 0's buffers (averages of batch norms, GPT-2's causal masks) go to all ranks before "
-        "a step's first forward pass; convolutional networks and transformers with "
-        "'implementation: hugging_face'");
-    key.optional(
-        "no_sync", framework.no_sync, true,
-        "DDP with gradient_accumulation: only the last micro-batch's backward pass reduces gradients "
-        "(no_sync(), Accelerate's accumulate(), the Trainer); else each does; transformers with "
-        "'implementation: hugging_face', encoder-decoders and XLNet");
-    key.optional("synchronize", framework.synchronize, false,
-                 "the loop calls torch.cuda.synchronize() behind every micro-batch, as those do that time "
-                 "each; transformers with 'implementation: hugging_face', encoder-decoders and XLNet");
-    key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
-                 "how torch.optim launches a step");
+  static void describe_operators(Visitor& key, FrameworkSpec& framework) {
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,
                  "torch.nn.utils.clip_grad_norm_ lets the host read whether gradients are to be clipped, and "
                  "does not clip them (before PyTorch 1.10)");
@@ -144,15 +121,45 @@ struct FrameworkSpec {
         "reductions into Triton kernels; cuda_graphs (mode 'reduce-overhead') launches them as one graph; "
         "GPT-2 and BERT with 'implementation: hugging_face' or 'pytorch', and (inductor) each block of "
         "'implementation: torchtitan'");
-    key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
-                 "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
-                 "2.2), or the logits, from which it is recomputed (2.7); eager: what is compiled is "
-                 "torchtitan's blocks (until 2025), or a model of 'implementation: pytorch', without the loss");
+    key.optional(
+        "compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
+        "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
+        "2.2), or the logits, from which it is recomputed (2.7); eager: what is compiled is "
+        "torchtitan's blocks (until 2025), or a model of 'implementation: pytorch', without the loss");
     key.optional(
         "empty_cache", framework.empty_cache, EmptyCache::Never,
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
         "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
         "transformers with 'implementation: hugging_face', encoder-decoders and XLNet only");
+  }
+
+  template <class Visitor>
+  static void describe(Visitor& key, FrameworkSpec& framework) {
+    key.optional(
+        "bias_in_gemm", framework.bias_in_gemm, true,
+        "addmm adds the bias in the product's epilogue (cublasLt, since PyTorch 1.12); else a copy kernel "
+        "of the bias precedes the product");
+    key.optional(
+        "zero_gradients", framework.zero_gradients, false,
+        "zero_grad fills gradients and backward adds to them (before PyTorch 2.0); else they are dropped");
+    key.optional("gradient_as_bucket_view", framework.gradient_as_bucket_view, false,
+                 "DDP: gradients live in their buckets, so that none is copied back after the all-reduce");
+    key.optional(
+        "broadcast_buffers", framework.broadcast_buffers, true,
+        "DDP: rank 0's buffers (averages of batch norms, GPT-2's causal masks) go to all ranks before "
+        "a step's first forward pass; convolutional networks and transformers with "
+        "'implementation: hugging_face'");
+    key.optional(
+        "no_sync", framework.no_sync, true,
+        "DDP with gradient_accumulation: only the last micro-batch's backward pass reduces gradients "
+        "(no_sync(), Accelerate's accumulate(), the Trainer); else each does; transformers with "
+        "'implementation: hugging_face', encoder-decoders and XLNet");
+    key.optional("synchronize", framework.synchronize, false,
+                 "the loop calls torch.cuda.synchronize() behind every micro-batch, as those do that time "
+                 "each; transformers with 'implementation: hugging_face', encoder-decoders and XLNet");
+    key.optional("optimizer", framework.optimizer, OptimizerStyle::MultiTensor,
+                 "how torch.optim launches a step");
+    describe_operators(key, framework);
   }
 
   void check() const {

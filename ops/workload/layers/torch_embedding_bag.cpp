@@ -12,36 +12,38 @@ const std::vector<EmbeddingTable>& tables_of(const EmbeddingBagShape& bags) {
   return bags.tables.front();
 }
 
-KernelCall kernel(const EmbeddingBagShape& bags, const EmbeddingTable& table, Direction direction,
-                  const char* name) {
-  return {name, DataType::FP32,
-          EmbeddingBags{
-              .batch = bags.batch, .tables = {table}, .direction = direction, .optimizer = Optimizer::Sgd}};
-}
-
-KernelCall offsets(std::int64_t bags) {
-  return {"elementwise_kernel_with_index<arange>", DataType::INT64, Pointwise{.elements = bags, .reads = 0}};
-}
-
-/// The gradient's values: of each look-up the row of its sample.
-KernelCall values(const EmbeddingBagShape& bags, const EmbeddingTable& table) {
-  return {"vectorized_gather_kernel", DataType::FP32,
-          IndexSelect{.table_rows = bags.batch,
-                      .picks = std::llround(table.pooling_factor * static_cast<double>(bags.batch)),
-                      .columns = table.dimension}};
+KernelCall of_table(std::int64_t batch, const EmbeddingTable& table, Direction direction, const char* name) {
+  return {
+      name, DataType::FP32,
+      EmbeddingBags{.batch = batch, .tables = {table}, .direction = direction, .optimizer = Optimizer::Sgd}};
 }
 
 }  // namespace
+
+KernelCall kernels::bag_offsets(std::int64_t bags) {
+  return {"elementwise_kernel_with_index<arange>", DataType::INT64, Pointwise{.elements = bags, .reads = 0}};
+}
+
+KernelCall kernels::bag_look_up(std::int64_t batch, const EmbeddingTable& table) {
+  return of_table(batch, table, Direction::Forward, "EmbeddingBag_updateOutputKernel_sum_mean");
+}
+
+KernelCall kernels::bag_gradient(std::int64_t batch, const EmbeddingTable& table) {
+  return {"vectorized_gather_kernel", DataType::FP32,
+          IndexSelect{.table_rows = batch,
+                      .picks = std::llround(table.pooling_factor * static_cast<double>(batch)),
+                      .columns = table.dimension,
+                      .block_per_row = true}};
+}
 
 void torch_bags_forward(StepWriter& step, const EmbeddingBagShape& bags) {
   for (const EmbeddingTable& table : tables_of(bags)) {
     step.op("aten::select");  // this table's indices or offsets, of all tables'
     if (bags.fixed) {
-      step.op("aten::arange", {offsets(bags.batch)});
+      step.op("aten::arange", {kernels::bag_offsets(bags.batch)});
       step.op("aten::reshape");
     }
-    step.op("aten::embedding_bag",
-            {kernel(bags, table, Direction::Forward, "EmbeddingBag_updateOutputKernel_sum_mean")});
+    step.op("aten::embedding_bag", {kernels::bag_look_up(bags.batch, table)});
   }
   for (const EmbeddingTable& table : tables_of(bags)) {
     if (bags.features != DataType::FP32) {
@@ -56,14 +58,15 @@ void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags) {
       step.op("ToCopyBackward0",
               {kernels::cast(step, bags.batch * table.dimension, bags.features, DataType::FP32)});
     }
-    step.op("EmbeddingBagBackward0", {values(bags, table)});
+    step.op("EmbeddingBagBackward0", {kernels::bag_gradient(bags.batch, table)});
     step.op("torch::autograd::AccumulateGrad#sparse");
   }
 }
 
 void torch_bags_update(StepWriter& step, const EmbeddingBagShape& bags) {
   for (const EmbeddingTable& table : tables_of(bags)) {
-    step.op("aten::add_#sparse", {kernel(bags, table, Direction::Backward, "indexFuncLargeIndex<add>")});
+    step.op("aten::add_#sparse",
+            {of_table(bags.batch, table, Direction::Backward, "indexFuncLargeIndex<add>")});
   }
 }
 

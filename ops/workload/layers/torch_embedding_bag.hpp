@@ -19,4 +19,15 @@ void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags);
 /// torch.optim.SGD: each table's values added row by row (add_dense_sparse_, index_add_ with atomics).
 void torch_bags_update(StepWriter& step, const EmbeddingBagShape& bags);
 
+namespace kernels {
+
+/// The offsets of bags of equal length.
+[[nodiscard]] KernelCall bag_offsets(std::int64_t bags);
+/// Sums of @p batch samples' rows of a table.
+[[nodiscard]] KernelCall bag_look_up(std::int64_t batch, const EmbeddingTable& table);
+/// The values of its sparse gradient: of each look-up the row of its sample.
+[[nodiscard]] KernelCall bag_gradient(std::int64_t batch, const EmbeddingTable& table);
+
+}  // namespace kernels
+
 }  // namespace lockstep

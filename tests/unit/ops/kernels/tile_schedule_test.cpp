@@ -7,8 +7,9 @@
 namespace lockstep {
 namespace {
 
-// Two tiles of 1/2 and 3/2 of the mean's 100 columns a head, 20 columns once: 70 and 170. On two SMs: head 1 takes both
-// until 70 and 170; head 2's short one goes to the first (140), the long one too (310), the mean being 240.
+// Two tiles of 1/2 and 3/2 of the mean's 100 columns a head, 20 columns once: 70 and 170. On two SMs: head 1
+// takes both until 70 and 170; head 2's short one goes to the first (140), the long one too (310), the mean
+// being 240.
 TEST(TileSchedule, long_tiles_are_left_over) {
   const RaggedTiles tiles{.heads = 2, .rows = 2, .columns = 100, .once = 20};
   EXPECT_NEAR(ragged_share(tiles, 2), 310.0 / 240, 1e-12);
@@ -16,11 +17,13 @@ TEST(TileSchedule, long_tiles_are_left_over) {
 
 TEST(TileSchedule, of_equal_tiles_is_that_of_whole_waves) {
   EXPECT_NEAR(ragged_share({.heads = 3, .rows = 1, .columns = 100}, 2), 2 / 1.5, 1e-12);
-  EXPECT_NEAR(ragged_share({.heads = 1001, .rows = 1, .columns = 100}, 2), 501 / 500.5, 1e-12);  // most of them not gone through
+  EXPECT_NEAR(ragged_share({.heads = 1001, .rows = 1, .columns = 100}, 2), 501 / 500.5,
+              1e-12);  // most of them not gone through
 }
 
 TEST(TileSchedule, fewer_tiles_than_sms_last_as_long_as_the_longest) {
-  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 4, .columns = 64}, 132), 64 * 7 / 4.0 / (4 * 64 / 132.0), 1e-12);
+  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 4, .columns = 64}, 132), 64 * 7 / 4.0 / (4 * 64 / 132.0),
+              1e-12);
 }
 
 // What is left over is the same behind many heads, so that its share falls as their number grows.
