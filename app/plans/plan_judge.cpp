@@ -42,8 +42,7 @@ void read(std::istream& in, MemoryBreakdown& memory) {
 
 const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const SourceLocation& at) {
   const auto& workload = scenario.workload;
-  if (!workload || !workload->model->transformer ||
-      workload->model->transformer->is_in_modules()) {
+  if (!workload || !workload->model->transformer || workload->model->transformer->is_in_modules()) {
     throw InputError{
         at,
         "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron', "

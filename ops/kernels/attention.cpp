@@ -42,8 +42,9 @@ struct Version {
 //   64: 333 392 460 476 496 497; 197 265 371 420 460 473; 272 363 422 453 472 474.
 //   cuDNN, 128: 497 574 617 609 600 595; 315 410 484 518 529 539; 305 408 465 499 518 516;
 //   64: 335 373 395 408 412 413; 225 288 334 363 379 388; 266 348 395 417 432 433.
-// Each version's numbers are fitted to its own 36 rates; `masked` of 2 and cuDNN, behind tiles of unequal length, to
-// the 12 with a mask. On an H100 FlashAttention-2's 34 rows ask for 0.93, too, memory-efficient attention's 68 for 0.98 to 1.12.
+// Each version's numbers are fitted to its own 36 rates; `masked` of 2 and cuDNN, behind tiles of unequal
+// length, to the 12 with a mask. On an H100 FlashAttention-2's 34 rows ask for 0.93, too, memory-efficient
+// attention's 68 for 0.98 to 1.12.
 constexpr double kBackwardTwo = 0.88;
 // Dropout, H100, batches with 10 % and without: calibration/measurements/h100/pytorch_attention.csv.
 constexpr Version kVersionTwo{{1, 80, 0.142, 6.2}, {kBackwardTwo, 235, 0.142, 10.3}, 0.93, 256};
@@ -53,8 +54,8 @@ constexpr Version kCuDnn{{1.66, 120, 0.456, 19.3}, {1.45, 355, 0.181, 10.7}, 0.9
 /// Its head size: asserted by flash_attn_triton.py.
 constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.93, 128};
 /// xFormers' kernels in CUTLASS, PyTorch 2.11: fitted to 56 rows of each direction and type on an H100 (same
-/// table); FP32's forward kernel, fmha_cutlassF_f32_aligned_64x64_rf_sm80, has tiles of 64 rows; "FlashAttention-2 is around 2x faster"
-/// (2307.08691, 4.1).
+/// table); FP32's forward kernel, fmha_cutlassF_f32_aligned_64x64_rf_sm80, has tiles of 64 rows;
+/// "FlashAttention-2 is around 2x faster" (2307.08691, 4.1).
 constexpr Version kMemoryEfficient{{0.483, 63, 0.351, 42}, {0.372, 18, 0.307, 63}, 1, 256};
 constexpr Version kMemoryEfficientInParts{{0.745, 64, 0.325, 50, 64}, {0.592, 0, 0.066, 62}, 1, 256};
 
@@ -134,8 +135,8 @@ Way way_of(FlashVersion version, bool in_parts, Direction direction, const Kerne
           pass.dropped};
 }
 
-/// FlashAttention-3's DynamicPersistentTileScheduler (hopper/tile_scheduler.hpp); cuDNN's kernels for tcgen05, which
-/// lose nothing with a mask (configs/kernel_efficiency/b200.yaml, `masked: 1`).
+/// FlashAttention-3's DynamicPersistentTileScheduler (hopper/tile_scheduler.hpp); cuDNN's kernels for
+/// tcgen05, which lose nothing with a mask (configs/kernel_efficiency/b200.yaml, `masked: 1`).
 bool takes_long_tiles_first(FlashVersion version, const KernelEfficiency& efficiency) {
   const bool is_for_blackwell = efficiency.cudnn_attention && !efficiency.cudnn_attention->flash_3;
   return version == FlashVersion::Three || (version == FlashVersion::CuDnn && is_for_blackwell);
@@ -168,9 +169,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double rows = std::ceil((backward ? keys : queries) / way.rows), tiles = heads * rows;
   const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, work.causal);
   const bool is_ragged = work.causal && !takes_long_tiles_first(work.version, *gpu.efficiency);
-  const double busy =
-      is_ragged ? 1 / ragged_share({heads, rows, columns, way.rows, way.once}, gpu.sm_count)
-                : tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
+  const double busy = is_ragged ? 1 / ragged_share({heads, rows, columns, way.rows, way.once}, gpu.sm_count)
+                                : tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
       peak_of_attention(call, in_parts, gpu) *
       (way.rate * busy * rate_of_head(size, way.exponentials) * (work.causal ? way.masked : 1));
@@ -181,9 +181,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Bytes one = size_of(call.type) * (heads * size);
   const Traffic traffic = streamed(one * (passes.reads_of_queries * queries + passes.reads_of_keys * keys),
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
-  const Seconds time =
-      std::max(flops / rate, time_to_move(traffic, gpu)) +
-      time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
+  const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +
+                       time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
   return answer(gpu.kernel_minimum + time, 0.3, false,
                 runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
                     work.head_size <= version_of(work.version, in_parts).largest_head);

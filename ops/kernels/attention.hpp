@@ -15,9 +15,9 @@ namespace lockstep {
 ///   t = kernel_minimum + max(flops / (peak * attention * r * h * m * busy), bytes of Q, K, V, O / streaming
 ///   bandwidth)
 ///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128), or by the rows of
-///          `cudnn_attention`, 3xTF32 forward by 64; with a mask tiles differ in length, and it is what the mean SM
-///          does of what the fullest one does (ragged_share()), but where long tiles come first (3; cuDNN on
-///          Blackwell)
+///          `cudnn_attention`, 3xTF32 forward by 64; with a mask tiles differ in length, and it is what the
+///          mean SM does of what the fullest one does (ragged_share()), but where long tiles come first (3;
+///          cuDNN on Blackwell)
 ///   peak : of the call's type; memory-efficient in FP32, where the GPU has TF32, a third of TF32's (3xTF32)
 ///   h    = 1 / (1 - e + e * 128 / min(head_size, 128)): narrow heads have as many exponentials
 ///
@@ -29,8 +29,8 @@ namespace lockstep {
 ///   memory-efficient  0.483     0.372         63, 18    0.351, 0.307   1
 ///     3xTF32          0.745     0.592         64, 0     0.325, 0.066   1
 ///
-///   dropped scores: t += time_to_issue(batch heads rows columns * d) / busy with a mask     a random number each
-///   d forward, backward   2: 6.2, 10.3   cuDNN: 19.3, 10.7   memory-efficient: 42, 63; 3xTF32: 50, 62
+///   dropped scores: t += time_to_issue(batch heads rows columns * d) / busy with a mask     a random number
+///   each d forward, backward   2: 6.2, 10.3   cuDNN: 19.3, 10.7   memory-efficient: 42, 63; 3xTF32: 50, 62
 ///
 /// `once` is columns in whose time a tile loads, divides and writes, backward also the kernels before and
 /// behind. The constants of 2, 3 and cuDNN are fitted to 36 rates each of H100 (arXiv 2407.08608, figures 5

@@ -24,7 +24,8 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   rate    = peak / SMs * efficiency * full
 ///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
 ///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.72]
-///                      [* one_across_k, both_across_k: aligned, and so many operands' rows do not run along k]
+///                      [* one_across_k, both_across_k: aligned, and so many operands' rows do not run along
+///                      k]
 ///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
 ///   reread  = waves * (rows + columns that a wave touches) * k / (DRAM bandwidth * memory)
 ///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *

@@ -2,8 +2,8 @@
 
 namespace lockstep {
 
-/// Tiles of attention under a causal mask: `rows` of a head, each of as many columns more than the one before as a
-/// tile has rows.
+/// Tiles of attention under a causal mask: `rows` of a head, each of as many columns more than the one before
+/// as a tile has rows.
 struct RaggedTiles {
   double heads = 1, rows = 1;
   double columns = 0;  ///< of a tile on the mean
@@ -11,10 +11,10 @@ struct RaggedTiles {
   double once = 0;     ///< columns in whose time each does what it does once
 };
 
-/// What the fullest of @p sms SMs does over the mean of all, at least 1: a tile goes to the SM that is free first,
-/// head after head, the shortest of a head first (blockIdx.x of FlashAttention-2's and xFormers' kernels is the
-/// tile), so that long ones of the last heads are left over.
-/// What is left over hardly depends on how many heads there were before: eight tiles an SM are gone through.
+/// What the fullest of @p sms SMs does over the mean of all, at least 1: a tile goes to the SM that is free
+/// first, head after head, the shortest of a head first (blockIdx.x of FlashAttention-2's and xFormers'
+/// kernels is the tile), so that long ones of the last heads are left over. What is left over hardly depends
+/// on how many heads there were before: eight tiles an SM are gone through.
 [[nodiscard]] double ragged_share(const RaggedTiles& tiles, int sms);
 
 }  // namespace lockstep

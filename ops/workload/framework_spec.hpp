@@ -139,10 +139,11 @@ struct FrameworkSpec {
         "reductions into Triton kernels; cuda_graphs (mode 'reduce-overhead') launches them as one graph; "
         "GPT-2 and BERT with 'implementation: hugging_face' or 'pytorch', and (inductor) each block of "
         "'implementation: torchtitan'");
-    key.optional("compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
-                 "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
-                 "2.2), or the logits, from which it is recomputed (2.7); eager: what is compiled is "
-                 "torchtitan's blocks (until 2025), or a model of 'implementation: pytorch', without the loss");
+    key.optional(
+        "compiled_loss", framework.compiled_loss, CompiledLoss::Recomputed,
+        "compile: what backward of the loss reads: its log-softmax, stored in FP32 (PyTorch up to "
+        "2.2), or the logits, from which it is recomputed (2.7); eager: what is compiled is "
+        "torchtitan's blocks (until 2025), or a model of 'implementation: pytorch', without the loss");
     key.optional(
         "empty_cache", framework.empty_cache, EmptyCache::Never,
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "

@@ -42,8 +42,7 @@ struct ModelSpec {
 
   /// Written as Hugging Face's code runs, with its training loop.
   [[nodiscard]] bool is_hugging_face() const {
-    return encoder_decoder || xlnet ||
-           (transformer && transformer->is_in_modules());
+    return encoder_decoder || xlnet || (transformer && transformer->is_in_modules());
   }
   /// Of tokens, whoever wrote it.
   [[nodiscard]] bool is_transformer() const { return transformer || encoder_decoder || xlnet; }
@@ -119,16 +118,16 @@ struct ModelSpec {
       return;
     }
     if (!is_hugging_face()) {
-      throw FieldError{
-          "framework.compile",
-          "compiled are transformers with 'implementation: hugging_face', 'pytorch' or 'torchtitan': others are "
-          "written as eager PyTorch runs them"};
+      throw FieldError{"framework.compile",
+                       "compiled are transformers with 'implementation: hugging_face', 'pytorch' or "
+                       "'torchtitan': others are "
+                       "written as eager PyTorch runs them"};
     }
     if (framework.compiled_loss == CompiledLoss::Eager && !transformer->is_plain()) {
-      throw FieldError{
-          "framework.compiled_loss",
-          "'eager' is of 'implementation: torchtitan', which compiles blocks and loss apart, and of 'pytorch'; "
-          "here the loss is part of the model"};
+      throw FieldError{"framework.compiled_loss",
+                       "'eager' is of 'implementation: torchtitan', which compiles blocks and loss apart, "
+                       "and of 'pytorch'; "
+                       "here the loss is part of the model"};
     }
     if (transformer->family == TransformerFamily::Opt) {
       throw FieldError{

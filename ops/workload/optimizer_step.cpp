@@ -123,8 +123,8 @@ void for_many(StepWriter& step, Optimizer optimizer, const Operation& operation,
   }
 }
 
-/// AdamW of many tensors reads the number of each one's steps, which lies on the host, twice for its bias corrections
-/// (torch/optim/adam.py, _multi_tensor_adam: _get_value), behind its fourth operator.
+/// AdamW of many tensors reads the number of each one's steps, which lies on the host, twice for its bias
+/// corrections (torch/optim/adam.py, _multi_tensor_adam: _get_value), behind its fourth operator.
 constexpr std::size_t kBeforeCorrections = 4;
 
 /// torch._foreach_*: an operator for each; the loop as a whole where the host's profile lists it.
@@ -140,7 +140,9 @@ void multi_tensor(StepWriter& step, const std::string& name, Optimizer optimizer
   }
   step.program().begin_range(name);
   for (std::size_t index = 0; index < operations.size(); ++index) {
-    for (std::size_t read = 0; optimizer == Optimizer::AdamW && index == kBeforeCorrections && read < 2 * parameters.size(); ++read) {
+    for (std::size_t read = 0;
+         optimizer == Optimizer::AdamW && index == kBeforeCorrections && read < 2 * parameters.size();
+         ++read) {
       step.op("aten::item");
     }
     step.program().begin(fmt::format("aten::_foreach_{}", operations[index].name));

@@ -113,8 +113,8 @@ Tensors TransformerMemory::cast_weights_of_head() const {
   if (!types_.casts()) {
     return {};
   }
-  const bool has_dense = block_.kind == BlockKind::Bert &&
-                         (!spec_.classes || spec_.classifies_samples());  // or a pooler
+  const bool has_dense =
+      block_.kind == BlockKind::Bert && (!spec_.classes || spec_.classifies_samples());  // or a pooler
   return tensors(
       {has_dense ? narrow(h * h) : Bytes{0}, narrow(h * spec_.classes.value_or(spec_.vocabulary))});
 }

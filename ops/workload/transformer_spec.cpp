@@ -97,9 +97,10 @@ void check_llama(const TransformerSpec& model) {
 /// Plain modules call scaled_dot_product_attention, without masks and segments.
 void check_plain(const TransformerSpec& model) {
   if (model.attention == AttentionKernels::Unfused) {
-    throw FieldError{"attention",
-                     "'implementation: pytorch' calls scaled_dot_product_attention: say which kernel it takes, "
-                     "'cudnn' (16 bits on Hopper), 'flash' or 'efficient' (FP32 and TF32)"};
+    throw FieldError{
+        "attention",
+        "'implementation: pytorch' calls scaled_dot_product_attention: say which kernel it takes, "
+        "'cudnn' (16 bits on Hopper), 'flash' or 'efficient' (FP32 and TF32)"};
   }
   if (model.token_types > 0) {
     throw FieldError{"token_types",
@@ -125,10 +126,9 @@ void check_modules(const TransformerSpec& model) {
            {"latent_attention", model.latent_attention.has_value()}}) {
     if (is_said) {
       throw FieldError{
-          key,
-          fmt::format("'{}' is as GPT-2, BERT and OPT have it in 'implementation: {}'; Llama and "
-                      "its like are 'hugging_face_llama', other models 'megatron'",
-                      key, name_of(model.implementation))};
+          key, fmt::format("'{}' is as GPT-2, BERT and OPT have it in 'implementation: {}'; Llama and "
+                           "its like are 'hugging_face_llama', other models 'megatron'",
+                           key, name_of(model.implementation))};
     }
   }
   if (model.is_plain()) {

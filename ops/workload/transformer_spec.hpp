@@ -31,7 +31,7 @@ enum class Implementation : std::uint8_t {
   Nanotron,     ///< Hugging Face's nanotron, its Llama: sharded like Megatron's, in eager kernels; any plan
   TorchTitan,   ///< Meta's Llama as torchtitan and fms-fsdp train it: an eager kernel for each operator; FSDP
   HuggingFaceLlama,  ///< transformers' LlamaForCausalLM, eager; data-parallel, with ZeRO or FSDP
-  PyTorch,  ///< a GPT or an encoder of torch.nn's modules, as nanoGPT's; data-parallel only
+  PyTorch,           ///< a GPT or an encoder of torch.nn's modules, as nanoGPT's; data-parallel only
 };
 constexpr auto names_of(Implementation) {
   return std::to_array<EnumName<Implementation>>({{Implementation::HuggingFace, "hugging_face"},
@@ -266,7 +266,8 @@ struct TransformerSpec {
     key.optional(
         "implementation", model.implementation, Implementation::HuggingFace,
         "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas. "
-        "pytorch: nn.Linear, one product for queries, keys and values, scaled_dot_product_attention, no masks; "
+        "pytorch: nn.Linear, one product for queries, keys and values, scaled_dot_product_attention, no "
+        "masks; "
         "gpt: norms first, bert: norms last; a norm and a tied output without bias, a loss of every token");
     describe_layers(key, model);
     key.optional("lora", model.lora, std::nullopt,
@@ -296,8 +297,9 @@ struct TransformerSpec {
         "megatron without tensor parallelism: cross entropy reads the logits as they are in one kernel and "
         "makes their gradient of them in another (Apex's xentropy, FlashAttention's); else a kernel an "
         "operator, in FP32");
-    key.optional("input_on_device", model.input_on_device, false,
-                 "hugging_face and pytorch: tokens are there, as benchmarks have them; else each batch is copied");
+    key.optional(
+        "input_on_device", model.input_on_device, false,
+        "hugging_face and pytorch: tokens are there, as benchmarks have them; else each batch is copied");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,

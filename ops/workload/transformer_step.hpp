@@ -33,9 +33,7 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] LinearShape output() const;  ///< tied to the table of words
   void head_forward();
   /// The model is compiled and the loss is not: model.compile(), and a loss in the script.
-  [[nodiscard]] bool has_eager_loss() const {
-    return step_.framework().compiled_loss == CompiledLoss::Eager;
-  }
+  [[nodiscard]] bool has_eager_loss() const { return step_.framework().compiled_loss == CompiledLoss::Eager; }
   void compiled_forward();
   void compiled_backward(GradientSink& gradients);
   void head_backward(GradientSink& gradients);

@@ -146,7 +146,8 @@ void CompiledTransformer::projections_backward(GradientSink& gradients) {
 }
 
 /// Norms first: each norm's kernel adds the gradient of the stream. Norms last: the sum of what reads the
-/// norm's result comes first: projections and the stream, or a product and the stream, or what the head leaves.
+/// norm's result comes first: projections and the stream, or a product and the stream, or what the head
+/// leaves.
 void CompiledTransformer::block_backward(GradientSink& gradients) {
   const std::int64_t rows = block_.rows(), h = block_.hidden, f = block_.feed_forward;
   const char* const name = "add_native_dropout_backward_native_layer_norm_backward";

@@ -14,7 +14,8 @@
 namespace lockstep {
 
 /// GPT-2 and BERT, Hugging Face's or of plain modules, as torch.compile (TorchDynamo, AOTAutograd,
-/// TorchInductor) runs them: one graph forward, with the loss (`compiled_loss: eager`: without), and one backward.
+/// TorchInductor) runs them: one graph forward, with the loss (`compiled_loss: eager`: without), and one
+/// backward.
 ///
 /// * Matrix products and attention kernels are the libraries' (`extern_kernels`). Everything element-wise
 ///   between two of them, casts and biases included, is one Triton kernel that reads each input once and

@@ -11,9 +11,9 @@
 namespace lockstep {
 
 enum class BlockKind : std::uint8_t {
-  Gpt,   ///< normalisation first, one product for queries, keys and values (Hugging Face GPT2Block)
-  Bert,  ///< normalisation last, three products (Hugging Face BertLayer)
-  Opt,   ///< normalisation first, three products, ReLU (Hugging Face OPTDecoderLayer)
+  Gpt,      ///< normalisation first, one product for queries, keys and values (Hugging Face GPT2Block)
+  Bert,     ///< normalisation last, three products (Hugging Face BertLayer)
+  Opt,      ///< normalisation first, three products, ReLU (Hugging Face OPTDecoderLayer)
   Decoder,  ///< plain PyTorch: as Gpt of nn.Linear and scaled_dot_product_attention (nanoGPT's Block)
   Encoder,  ///< plain PyTorch: as Decoder with normalisation last and no causal mask
 };

@@ -11,8 +11,8 @@ Bytes keys_and_values(const LayerScope& scope) {
 }
 
 /// Each step of the ring attends to one rank's keys while the next ones arrive. A rank has two pieces of the
-/// sequence, from its ends inwards: under a causal mask the first step has that mask, each further one sees half of
-/// the keys with all queries, or all of them with half of the queries (Transformer Engine,
+/// sequence, from its ends inwards: under a causal mask the first step has that mask, each further one sees
+/// half of the keys with all queries, or all of them with half of the queries (Transformer Engine,
 /// context_parallel.py), here the first. Backward sends the gradients of keys and values on as well.
 void ring_attention(const LayerScope& scope, FlashAttention work, const Attend& attend) {
   const int ranks = scope.plan.spec.context;

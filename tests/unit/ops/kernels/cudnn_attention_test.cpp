@@ -40,8 +40,13 @@ double rate(const FlashAttention& work, const GpuSpec& gpu, double columns) {
 
 GpuSpec with_own_kernels() {
   GpuSpec gpu = gpu_named("b200_180gb");
-  gpu.efficiency.value.cudnn_attention = CudnnAttentionProfile{
-      .forward = 0.8, .backward = 0.5, .forward_once = 400, .backward_once = 600, .masked = 0.9, .rows = 256, .flash_3 = false};
+  gpu.efficiency.value.cudnn_attention = CudnnAttentionProfile{.forward = 0.8,
+                                                               .backward = 0.5,
+                                                               .forward_once = 400,
+                                                               .backward_once = 600,
+                                                               .masked = 0.9,
+                                                               .rows = 256,
+                                                               .flash_3 = false};
   return gpu;
 }
 
@@ -92,8 +97,8 @@ TEST(CudnnAttention, its_tiles_fill_the_sms) {
   EXPECT_NEAR(rate(work, gpu, kColumns + 400), 0.4, 1e-9);
 }
 
-// On Hopper, where a head's tiles come shortest first: four for each of 37 heads, one an SM, the longest with one and
-// a half tiles more than the mean.
+// On Hopper, where a head's tiles come shortest first: four for each of 37 heads, one an SM, the longest with
+// one and a half tiles more than the mean.
 TEST(CudnnAttention, tiles_of_a_mask_differ_in_length) {
   GpuSpec gpu = with_own_kernels();
   gpu.efficiency.value.cudnn_attention->flash_3 = true;

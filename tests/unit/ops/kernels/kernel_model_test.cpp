@@ -181,9 +181,10 @@ TEST(KernelModel, product_that_adds_to_its_result_moves_it_twice) {
 }
 
 // 27 heads of 512 rows are 108 tiles, one for each SM of an A100: rates alone decide. FlashAttention-2 is 1.4
-// times as fast as the first version forward, 2 times backward. Forward the last of a head's four tiles multiplies
-// half of 65,536 keys, half a block, one and a half tiles more than the mean and 80 columns more, 0.93 x 0.73 of
-// 312 TFLOPS, less for heads of 64 with twice the exponentials: 4 x 27 x 512 x 33104 x 64 FLOP in 631.6 us.
+// times as fast as the first version forward, 2 times backward. Forward the last of a head's four tiles
+// multiplies half of 65,536 keys, half a block, one and a half tiles more than the mean and 80 columns more,
+// 0.93 x 0.73 of 312 TFLOPS, less for heads of 64 with twice the exponentials: 4 x 27 x 512 x 33104 x 64 FLOP
+// in 631.6 us.
 TEST(KernelModel, flash_attention_1_is_slower_backward_above_all) {
   const GpuSpec gpu = gpu_named("a100_80gb");
   const auto time = [&](FlashVersion version, Direction direction) {
@@ -239,7 +240,8 @@ TEST(KernelModel, dropout_of_scores_costs_instructions) {
   };
   EXPECT_NEAR(added(FlashVersion::Two, false), 247 - 188, 6);
   EXPECT_NEAR(added(FlashVersion::CuDnn, false), 302 - 123, 10);
-  const double fullest = ragged_share({.heads = 192, .rows = 8, .columns = 576, .more = 128, .once = 80}, 132);  // SM
+  const double fullest =
+      ragged_share({.heads = 192, .rows = 8, .columns = 576, .more = 128, .once = 80}, 132);  // SM
   EXPECT_NEAR(added(FlashVersion::Two, true) / added(FlashVersion::Two, false), 0.5625 * fullest, 1e-9);
 }
 

@@ -16,18 +16,21 @@ TEST(TileSchedule, long_tiles_are_left_over) {
 
 TEST(TileSchedule, of_equal_tiles_is_that_of_whole_waves) {
   EXPECT_NEAR(ragged_share({.heads = 3, .rows = 1, .columns = 100}, 2), 2 / 1.5, 1e-12);
-  EXPECT_NEAR(ragged_share({.heads = 1001, .rows = 1, .columns = 100}, 2), 501 / 500.5, 1e-12);  // most of them not gone through
+  EXPECT_NEAR(ragged_share({.heads = 1001, .rows = 1, .columns = 100}, 2), 501 / 500.5,
+              1e-12);  // most of them not gone through
 }
 
 TEST(TileSchedule, fewer_tiles_than_sms_last_as_long_as_the_longest) {
-  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 4, .columns = 64, .more = 32}, 132), 112 / (4 * 64 / 132.0), 1e-12);
+  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 4, .columns = 64, .more = 32}, 132), 112 / (4 * 64 / 132.0),
+              1e-12);
 }
 
 // Queries of a part of a sequence, of which the first sees nearly as much as the last.
 TEST(TileSchedule, differences_are_those_of_tiles) {
   const RaggedTiles tiles{.heads = 1, .rows = 2, .columns = 1000, .more = 128};
   EXPECT_NEAR(ragged_share(tiles, 2), 1064.0 / 1000, 1e-12);
-  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 2, .columns = 100, .more = 128}, 2), 150.0 / 100, 1e-12);  // not below 0
+  EXPECT_NEAR(ragged_share({.heads = 1, .rows = 2, .columns = 100, .more = 128}, 2), 150.0 / 100,
+              1e-12);  // not below 0
 }
 
 // What is left over is the same behind many heads, so that its share falls as their number grows.

@@ -1,5 +1,5 @@
-// A GPT and an encoder of plain modules (`implementation: pytorch`), against steps that an H200 was recorded at:
-// tests/data/h200_steps, tools/capture/transformer.py.
+// A GPT and an encoder of plain modules (`implementation: pytorch`), against steps that an H200 was recorded
+// at: tests/data/h200_steps, tools/capture/transformer.py.
 
 #include <gtest/gtest.h>
 
@@ -28,42 +28,44 @@ TransformerSpec plain(const std::string& model, AttentionKernels attention) {
   return spec;
 }
 
-/// Memsets and sums of split products are the library's and the reduction's own choice: models' times contain them.
+/// Memsets and sums of split products are the library's and the reduction's own choice: models' times contain
+/// them.
 std::string kind_of(const std::string& kernel) {
-  constexpr std::array<std::pair<const char*, const char*>, 30> kKinds{{{"Memset", ""},
-                                                                        {"splitKreduce", ""},
-                                                                        {"gather", "gather"},
-                                                                        {"indexSelect", "gather"},
-                                                                        {"fused_dropout", "dropout"},
-                                                                        {"layer_norm", "layer norm"},
-                                                                        {"GammaBeta", "layer norm"},
-                                                                        {"gemm", "gemm"},
-                                                                        {"nvjet", "gemm"},
-                                                                        {"fprop", "attention"},
-                                                                        {"bprop", "attention backward"},
-                                                                        {"fmha_cutlassF", "attention"},
-                                                                        {"fmha_cutlassB", "attention backward"},
-                                                                        {"SoftMax", "softmax"},
-                                                                        {"nll_loss", "loss"},
-                                                                        {"reduce_kernel", "reduce"},
-                                                                        {"CatArray", "concat"},
-                                                                        {"multi_tensor", "optimizer"},
-                                                                        {"kernel_with_index", "index"},
-                                                                        {"RadixSortHistogram", "histogram"},
-                                                                        {"RadixSortExclusiveSum", "exclusive sum"},
-                                                                        {"Onesweep", "sort"},
-                                                                        {"UniqueByKey", "unique"},
-                                                                        {"CompactInit", "scan"},
-                                                                        {"DeviceScan", "scan"},
-                                                                        {"CUDAFunctor_add", "elementwise"},
-                                                                        {"copy", "copy"},
-                                                                        {"cast", "copy"},
-                                                                        {"elementwise", "elementwise"},
-                                                                        {"unpack_cudnn", "elementwise"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 30> kKinds{
+      {{"Memset", ""},
+       {"splitKreduce", ""},
+       {"gather", "gather"},
+       {"indexSelect", "gather"},
+       {"fused_dropout", "dropout"},
+       {"layer_norm", "layer norm"},
+       {"GammaBeta", "layer norm"},
+       {"gemm", "gemm"},
+       {"nvjet", "gemm"},
+       {"fprop", "attention"},
+       {"bprop", "attention backward"},
+       {"fmha_cutlassF", "attention"},
+       {"fmha_cutlassB", "attention backward"},
+       {"SoftMax", "softmax"},
+       {"nll_loss", "loss"},
+       {"reduce_kernel", "reduce"},
+       {"CatArray", "concat"},
+       {"multi_tensor", "optimizer"},
+       {"kernel_with_index", "index"},
+       {"RadixSortHistogram", "histogram"},
+       {"RadixSortExclusiveSum", "exclusive sum"},
+       {"Onesweep", "sort"},
+       {"UniqueByKey", "unique"},
+       {"CompactInit", "scan"},
+       {"DeviceScan", "scan"},
+       {"CUDAFunctor_add", "elementwise"},
+       {"copy", "copy"},
+       {"cast", "copy"},
+       {"elementwise", "elementwise"},
+       {"unpack_cudnn", "elementwise"}}};
   const std::string kind = testing::first_kind(kernel, kKinds);
-  for (const char* const name :
-       {"compute_dot_do_o", "convert_dq", "embedding_backward", "krn_partials", "compute_num_of_partial_segments",
-        "krn_partial_segment_offset", "compute_grad_weight", "sum_and_scatter"}) {
+  for (const char* const name : {"compute_dot_do_o", "convert_dq", "embedding_backward", "krn_partials",
+                                 "compute_num_of_partial_segments", "krn_partial_segment_offset",
+                                 "compute_grad_weight", "sum_and_scatter"}) {
     if (kernel.find(name) != std::string::npos) {
       return name;
     }
@@ -107,7 +109,8 @@ void expect_equal(const std::vector<std::string>& mine, const std::vector<std::s
 }
 
 TEST(PlainTransformer, LaunchesWhatAnEncoderInTf32Did) {
-  const Job job = job_of(plain("bert_base", AttentionKernels::Efficient), {.batch = 8, .precision = Precision::TF32});
+  const Job job =
+      job_of(plain("bert_base", AttentionKernels::Efficient), {.batch = 8, .precision = Precision::TF32});
   expect_equal(ours(job), traced("bert_b8_tf32.kineto.json.gz"));
 }
 
@@ -118,7 +121,8 @@ TEST(PlainTransformer, LaunchesWhatAGptInBf16Did) {
 
 TEST(PlainTransformer, HasTheParametersOfItsModules) {
   // tools/capture/transformer.py: two tables, 12 layers of two norms and four nn.Linear with biases, a norm.
-  const std::int64_t h = 768, layer = 4 * h + (3 * h * h + 3 * h) + (h * h + h) + (4 * h * h + 4 * h) + (4 * h * h + h);
+  const std::int64_t h = 768, layer = 4 * h + (3 * h * h + 3 * h) + (h * h + h) + (4 * h * h + 4 * h) +
+                                      (4 * h * h + h);
   const auto parameters = plain("bert_base", AttentionKernels::CuDnn).parameters();
   EXPECT_EQ(std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0}),
             (30522 + 512) * h + 12 * layer + 2 * h);
@@ -126,14 +130,16 @@ TEST(PlainTransformer, HasTheParametersOfItsModules) {
 }
 
 TEST(PlainTransformer, KeepsItsResidualStreamOnceForThreeProjections) {
-  // TF32, each layer: norms' inputs 2 E, first projection E, context E, first and second of feed-forward E and F,
-  // queries, keys and values 3 E, GELU's input F, two masks of a byte, logarithms of the sums; E = 4 S H bytes.
+  // TF32, each layer: norms' inputs 2 E, first projection E, context E, first and second of feed-forward E
+  // and F, queries, keys and values 3 E, GELU's input F, two masks of a byte, logarithms of the sums; E = 4 S
+  // H bytes.
   const TransformerSpec spec = plain("bert_base", AttentionKernels::Efficient);
   const Job job = job_of(spec, {.batch = 8, .precision = Precision::TF32});
   const double tokens = 8.0 * 512, stream = 4 * tokens * 768, inner = 4 * stream;
   const double layer = 8 * stream + 2 * inner + 2 * stream / 4 + 4 * tokens * 12;
   const double kept = job.memory[0][MemoryUse::Activations];
-  const double ends = stream / 4 + 2 * stream + 2 * 4 * tokens * 30522;  // dropout, norm and output, logits and loss
+  const double ends =
+      stream / 4 + 2 * stream + 2 * 4 * tokens * 30522;  // dropout, norm and output, logits and loss
   EXPECT_NEAR(kept / (12 * layer + ends), 1, 0.01);
 }
 
