@@ -169,7 +169,7 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double rows = std::ceil((backward ? keys : queries) / way.rows), tiles = heads * rows;
   const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, work.causal);
   const bool is_ragged = work.causal && !takes_long_tiles_first(work.version, *gpu.efficiency);
-  const double busy = is_ragged ? 1 / ragged_share({heads, rows, columns, way.once}, gpu.sm_count)
+  const double busy = is_ragged ? 1 / ragged_share({heads, rows, columns, way.rows, way.once}, gpu.sm_count)
                                 : tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
       peak_of_attention(call, in_parts, gpu) *

@@ -26,10 +26,12 @@ double ragged_share(const RaggedTiles& tiles, int sms) {
   const double heads = heads_to_schedule(tiles, sms);
   std::priority_queue<double, std::vector<double>, std::greater<>> free{
       std::greater<>{}, std::vector<double>(static_cast<std::size_t>(sms), 0.0)};
+  const double more = std::min(tiles.more, 2 * tiles.columns / tiles.rows);
   double last = 0;
   for (double head = 0; head < heads; ++head) {
     for (double row = 0; row < tiles.rows; ++row) {
-      const double end = free.top() + tiles.columns * (2 * row + 1) / tiles.rows + tiles.once;
+      const double columns = tiles.columns + (row - (tiles.rows - 1) / 2) * more;
+      const double end = free.top() + columns + tiles.once;
       free.pop();
       free.push(end);
       last = std::max(last, end);

@@ -2,19 +2,19 @@
 
 namespace lockstep {
 
-/// Tiles of attention under a causal mask: `rows` of a head, the first of few columns, the last of all of
-/// them.
+/// Tiles of attention under a causal mask: `rows` of a head, each of as many columns more than the one before
+/// as a tile has rows.
 struct RaggedTiles {
   double heads = 1, rows = 1;
   double columns = 0;  ///< of a tile on the mean
+  double more = 0;     ///< columns of a tile than of the one before, at most 2 columns / rows
   double once = 0;     ///< columns in whose time each does what it does once
 };
 
 /// What the fullest of @p sms SMs does over the mean of all, at least 1: a tile goes to the SM that is free
 /// first, head after head, the shortest of a head first (blockIdx.x of FlashAttention-2's and xFormers'
-/// kernels is the tile), so that long ones of the last heads are left over. Tile i of n has columns (2 i + 1)
-/// / n of the mean's. What is left over hardly depends on how many heads there were before: eight tiles an SM
-/// are gone through.
+/// kernels is the tile), so that long ones of the last heads are left over. What is left over hardly depends
+/// on how many heads there were before: eight tiles an SM are gone through.
 [[nodiscard]] double ragged_share(const RaggedTiles& tiles, int sms);
 
 }  // namespace lockstep

@@ -238,6 +238,18 @@ struct TransformerSpec {
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
   }
 
+  /// Of the training loop.
+  template <class Visitor>
+  static void describe_loop(Visitor& key, TransformerSpec& model) {
+    key.optional(
+        "input_on_device", model.input_on_device, false,
+        "hugging_face and pytorch: tokens are there, as benchmarks have them; else each batch is copied");
+    key.optional("blocking_input_copies", model.blocking_input_copies, true,
+                 "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
+    key.optional("loss_readback", model.loss_readback, false,
+                 "the loop reads the loss in every step (blocks)");
+  }
+
   template <class Visitor>
   static void describe(Visitor& key, TransformerSpec& model) {
     key.required("family", model.family, "gpt (decoder), bert (encoder) or opt (Hugging Face's OPT)");
@@ -297,13 +309,7 @@ struct TransformerSpec {
         "megatron without tensor parallelism: cross entropy reads the logits as they are in one kernel and "
         "makes their gradient of them in another (Apex's xentropy, FlashAttention's); else a kernel an "
         "operator, in FP32");
-    key.optional(
-        "input_on_device", model.input_on_device, false,
-        "hugging_face and pytorch: tokens are there, as benchmarks have them; else each batch is copied");
-    key.optional("blocking_input_copies", model.blocking_input_copies, true,
-                 "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
-    key.optional("loss_readback", model.loss_readback, false,
-                 "the loop reads the loss in every step (blocks)");
+    describe_loop(key, model);
   }
 
   /// @throws FieldError for sizes that are not positive or do not fit together

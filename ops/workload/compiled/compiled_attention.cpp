@@ -44,20 +44,26 @@ void CompiledTransformer::fused_attention_forward() {
     copy_tokens("clone", 3);
   }
   const bool is_wide = products_ == DataType::FP32;
-  step_.launch({is_wide ? "fmha_cutlassF_f32" : "flash_fwd_kernel", products_,
+  const char* const narrow =
+      block_.attention == AttentionKernels::CuDnn ? "cudnn_sdpa_flash_fprop" : "flash_fwd_kernel";
+  step_.launch({is_wide ? "fmha_cutlassF_f32" : narrow, products_,
                 fused_attention(block_, products_, Direction::Forward)});
 }
 
 void CompiledTransformer::fused_attention_backward() {
   const std::int64_t elements = block_.elements();
   const bool is_wide = products_ == DataType::FP32;
-  step_.launch({is_wide ? "reduce_kernel<sum>" : "flash_bwd_dot_do_o_kernel", products_,
+  const bool cudnn = block_.attention == AttentionKernels::CuDnn;
+  const char* const sums = cudnn ? "compute_dot_do_o_specialized" : "flash_bwd_dot_do_o_kernel";
+  const char* const narrow =
+      cudnn ? "cudnn_sdpa_flash_bprop" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel";
+  step_.launch({is_wide ? "reduce_kernel<sum>" : sums, products_,
                 Pointwise{.elements = elements, .reads = 2, .writes = 0, .flops = 2}});
-  step_.launch({is_wide ? "fmha_cutlassB_f32" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", products_,
+  step_.launch({is_wide ? "fmha_cutlassB_f32" : narrow, products_,
                 fused_attention(block_, products_, Direction::Backward)});
   if (!is_wide) {
-    step_.launch(
-        {"flash_bwd_convert_dq_kernel", products_, Pointwise{.elements = elements, .reads = 2, .writes = 1}});
+    step_.launch({cudnn ? "convert_dq_to_16bits" : "flash_bwd_convert_dq_kernel", products_,
+                  Pointwise{.elements = elements, .reads = 2, .writes = 1}});
   }
   if (block_.packs_projections()) {
     step_.launch(triton::pointwise("cat", 3 * elements, products_, {.flops = 0}));

@@ -1,5 +1,7 @@
 #include "ops/workload/parallel/context_attention.hpp"
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -8,8 +10,10 @@ Bytes keys_and_values(const LayerScope& scope) {
   return scope.bytes(scope.sizes.tokens * 2 * scope.sizes.kv_width());
 }
 
-/// Each step of the ring attends to one rank's keys, half of which causality hides from it on the mean, while
-/// the next ones arrive. Backward sends the gradients of keys and values on as well.
+/// Each step of the ring attends to one rank's keys while the next ones arrive. A rank has two pieces of the
+/// sequence, from its ends inwards: under a causal mask the first step has that mask, each further one sees
+/// half of the keys with all queries, or all of them with half of the queries (Transformer Engine,
+/// context_parallel.py), here the first. Backward sends the gradients of keys and values on as well.
 void ring_attention(const LayerScope& scope, FlashAttention work, const Attend& attend) {
   const int ranks = scope.plan.spec.context;
   const double tensors = work.direction == Direction::Forward ? 1 : 2;
@@ -20,6 +24,10 @@ void ring_attention(const LayerScope& scope, FlashAttention work, const Attend& 
       transfers = shift_round(scope, keys_and_values(scope) * tensors);
     }
     attend(work);
+    if (work.causal) {
+      work.causal = false;
+      work.keys = std::max<std::int64_t>(1, work.keys / 2);
+    }
     for (const EventId end : transfers) {
       scope.step.wait_for(end);
     }
