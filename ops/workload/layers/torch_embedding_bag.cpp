@@ -12,6 +12,11 @@ const std::vector<EmbeddingTable>& tables_of(const EmbeddingBagShape& bags) {
   return bags.tables.front();
 }
 
+// EmbeddingBag_updateOutputKernel_sum_mean: see the header.
+constexpr std::int64_t kChunk = 32, kChunksAtATime = 1024 * 8;  // columns; blocks of eight warps
+constexpr std::int64_t kLoadsOfAChunk = 20;
+constexpr double kInstructions = 50;
+
 KernelCall of_table(std::int64_t batch, const EmbeddingTable& table, Direction direction, const char* name) {
   return {
       name, DataType::FP32,
@@ -25,7 +30,13 @@ KernelCall kernels::bag_offsets(std::int64_t bags) {
 }
 
 KernelCall kernels::bag_look_up(std::int64_t batch, const EmbeddingTable& table) {
-  return of_table(batch, table, Direction::Forward, "EmbeddingBag_updateOutputKernel_sum_mean");
+  const auto chunks = batch * ((table.dimension + kChunk - 1) / kChunk);
+  const auto elements = std::llround(table.pooling_factor * static_cast<double>(batch * table.dimension));
+  return {"EmbeddingBag_updateOutputKernel_sum_mean", DataType::FP32,
+          Pointwise{.elements = elements,
+                    .writes = 1 / table.pooling_factor,
+                    .instructions = kInstructions,
+                    .chain = (chunks + kChunksAtATime - 1) / kChunksAtATime * kLoadsOfAChunk}};
 }
 
 KernelCall kernels::bag_gradient(std::int64_t batch, const EmbeddingTable& table) {

@@ -40,8 +40,8 @@ TEST(KernelModel, nothing_is_shorter_than_an_empty_kernel) {
   }
 }
 
-/// 163,840 rows of 512 bytes, gathered from 8,192: 100.2 us on an H100, whose memory would take half (158 clocks for
-/// each of an SM's 1,241 blocks at 1.98 GHz are 99.0 us).
+/// 163,840 rows of 512 bytes, gathered from 8,192: 100.2 us on an H100, whose memory would take half (158
+/// clocks for each of an SM's 1,241 blocks at 1.98 GHz are 99.0 us).
 TEST(KernelModel, rows_come_no_faster_than_blocks_begin) {
   IndexSelect rows{.table_rows = 8192, .picks = 163840, .columns = 128};
   const auto time = [&] { return predicted(DataType::FP32, rows, "h100_80gb").duration / 1_us; };

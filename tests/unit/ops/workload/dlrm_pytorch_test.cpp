@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/yaml_reader.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "tests/support/gzip_text.hpp"
 #include "tests/support/kernel_kinds.hpp"
 #include "tests/support/program_listing.hpp"
-#include "traces/kineto/kineto_reader.hpp"
 
 namespace lockstep {
 namespace {
@@ -62,16 +63,19 @@ bool is_library_choice(const std::string& kernel) {
   return kernel.find("Memset") != std::string::npos || kernel.find("splitKreduce") != std::string::npos;
 }
 
+/// Kinds of what the GPU did, in order.
 std::vector<std::string> recorded() {
-  const kineto::RecordedTrace trace =
-      kineto::read_kineto(LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/dlrm_b2048_tf32.kineto.json.gz");
-  std::vector<std::string> kinds;
-  for (const kineto::Work& kernel : trace.work) {
-    const std::string& name = std::string{trace.names.text(kernel.name)};
-    if (!is_library_choice(name)) {
-      kinds.push_back(kind_of(name));
+  const auto trace = nlohmann::json::parse(
+      gzip_text(LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/dlrm_b2048_tf32.kineto.json.gz"));
+  std::map<double, std::string> kernels;  // by start
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.value("cat", "") == "kernel" && !is_library_choice(event.at("name"))) {
+      kernels.emplace(event.at("ts"), event.at("name"));
     }
   }
+  std::vector<std::string> kinds;
+  std::ranges::transform(kernels, std::back_inserter(kinds),
+                         [](const auto& kernel) { return kind_of(kernel.second); });
   return kinds;
 }
 
