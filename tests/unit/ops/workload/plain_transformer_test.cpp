@@ -96,7 +96,9 @@ std::vector<std::string> ours(const Job& job) {
   std::vector<std::string> kinds;
   for (const ListedOperator& op : operators_of(job)) {
     for (const std::string& kernel : op.kernels) {
-      kinds.push_back(kind_of(kernel));
+      if (const std::string kind = kind_of(kernel); !kind.empty()) {
+        kinds.push_back(kind);
+      }
     }
   }
   return kinds;
