@@ -69,8 +69,9 @@ struct HostOverheads {
 
   std::string name;
   std::string source;
-  Seconds between_operators;  ///< T1 on autograd's thread and in an optimizer's loops
-  /// T1 in forward passes, where Python's modules are between operators; left out: as between_operators.
+  Seconds between_operators;  ///< T1
+  /// T1 before an operator with which a module of Python begins (begins_a_module()), autograd's thread
+  /// excepted; left out: as between_operators.
   std::optional<Seconds> between_module_operators;
   OperatorOverhead fallback;                                       ///< operators not listed
   std::map<std::string, OperatorOverhead, std::less<>> operators;  ///< by PyTorch operator name
@@ -88,7 +89,7 @@ struct HostOverheads {
   /// the framework and the driver's calls scale alike, as with the clock of one processor.
   [[nodiscard]] HostOverheads at_speed() const;
 
-  [[nodiscard]] Seconds between_modules() const {  ///< T1 in forward passes
+  [[nodiscard]] Seconds between_modules() const {  ///< T1 before a module's first operator
     return between_module_operators.value_or(between_operators);
   }
 
@@ -104,11 +105,11 @@ struct HostOverheads {
     key.required("name", host.name, "identifier used by cluster files");
     key.required("source", host.source,
                  "where the figures come from and how the profiler's cost was removed");
-    key.required("between_operators", host.between_operators,
-                 "T1: between two outermost operators, on autograd's thread and in an optimizer's loops");
-    key.optional("between_module_operators", host.between_module_operators, std::nullopt,
-                 "T1 in forward passes, where Python's modules are between operators; between_operators when "
-                 "left out");
+    key.required("between_operators", host.between_operators, "T1: between two outermost operators");
+    key.optional(
+        "between_module_operators", host.between_module_operators, std::nullopt,
+        "T1 before an operator with which a module of Python begins: a linear layer, a norm, a convolution, "
+        "dropout, an embedding, pooling; between_operators when left out");
     key.required("runtime_calls", host.runtime_calls, "T4: duration of a runtime call, by kind");
     key.required("synchronize_return", host.synchronize_return,
                  "from the awaited moment until the host goes on");

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "ops/module_operators.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -117,7 +119,8 @@ void ProgramBuilder::begin(std::string_view operator_name) {
   if (scope.charges) {
     scope.overhead = host_.of(operator_name);
   }
-  const bool in_modules = calls_from_modules_ && program_.threads[current_].name != kAutogradThread;
+  const bool in_modules =
+      begins_a_module(operator_name) && program_.threads[current_].name != kAutogradThread;
   const Seconds gap = !scope.charges ? Seconds{0}
                       : in_modules   ? host_.between_modules()
                                      : host_.between_operators;

@@ -50,10 +50,6 @@ class ProgramBuilder {
   /// What follows is executed by @p thread (`main` until told otherwise).
   void on(ThreadId thread);
   [[nodiscard]] ThreadId current_thread() const { return current_; }
-  /// Whether Python's modules are between the operators that follow, as in forward passes (T1 of modules,
-  /// until told otherwise), or none, as in an optimizer's loops. Autograd's thread has none.
-  /// @return what was so before
-  bool call_from_modules(bool modules) { return std::exchange(calls_from_modules_, modules); }
 
   /// Opens and closes an operator: a range that charges T1, T2/T5 (on launches) and T3, or the duration
   /// without launches. A nested operator is a range that charges nothing: the outermost operator's overheads
@@ -123,7 +119,6 @@ class ProgramBuilder {
   HostOverheads host_;
   Program program_;
   ThreadId current_ = 0;
-  bool calls_from_modules_ = true;
   std::vector<std::vector<Scope>> open_;  // by thread
   std::map<std::string, std::uint32_t, std::less<>> events_, flags_, name_ids_;
   InternTable<KernelCall, &hash_of> kernels_;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ops/module_operators.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -178,9 +180,12 @@ void add_thread(const std::vector<Event>& thread, const Spans& optimizers, Secon
     add_operator(operators[i], event_cost, samples.operators[std::string{name}]);
     const Nanoseconds gap = i == 0 ? 0 : operators[i].itself.start - operators[i - 1].itself.end;
     if (gap > kShortestGap && gap < kLongestGap) {
-      const bool has_modules = !is_autograds && !is_within(optimizers, operators[i].itself.start);
-      (has_modules ? samples.between_module_operators : samples.between_operators)
-          .push_back(std::max(Seconds{0}, seconds(gap) - event_cost));
+      const Seconds between = std::max(Seconds{0}, seconds(gap) - event_cost);
+      if (is_autograds || is_within(optimizers, operators[i].itself.start)) {
+        samples.between_operators.push_back(between);
+      } else if (begins_a_module(name)) {
+        samples.between_module_operators.push_back(between);
+      }
     }
   }
 }

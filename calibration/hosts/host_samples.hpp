@@ -24,7 +24,7 @@ struct OperatorSamples {
 struct HostSamples {
   std::map<std::string, OperatorSamples> operators;   ///< by name, autograd's under their function's
   std::vector<Seconds> between_operators;             ///< on autograd's thread and in optimizers' steps
-  std::vector<Seconds> between_module_operators;      ///< elsewhere
+  std::vector<Seconds> between_module_operators;      ///< elsewhere, before modules' first operators
   std::map<RuntimeCall, std::vector<Seconds>> calls;  ///< as recorded, the profiler's cost included
   std::vector<Seconds> synchronize_return, backward_start, backward_return;  ///< gaps as recorded
 };
@@ -33,7 +33,9 @@ struct HostSamples {
 /// counts under the name of its function, annotations are looked through.
 ///
 ///   T1   between two outermost operators that follow within 2 to 200 us, less event_cost: on autograd's
-///        thread (one in 20 of its operators is a node of backward) and within Optimizer.step, and elsewhere
+///        thread (one in 20 of its operators is a node of backward) and within Optimizer.step; elsewhere
+///        before an operator with which a module begins. What else Python does between operators is the
+///        traced program's own
 ///   T2   from an operator's start to its first launch, T3 from the end of its last one to its end, T5
 ///        between two, unless a call waited there; each less event_cost for every event within, at least 0
 ///   T4   length of runtime calls

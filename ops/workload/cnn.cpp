@@ -73,7 +73,6 @@ class CnnStep {
     end_of_phase();
     {
       const ModuleRange phase{step_, "optimizer"};
-      const WithoutModules loops{step_};
       if (scales_loss()) {
         unscale_gradients(step_, parameters_);
       }

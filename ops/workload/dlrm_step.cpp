@@ -185,7 +185,6 @@ void DlrmStep::backward_bottom(GradientSink& gradients) {
 
 void DlrmStep::update() {
   const ModuleRange phase{step_, "optimizer"};
-  const WithoutModules loops{step_};
   if (scales_loss()) {
     unscale_gradients(step_, parameters_);
     embeddings_.unscale();

@@ -206,7 +206,6 @@ void HuggingFaceStep::backward(GradientSink& gradients) {
 
 void HuggingFaceStep::update() {
   const ModuleRange phase{step_, "optimizer"};
-  const WithoutModules loops{step_};
   const bool by_scaler = scales_loss() && !unscales_at_once();  // torch.cuda.amp.GradScaler
   const bool has_master_weights = step_.types().has_master_weights();
   if (by_scaler) {

@@ -201,7 +201,6 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
   const bool by_apex = step.framework().apex && step.types().has_master_weights();
   const bool by_tensor = step.framework().optimizer == OptimizerStyle::PerTensor || by_apex;
   if (step.framework().zero_gradients && by_tensor) {
-    const WithoutModules loops{step};
     PythonLoop loop{step, name};
     for (const std::int64_t elements : parameters) {
       loop.call("aten::zero_", kernels::fill(elements, step.types().model()));

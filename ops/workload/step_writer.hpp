@@ -121,19 +121,6 @@ class StreamScope {
   StreamId before_;
 };
 
-/// No modules between operators for as long as the object lives (ProgramBuilder::call_from_modules).
-class WithoutModules {
- public:
-  explicit WithoutModules(StepWriter& step) : step_{step}, before_{step.program().call_from_modules(false)} {}
-  ~WithoutModules() { step_.program().call_from_modules(before_); }
-  WithoutModules(const WithoutModules&) = delete;
-  WithoutModules& operator=(const WithoutModules&) = delete;
-
- private:
-  StepWriter& step_;
-  bool before_;
-};
-
 /// A range for as long as the object lives: module names and phases.
 class ModuleRange {
  public:

@@ -5,7 +5,7 @@ Passes of transformers that PyTorch launches more slowly than an H100 works, tim
 Stanford's CS336 (assignment 2, sequences of 128 tokens, PyTorch 2.3 to 2.6): their time grows by the same for each
 layer whatever its width, and that is the host's. The operators of a layer are read off the course's code
 (cs336_basics/model.py of spring 2024 and of 2025), what autograd's nodes launch off PyTorch's derivatives.yaml; a
-profile of the same code on a CPU has as many. a100_server prices them as the simulator does: T1, of modules or of autograd's thread, then T2, T4, T5 and
+profile of the same code on a CPU has as many. a100_server prices them as the simulator does: T1, before a module's first operator more, then T2, T4, T5 and
 T3, or the time of an operator that launches nothing.
 
 Chosen before the speed was computed or anything predicted with it: per layer, from 12 to 24 layers; one geometric
@@ -65,9 +65,12 @@ def read_host(path):
     return (between, microseconds(re.search(r"^  launch_kernel: (.*)", text, re.M).group(1)), fallback, operators)
 
 
-def price(host, launches, name, backward):
+MODULES = {"aten::linear", "aten::layer_norm"}  # of these, what a module calls first
+
+
+def price(host, launches, name):
     gaps, launch, fallback, operators = host
-    between = gaps["between_operators" if backward else "between_module_operators"]
+    between = gaps["between_module_operators" if name in MODULES else "between_operators"]
     of = operators.get(name, fallback)
     if launches == 0:
         return between + of["without_launch"]
@@ -82,7 +85,7 @@ def main():
     speeds = []
     for title, tables, twelve, twenty_four, source in ROWS:
         calls = [(name, launches, count) for table in tables for name, rows in table.items() for launches, count in rows]
-        priced = sum(count * price(host, launches, name, title == "backward") for name, launches, count in calls)
+        priced = sum(count * price(host, launches, name) for name, launches, count in calls)
         measured = (twenty_four - twelve) / 12 * 1000
         speeds.append(priced / measured)
         print(f"{title:20} {sum(c for _, _, c in calls):4} operators, {sum(n * c for _, n, c in calls):3} kernels: "

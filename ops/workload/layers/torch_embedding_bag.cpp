@@ -13,7 +13,7 @@ const std::vector<EmbeddingTable>& tables_of(const EmbeddingBagShape& bags) {
 }
 
 // EmbeddingBag_updateOutputKernel_sum_mean: see the header.
-constexpr std::int64_t kChunk = 32, kChunksAtATime = 1024 * 8;  // columns; blocks of eight warps
+constexpr std::int64_t kChunk = 32, kChunksAtATime = 8192;  // columns; blocks of eight warps
 constexpr std::int64_t kLoadsOfAChunk = 20;
 constexpr double kInstructions = 50;
 

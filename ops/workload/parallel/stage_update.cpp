@@ -160,7 +160,6 @@ void StageWriter::finish_gradients() {
 
 void StageWriter::update() {
   const ModuleRange phase{step_, optimizes() ? "optimizer" : "gradients"};
-  const WithoutModules loops{step_};
   finish_gradients();
   if (!optimizes()) {
     return;

@@ -82,7 +82,7 @@ TEST(HostSamples, AreGapsLessTheProfilersCost) {
   EXPECT_THAT(linear.after_last_launch, ElementsAre(micros(200 - 160)));
   EXPECT_THAT(linear.without_launch, IsEmpty());
   EXPECT_THAT(samples.operators.at("aten::view").without_launch, ElementsAre(micros(4 - 2)));
-  EXPECT_THAT(samples.between_module_operators, ElementsAre(micros(10 - 2)));
+  EXPECT_THAT(samples.between_module_operators, IsEmpty());  // aten::view begins none
   EXPECT_THAT(samples.calls.at(RuntimeCall::LaunchKernel), ElementsAre(micros(6)));
   EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(10)));
   EXPECT_FALSE(samples.operators.contains("aten::addmm"));
@@ -112,8 +112,19 @@ TEST(HostSamples, HandOverBetweenThreads) {
   EXPECT_THAT(samples.backward_start, ElementsAre(micros(230 - 80)));
   EXPECT_THAT(samples.backward_return, ElementsAre(micros(490 - 400)));
   EXPECT_THAT(samples.between_operators, ElementsAre(micros(310 - 300)));
-  EXPECT_THAT(samples.between_module_operators, ElementsAre(micros(60 - 50)));  // 410 us later is not between
+  EXPECT_THAT(samples.between_module_operators, IsEmpty());
   EXPECT_TRUE(samples.operators.contains("AddmmBackward0"));
+}
+
+TEST(HostSamples, ModulesBeginWithTheirOperators) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::relu", 0, 10)
+                                  .op("aten::linear", 32, 50)
+                                  .op("aten::gelu", 53, 60)
+                                  .op("aten::dropout", 300, 310)  // 240 us later: not between
+                                  .samples(2_us);
+  EXPECT_THAT(samples.between_module_operators, ElementsAre(micros(32 - 10 - 2)));
+  EXPECT_THAT(samples.between_operators, IsEmpty());
 }
 
 TEST(HostSamples, AnOptimizersLoopHasNoModules) {
@@ -159,7 +170,7 @@ TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::EventRecord), micros(0.7));
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchKernel), micros(4));
   EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchCollective), micros(4));
-  EXPECT_THAT(made.overheads.between_modules(), micros(8));
+  EXPECT_THAT(made.overheads.between_modules(), micros(6));
   EXPECT_THAT(made.overheads.between_operators, micros(6));
   EXPECT_THAT(made.overheads.of("aten::linear").between_launches, micros(24));
   // aten::view was never seen to launch: as the median operator, here the only one.
