@@ -47,12 +47,6 @@ std::string kind_of(const std::string& kernel) {
   return testing::first_kind(kernel, kKinds);
 }
 
-/// `Memset` and `splitKreduce` are cuBLAS's and the reduction's own choice, by shape and GPU: our GEMM and
-/// reduction models hold them in their duration, so they are counted and left out.
-bool is_library_choice(const std::string& kernel) {
-  return kernel.find("Memset") != std::string::npos || kernel.find("splitKreduce") != std::string::npos;
-}
-
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -85,7 +79,7 @@ MeasuredList measured(const std::string& run, const std::string& iteration) {
       continue;
     }
     const int count = std::stoi(fields[10]);
-    if (is_library_choice(fields[8])) {
+    if (testing::is_library_choice(fields[8])) {
       list.library_choices += count;
       continue;
     }
@@ -195,7 +189,7 @@ std::map<std::string, std::multiset<std::string>> kinds_by_operator(const std::s
     if (run.empty()) {
       run = fields[0];  // the others repeat it
     }
-    if (fields[0] == run && !is_library_choice(fields[3])) {
+    if (fields[0] == run && !testing::is_library_choice(fields[3])) {
       kinds[fields[2].substr(fields[2].rfind('/') + 1)].insert(kind_of(fields[3]));
     }
   }

@@ -58,18 +58,13 @@ std::string kind_of(const std::string& kernel) {
   return testing::first_kind(kernel, kKinds);
 }
 
-/// cuBLAS's and the reduction's own choice by shape: within our kernels' times.
-bool is_library_choice(const std::string& kernel) {
-  return kernel.find("Memset") != std::string::npos || kernel.find("splitKreduce") != std::string::npos;
-}
-
 /// Kinds of what the GPU did, in order.
 std::vector<std::string> recorded() {
   const auto trace = nlohmann::json::parse(
       gzip_text(LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/dlrm_b2048_tf32.kineto.json.gz"));
   std::map<double, std::string> kernels;  // by start
   for (const auto& event : trace.at("traceEvents")) {
-    if (event.value("cat", "") == "kernel" && !is_library_choice(event.at("name"))) {
+    if (event.value("cat", "") == "kernel" && !testing::is_library_choice(event.at("name"))) {
       kernels.emplace(event.at("ts"), event.at("name"));
     }
   }
