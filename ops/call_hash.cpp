@@ -102,8 +102,9 @@ struct HashWork {
     return Mixer{w.batch, w.channels, w.pixels, w.direction, w.own}.value();
   }
   std::size_t operator()(const Convolution& w) const {
-    return Mixer{w.batch,        w.in_channels, w.out_channels,   w.height,        w.width, w.filter_height,
-                 w.filter_width, w.stride,      w.padding_height, w.padding_width, w.pass,  w.channels_first}
+    return Mixer{w.batch,         w.in_channels,    w.out_channels, w.height,         w.width,
+                 w.filter_height, w.filter_width,   w.stride,       w.padding_height, w.padding_width,
+                 w.pass,          w.channels_first, w.tuned}
         .value();
   }
 };

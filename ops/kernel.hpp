@@ -133,7 +133,8 @@ struct Convolution {
   std::int64_t padding_height = 0, padding_width = 0;
   Pass pass = Pass::Forward;
   bool channels_first =
-      false;  ///< tensors in NCHW, which kernels on tensor cores do not read: copied around them
+      false;           ///< tensors in NCHW, which kernels on tensor cores do not read: copied around them
+  bool tuned = false;  ///< the library timed its algorithms (torch.backends.cudnn.benchmark); else it guessed
   [[nodiscard]] std::int64_t out_height() const {
     return (height + 2 * padding_height - filter_height) / stride + 1;
   }

@@ -1,22 +1,29 @@
 #include "topology/convolution_profile.hpp"
 
-#include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "base/parameters.hpp"
 
 namespace lockstep {
 
-void ConvolutionProfile::check() const {
-  const std::array fractions{std::pair{"one_by_one", one_by_one},
-                             std::pair{"data_gradient", data_gradient},
-                             std::pair{"weight_gradient", weight_gradient},
-                             std::pair{"winograd", winograd},
-                             std::pair{"products", products},
-                             std::pair{"transforms", transforms}};
+namespace {
+
+void check_fractions(std::initializer_list<std::pair<const char*, double>> fractions) {
   for (const auto& [key, fraction] : fractions) {
     if (!(fraction > 0 && fraction <= 1)) throw FieldError(key, "a fraction above 0, at most 1");
   }
+}
+
+}  // namespace
+
+void ConvolutionRates::check() const {
+  check_fractions(
+      {{"one_by_one", one_by_one}, {"data_gradient", data_gradient}, {"weight_gradient", weight_gradient}});
+}
+
+void ConvolutionProfile::check() const {
+  check_fractions({{"winograd", winograd}, {"products", products}, {"transforms", transforms}});
 }
 
 }  // namespace lockstep

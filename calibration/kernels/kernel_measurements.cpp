@@ -81,9 +81,9 @@ struct ShapeText {
       throw std::logic_error{"no shape text for convolutions that are not square"};
     }
     const auto* pass = std::ranges::find(kPassNames, w.pass, &PassName::pass);
-    return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={} pass={}{}", w.batch,
+    return fmt::format("batch={} in={} out={} size={} filter={} stride={} padding={} pass={}{}{}", w.batch,
                        w.in_channels, w.out_channels, w.height, w.filter_height, w.stride, w.padding_height,
-                       pass->name, w.channels_first ? " channels_first=1" : "");
+                       pass->name, w.channels_first ? " channels_first=1" : "", w.tuned ? " tuned=1" : "");
   }
   std::string operator()(const FlashAttention& w) const {
     return fmt::format("batch={} heads={} queries={} keys={} head_size={} causal={:d}{} version={}", w.batch,
@@ -188,7 +188,8 @@ Convolution convolution_in(const ShapeWords& shape) {
           .padding_height = padding,
           .padding_width = padding,
           .pass = pass->pass,
-          .channels_first = shape.has("channels_first") && shape.flag("channels_first")};
+          .channels_first = shape.has("channels_first") && shape.flag("channels_first"),
+          .tuned = shape.has("tuned") && shape.flag("tuned")};
 }
 
 FlashAttention attention_in(const ShapeWords& shape, Direction direction) {

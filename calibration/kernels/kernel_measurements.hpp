@@ -34,7 +34,8 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///                                 EmbeddingBags
 ///   convolution                   batch=32 in=64 out=128 size=56 filter=3 stride=1 padding=1
 ///                                 (square images and filters) pass=forward, or input_gradient,
-///                                 weight_gradient; channels_first=1: tensors in NCHW
+///                                 weight_gradient; channels_first=1: tensors in NCHW; tuned=1:
+///                                 cuDNN timed its algorithms
 ///   attention_forward, -backward  batch=2 heads=16 queries=8192 keys=8192 head_size=128 causal=1
 ///                                 version=cudnn (or flash, flash_1, flash_3, memory_efficient)
 ///

@@ -41,13 +41,14 @@ void check(const Convolution& of) {
 }
 
 double rate_of(const Convolution& of, const ConvolutionProfile& profile) {
+  const ConvolutionRates& rates = of.tuned ? profile.tuned : profile.guessed;
   switch (of.pass) {
     case Pass::Forward:
-      return of.filter_height * of.filter_width == 1 ? profile.one_by_one : 1;
+      return of.filter_height * of.filter_width == 1 ? rates.one_by_one : 1;
     case Pass::DataGradient:
-      return profile.data_gradient;
+      return of.stride > 1 ? profile.guessed.data_gradient : rates.data_gradient;
     case Pass::WeightGradient:
-      return profile.weight_gradient;
+      return rates.weight_gradient;
   }
   return 1;
 }

@@ -11,7 +11,8 @@ namespace lockstep {
 ///             input's gradient  m = images * input pixels, n = inputs, k = outputs * filter / stride^2
 ///             filters' gradient m = inputs * filter, n = outputs (or m and n exchanged),
 ///                               k = images * output pixels, split
-///             rate by `one_by_one`, `data_gradient`, `weight_gradient`; memory: each tensor once
+///             rate by `one_by_one`, `data_gradient`, `weight_gradient`, `tuned` or `guessed`; memory: each
+///             tensor once
 ///   fused     Winograd's F(2 x 2, 3 x 3), 16 products for 4 outputs of 9 each; forward and input's
 ///             gradient. A block computes 32 tiles of 2 x 2 outputs and 32 channels, k channels deep:
 ///             t = fixed + ceil(blocks / SMs) * 2 * 16 * 32 * 32 * (k + fixed_depth)
@@ -21,6 +22,12 @@ namespace lockstep {
 ///             (`products` of fp32_batched's rate, operands at `transforms`) between transforms in memory:
 ///             t = 3 fixed + product + (tensors + 36 tiles (inputs + outputs) + 45 inputs outputs)
 ///                 / (DRAM bandwidth * transforms)
+///
+/// The library guesses an algorithm by its heuristics or, told so, times all it has (`tuned`). Guessed ones
+/// of 1 x 1 and gradients are slower kernels in most layers (implicit_convolve_sgemm, dgrad_engine,
+/// wgrad_alg0_engine); where it times them they are those of larger filters (volta_scudnn_*), but for the
+/// input's gradient of a convolution with a stride, which no such kernel was seen to compute. Nothing is
+/// known of what timing gains on tensor cores.
 ///
 /// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores:
 /// tensor_convolution.hpp; in TF32 on GPUs whose kernels were not seen, images of channels that are no

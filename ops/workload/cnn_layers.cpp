@@ -57,7 +57,7 @@ ImageShape joined(Join join, const std::vector<ImageShape>& of, const std::strin
   return output;
 }
 
-ShapedBlock shaped(const CnnBlock& block, const ImageShape& input, bool channels_first,
+ShapedBlock shaped(const CnnSpec& cnn, const CnnBlock& block, const ImageShape& input,
                    const std::string& path) {
   ShapedBlock result{.join = block.join, .branches = {}, .input = input, .output = {}};
   std::vector<ImageShape> outputs;
@@ -67,7 +67,7 @@ ShapedBlock shaped(const CnnBlock& block, const ImageShape& input, bool channels
     for (const std::string& text : branch) {
       const CnnLayer layer = CnnLayer::parse(text);
       const ImageShape output = output_of(layer, shape, path);
-      layers.push_back({layer, shape, output, channels_first});
+      layers.push_back({layer, shape, output, !cnn.channels_last, cnn.cudnn_benchmark});
       shape = output;
     }
     outputs.push_back(shape);
@@ -94,7 +94,8 @@ Convolution ShapedLayer::convolution(std::size_t filter, Convolution::Pass pass)
           .padding_height = padding_of(layer, of.height),
           .padding_width = padding_of(layer, of.width),
           .pass = pass,
-          .channels_first = channels_first};
+          .channels_first = channels_first,
+          .tuned = tuned};
 }
 
 ImageShape ShapedLayer::output_of_filter() const {
@@ -114,7 +115,7 @@ std::vector<ShapedBlock> cnn_layers(const CnnSpec& cnn, std::int64_t batch) {
   std::vector<ShapedBlock> blocks;
   for (std::size_t i = 0; i < cnn.blocks.size(); ++i) {
     for (int repeat = 0; repeat < cnn.blocks[i].repeat; ++repeat) {
-      blocks.push_back(shaped(cnn.blocks[i], shape, !cnn.channels_last, fmt::format("blocks.{}", i)));
+      blocks.push_back(shaped(cnn, cnn.blocks[i], shape, fmt::format("blocks.{}", i)));
       shape = blocks.back().output;
     }
   }

@@ -26,6 +26,7 @@ struct ShapedLayer {
   CnnLayer layer;
   ImageShape input, output;
   bool channels_first = true;  ///< in memory: NCHW
+  bool tuned = false;          ///< Convolution::tuned
 
   /// The convolution by the layer's filter @p filter. @throws std::logic_error for a pool
   [[nodiscard]] Convolution convolution(std::size_t filter, Convolution::Pass pass) const;

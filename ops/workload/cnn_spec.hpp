@@ -66,6 +66,7 @@ struct CnnSpec {
   bool channels_last = false;
   bool input_on_device = false;
   bool timed_by_phase = false;
+  bool cudnn_benchmark = false;
   std::vector<CnnBlock> blocks;
 
   template <class Visitor>
@@ -85,6 +86,11 @@ struct CnnSpec {
         "timed_by_phase", cnn.timed_by_phase, false,
         "a step is the sum of forward, backward and update timed one by one, as convnet-benchmark-py "
         "does: the host waits for the GPU after each, and zeroes gradients between steps, untimed");
+    key.optional(
+        "cudnn_benchmark", cnn.cudnn_benchmark, false,
+        "cuDNN times its algorithms for each convolution and takes the fastest "
+        "(torch.backends.cudnn.benchmark); else it guesses, in FP32 mostly slower ones for 1 x 1 filters and "
+        "gradients");
     key.required("blocks", cnn.blocks, "in order");
   }
   /// @throws FieldError for sizes below 1, or branches that cannot be joined (sizes, channels) or shrink an

@@ -54,6 +54,7 @@ TEST_F(KernelTables, what_is_written_reads_back) {
   Convolution gradient = convolution;
   gradient.pass = Convolution::Pass::WeightGradient;
   gradient.channels_first = true;
+  gradient.tuned = true;
   const FlashAttention attention{.batch = 2,
                                  .heads = 16,
                                  .queries = 4096,

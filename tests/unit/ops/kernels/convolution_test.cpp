@@ -22,8 +22,8 @@ GpuSpec plain_gpu() {
   of.implicit.half_warps = 0;
   of.implicit.fixed = Seconds{0};
   of.implicit.largest_split = 1;
-  of.one_by_one = 0.5;
-  of.data_gradient = of.weight_gradient = 1;
+  of.guessed = {.one_by_one = 0.5, .data_gradient = 1, .weight_gradient = 1};
+  of.tuned = {.one_by_one = 1, .data_gradient = 1, .weight_gradient = 1};
   return gpu;
 }
 
@@ -123,6 +123,26 @@ TEST(Convolution, filters_of_one_pixel_have_their_own_rate) {
   const Convolution of{.batch = 80, .in_channels = 256, .out_channels = 128, .height = 32, .width = 32};
   const double sm = gpu.peak.fp32.in_base_units() / 80;
   EXPECT_NEAR(milliseconds(of, gpu), 2 * 8 * 2.0 * 128 * 128 * 256 / sm * 1e3, 1e-9);
+}
+
+// Guessed: a half, a quarter and an eighth of the rate; timed: all of it, but not for the input's gradient of
+// a convolution with a stride.
+TEST(Convolution, timed_algorithms_have_rates_of_their_own) {
+  GpuSpec gpu = plain_gpu();
+  ConvolutionProfile& profile = gpu.efficiency.value.convolution;
+  profile.guessed = {.one_by_one = 0.5, .data_gradient = 0.25, .weight_gradient = 0.125};
+  const auto gain = [&](Pass pass, std::int64_t stride) {
+    Convolution of{.batch = 80, .in_channels = 256, .out_channels = 128, .height = 32, .width = 32};
+    of.stride = stride;
+    of.pass = pass;
+    const double guessed = milliseconds(of, gpu);
+    of.tuned = true;
+    return guessed / milliseconds(of, gpu);
+  };
+  EXPECT_NEAR(gain(Pass::Forward, 1), 2, 1e-9);
+  EXPECT_NEAR(gain(Pass::DataGradient, 1), 4, 1e-9);
+  EXPECT_NEAR(gain(Pass::DataGradient, 2), 1, 1e-9);
+  EXPECT_NEAR(gain(Pass::WeightGradient, 1), 8, 1e-9);
 }
 
 /// 32 x 32 pixels, 64 to 128 channels, padded.

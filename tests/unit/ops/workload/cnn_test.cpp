@@ -243,6 +243,24 @@ TEST(Cnn, buffers_of_rank_0_go_to_all_before_forward) {
   EXPECT_THAT(broadcasts_of({.apex = true}, 2).sizes, testing::IsEmpty());
 }
 
+TEST(Cnn, all_convolutions_are_timed_or_none) {
+  for (const bool tuned : {false, true}) {
+    CnnSpec cnn{.image_size = 32,
+                .cudnn_benchmark = tuned,
+                .blocks = {{.branches = {{"conv 8 3x3", "conv 8 1x1"}, {"conv 8 1x1"}}}}};
+    int convolutions = 0;
+    for (const ShapedBlock& block : cnn_layers(cnn, 2)) {
+      for (const std::vector<ShapedLayer>& branch : block.branches) {
+        for (const ShapedLayer& layer : branch) {
+          EXPECT_EQ(layer.convolution(0, Convolution::Pass::Forward).tuned, tuned);
+          ++convolutions;
+        }
+      }
+    }
+    EXPECT_EQ(convolutions, 3);
+  }
+}
+
 TEST(Cnn, layout_is_that_of_its_convolutions) {
   for (const bool channels_last : {false, true}) {
     const Job job = resnet_job(Precision::TF32, channels_last);
