@@ -156,6 +156,31 @@ ProfileListing listed<GpuSpec>(const YamlDocument& document, const ConfigPath& c
   return listing;
 }
 
+/// A network's numbers are its weights: what is told is where it answers, and how well.
+template <>
+ProfileListing listed<LearnedKernels>(const YamlDocument& document, const ConfigPath& configs) {
+  const auto networks = read_document<LearnedKernels>(document, configs);
+  const std::string file = configs.shown(document.root().at.file);
+  ProfileListing listing{LearnedKernels::kConfigKind, networks.name, networks.source, {}, {}};
+  for (const LearnedKernel& network : networks.kernels) {
+    const std::string kind = fmt::format("{} {}{}{}", name_of(network.family), network.type,
+                                         network.layout.empty() ? "" : " ", network.layout);
+    const Evidence evidence{Provenance::Fitted, network.source, network.error, {}};
+    const auto add = [&](const std::string& key, const std::string& value) {
+      listing.numbers.push_back({fmt::format("{}: {}", kind, key), value, file, evidence});
+    };
+    add("on", fmt::format("{}", fmt::join(networks.gpus, ", ")));
+    add("band", fmt::format("{:.3g}", network.band));
+    add("formula_error", fmt::format("{:.3g}", network.formula_error));
+    for (const auto* features : {&network.features, &network.elements}) {
+      for (const LearnedFeature& feature : *features) {
+        add(feature.name, fmt::format("{:.4g} to {:.4g}", feature.least, feature.most));
+      }
+    }
+  }
+  return listing;
+}
+
 /// The kinds of profile, and a key that each must have and no other has.
 struct ProfileKind {
   const char* folder;
@@ -167,7 +192,8 @@ constexpr std::array kProfileKinds{
     ProfileKind{GpuSpec::kConfigKind, "sm_count", &listed<GpuSpec>},
     ProfileKind{KernelEfficiency::kConfigKind, "layer_norm", &listed<KernelEfficiency>},
     ProfileKind{CollectiveProfile::kConfigKind, "ring", &listed<CollectiveProfile>},
-    ProfileKind{HostOverheads::kConfigKind, "runtime_calls", &listed<HostOverheads>}};
+    ProfileKind{HostOverheads::kConfigKind, "runtime_calls", &listed<HostOverheads>},
+    ProfileKind{LearnedKernels::kConfigKind, "kernels", &listed<LearnedKernels>}};
 
 ProfileListing list_file(const std::filesystem::path& path, const ConfigPath& configs) {
   const YamlDocument document = YamlDocument::from_file(path);
@@ -178,7 +204,7 @@ ProfileListing list_file(const std::filesystem::path& path, const ConfigPath& co
   }
   throw InputError{{path.string()},
                    "is no profile: of a GPU it would have sm_count, of efficiencies layer_norm, of "
-                   "collectives ring, of a host runtime_calls"};
+                   "collectives ring, of a host runtime_calls, of networks kernels"};
 }
 
 std::string quality(const Evidence& evidence) {

@@ -26,16 +26,17 @@ struct ListedKernel {
   double band = 0;  ///< relative half-width
 };
 
-/// A GPU with its set of efficiencies, such a set, the collectives of a class of machines, or a host.
+/// A GPU with its set of efficiencies, such a set, the collectives of a class of machines, a host, or
+/// networks for kernels: of these the range of what each sees, as `gemm fp16 nt: log_depth`.
 struct ProfileListing {
-  std::string kind;  ///< folder in configs/: gpus, kernel_efficiency, profiles, hosts
+  std::string kind;  ///< folder in configs/: gpus, kernel_efficiency, profiles, hosts, learned_kernels
   std::string name;
   std::string source;
   std::vector<ListedNumber> numbers;
   std::vector<ListedKernel> kernels;  ///< of a GPU
 };
 
-/// @param name_or_path a name of configs/gpus, kernel_efficiency, profiles or hosts, or a file like those
+/// @param name_or_path a name of those folders, the first that has it, or a file like those
 /// @throws InputError for a file that is none of them or has errors, std::invalid_argument for an unknown
 /// name
 [[nodiscard]] ProfileListing list_profile(const std::string& name_or_path, const ConfigPath& configs);

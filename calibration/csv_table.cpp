@@ -91,14 +91,19 @@ bool CsvTable::has(const std::string& column) const {
 }
 
 std::string CsvTable::fact(const std::string& key) const {
+  const std::vector<std::string> all = facts(key);
+  return all.empty() ? "" : all.front();
+}
+
+std::vector<std::string> CsvTable::facts(const std::string& key) const {
   const std::string start = "# " + key + ": ";
+  std::vector<std::string> found;
   for (const std::string& comment : comments_) {
-    if (comment.starts_with(start)) {
-      const std::size_t end = comment.find_last_not_of("\r ");
-      return comment.substr(start.size(), end + 1 - start.size());
-    }
+    if (!comment.starts_with(start)) continue;
+    const std::size_t end = comment.find_last_not_of("\r ");
+    found.push_back(comment.substr(start.size(), end + 1 - start.size()));
   }
-  return {};
+  return found;
 }
 
 const std::string& CsvTable::cell(std::size_t row, const std::string& column) const {

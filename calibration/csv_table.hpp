@@ -24,6 +24,8 @@ class CsvTable {
   /// What the comment line `# KEY: VALUE` says, as lockstep-measure writes facts of the machine; "" without
   /// one.
   [[nodiscard]] std::string fact(const std::string& key) const;
+  /// All such lines, in their order.
+  [[nodiscard]] std::vector<std::string> facts(const std::string& key) const;
 
   /// @throws InputError for a column there is not, with the one that was meant
   [[nodiscard]] const std::string& cell(std::size_t row, const std::string& column) const;

@@ -164,7 +164,8 @@ std::vector<PredictedTimes> predict_collectives(const std::string& name,
                        {"cluster", "profile", "p2p_level", "collective", "nodes", "gpus", "bytes"}))};
     }
     const auto gpus = static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node);
-    return PredictedTimes{machines.of(cluster, profile, level, gpus).time(row), Seconds{0}, std::nullopt};
+    const MeasuredMachine::Planned planned = machines.of(cluster, profile, level, gpus).planned(row);
+    return PredictedTimes{planned.time, Seconds{0}, planned.band};
   });
 }
 

@@ -20,7 +20,7 @@ namespace lockstep {
                                                           std::span<const ScenarioSettings> rows,
                                                           const ConfigPath& configs);
 
-/// By the planner with the row's profile, as `lockstep calibrate fit` compares it; without a band.
+/// By the planner with the row's profile, as `lockstep calibrate fit` compares it, with the plan's band.
 /// @throws InputError for settings that describe no collective of the cluster, with the row's
 [[nodiscard]] std::vector<PredictedTimes> predict_collectives(const std::string& name,
                                                               std::span<const ScenarioSettings> rows,

@@ -34,7 +34,7 @@ class Scatter {
     if (plot.residuals.empty()) {
       throw std::invalid_argument{"a residual plot of nothing"};
     }
-    for (const Residual& residual : plot.residuals) {
+    for (const PlottedResidual& residual : plot.residuals) {
       if (!(residual.measured > 0 && residual.predicted > 0)) {
         throw std::invalid_argument{"a residual plot has logarithmic axes: times are above 0"};
       }
@@ -52,7 +52,7 @@ class Scatter {
              svg_escaped(plot_.title));
     draw_band();
     draw_axes();
-    for (const Residual& residual : plot_.residuals) {
+    for (const PlottedResidual& residual : plot_.residuals) {
       draw(residual);
     }
     const double end = draw_legend();
@@ -112,7 +112,7 @@ class Scatter {
              ratio);
   }
 
-  void draw(const Residual& residual) {
+  void draw(const PlottedResidual& residual) {
     const char* colour = svg_colour(residual.series);
     svg_.add(
         R"svg(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}" fill-opacity="0.7" stroke="{}"><title>{}: {} measured, {} predicted</title></circle>)svg",

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-struct Residual {
+struct PlottedResidual {
   double measured = 0;     ///< s
   double predicted = 0;    ///< s
   std::size_t series = 0;  ///< index into ResidualPlot::series
@@ -20,7 +20,7 @@ struct Residual {
 struct ResidualPlot {
   std::string title;
   std::vector<std::string> series;
-  std::vector<Residual> residuals;
+  std::vector<PlottedResidual> residuals;
   double band = 0;           ///< relative half-width of predictions, shaded
   std::string band_meaning;  ///< in the legend
   std::string hollow_means;  ///< likewise

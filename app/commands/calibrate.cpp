@@ -15,6 +15,7 @@
 #include "app/commands/calibrate_indices.hpp"
 #include "app/commands/calibrate_kernels.hpp"
 #include "app/commands/calibrate_show.hpp"
+#include "app/traced_kernels.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
@@ -141,14 +142,17 @@ void add_inputs(CLI::App& command, Options& options, Files& files, const char* w
 void add_import(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateImportOptions>();
   const auto kernels = std::make_shared<KernelImportOptions>();
-  CLI::App* command =
-      calibrate.add_subcommand("import", "turn logs of nccl-tests, or tables of kernels, into one table");
+  CLI::App* command = calibrate.add_subcommand(
+      "import", "turn logs of nccl-tests, or tables and traces of kernels, into one table");
   command->footer(
       "examples:\n"
       "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv\n"
-      "  lockstep calibrate import h100/gemm.csv h100/normalisation.csv --gpu h100_80gb -o kernels.csv");
-  add_inputs(*command, *options, options->logs,
-             "outputs of nccl-tests; with --gpu tables of kernels (lockstep-measure, NeuSight, vidur)");
+      "  lockstep calibrate import h100/gemm.csv h100/normalisation.csv --gpu h100_80gb_boost -o "
+      "kernels.csv");
+  add_inputs(
+      *command, *options, options->logs,
+      "outputs of nccl-tests; with --gpu tables of kernels (lockstep-measure, NeuSight, vidur) or traces of "
+      "PyTorch's profiler with shapes (Kineto)");
   add_kernel_import_options(*command, *kernels);
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
   command->callback([options, kernels, &action] {
@@ -156,10 +160,31 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
       if (kernels->gpu.empty() && (!kernels->device.empty() || kernels->shortest > Seconds{0})) {
         throw std::invalid_argument{"--device and --shortest are of tables of kernels, with --gpu"};
       }
+      for (const auto& file : options->logs) {
+        if (kernels->gpu.empty() && is_trace_name(file)) {
+          throw InputError{{file.string()},
+                           "is a trace by its name: its kernels want --gpu NAME, its host's overheads are "
+                           "lockstep calibrate host's"};
+        }
+      }
       return kernels->gpu.empty() ? calibrate_import_command(*options)
                                   : import_kernels_command(options->logs, *kernels, options->output);
     };
   });
+}
+
+/// What says where collectives ran, of kernels.
+void refuse_collective_options(const CalibrateFitOptions& options) {
+  for (const auto& [name, is_given] :
+       {std::pair{"--cluster", !options.cluster.empty()}, std::pair{"--start", !options.start.empty()},
+        std::pair{"--hold-out-gpus", !options.held_out_groups.empty()},
+        std::pair{"--p2p-level", !options.p2p_level.empty()},
+        std::pair{"--net-gdr-level", !options.net_gdr_level.empty()}}) {
+    if (is_given) {
+      throw std::invalid_argument{fmt::format("{} is of collectives; {} is a table of kernels", name,
+                                              options.files.front().string())};
+    }
+  }
 }
 
 void add_fit(CLI::App& calibrate, std::function<int()>& action) {
@@ -207,10 +232,9 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
     }
     if (fits_kernels) {
       action = [options, kernels] {
-        if (!options->residuals.empty() || !options->plot.empty()) {
-          throw std::invalid_argument{
-              "--residuals and --plot are of collectives; these are tables of kernels"};
-        }
+        refuse_collective_options(*options);
+        kernels->residuals = options->residuals;
+        kernels->plot = options->plot;
         return fit_kernels_command(options->files, options->name, options->output, *kernels);
       };
       return;
@@ -307,7 +331,8 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep calibrate import all_reduce.log -o mine.csv          logs of nccl-tests as a table\n"
       "  lockstep calibrate fit mine.csv --cluster dgx_a100 --start dgx_a100 -o mine.yaml\n"
-      "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb -o kernels.csv    measured kernels as a "
+      "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb_boost -o kernels.csv    measured kernels as "
+      "a "
       "table\n"
       "  lockstep calibrate fit kernels.csv -o learned.yaml                        networks for them\n"
       "  lockstep calibrate host traces/ -o my_host.yaml               a host's overheads from its profiles\n"

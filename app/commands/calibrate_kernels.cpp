@@ -1,34 +1,43 @@
 #include "app/commands/calibrate_kernels.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
+#include "app/traced_kernels.hpp"
 #include "base/config_path.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/error_summary.hpp"
 #include "calibration/kernels/constant_fit.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 
 namespace lockstep {
 namespace {
 
-/// GPUs of configs/gpus, read once each.
+/// A configuration by its name, or the file itself.
+std::filesystem::path file_of(const ConfigPath& configs, const std::string& kind, const std::string& name) {
+  return is_path(name) ? std::filesystem::path{name} : configs.find(kind, name);
+}
+
+/// GPUs of configs/gpus, or files, read once each.
 class GpuModels {
  public:
   const GpuSpec& operator()(const std::string& name) {
     const auto [at, is_new] = specs_.try_emplace(name);
     if (is_new) {
       const ConfigPath configs = ConfigPath::standard();
-      at->second = read_file<GpuSpec>(configs.find("gpus", name), configs);
+      at->second = read_file<GpuSpec>(file_of(configs, "gpus", name), configs);
     }
     return at->second;
   }
@@ -41,24 +50,37 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
   for (const auto& [count, what] :
        {std::pair{found.other_device, "of other devices left out"},
-        std::pair{found.too_short, "shorter than --shortest left out"},
+        std::pair{found.too_short, "of 0 us, or shorter than --shortest, left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
   fmt::print(stderr, "{}\n", text);
 }
 
-std::string names_of_files(const std::vector<std::filesystem::path>& files) {
-  std::string names;
-  for (const auto& file : files) names += (names.empty() ? "" : ", ") + file.filename().string();
-  return names;
+/// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.
+void warn_of_power(const std::string& gpu) {
+  const std::string alone = gpu + "_boost";
+  const std::vector<std::string> names = ConfigPath::standard().names("gpus");
+  if (std::ranges::find(names, alone) != names.end()) {
+    spdlog::warn(
+        "{} has the rates that its power limit leaves to minutes of training; kernels timed alone are those "
+        "of "
+        "{}",
+        gpu, alone);
+  }
+}
+
+void write_residuals(const std::vector<KernelResidual>& residuals, const std::string& title,
+                     const FitKernelsOptions& options) {
+  if (!options.residuals.empty()) write_whole_file(options.residuals, kernel_residuals_csv(residuals));
+  if (!options.plot.empty()) write_whole_file(options.plot, to_svg(residuals_of(title, residuals)));
 }
 
 }  // namespace
 
 void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) {
   command.add_option("--gpu", options.gpu,
-                     "the files are tables of kernels of this GPU: a name of lockstep list gpus");
+                     "the files are tables of kernels of this GPU: a name of lockstep list gpus, or a file");
   command.add_option("--device", options.device, "of kernels: take the rows of this Device only");
   command.add_option_function<std::string>(
       "--shortest",
@@ -75,10 +97,19 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
                            const KernelImportOptions& options, const std::string& output) {
   keep_inputs(output, files);
-  (void)ConfigPath::standard().find("gpus", options.gpu);
+  KernelImportOptions of_gpu = options;
+  of_gpu.multiprocessors = static_cast<int>(GpuModels{}(options.gpu).sm_count);
   KernelMeasurements measurements;
-  for (const auto& file : files) report(file, import_kernel_table(file, options, measurements));
-  const std::string text = kernel_csv(measurements);
+  std::vector<std::string> sources;
+  for (const auto& file : files) {
+    const KernelImportReport found = is_trace_name(file) ? import_traced_kernels(file, of_gpu, measurements)
+                                                         : import_kernel_table(file, of_gpu, measurements);
+    report(file, found);
+    if (found.used > 0) sources.push_back(found.source);
+  }
+  if (measurements.empty()) throw std::invalid_argument{"no kernel to learn from is in these tables"};
+  warn_of_power(options.gpu);
+  const std::string text = kernel_csv(measurements, sources);
   if (output.empty()) {
     fmt::print("{}", text);
   } else {
@@ -102,28 +133,44 @@ void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options) {
 
 namespace {
 
+/// Families that are missed whatever their constants are.
+void warn_of_misfit(const ConstantFit& fit) {
+  constexpr double kUsable = 0.5;
+  for (const ConstantErrors& family : fit.families) {
+    if (family.held_out_after.empty()) continue;
+    const double error = summarise(family.held_out_after).mean;
+    if (error <= kUsable) continue;
+    spdlog::warn(
+        "{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these kernels, and "
+        "are "
+        "the times in microseconds?",
+        family.family, 100 * error);
+  }
+}
+
 int fit_constants_command(const std::vector<std::filesystem::path>& files, const std::string& name,
-                          const std::string& output) {
+                          const std::string& output, const FitKernelsOptions& options) {
+  if (!options.tests.empty()) {
+    throw std::invalid_argument{
+        "--test is of networks, not of --constants, which hold out a part of the table"};
+  }
   GpuModels gpus;
   constexpr double kHeldOut = 0.2;
   const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
   fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
-  constexpr double kUsable = 0.5;
-  if (fit.error > kUsable) {
-    spdlog::warn(
-        "rows held out are missed by {:.0f} % on average: is it this GPU, and are the times in microseconds?",
-        100 * fit.error);
-  }
+  warn_of_misfit(fit);
+  warn_of_power(fit.gpu);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",
-                                         names_of_files(files), 100 * kHeldOut);
+                                         cited(files), 100 * kHeldOut);
   const std::string base = gpus(fit.gpu).efficiency.name;
   if (base.empty()) {
     throw std::invalid_argument{fmt::format(
         "the GPU '{}' says its efficiency in place: give it a set of its own to start from", fit.gpu)};
   }
   const auto document =
-      YamlDocument::from_file(ConfigPath::standard().find(KernelEfficiency::kConfigKind, base));
+      YamlDocument::from_file(file_of(ConfigPath::standard(), KernelEfficiency::kConfigKind, base));
+  write_residuals(fit.residuals, "kernels of " + fit.gpu, options);
   write_whole_file(output, effective_text<KernelEfficiency>(with_constants(fit, document, its_name, source)));
   fmt::print("\nwritten: {}, {} with these constants; a GPU takes it with   efficiency: {}\n", output, base,
              output);
@@ -134,10 +181,12 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
 
 int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                         const std::string& output, const FitKernelsOptions& options) {
-  keep_inputs(output, files);
-  keep_inputs(output, options.tests);
+  for (const std::string& written : {output, options.residuals, options.plot}) {
+    keep_inputs(written, files);
+    keep_inputs(written, options.tests);
+  }
   if (options.constants) {
-    return fit_constants_command(files, name, output);
+    return fit_constants_command(files, name, output, options);
   }
   std::vector<KernelTest> tests;
   for (const auto& file : options.tests) tests.push_back({file.stem().string(), read_kernel_csv({file})});
@@ -149,8 +198,13 @@ int fit_kernels_command(const std::vector<std::filesystem::path>& files, const s
              100 * how.held_out, 100 * how.validation, options.seed, kernel_fit_text(fit));
   const std::string source = fmt::format(
       "lockstep calibrate fit {}; by shape, {:.0f} % held out and {:.0f} % to stop the training; seed {}",
-      names_of_files(files), 100 * how.held_out, 100 * how.validation, options.seed);
+      cited(files), 100 * how.held_out, 100 * how.validation, options.seed);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
+  std::vector<KernelResidual> residuals;
+  for (const FittedKernel& kernel : fit.kernels) {
+    residuals.insert(residuals.end(), kernel.residuals.begin(), kernel.residuals.end());
+  }
+  write_residuals(residuals, "kernels of " + fmt::format("{}", fmt::join(fit.gpus, ", ")), options);
   write_whole_file(output, learned_kernels_yaml(fit, its_name, source));
   fmt::print("\nwritten: {}; a GPU takes it with   learned: {}\n", output, output);
   return 0;

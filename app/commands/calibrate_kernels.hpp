@@ -25,7 +25,8 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
 struct FitKernelsOptions {
   std::vector<std::filesystem::path> tests;
   std::uint64_t seed = 1;
-  bool constants = false;  ///< the models' own, in place of networks
+  bool constants = false;       ///< the models' own, in place of networks
+  std::string residuals, plot;  ///< files for every row with its prediction, CSV and SVG; empty: none
 };
 void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options);
 

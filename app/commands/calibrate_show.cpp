@@ -25,10 +25,12 @@ void add_calibrate_show(CLI::App& calibrate, std::function<int()>& action) {
       "  lockstep calibrate show a100_80gb        a GPU, with its set of kernel efficiencies\n"
       "  lockstep calibrate show dgx_a100         collectives of a class of machines\n"
       "  lockstep calibrate show v100_lin_2022    a host\n"
-      "  lockstep calibrate show mine.yaml --json");
+      "  lockstep calibrate show mine.yaml --json\n"
+      "  lockstep calibrate show learned.yaml     networks for kernels: where they answer, and how well");
   command
-      ->add_option("PROFILE", options->profile,
-                   "a name of lockstep list gpus, kernel_efficiency, profiles or hosts, or a file")
+      ->add_option(
+          "PROFILE", options->profile,
+          "a name of lockstep list gpus, kernel_efficiency, profiles, hosts or learned_kernels, or a file")
       ->required();
   command->add_flag("--json", options->json, "as JSON");
   command->callback([options, &action] {

@@ -72,6 +72,20 @@ std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<cons
   throw std::logic_error{"predict_all: unknown PredictedThing"};
 }
 
+/// Files that rows name (gpu: ../my_gpu.yaml) are looked up from the set's folder, as its tables are.
+std::vector<ScenarioSettings> with_files_beside(std::vector<ScenarioSettings> rows,
+                                                const std::filesystem::path& set_file) {
+  const auto folder = std::filesystem::absolute(set_file).parent_path();
+  for (ScenarioSettings& row : rows) {
+    for (auto& [key, value] : row) {
+      if (is_path(value) && std::filesystem::is_regular_file(folder / value)) {
+        value = (folder / value).lexically_normal().string();
+      }
+    }
+  }
+  return rows;
+}
+
 /// All sets whose measurements are at hand; stderr names the others.
 std::vector<std::string> sets_at_hand(const ConfigPath& configs, const std::filesystem::path& data) {
   std::vector<std::string> sets;
@@ -177,7 +191,7 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
                     set.name)};
   }
   const auto predict = [&](std::span<const ScenarioSettings> rows) {
-    return predict_all(set, rows, configs, run.jobs);
+    return predict_all(set, with_files_beside({rows.begin(), rows.end()}, file), configs, run.jobs);
   };
   return validate(set, folder, predict, run.every);
 }

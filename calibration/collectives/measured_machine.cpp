@@ -6,11 +6,12 @@
 
 namespace lockstep {
 
-Seconds MeasuredMachine::time(const CollectiveMeasurement& row) {
+MeasuredMachine::Planned MeasuredMachine::planned(const CollectiveMeasurement& row) {
   CollectiveRequest request;
   request.kind = row.kind;
   request.size = row.size;
-  return time_alone(planner_.plan(request, members(row)), fabric_);
+  const auto plan = planner_.plan(request, members(row));
+  return {time_alone(plan, fabric_), plan.band};
 }
 
 const std::vector<VertexId>& MeasuredMachine::members(const CollectiveMeasurement& row) {

@@ -21,9 +21,14 @@ class MeasuredMachine {
 
   void set_profile(CollectiveProfile profile) { planner_.set_profile(std::move(profile)); }
 
+  struct Planned {
+    Seconds time;
+    double band = 0;  ///< relative half-width, of what the profile says of the numbers it rests on
+  };
   /// Its first nodes, and of each the first GPUs.
   /// @throws std::invalid_argument for a group that the machine does not have
-  Seconds time(const CollectiveMeasurement& row);
+  Planned planned(const CollectiveMeasurement& row);
+  Seconds time(const CollectiveMeasurement& row) { return planned(row).time; }
 
  private:
   const std::vector<VertexId>& members(const CollectiveMeasurement& row);

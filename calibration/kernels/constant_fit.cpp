@@ -107,22 +107,17 @@ class Fitting {
       }
     }
     check();
-    std::erase_if(constants_, [&](const Constant* constant) { return !matters(*constant); });
+    keep_those([&](const Constant& constant) {
+      return matters(constant) ? std::string{} : "no fitted row depends on it";
+    });
   }
 
   ConstantFit run() {
+    std::vector<double> found = least_logs();
+    while (keep_what_is_no_better(found)) found = least_logs();
     ConstantFit fit;
     fit.unused = unused_;
-    const std::vector<double> found = least_squares(
-        [&](std::span<const double> logs) {
-          const GpuSpec guess = scaled(logs);
-          std::vector<double> residuals;
-          for (const KernelMeasurement& row : all_fitted_) {
-            residuals.push_back(softened(log_error(row, guess) / kExpectedError));
-          }
-          return residuals;
-        },
-        std::vector<double>(constants_.size(), 0));
+    fit.kept = kept_;
     const GpuSpec after = scaled(found);
     fit.efficiency = after.efficiency.value;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
@@ -181,6 +176,89 @@ class Fitting {
     });
   }
 
+  /// The logarithms of factors on the constants that fit best.
+  [[nodiscard]] std::vector<double> least_logs() const {
+    std::vector<double> start;
+    for (const Constant* constant : constants_) start.push_back(start_of(*constant));
+    return least_squares(
+        [&](std::span<const double> logs) {
+          const GpuSpec guess = scaled(logs);
+          std::vector<double> residuals;
+          for (const KernelMeasurement& row : all_fitted_) {
+            residuals.push_back(softened(log_error(row, guess) / kExpectedError));
+          }
+          return residuals;
+        },
+        start);
+  }
+
+  /// From a fraction of 1, the most there is, a small step up changes nothing, as if it fitted best.
+  [[nodiscard]] double start_of(const Constant& constant) const {
+    constexpr double kBelow = -0.05;
+    return constant.unit == Unit::Fraction && constant.read(gpu_.efficiency.value) >= 1 + kBelow ? kBelow : 0;
+  }
+
+  /// Leaves constants for which @p why says something as they are. @returns whether there were any
+  template <class Why>
+  bool keep_those(const Why& why) {
+    std::vector<const Constant*> others;
+    for (const Constant* constant : constants_) {
+      const std::string reason = why(*constant);
+      if (reason.empty()) {
+        others.push_back(constant);
+      } else {
+        kept_.push_back({constant->key, reason});
+      }
+    }
+    const bool is_any = others.size() < constants_.size();
+    constants_ = std::move(others);
+    return is_any;
+  }
+
+  bool keep_what_is_no_better(std::span<const double> logs) {
+    const GpuSpec after = scaled(logs);
+    return keep_those([&](const Constant& constant) {
+      constexpr double kMoved = 1e-3;
+      if (std::abs(logs_of(constant, logs)) < kMoved) return std::string{"the fitted rows want no other"};
+      if (constant.unit == Unit::Fraction &&
+          constant.read(gpu_.efficiency.value) == constant.read(after.efficiency.value)) {
+        return fmt::format("the rows want more than {:g}, the most it can be",
+                           constant.read(after.efficiency.value));
+      }
+      double sum_before = 0, sum_after = 0;
+      std::size_t count = 0;
+      for (const auto& [family, rows] : held_out_) {
+        if (rows.empty() || !depends_on(rows.front(), constant)) continue;
+        for (const double error : errors_of(rows, gpu_)) sum_before += std::abs(error);
+        for (const double error : errors_of(rows, after)) sum_after += std::abs(error);
+        count += rows.size();
+      }
+      if (count == 0) return std::string{"no row that depends on it is held out: more shapes are needed"};
+      if (sum_after < sum_before) return std::string{};
+      return fmt::format("fitted, the rows held out would be missed by {:.1f} %, not {:.1f} %",
+                         100 * sum_after / static_cast<double>(count),
+                         100 * sum_before / static_cast<double>(count));
+    });
+  }
+
+  [[nodiscard]] double logs_of(const Constant& constant, std::span<const double> logs) const {
+    return logs[static_cast<std::size_t>(std::ranges::find(constants_, &constant) - constants_.begin())];
+  }
+
+  static bool depends_on(const KernelMeasurement& row, const Constant& constant) {
+    const std::vector<const Constant*> its = constants_of(row.call);
+    return std::ranges::find(its, &constant) != its.end();
+  }
+
+  void add_residuals(const std::string& family, const KernelMeasurements& rows, const char* part,
+                     const GpuSpec& after, ConstantFit& fit) const {
+    for (const KernelMeasurement& row : rows) {
+      const KernelModel& model = model_for(row.call);
+      fit.residuals.push_back({row, model.predict(row.call, gpu_).duration,
+                               model.predict(row.call, after).duration, family, part});
+    }
+  }
+
   void judge(const GpuSpec& after, ConstantFit& fit) {
     double sum_before = 0, sum_after = 0;
     std::size_t count = 0;
@@ -193,15 +271,18 @@ class Fitting {
       for (const double error : errors.held_out_before) sum_before += std::abs(error);
       for (const double error : errors.held_out_after) sum_after += std::abs(error);
       count += errors.held_out_after.size();
+      add_residuals(family, rows, "fitted", after, fit);
+      add_residuals(family, held_out_[family], "held out", after, fit);
       fit.families.push_back(std::move(errors));
     }
     if (count == 0) throw std::invalid_argument{"no row is held out: more different shapes are needed"};
     fit.error = sum_after / static_cast<double>(count);
-    if (sum_after >= sum_before) {
+    if (fit.constants.empty()) {
+      std::string reasons;
+      for (const KeptConstant& kept : fit.kept) reasons += fmt::format("\n  {}: {}", kept.key, kept.why);
       throw std::invalid_argument{
-          fmt::format("nothing to write: the constants as they are have {:.1f} % on the rows held out, "
-                      "fitted ones {:.1f} %",
-                      100 * sum_before / static_cast<double>(count), 100 * fit.error)};
+          fmt::format("nothing to write: all constants stay as they are, {:.1f} % off on the rows held out{}",
+                      100 * sum_before / static_cast<double>(count), reasons)};
     }
   }
 
@@ -209,6 +290,7 @@ class Fitting {
   std::map<std::string, KernelMeasurements> fitted_, held_out_;  // by family
   KernelMeasurements all_fitted_;
   std::vector<const Constant*> constants_;
+  std::vector<KeptConstant> kept_;
   std::size_t unused_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "base/yaml_document.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 #include "calibration/kernels/kernel_measurements.hpp"
+#include "calibration/kernels/kernel_residuals.hpp"
 
 namespace lockstep {
 
@@ -24,15 +25,23 @@ struct ConstantErrors {
   std::vector<double> fitted_before, fitted_after, held_out_before, held_out_after;
 };
 
+/// A constant that stays as it was.
+struct KeptConstant {
+  std::string key;
+  std::string why;
+};
+
 struct ConstantFit {
   std::string gpu;  ///< whose rows they are
   std::vector<FittedConstant> constants;
+  std::vector<KeptConstant> kept;
   std::vector<ConstantErrors> families;
   std::size_t unused = 0;  ///< rows of families that none of the constants belongs to
   double error = 0;        ///< mean of absolute errors of the rows held out, of all families
   /// Likewise of the families that depend on a constant.
   [[nodiscard]] double error_of(const std::string& key) const;
   KernelEfficiency efficiency;
+  std::vector<KernelResidual> residuals;
 };
 
 /// The few constants of the kernel models for one GPU, fitted to measurements there: where a network would
@@ -44,10 +53,11 @@ struct ConstantFit {
 ///
 /// Rows are split by shape before anything is fitted (place_of_shape). Least squares of ln(predicted /
 /// measured) in units of 5 %, softened; fractions stay within 1. A constant that no fitted row depends on
-/// stays as it is. GPUs' networks are left aside.
+/// stays as it is; so does one with which the held-out rows that depend on it are missed by as much as before
+/// or more (the others are fitted anew without it), of which none is held out, or which cannot move (a
+/// fraction at 1). GPUs' networks are left aside.
 /// @throws InputError as @p gpu, std::invalid_argument for rows of several GPUs, for less than 4 fitted rows
-/// of
-///   a family, where nothing gets better on the rows held out
+/// of a family, where nothing gets better on the rows held out
 [[nodiscard]] ConstantFit fit_constants(const KernelMeasurements& measurements, const GpuByName& gpu,
                                         double held_out);
 

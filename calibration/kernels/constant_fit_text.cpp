@@ -41,7 +41,7 @@ void put(YamlDocument& document, const std::string& key_path, const std::string&
 double ConstantFit::error_of(const std::string& key) const {
   std::vector<double> errors;
   for (const ConstantErrors& family : families) {
-    if (family.family.find(key) != std::string::npos) {
+    if ((", " + family.family + ",").find(", " + key + ",") != std::string::npos) {
       errors.insert(errors.end(), family.held_out_after.begin(), family.held_out_after.end());
     }
   }
@@ -53,6 +53,9 @@ std::string constant_fit_text(const ConstantFit& fit) {
   for (const FittedConstant& constant : fit.constants) {
     text += fmt::format("  {:<32}{:>10.3f}{:>10.3f} {}\n", constant.key, constant.before, constant.after,
                         constant.unit);
+  }
+  for (const KeptConstant& kept : fit.kept) {
+    text += fmt::format("  {:<32}stays as it is: {}\n", kept.key, kept.why);
   }
   text += fmt::format("\n{:<34}{:>24}{:>24}\n{:<34}{:>6}{:>9}{:>9}{:>6}{:>9}{:>9}\n", "mean error, %",
                       "fitted rows", "held out", "", "rows", "before", "now", "rows", "before", "now");

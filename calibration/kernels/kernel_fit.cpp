@@ -105,6 +105,18 @@ KernelErrors errors_of(std::string name, const LearnedKernel& network, const std
   return errors;
 }
 
+/// @param network none: the formula answers
+void add_residuals(const LearnedKernel* network, const std::vector<Row>& rows, const std::string& part,
+                   FittedKernel& fitted) {
+  for (const Row& row : rows) {
+    const Seconds formula = formula_time(row);
+    const bool answers = network != nullptr && covers(*network, row.seen);
+    fitted.residuals.push_back({*row.measured, formula,
+                                answers ? learned_time(*network, row.seen, *row.gpu) : formula,
+                                title_of(fitted.network), part});
+  }
+}
+
 double ninetieth(std::vector<double> errors) {
   for (double& error : errors) error = std::abs(error);
   return quantile(errors, kBandShare);
@@ -150,11 +162,17 @@ FittedKernel fit(const Kind& kind, const std::vector<Row>& rows, const KernelFit
   fitted.rows = rows.size();
   const Split parts = split(rows, options);
   fitted.network = untrained(kind, parts.fitted);
-  if (rows.size() < options.fewest || parts.fitted.empty() || parts.validation.empty()) return fitted;
+  if (rows.size() < options.fewest || parts.fitted.empty() || parts.validation.empty()) {
+    add_residuals(nullptr, rows, "not fitted", fitted);
+    return fitted;
+  }
   const LearnedKernel judged = trained(kind, parts.fitted, parts.validation, options.training);
   fitted.trained = true;
   fitted.errors.push_back(errors_of("fitted", judged, parts.fitted));
   fitted.errors.push_back(errors_of("held out", judged, parts.held_out));
+  add_residuals(&judged, parts.fitted, "fitted", fitted);
+  add_residuals(&judged, parts.validation, "validation", fitted);
+  add_residuals(&judged, parts.held_out, "held out", fitted);
   std::vector<Row> all = parts.fitted;
   all.insert(all.end(), parts.held_out.begin(), parts.held_out.end());
   fitted.network = trained(kind, all, parts.validation, options.training);
@@ -164,6 +182,7 @@ FittedKernel fit(const Kind& kind, const std::vector<Row>& rows, const KernelFit
     for (const auto& [gpu, unlearned_rows] : unlearned(test, learned)) {
       KernelErrors errors = errors_of(fmt::format("{}, {}", name, gpu), fitted.network, unlearned_rows);
       errors.left_out_gpu = std::ranges::find(gpus, gpu) == gpus.end();
+      add_residuals(&fitted.network, unlearned_rows, errors.name, fitted);
       fitted.errors.push_back(std::move(errors));
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/kernels/kernel_measurements.hpp"
+#include "calibration/kernels/kernel_residuals.hpp"
 #include "calibration/kernels/network_training.hpp"
 #include "topology/gpu_spec.hpp"
 
@@ -37,6 +38,8 @@ struct KernelErrors {
 struct FittedKernel {
   LearnedKernel network;             ///< has learned from the rows that were held out, too
   std::vector<KernelErrors> errors;  ///< fitted, held out, then tests
+  /// Of the network that is judged where it covers a row, else of the formula; tests of the one that is kept.
+  std::vector<KernelResidual> residuals;
   std::size_t rows = 0;
   bool trained = false;  ///< false: too few rows
   /// The network's mean |error| is less than the formula's on the held-out rows, and on each test of its own
@@ -64,6 +67,9 @@ using GpuByName = std::function<const GpuSpec&(const std::string&)>;
 [[nodiscard]] KernelFit fit_kernels(const KernelMeasurements& measurements,
                                     const std::vector<KernelTest>& tests, const GpuByName& gpu,
                                     const KernelFitOptions& options);
+
+/// The kind of kernel of a network in words, e.g. gemm fp16 nt.
+[[nodiscard]] std::string title_of(const LearnedKernel& network);
 
 /// Errors by kind of kernel, and what was taken.
 [[nodiscard]] std::string kernel_fit_text(const KernelFit& fit);

@@ -9,11 +9,6 @@
 namespace lockstep {
 namespace {
 
-std::string title_of(const LearnedKernel& network) {
-  return fmt::format("{} {}{}{}", name_of(network.family), network.type, network.layout.empty() ? "" : " ",
-                     network.layout);
-}
-
 std::string figures(const std::vector<double>& errors) {
   if (errors.empty()) return fmt::format("{:>6}{:>8}{:>8}{:>8}", "-", "", "", "");
   const ErrorSummary summary = summarise(errors);
@@ -69,6 +64,11 @@ std::string history(const FittedKernel& kernel) {
 }
 
 }  // namespace
+
+std::string title_of(const LearnedKernel& network) {
+  return fmt::format("{} {}{}{}", name_of(network.family), network.type, network.layout.empty() ? "" : " ",
+                     network.layout);
+}
 
 std::string kernel_fit_text(const KernelFit& fit) {
   std::string text = fmt::format(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -38,8 +39,16 @@ class Taking {
 
 std::int64_t whole(const CsvTable& table, std::size_t row, const char* column) {
   const double value = table.number(row, column);
-  if (!(value >= 1)) table.complain(row, fmt::format("{}: {} is not at least 1", column, value));
+  if (!(value >= 1 && value == std::floor(value))) {
+    table.complain(row, fmt::format("{}: {} is no whole number from 1 on", column, value));
+  }
   return static_cast<std::int64_t>(value);
+}
+
+Seconds time_in(const CsvTable& table, std::size_t row, const char* column, Seconds unit) {
+  const double value = table.number(row, column);
+  if (!(value > 0)) table.complain(row, fmt::format("{}: {} is not above 0", column, value));
+  return value * unit;
 }
 
 std::optional<DataType> type_named(const std::string& name) {
@@ -84,7 +93,7 @@ void take_neusight(const CsvTable& table, const KernelImportOptions& options, Ta
       ++taking.report.other_device;
     } else if (auto work = neusight_work(table, row)) {
       taking.take(table.cell(row, "OPName"), DataType::FP32, *std::move(work),
-                  table.number(row, "Latency") * 1_ms);
+                  time_in(table, row, "Latency", 1_ms));
     } else {
       ++taking.report.not_modelled;
     }
@@ -106,7 +115,7 @@ void take_vidur(const CsvTable& table, Taking& taking) {
       const std::string column = fmt::format("time_stats.{}.median", name);
       if (table.cell(row, column).empty()) continue;
       taking.take(name, DataType::FP16, Gemm{1, size("num_tokens"), columns, depth, false, true},
-                  table.number(row, column) * 1_ms);
+                  time_in(table, row, column.c_str(), 1_ms));
     }
   }
 }
@@ -144,7 +153,7 @@ void take_own(const std::string& family, const CsvTable& table, Taking& taking) 
     const auto type = type_named(table.cell(row, "type"));
     auto work = type ? own_work(family, table, row) : std::nullopt;
     if (work) {
-      taking.take(family, *type, *std::move(work), table.number(row, "median_us") * 1_us);
+      taking.take(family, *type, *std::move(work), time_in(table, row, "median_us", 1_us));
     } else {
       ++taking.report.not_modelled;
     }
@@ -154,9 +163,29 @@ void take_own(const std::string& family, const CsvTable& table, Taking& taking) 
 /// The family of a table of lockstep-measure that networks can learn from, "" for other tables.
 std::string own_family(const CsvTable& table) {
   if (!table.has("median_us")) return "";
-  if (table.has("layout")) return "gemm";
-  if (table.has("pass")) return "embedding";
+  if (table.has("layout") && table.has("library")) return "gemm";
+  if (table.has("pass") && table.has("unique_rows")) return "embedding";
   return table.has("operation") && table.has("columns") ? "normalisation" : "";
+}
+
+/// A table that says how many multiprocessors its GPU has is of that GPU or of none of the name.
+void check_gpu(const CsvTable& table, const std::filesystem::path& file, const KernelImportOptions& options) {
+  const std::string said = table.fact("multiprocessors");
+  if (options.multiprocessors == 0 || said.empty() || said == std::to_string(options.multiprocessors)) return;
+  throw InputError{{file.string()},
+                   fmt::format("is of {} with {} multiprocessors, {} has {}", table.fact("gpu"), said,
+                               options.gpu, options.multiprocessors)};
+}
+
+std::string source_of(const CsvTable& table, const std::filesystem::path& file) {
+  std::string source = file.filename().string();
+  for (const auto& [key, before] :
+       {std::pair{"gpu", ""}, std::pair{"driver", "driver "}, std::pair{"cuda", "CUDA "},
+        std::pair{"cublas", "cuBLAS "}, std::pair{"date", ""}}) {
+    if (const std::string fact = table.fact(key); !fact.empty())
+      source += fmt::format(", {}{}", before, fact);
+  }
+  return source;
 }
 
 }  // namespace
@@ -170,7 +199,9 @@ KernelImportReport import_kernel_table(const std::filesystem::path& file, const 
                                  "--device out",
                                  options.device)};
   }
+  check_gpu(table, file, options);
   Taking taking{options, measurements};
+  taking.report.source = source_of(table, file);
   if (const std::string family = own_family(table); !family.empty()) {
     take_own(family, table, taking);
   } else if (table.has("OPName") && table.has("Latency")) {
@@ -178,9 +209,11 @@ KernelImportReport import_kernel_table(const std::filesystem::path& file, const 
   } else if (table.has("num_tokens") && table.has("time_stats.mlp_up_proj.median")) {
     take_vidur(table, taking);
   } else {
-    throw InputError{{file.string()},
-                     "no table of kernels that is known: lockstep-measure's gemm.csv, normalisation.csv or "
-                     "embedding.csv, NeuSight's (OPName, Latency) or vidur's (num_tokens, time_stats.*)"};
+    throw InputError{
+        {file.string()},
+        "no table of kernels that is known: lockstep-measure's gemm.csv, normalisation.csv or "
+        "embedding.csv, NeuSight's (OPName, Latency) or vidur's (num_tokens, time_stats.*); others "
+        "can be written as gpu,family,type,shape,time_us (docs/learned_kernels.md)"};
   }
   return taking.report;
 }

@@ -10,9 +10,10 @@ namespace lockstep {
 
 /// Which rows of a foreign table to take.
 struct KernelImportOptions {
-  std::string gpu;      ///< a name of configs/gpus: the table's machine
-  std::string device;   ///< of tables of several machines: the rows of this `Device`; empty: all
-  Seconds shortest{0};  ///< shorter rows are left out: where a table's times contain the host's launches
+  std::string gpu;          ///< a name of configs/gpus, or a file: the table's machine
+  std::string device;       ///< of tables of several machines: the rows of this `Device`; empty: all
+  Seconds shortest{0};      ///< shorter rows are left out: where a table's times contain the host's launches
+  int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a table says of its own
 };
 
 /// What became of a table's rows.
@@ -21,6 +22,7 @@ struct KernelImportReport {
   std::size_t other_device = 0;
   std::size_t too_short = 0;
   std::size_t not_modelled = 0;  ///< kinds of kernel without a network's features
+  std::string source;            ///< the file and what it says of its machine, versions and date
 };
 
 /// Appends the measurements of a table, plain or gzip, to @p measurements. The table's columns tell whose it
@@ -30,7 +32,8 @@ struct KernelImportReport {
 ///   NeuSight           OPName, Device, Latency (ms), B, M, N, K or B, H (sitar-lab/NeuSight); FP32
 ///   vidur              num_tokens, time_stats.mlp_up_proj.median (ms), ... (microsoft/vidur); FP16
 ///
-/// @throws InputError for a file that cannot be read, is none of these, or holds no number where one belongs
+/// @throws InputError for a file that cannot be read, is none of these, is of a GPU with other
+/// multiprocessors, or holds no number where one belongs (sizes are whole, times above 0)
 KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
                                        KernelMeasurements& measurements);
 

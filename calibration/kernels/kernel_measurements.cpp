@@ -1,6 +1,7 @@
 #include "calibration/kernels/kernel_measurements.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -69,8 +70,8 @@ struct ShapeText {
     return fmt::format("rows={} columns={}{}", w.rows, w.columns, w.rms ? " rms=1" : "");
   }
   std::string operator()(const Pointwise& w) const {
-    return fmt::format("elements={} reads={:g} writes={:g} flops={:g}", w.elements, w.reads, w.writes,
-                       w.flops);
+    return fmt::format("elements={} reads={:g} writes={:g} flops={:g}{}", w.elements, w.reads, w.writes,
+                       w.flops, w.instructions > 0 ? fmt::format(" instructions={:g}", w.instructions) : "");
   }
   std::string operator()(const EmbeddingBags& w) const {
     return fmt::format("batch={} tables={} optimizer={}", w.batch, tables_text(w),
@@ -94,19 +95,6 @@ struct ShapeText {
     throw std::logic_error{"no shape text for this kind of kernel"};
   }
 };
-
-std::string_view family_text(const KernelWork& work) {
-  if (std::holds_alternative<Gemm>(work)) return "gemm";
-  if (std::holds_alternative<Softmax>(work)) return "softmax";
-  if (std::holds_alternative<LayerNorm>(work)) return "layer_norm";
-  if (std::holds_alternative<Pointwise>(work)) return "pointwise";
-  if (std::holds_alternative<Convolution>(work)) return "convolution";
-  if (const auto* attention = std::get_if<FlashAttention>(&work)) {
-    return attention->direction == Direction::Forward ? "attention_forward" : "attention_backward";
-  }
-  const auto& bags = std::get<EmbeddingBags>(work);
-  return bags.direction == Direction::Forward ? "embedding_forward" : "embedding_backward";
-}
 
 Gemm product_in(const ShapeWords& shape) {
   const std::string& layout = shape.text("layout");
@@ -272,16 +260,49 @@ KernelCall kernel_call(const std::string& family, const std::string& type,
   return call;
 }
 
+std::string_view family_text(const KernelWork& work) {
+  if (std::holds_alternative<Gemm>(work)) return "gemm";
+  if (std::holds_alternative<Softmax>(work)) return "softmax";
+  if (std::holds_alternative<LayerNorm>(work)) return "layer_norm";
+  if (std::holds_alternative<Pointwise>(work)) return "pointwise";
+  if (std::holds_alternative<Convolution>(work)) return "convolution";
+  if (const auto* attention = std::get_if<FlashAttention>(&work)) {
+    return attention->direction == Direction::Forward ? "attention_forward" : "attention_backward";
+  }
+  const auto& bags = std::get<EmbeddingBags>(work);
+  return bags.direction == Direction::Forward ? "embedding_forward" : "embedding_backward";
+}
+
+std::string_view type_text(DataType type) {
+  const auto* found = std::ranges::find(kTypeNames, type, &TypeName::type);
+  if (found == kTypeNames.end()) throw std::invalid_argument{"a type without a word in tables of kernels"};
+  return found->name;
+}
+
 std::string shape_text(const KernelWork& work) {
   return std::visit(ShapeText{}, work);
 }
 
-std::string kernel_csv(const KernelMeasurements& measurements) {
-  std::string text = "gpu,family,type,shape,time_us\n";
+std::string kernel_csv(const KernelMeasurements& measurements, const std::vector<std::string>& sources) {
+  std::string text;
+  for (const std::string& source : sources) text += fmt::format("# from: {}\n", source);
+  text += "gpu,family,type,shape,time_us\n";
   for (const KernelMeasurement& row : measurements) {
     text += fmt::format("{},{},{},\"{}\",{:.6g}\n", row.gpu, family_text(row.call.work),
-                        std::ranges::find(kTypeNames, row.call.type, &TypeName::type)->name,
-                        shape_text(row.call.work), row.time / 1_us);
+                        type_text(row.call.type), shape_text(row.call.work), row.time / 1_us);
+  }
+  return text;
+}
+
+std::string cited(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::string> names;
+  for (const auto& file : files) names.push_back(file.filename().string());
+  std::string text;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const bool is_double = std::ranges::count(names, names[i]) > 1;
+    text += (i > 0 ? ", " : "") + (is_double ? files[i].string() : names[i]);
+    const std::vector<std::string> sources = CsvTable::from_file(files[i]).facts("from");
+    if (!sources.empty()) text += fmt::format(" (from {})", fmt::join(sources, "; "));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -12,7 +13,7 @@ namespace lockstep {
 
 /// The measured duration of one kernel call.
 struct KernelMeasurement {
-  std::string gpu;  ///< a name of configs/gpus
+  std::string gpu;  ///< a name of configs/gpus, or a file
   KernelCall call;
   Seconds time;
 };
@@ -42,6 +43,11 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 /// @throws std::logic_error for other work
 [[nodiscard]] std::string shape_text(const KernelWork& work);
 
+/// The family and the type of a call, as those columns say them.
+/// @throws std::bad_variant_access for work without a family, std::invalid_argument for a type without a word
+[[nodiscard]] std::string_view family_text(const KernelWork& work);
+[[nodiscard]] std::string_view type_text(DataType type);
+
 /// In [0, 1), the same for all rows of a shape, whatever else is measured: for splits. m does not count in
 /// single products, so that all rows with one weight matrix stay together.
 [[nodiscard]] double place_of_shape(const KernelWork& work);
@@ -57,8 +63,13 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 [[nodiscard]] KernelCall kernel_call(const std::string& family, const std::string& type,
                                      const std::map<std::string, std::string>& shape);
 
-/// Under the header `gpu,family,type,shape,time_us`, a row a measurement.
-[[nodiscard]] std::string kernel_csv(const KernelMeasurements& measurements);
+/// Under the header `gpu,family,type,shape,time_us`, a row a measurement; before it a line `# from: SOURCE`
+/// for each of @p sources: file, machine, versions, date.
+[[nodiscard]] std::string kernel_csv(const KernelMeasurements& measurements,
+                                     const std::vector<std::string>& sources = {});
+
+/// What such files were made from, in words: their names, and the sources that they list.
+[[nodiscard]] std::string cited(const std::vector<std::filesystem::path>& files);
 
 /// Whether the file is a table that kernel_csv() writes. @throws InputError when it cannot be read
 [[nodiscard]] bool is_kernel_csv(const std::filesystem::path& file);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/random.hpp"
@@ -82,6 +83,74 @@ TEST(ConstantFit, FindsWhatAnotherMachineReaches) {
   const ConstantFit others = fit_constants(measured_there(additions_and_products(24)), v100, 0.2);
   EXPECT_NEAR(value_of(others, "memory"), elsewhere().memory, 1e-3);
   EXPECT_NEAR(value_of(others, "tensor.tiles"), 0.7, 1e-3);
+}
+
+KernelMeasurements with_softmax(std::int64_t columns, double factor) {
+  KernelMeasurements rows;
+  for (std::int64_t i = 1; i <= 24; ++i) {
+    const KernelCall call{"", DataType::FP32, Softmax{.rows = 100'000 * i, .columns = columns + 4 * i}};
+    rows.push_back({"v100_32gb", call, factor * model_for(call).predict(call, v100("")).duration});
+  }
+  return rows;
+}
+
+// Softmax of short rows is as predicted but for noise that no constant explains: its constant stays, and the
+// memory's is fitted all the same.
+TEST(ConstantFit, KeepsWhatGetsNoBetter) {
+  KernelMeasurements rows = measured_there(additions_and_products(24));
+  KernelMeasurements noise = with_softmax(256, 1);
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    const bool is_held_out = place_of_shape(noise[i].call.work) < 0.2;
+    noise[i].time = (is_held_out ? 0.8 : 1.1) * noise[i].time;
+  }
+  rows.insert(rows.end(), noise.begin(), noise.end());
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  EXPECT_EQ(value_of(fit, "softmax"), 0);
+  EXPECT_NEAR(value_of(fit, "memory"), elsewhere().memory, 0.01);  // softmax moves by it, too
+  ASSERT_EQ(fit.kept.size(), 1U);
+  EXPECT_EQ(fit.kept.front().key, "softmax");
+  EXPECT_THAT(constant_fit_text(fit), HasSubstr("stays as it is: fitted, the rows held out would be missed"));
+  EXPECT_EQ(fit.efficiency.softmax, v100("").efficiency->softmax);
+}
+
+// `softmax` is not `block_softmax`: each has the error of its own rows.
+TEST(ConstantFit, TellsConstantsOfLikeNamesApart) {
+  KernelMeasurements rows = with_softmax(256, 1.25), longer = with_softmax(8192, 1.5);
+  for (std::size_t i = 0; i < longer.size(); ++i) {
+    longer[i].time = (i % 2 == 0 ? 0.7 : 1.3) * longer[i].time;  // scattered: a large error that stays
+  }
+  rows.insert(rows.end(), longer.begin(), longer.end());
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  EXPECT_LT(fit.error_of("softmax"), 0.01);
+  EXPECT_GT(fit.error_of("block_softmax"), 0.1);
+}
+
+// From 1, the most that a fraction can be, there is a way down.
+TEST(ConstantFit, LeavesTheMostThereIs) {
+  GpuSpec most = v100("");
+  most.efficiency.value.layer_norm = 1;
+  KernelMeasurements rows;
+  for (std::int64_t i = 1; i <= 24; ++i) {
+    const KernelCall call{"", DataType::FP32, LayerNorm{.rows = 200'000 * i, .columns = 1024}};
+    rows.push_back({"v100_32gb", call, 1.25 * model_for(call).predict(call, most).duration});
+  }
+  const auto gpu = [&](const std::string& /*name*/) -> const GpuSpec& { return most; };
+  EXPECT_NEAR(value_of(fit_constants(rows, gpu, 0.2), "layer_norm"), 0.8, 0.01);
+}
+
+TEST(ConstantFit, TellsEveryRowBeforeAndAfter) {
+  const KernelMeasurements rows = measured_there(additions_and_products(24));
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  ASSERT_EQ(fit.residuals.size(), rows.size());
+  for (const KernelResidual& residual : fit.residuals) {
+    EXPECT_NEAR(residual.after / residual.measured.time, 1, 1e-2);
+  }
+  const std::string text = kernel_residuals_csv(fit.residuals);
+  EXPECT_EQ(std::ranges::count(text, '\n'), std::ssize(rows) + 1);
+  EXPECT_THAT(text, HasSubstr("\"memory\",\"held out\","));
+  const ResidualPlot plot = residuals_of("kernels", fit.residuals);
+  EXPECT_EQ(plot.series.size(), 2U);
+  EXPECT_THAT(to_svg(plot), HasSubstr("hollow: not learned from"));
 }
 
 TEST(ConstantFit, WritesASetThatReadsBack) {

@@ -68,6 +68,9 @@ TEST_F(KernelTables, what_is_written_reads_back) {
       {"p100_16gb_pcie", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us},
       {"p100_16gb_pcie", {"layer_norm", DataType::BF16, LayerNorm{7, 8}}, 6.5_us},
       {"p100_16gb_pcie", {"pointwise", DataType::FP32, Pointwise{100, 2, 1, 1}}, 7_us},
+      {"p100_16gb_pcie",
+       {"pointwise", DataType::FP32, Pointwise{.elements = 9, .reads = 1, .instructions = 22}},
+       7_us},
       {"p100_16gb_pcie", {"attention_backward", DataType::BF16, attention}, 9.5_us},
       {"p100_16gb_pcie", {"convolution", DataType::FP32, convolution}, 9_us},
       {"p100_16gb_pcie", {"convolution", DataType::BF16, gradient}, 9_us},
@@ -135,7 +138,7 @@ TEST_F(KernelTables, neusights_rows) {
       "conv,2.5,A,8,,,,32\n"
       "bmm,0.1,A,8,64,32,16,\n"
       "bmm,2.5,B,8,64,32,16,\n",
-      {"p100_16gb_pcie", "A", 500_us});
+      {.gpu = "p100_16gb_pcie", .device = "A", .shortest = 500_us});
   EXPECT_EQ(report.used, 3U);
   EXPECT_EQ(report.not_modelled, 1U);
   EXPECT_EQ(report.too_short, 1U);
@@ -154,7 +157,7 @@ TEST_F(KernelTables, own_rows_of_embeddings) {
       "forward,fp32,8,1000,64,16,4,80,12.5,256\n"
       "sort,fp32,8,1000,64,16,4,80,12.5,256\n"
       "update,fp32,8,1000,64,16,4,80,30,256\n",
-      {"h100_80gb", "", 0_us});
+      {.gpu = "h100_80gb"});
   EXPECT_EQ(report.used, 2U);
   EXPECT_EQ(report.not_modelled, 1U);
   const auto& bags = std::get<EmbeddingBags>(rows_[0].call.work);
@@ -165,11 +168,46 @@ TEST_F(KernelTables, own_rows_of_embeddings) {
 
 TEST_F(KernelTables, an_unknown_table_is_refused) {
   try {
-    (void)imported("a,b\n1,2\n", {"h100_80gb", "", 0_us});
+    (void)imported("a,b\n1,2\n", {.gpu = "h100_80gb"});
     FAIL() << "accepted";
   } catch (const InputError& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("no table of kernels that is known"));
   }
+}
+
+TEST_F(KernelTables, what_cannot_be_is_told_with_its_line) {
+  const auto complaint = [&](const std::string& row) -> std::string {
+    try {
+      (void)imported("OPName,Latency,Device,B,M,N,K,H\nsoftmax,2.5,A,8,,,,32\n" + row, {.gpu = "t4_16gb"});
+    } catch (const InputError& problem) {
+      return problem.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(complaint("softmax,2.5,A,8.5,,,,32\n"), HasSubstr(":3"));
+  EXPECT_THAT(complaint("softmax,2.5,A,8.5,,,,32\n"), HasSubstr("B: 8.5 is no whole number"));
+  EXPECT_THAT(complaint("softmax,-2.5,A,8,,,,32\n"), HasSubstr("Latency: -2.5 is not above 0"));
+}
+
+TEST_F(KernelTables, of_another_gpu_are_refused) {
+  const std::string table =
+      "# gpu: NVIDIA H100 80GB HBM3\n# multiprocessors: 132\n# cuda: 13.0\n"
+      "operation,type,rows,columns,median_us\nsoftmax,fp32,8,32,5\n";
+  EXPECT_EQ(imported(table, {.gpu = "h100_80gb", .multiprocessors = 132}).source,
+            "table.csv, NVIDIA H100 80GB HBM3, CUDA 13.0");
+  try {
+    (void)imported(table, {.gpu = "p100_16gb_pcie", .multiprocessors = 56});
+    FAIL() << "accepted";
+  } catch (const InputError& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("132 multiprocessors, p100_16gb_pcie has 56"));
+  }
+}
+
+TEST_F(KernelTables, sources_are_kept_and_cited) {
+  const KernelMeasurements rows{{"g", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us}};
+  const auto table = file(kernel_csv(rows, {"gemm.csv, an H100", "softmax.csv"}));
+  EXPECT_EQ(read_kernel_csv({table}).size(), 1U);
+  EXPECT_EQ(cited({table}), "table.csv (from gemm.csv, an H100; softmax.csv)");
 }
 
 TEST_F(KernelTables, a_gzip_file_that_is_cut_off_is_refused) {

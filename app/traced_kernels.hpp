@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+
+#include "calibration/kernels/kernel_import.hpp"
+
+namespace lockstep {
+
+/// Whether a file is a trace of PyTorch's profiler by its name: *.json, *.json.gz.
+[[nodiscard]] bool is_trace_name(const std::filesystem::path& file);
+
+/// Appends the kernels of one rank's Kineto trace (recorded with shapes) whose work its operators tell and a
+/// row of measured kernels can say (kernel_call()): products, convolutions, softmax and layer norm forward,
+/// attention, element-wise kernels. Kernels that together do one thing are one row. Others are counted as not
+/// modelled. Times are as recorded, lengthened by what ran beside them and, by about a microsecond, by the
+/// profiler.
+/// @throws InputError for a file that cannot be read or holds no work
+KernelImportReport import_traced_kernels(const std::filesystem::path& file,
+                                         const KernelImportOptions& options,
+                                         KernelMeasurements& measurements);
+
+}  // namespace lockstep
