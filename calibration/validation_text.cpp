@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/units.hpp"
+#include "calibration/error_summary.hpp"
 #include "calibration/plan_picks.hpp"
 #include "calibration/validation_figures.hpp"
 
@@ -182,6 +184,20 @@ std::string aims_text(std::span<const Validation> validations) {
 }
 
 }  // namespace
+
+std::string doubts_about_unit(const Validation& validation) {
+  constexpr double kFar = 50;
+  std::vector<double> ratios;
+  for (const ValidationPoint& point : validation.points) {
+    ratios.push_back(point.step.measured / point.step.predicted);
+  }
+  if (ratios.empty()) return {};
+  const double middle = quantile(ratios, 0.5);
+  if (middle < kFar && middle > 1 / kFar) return {};
+  return fmt::format(
+      "{}: measured times are {:.2g} times the predicted ones in the median: is 'unit' ({}) that of the table?",
+      validation.set.name, middle, to_string(validation.set.unit));
+}
 
 std::string validation_summary(std::span<const Validation> validations) {
   std::string text =

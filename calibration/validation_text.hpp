@@ -18,6 +18,9 @@ enum class PrintedPoints : std::uint8_t {
 [[nodiscard]] std::string validation_text(const Validation& validation,
                                           PrintedPoints printed = PrintedPoints::FewOrWorst);
 
+/// What makes the table's unit doubtful: predictions that are all some orders of magnitude off. "": nothing.
+[[nodiscard]] std::string doubts_about_unit(const Validation& validation);
+
 /// One line each set and quantity, over all its points, and under them the sets' aims beside what was
 /// reached.
 [[nodiscard]] std::string validation_summary(std::span<const Validation> validations);

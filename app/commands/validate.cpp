@@ -1,6 +1,7 @@
 #include "app/commands/validate.hpp"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -193,7 +194,9 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
   const auto predict = [&](std::span<const ScenarioSettings> rows) {
     return predict_all(set, with_files_beside({rows.begin(), rows.end()}, file), configs, run.jobs);
   };
-  return validate(set, folder, predict, run.every);
+  Validation validation = validate(set, folder, predict, run.every);
+  if (const std::string doubts = doubts_about_unit(validation); !doubts.empty()) spdlog::warn("{}", doubts);
+  return validation;
 }
 
 void add_validate_command(CLI::App& app, std::function<int()>& action) {
