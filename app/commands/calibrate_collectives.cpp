@@ -5,7 +5,11 @@
 
 #include <set>
 #include <stdexcept>
+#include <system_error>
+#include <utility>
 
+#include "base/citation.hpp"
+#include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/collective_fit_text.hpp"
@@ -19,41 +23,75 @@
 namespace lockstep {
 namespace {
 
-/// One line a log, to stderr: what was used and what was not.
-void report(const std::filesystem::path& file, const NcclTestsReport& found) {
-  std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
-  for (const auto& [count, what] :
-       {std::pair{found.without_size, "of 0 bytes left out"},
-        std::pair{found.broken, "broken lines left out"},
-        std::pair{found.wrong, "with wrong results (#wrong) left out"},
-        std::pair{found.not_modelled, "of collectives without a model left out"}}) {
-    text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
-  }
-  fmt::print(stderr, "{}\n", text);
+bool is_csv(const std::filesystem::path& file) {
+  return file.extension() == ".csv" || (file.extension() == ".gz" && file.stem().extension() == ".csv");
 }
 
-/// Tables of `calibrate import` and logs of nccl-tests, told apart by their first line.
-CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path>& files,
-                                         const std::string& collective) {
-  std::vector<std::filesystem::path> tables;
-  CollectiveMeasurements logs;
-  for (const auto& file : files) {
-    if (file.extension() == ".csv") {
-      tables.push_back(file);
-    } else {
-      report(file, NcclTestsLog{collective}.read(file, logs));
-    }
-  }
-  CollectiveMeasurements all = read_collective_csv(tables);
-  if (all.left_out > 0) {
-    fmt::print(stderr, "{} rows in place, or of collectives without a model, left out\n", all.left_out);
-  }
-  for (CollectiveMeasurement row : logs.rows) {
-    row.run += all.runs.size();
+/// What the files hold together, and those that hold some of it.
+struct MeasuredFiles {
+  CollectiveMeasurements measurements;
+  std::vector<std::filesystem::path> used;
+};
+
+void append(const CollectiveMeasurements& more, CollectiveMeasurements& all) {
+  const std::size_t runs = all.runs.size();
+  for (CollectiveMeasurement row : more.rows) {
+    row.run += runs;
     all.rows.push_back(row);
   }
-  all.runs.insert(all.runs.end(), logs.runs.begin(), logs.runs.end());
-  return all;
+  all.runs.insert(all.runs.end(), more.runs.begin(), more.runs.end());
+}
+
+/// Twice the same rows would count twice.
+void refuse_twice(const std::vector<std::filesystem::path>& files) {
+  std::error_code ignored;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (std::filesystem::equivalent(files[i], files[other], ignored)) {
+        throw InputError{{files[i].string()},
+                         fmt::format("is given twice{}: its measurements would count twice",
+                                     files[i] == files[other] ? "" : ", also as " + files[other].string())};
+      }
+    }
+  }
+}
+
+/// Tables of `calibrate import` and logs of nccl-tests, told apart by their names; what was used and what was
+/// not is told on stderr.
+MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
+                                const std::string& collective) {
+  refuse_twice(files);
+  MeasuredFiles found;
+  std::vector<Problem> without;
+  std::string report;
+  const std::vector<std::string> names = told_apart(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    CollectiveMeasurements of_file;
+    std::string left_out;
+    if (is_csv(files[i])) {
+      of_file = read_collective_csv({files[i]});
+      left_out = of_file.left_out > 0
+                     ? fmt::format("{} rows in place, or of collectives without a model", of_file.left_out)
+                     : std::string{};
+    } else {
+      left_out = left_out_in_words(NcclTestsLog{collective}.read(files[i], of_file, names[i]));
+    }
+    report += fmt::format("{}: {} measurements{}\n", files[i].string(), of_file.rows.size(),
+                          left_out.empty() ? "" : "; left out: " + left_out);
+    append(of_file, found.measurements);
+    if (of_file.rows.empty()) {
+      without.push_back(
+          {{files[i].string()},
+           left_out.empty() ? "no measurement is in it" : "no measurement in it can be used: " + left_out});
+    } else {
+      found.used.push_back(files[i]);
+    }
+  }
+  if (found.used.empty()) {
+    throw InputError{std::move(without)};
+  }
+  fmt::print(stderr, "{}", report);
+  return found;
 }
 
 /// Where the collectives ran, as NCCL took it.
@@ -96,14 +134,11 @@ void warn_of_misfit(const CollectiveMeasurements& measurements, const Collective
 
 int calibrate_import_command(const CalibrateImportOptions& options) {
   keep_inputs(options.output, options.logs);
-  CollectiveMeasurements measurements;
-  for (const auto& log : options.logs) {
-    report(log, NcclTestsLog{options.collective}.read(log, measurements));
-  }
+  const std::string table = collective_csv(read_measurements(options.logs, options.collective).measurements);
   if (options.output.empty()) {
-    fmt::print("{}", collective_csv(measurements));
+    fmt::print("{}", table);
   } else {
-    write_whole_file(options.output, collective_csv(measurements));
+    write_whole_file(options.output, table);
   }
   return 0;
 }
@@ -113,20 +148,16 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const std::filesystem::path start =
       is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
   keep_files(options);
-  const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
+  const auto [measurements, used] = read_measurements(options.files, options.collective);
   const Fabric fabric = machine_of(options, configs);
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
   warn_of_misfit(measurements, fit);
-  std::string files;
-  for (const auto& file : options.files) {
-    files += (files.empty() ? "" : ", ") + file.filename().string();
-  }
   const std::string name =
       options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
   write_whole_file(options.output,
-                   fitted_profile_yaml(measurements, fit, {name, files, options.cluster, start}));
+                   fitted_profile_yaml(measurements, fit, {name, cited(used), options.cluster, start}));
   if (!options.residuals.empty()) {
     write_whole_file(options.residuals, collective_residuals_csv(measurements, fit));
   }
