@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "app/set_in_words.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -70,8 +71,8 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print("{}", made.text);
   } else {
     write_whole_file(options.output, made.text);
-    fmt::print("{} operators; written: {}; use it with   host: {}\n", made.overheads.operators.size(),
-               options.output.string(), options.output.string());
+    fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
+               options.output.string(), set_in_words("host", options.output.string()));
   }
   if (!made.missing.empty()) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
