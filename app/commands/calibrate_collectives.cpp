@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "app/set_in_words.hpp"
 #include "base/citation.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/collective_fit_text.hpp"
+#include "calibration/collectives/fit_doubts.hpp"
 #include "calibration/collectives/fitted_profile.hpp"
+#include "calibration/collectives/group_errors.hpp"
 #include "calibration/collectives/nccl_tests_log.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/residual_plot.hpp"
@@ -107,8 +111,11 @@ Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs)
   return with_peer_access(drawn, access);
 }
 
-/// Nothing is written over what is read, or over another output.
+/// Nothing is written over what is read, or over another output, and a picture is what its name says.
 void keep_files(const CalibrateFitOptions& options) {
+  if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
+    throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};
+  }
   std::set<std::filesystem::path> outputs;
   for (const std::string& output : {options.output, options.residuals, options.plot}) {
     keep_inputs(output, options.files);
@@ -118,16 +125,25 @@ void keep_files(const CalibrateFitOptions& options) {
   }
 }
 
-/// A fit that misses what it did not see is of another machine, or of wrong numbers.
-void warn_of_misfit(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  constexpr double kUsable = 0.25;
-  const std::vector<double> held_out = held_out_errors(measurements, fit);
-  if (!held_out.empty() && summarise(held_out).mean > kUsable) {
-    spdlog::warn(
-        "held-out rows are missed by {:.0f} % on average: no profile explains these times on this --cluster; "
-        "are the cluster, --start, units and groups right?",
-        100 * summarise(held_out).mean);
+/// What did not move is not fitted, however well it fits.
+/// @param start the profile to start from, as ConfigPath shows it
+void refuse_unmoved(const CalibrateFitOptions& options, const std::string& start,
+                    const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  if (std::ranges::any_of(fit.numbers, &FittedNumber::moved)) {
+    return;
   }
+  const std::vector<double> held_out = held_out_errors(measurements, fit);
+  const std::string error =
+      held_out.empty()
+          ? std::string{}
+          : fmt::format(" (held-out rows are missed by {:.1f} % on average)", 100 * summarise(held_out).mean);
+  throw InputError{
+      {start},
+      fmt::format(
+          "no number of it moved{}: nothing was fitted, and nothing is written. Where it is near enough, "
+          "use it as it is: --set collectives.profile={}; else --start from the profile of the machine "
+          "that is most alike, whose latencies and rates are above 0 ('lockstep list profiles')",
+          error, options.start)};
 }
 
 }  // namespace
@@ -153,19 +169,24 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
-  warn_of_misfit(measurements, fit);
+  for (const std::string& doubt : fit_doubts(measurements, fit)) {
+    spdlog::warn(doubt);
+  }
+  refuse_unmoved(options, configs.shown(start.string()), measurements, fit);
   const std::string name =
       options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
-  write_whole_file(options.output,
-                   fitted_profile_yaml(measurements, fit, {name, cited(used), options.cluster, start}));
+  std::vector<FileToWrite> outputs{
+      {options.output, fitted_profile_yaml(measurements, fit, {name, cited(used), options.cluster, start})}};
   if (!options.residuals.empty()) {
-    write_whole_file(options.residuals, collective_residuals_csv(measurements, fit));
+    outputs.push_back({options.residuals, collective_residuals_csv(measurements, fit)});
   }
   if (!options.plot.empty()) {
-    write_whole_file(options.plot, to_svg(residuals_of(measurements, fit)));
+    outputs.push_back({options.plot, to_svg(residuals_of(measurements, fit))});
   }
-  fmt::print("{}\nwritten: {}; use it with   collectives: {{ profile: {} }}\n",
-             collective_fit_text(measurements, fit), options.output, options.output);
+  fmt::print("{}\n", collective_fit_text(measurements, fit));
+  write_whole_files(outputs);
+  fmt::print("written: {}; use it with   {}\n", options.output,
+             set_in_words("collectives.profile", options.output));
   return 0;
 }
 

@@ -13,7 +13,7 @@ struct CalibrateImportOptions {
 };
 
 /// nccl-tests' logs as one table of measurements. Returns the exit code.
-/// @throws InputError
+/// @throws InputError, also where they hold no measurement
 int calibrate_import_command(const CalibrateImportOptions& options);
 
 struct CalibrateFitOptions {
@@ -31,8 +31,10 @@ struct CalibrateFitOptions {
   std::string net_gdr_level;  ///< NCCL_NET_GDR_LEVEL of the runs; likewise
 };
 
-/// A profile for configs/profiles from measured collectives. Returns the exit code.
-/// @throws InputError, std::invalid_argument for groups that the cluster does not have
+/// A profile for configs/profiles from measured collectives. The report is printed before anything is
+/// written, and all outputs are or none. Returns the exit code.
+/// @throws InputError, also where no number moves; std::invalid_argument for groups that the cluster does not
+/// have, or where all is held out
 int calibrate_fit_command(const CalibrateFitOptions& options);
 
 }  // namespace lockstep

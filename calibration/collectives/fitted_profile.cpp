@@ -1,14 +1,57 @@
 #include "calibration/collectives/fitted_profile.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/effective.hpp"
 #include "base/yaml_reader.hpp"
-#include "calibration/collectives/collective_fit_text.hpp"
+#include "calibration/collectives/group_errors.hpp"
 #include "calibration/error_summary.hpp"
 
 namespace lockstep {
 namespace {
+
+using namespace literals;
+
+/// nccl-tests' sizes are powers of two.
+std::string size_in_words(Bytes size) {
+  for (const auto& [unit, symbol] : {std::pair{1_GiB, "GiB"}, {1_MiB, "MiB"}, {1_KiB, "KiB"}}) {
+    const double count = size / unit;
+    if (count >= 1 && count == std::floor(count)) {
+      return fmt::format("{:.0f} {}", count, symbol);
+    }
+  }
+  return to_string(size);
+}
+
+/// `all_reduce on 1 x 4, 1 x 8 GPUs, 64 KiB to 1 GiB`: what was measured of what depends on a number.
+std::string range_of(const FittedNumber& number, const CollectiveMeasurements& measurements,
+                     const CollectiveFit& fit) {
+  std::map<CollectiveKind, std::set<std::pair<int, int>>> groups;
+  Bytes least = measurements.rows[fit.rows[number.rows.front()].measurement].size, most = least;
+  for (const std::size_t row : number.rows) {
+    const CollectiveMeasurement& measured = measurements.rows[fit.rows[row].measurement];
+    groups[measured.kind].insert({measured.nodes, measured.gpus_per_node});
+    least = std::min(least, measured.size);
+    most = std::max(most, measured.size);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [kind, shapes] : groups) {
+    std::vector<std::string> sizes;
+    for (const auto& [nodes, gpus_per_node] : shapes) {
+      sizes.push_back(fmt::format("{} x {}", nodes, gpus_per_node));
+    }
+    texts.push_back(fmt::format("{} on {} GPUs", to_string(kind), fmt::join(sizes, ", ")));
+  }
+  return fmt::format("{}, {} to {}", fmt::join(texts, ", "), size_in_words(least), size_in_words(most));
+}
 
 Evidence evidence_of(const FittedNumber& number, const std::string& source,
                      const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
@@ -18,10 +61,14 @@ Evidence evidence_of(const FittedNumber& number, const std::string& source,
     held_out = held_out_errors(measurements, fit);
   }
   Evidence evidence{Provenance::Fitted, source, std::nullopt, {}};
+  if (!number.rows.empty()) {
+    evidence.range = range_of(number, measurements, fit);
+  }
   if (!held_out.empty()) {
     evidence.error = summarise(held_out).mean;
-    evidence.range = fmt::format("from 64 KiB, {} held-out rows{}", held_out.size(),
-                                 depends ? " that depend on it" : ", none of which depends on it");
+    evidence.range +=
+        fmt::format("{}error of {} held-out rows from 64 KiB{}", evidence.range.empty() ? "" : "; ",
+                    held_out.size(), depends ? " that depend on it" : ", none of which depends on it");
   }
   return evidence;
 }
