@@ -1,11 +1,18 @@
 #include "app/commands/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <exception>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/commands/calibrate_collectives.hpp"
 #include "app/commands/calibrate_host.hpp"
@@ -13,9 +20,44 @@
 #include "app/commands/calibrate_kernels.hpp"
 #include "app/commands/calibrate_show.hpp"
 #include "base/error.hpp"
+#include "calibration/csv_table.hpp"
 
 namespace lockstep {
 namespace {
+
+/// @throws std::invalid_argument for an option of @p names that was given, with what it is for
+void refuse(const CLI::App& command, std::initializer_list<const char*> names, const std::string& inputs) {
+  for (const char* name : names) {
+    if (command.count(name) > 0) {
+      throw std::invalid_argument{fmt::format("{} does not apply to {}; what it is for: {}", name, inputs,
+                                              command.get_option(name)->get_description())};
+    }
+  }
+}
+
+bool is_kernel_table(const std::filesystem::path& file) {
+  if (file.extension() == ".gz" && file.stem().extension() == ".csv") {
+    const CsvTable table = CsvTable::from_file(file);
+    return table.has("family") && table.has("shape");
+  }
+  return is_kernel_csv(file);
+}
+
+/// @throws InputError where some are and some are not
+bool are_kernel_tables(const std::vector<std::filesystem::path>& files) {
+  const bool first = is_kernel_table(files.front());
+  for (const auto& file : files) {
+    if (is_kernel_table(file) != first) {
+      const auto& [kernels, other] = first ? std::pair{files.front(), file} : std::pair{file, files.front()};
+      throw InputError{
+          {kernels.string()},
+          fmt::format("is a table of kernels, and {} is none: kernels and collectives are fitted "
+                      "apart, to files of their own",
+                      other.string())};
+    }
+  }
+  return first;
+}
 
 /// What import and fit both take.
 template <class Options, class Files>
@@ -38,13 +80,17 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
       "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv\n"
       "  lockstep calibrate import h100/gemm.csv h100/normalisation.csv --gpu h100_80gb -o kernels.csv");
   add_inputs(*command, *options, options->logs,
-             "outputs of nccl-tests; with --gpu tables of kernels (lockstep-measure, NeuSight, vidur)");
+             "outputs of nccl-tests, plain or gzip; with --gpu tables of kernels (lockstep-measure, "
+             "NeuSight, vidur)");
   add_kernel_import_options(*command, *kernels);
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
-  command->callback([options, kernels, &action] {
-    action = [options, kernels] {
+  command->callback([options, kernels, command, &action] {
+    action = [options, kernels, command] {
       if (kernels->gpu.empty() && (!kernels->device.empty() || kernels->shortest > Seconds{0})) {
         throw std::invalid_argument{"--device and --shortest are of tables of kernels, with --gpu"};
+      }
+      if (!kernels->gpu.empty()) {
+        refuse(*command, {"--collective"}, "tables of kernels");
       }
       return kernels->gpu.empty() ? calibrate_import_command(*options)
                                   : import_kernels_command(options->logs, *kernels, options->output);
@@ -66,7 +112,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml\n"
       "  lockstep calibrate fit kernels.csv --constants -o my_efficiency.yaml");
   add_inputs(*command, *options, options->files,
-             "tables of calibrate import (.csv), or outputs of nccl-tests");
+             "tables of calibrate import (.csv), or outputs of nccl-tests; plain or gzip");
   command->add_option("--cluster", options->cluster,
                       "where collectives ran, e.g. dgx_a100, 'dgx_a100 x 4', a file");
   command->add_option("--start", options->start,
@@ -74,7 +120,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--name", options->name, "of the new profile (default: its file's)");
   command->add_option("-o,--output", options->output, "the profile or the networks, as YAML")->required();
   command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
-  command->add_option("--plot", options->plot, "draw predicted / measured of every row, as SVG");
+  command->add_option("--plot", options->plot, "draw predicted / measured of every row, as SVG (.svg)");
   command
       ->add_option("--hold-out-every", options->held_out_every,
                    "of each curve's sizes, keep each so-manieth from the fit; 0: none")
@@ -87,27 +133,30 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--net-gdr-level", options->net_gdr_level,
                       "NCCL_NET_GDR_LEVEL of the runs (LOC: no GPUDirect RDMA); default: NCCL's own rule");
   add_fit_kernels_options(*command, *kernels);
-  command->callback([options, kernels, &action] {
+  command->callback([options, kernels, command, &action] {
     bool fits_kernels = false;
     try {
-      fits_kernels = is_kernel_csv(options->files.front());
+      fits_kernels = are_kernel_tables(options->files);
     } catch (const InputError&) {  // told as any command tells it
       action = [problem = std::current_exception()]() -> int { std::rethrow_exception(problem); };
       return;
     }
     if (fits_kernels) {
-      action = [options, kernels] {
-        if (!options->residuals.empty() || !options->plot.empty()) {
-          throw std::invalid_argument{
-              "--residuals and --plot are of collectives; these are tables of kernels"};
-        }
+      action = [options, kernels, command] {
+        refuse(*command,
+               {"--cluster", "--start", "--collective", "--residuals", "--plot", "--hold-out-every",
+                "--hold-out-gpus", "--p2p-level", "--net-gdr-level"},
+               "tables of kernels");
         return fit_kernels_command(options->files, options->name, options->output, *kernels);
       };
       return;
     }
     if (options->cluster.empty()) throw CLI::RequiredError("--cluster");
     if (options->start.empty()) throw CLI::RequiredError("--start");
-    action = [options] { return calibrate_fit_command(*options); };
+    action = [options, command] {
+      refuse(*command, {"--test", "--constants", "--seed"}, "measurements of collectives");
+      return calibrate_fit_command(*options);
+    };
   });
 }
 

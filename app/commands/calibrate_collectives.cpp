@@ -65,6 +65,12 @@ void refuse_twice(const std::vector<std::filesystem::path>& files) {
 MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
                                 const std::string& collective) {
   refuse_twice(files);
+  if (!collective.empty() && std::ranges::all_of(files, is_csv)) {
+    throw std::invalid_argument{fmt::format(
+        "--collective {} does not apply to tables, which say it in each row; what it is for: logs "
+        "that do not",
+        collective)};
+  }
   MeasuredFiles found;
   std::vector<Problem> without;
   std::string report;

@@ -149,6 +149,12 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
       }
       continue;
     }
+    if (!table.has("collective")) {
+      throw InputError{{file.string()},
+                       "no table of collectives: it has neither a column 'collective' (lockstep calibrate "
+                       "import) nor 'operation' (collective.csv of lockstep-measure); tables of kernels are "
+                       "imported with --gpu"};
+    }
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string& name = table.cell(row, "collective");
       const auto kind = nccl_tests_kind(name);
