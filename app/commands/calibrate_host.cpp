@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "app/set_in_words.hpp"
+#include "base/citation.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -34,9 +35,12 @@ Seconds cost(const std::string& option, const std::string& text) {
   return parsed;
 }
 
-std::string in_words(const std::vector<kineto::RecordedTrace>& traces) {
-  const std::string first = std::filesystem::path{traces.front().file}.filename().string();
-  return traces.size() == 1 ? first : fmt::format("{} and {} more traces", first, traces.size() - 1);
+std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTrace>& traces) {
+  std::vector<std::filesystem::path> files;
+  for (const kineto::RecordedTrace& trace : traces) {
+    files.emplace_back(trace.file);
+  }
+  return files;
 }
 
 }  // namespace
@@ -53,10 +57,8 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                  : !options.output.empty() ? options.output.stem().string()
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
-  for (const kineto::RecordedTrace& trace : traces) {
-    keep_inputs(options.output, {trace.file});
-  }
-  profile.traces = in_words(traces);
+  keep_inputs(options.output, files_of(traces));
+  profile.traces = cited(files_of(traces));
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
