@@ -110,7 +110,8 @@ SvgLegend::SvgLegend(const std::vector<std::string>& names, double width) {
 }
 
 double SvgLegend::x_of(std::size_t name) const {
-  return column_ * static_cast<double>(name / rows_);
+  const std::size_t column = name / rows_;
+  return column_ * static_cast<double>(column);
 }
 
 double SvgLegend::y_of(std::size_t name) const {

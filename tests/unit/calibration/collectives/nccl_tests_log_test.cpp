@@ -86,7 +86,7 @@ std::string marked(const std::string& mark) {
   std::string text;
   std::istringstream in{kRanks + kHeader + kRow};
   for (std::string line; std::getline(in, line);) {
-    text += mark + line + "\n";
+    text.append(mark).append(line).append("\n");
   }
   return text;
 }
@@ -175,9 +175,9 @@ TEST(NcclTestsLog, WrongResultsAreCountedNotUsed) {
 }
 
 TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
+  const std::string log = kRanks + kHeader + kRow;
   for (const char* name : {"all-reduce.log", "AllReduce.txt", "all_reduce_perf.out"}) {
-    EXPECT_EQ(read(kRanks + kHeader + kRow, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce)
-        << name;
+    EXPECT_EQ(read(log, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce) << name;
   }
   EXPECT_EQ(read(kRanks + kHeader + row_of_gather(), "reduce-scatter.log").measurements.rows.at(0).kind,
             CollectiveKind::ReduceScatter);
