@@ -36,9 +36,20 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
+/// The command of commands that was given, as far as it was; null without one.
 const CLI::App* command_given(const CLI::App& app) {
-  const auto given = app.get_subcommands();
-  return given.empty() ? nullptr : given.front();
+  const CLI::App* command = nullptr;
+  for (auto given = app.get_subcommands(); !given.empty(); given = command->get_subcommands()) {
+    command = given.front();
+  }
+  return command;
+}
+
+/// `calibrate fit`
+std::string full_name_of(const CLI::App& app, const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  const bool is_within = parent != nullptr && parent != &app;
+  return (is_within ? full_name_of(app, *parent) + " " : "") + command.get_name();
 }
 
 /// ` - did you mean '--x'?` for the first word that the command does not know, or what --set wants.
@@ -66,7 +77,7 @@ std::string explained(const CLI::App& app, const CLI::ParseError& problem) {
   const CLI::App* command = command_given(app);
   if (command != nullptr) {
     return fmt::format("{}{}\n'lockstep {} --help' tells what it takes", problem.what(),
-                       option_meant(*command), command->get_name());
+                       option_meant(*command), full_name_of(app, *command));
   }
   const auto unknown = app.remaining();
   if (!unknown.empty() && unknown.front().front() != '-') {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -84,17 +85,24 @@ AtomicFile::~AtomicFile() {
   }
 }
 
+void AtomicFile::finish() {
+  if (stream_.is_open()) {
+    stream_.close();
+  }
+  if (!stream_) {
+    throw InputError{{path_.string()}, "could not be written whole: " + std::string{std::strerror(errno)}};
+  }
+}
+
 void AtomicFile::commit() {
-  stream_.close();
+  finish();
   std::error_code problem;
-  if (stream_ && temporary_ != path_) {
+  if (temporary_ != path_) {
     const std::shared_lock writing{writing_of_files()};
     fs::rename(temporary_, path_, problem);
   }
-  if (!stream_ || problem) {
-    throw InputError{
-        {path_.string()},
-        "could not be written whole: " + (problem ? problem.message() : std::string{std::strerror(errno)})};
+  if (problem) {
+    throw InputError{{path_.string()}, "could not be written whole: " + problem.message()};
   }
   committed_ = true;
 }
@@ -112,6 +120,18 @@ void write_whole_file(const fs::path& path, std::string_view content) {
   AtomicFile file{path};
   file.write(content);
   file.commit();
+}
+
+void write_whole_files(const std::vector<FileToWrite>& files) {
+  std::vector<std::unique_ptr<AtomicFile>> written;
+  for (const FileToWrite& file : files) {
+    written.push_back(std::make_unique<AtomicFile>(file.path));
+    written.back()->write(file.content);
+    written.back()->finish();
+  }
+  for (const auto& file : written) {
+    file->commit();
+  }
 }
 
 }  // namespace lockstep

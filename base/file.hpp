@@ -35,7 +35,11 @@ class AtomicFile {
   /// commit().
   [[nodiscard]] const std::filesystem::path& temporary_path() const { return temporary_; }
 
+  /// Ends the writing, before commit() where several files are to appear together.
   /// @throws InputError when not all could be written (a full disk)
+  void finish();
+
+  /// @throws InputError as finish()
   void commit();
 
  private:
@@ -50,6 +54,14 @@ void keep_inputs(const std::filesystem::path& output, const std::vector<std::fil
 
 /// @p content as the whole file, atomically. @throws InputError
 void write_whole_file(const std::filesystem::path& path, std::string_view content);
+
+struct FileToWrite {
+  std::filesystem::path path;
+  std::string content;
+};
+
+/// Each atomically, and none where one of them cannot be written. @throws InputError
+void write_whole_files(const std::vector<FileToWrite>& files);
 
 /// ` - did you mean 'a.yaml'?` over the names beside a file that does not exist, "" where none is close.
 std::string sibling_meant(const std::filesystem::path& missing);

@@ -23,7 +23,6 @@ constexpr double kTop = 44;
 constexpr double kWidth = 640;
 constexpr double kHeight = 360;
 constexpr double kLegendLine = 18;
-constexpr std::size_t kMostNames = 14;  ///< in the legend
 
 /// Ratios that an axis may show, besides 1 and their inverses.
 constexpr std::array kRatios{1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0};
@@ -113,30 +112,29 @@ class Scatter {
   }
 
   void draw(const PlottedResidual& residual) {
-    const char* colour = svg_colour(residual.series);
-    svg_.add(
-        R"svg(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}" fill-opacity="0.7" stroke="{}"><title>{}: {} measured, {} predicted</title></circle>)svg",
-        x_of(residual.measured), y_of(residual.predicted / residual.measured),
-        residual.is_hollow ? "none" : colour, colour, svg_escaped(residual.label),
-        to_string(Seconds{residual.measured}), to_string(Seconds{residual.predicted}));
+    svg_.add("{}", svg_mark(residual.series,
+                            {x_of(residual.measured), y_of(residual.predicted / residual.measured), 3,
+                             residual.is_hollow, 0.7},
+                            fmt::format("{}: {} measured, {} predicted", residual.label,
+                                        to_string(Seconds{residual.measured}),
+                                        to_string(Seconds{residual.predicted}))));
   }
 
   /// @return where it ends
   double draw_legend() {
     double y = kTop + kHeight + 58;
+    const SvgLegend legend{plot_.series, kWidth + kRight};
+    for (std::size_t i = 0; i < plot_.series.size(); ++i) {
+      const double x = kLeft + legend.x_of(i);
+      svg_.add("{}", svg_mark(i, {x + 6, y + legend.y_of(i) - 4, 4}));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x + SvgLegend::kText, y + legend.y_of(i),
+               svg_escaped(plot_.series[i]));
+    }
+    y += legend.height();
     const auto text = [&](const std::string& what) {
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + 20, y, svg_escaped(what));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + SvgLegend::kText, y, svg_escaped(what));
       y += kLegendLine;
     };
-    const std::size_t shown = std::min(plot_.series.size(), kMostNames);
-    for (std::size_t i = 0; i < shown; ++i) {
-      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="{}"/>)", kLeft, y - 10,
-               svg_colour(i));
-      text(plot_.series[i]);
-    }
-    if (shown < plot_.series.size()) {
-      text(fmt::format("and {} more", plot_.series.size() - shown));
-    }
     if (plot_.band > 0) {
       svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="#e8eef4"/>)", kLeft, y - 10);
       text(plot_.band_meaning);

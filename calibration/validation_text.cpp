@@ -195,7 +195,8 @@ std::string doubts_about_unit(const Validation& validation) {
   const double middle = quantile(ratios, 0.5);
   if (middle < kFar && middle > 1 / kFar) return {};
   return fmt::format(
-      "{}: measured times are {:.2g} times the predicted ones in the median: is 'unit' ({}) that of the table?",
+      "{}: measured times are {:.2g} times the predicted ones in the median: is 'unit' ({}) that of the "
+      "table?",
       validation.set.name, middle, to_string(validation.set.unit));
 }
 

@@ -1,131 +1,63 @@
 #include "app/commands/calibrate.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <exception>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
-#include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "app/commands/calibrate_collectives.hpp"
 #include "app/commands/calibrate_host.hpp"
 #include "app/commands/calibrate_indices.hpp"
 #include "app/commands/calibrate_kernels.hpp"
 #include "app/commands/calibrate_show.hpp"
 #include "app/traced_kernels.hpp"
-#include "base/effective.hpp"
-#include "base/file.hpp"
-#include "base/yaml_reader.hpp"
-#include "calibration/collectives/collective_fit_text.hpp"
-#include "calibration/collectives/nccl_tests_log.hpp"
-#include "calibration/error_summary.hpp"
-#include "calibration/residual_plot.hpp"
-#include "topology/peer_access.hpp"
-#include "topology/read_cluster.hpp"
+#include "base/error.hpp"
+#include "calibration/csv_table.hpp"
 
 namespace lockstep {
 namespace {
 
-/// One line a log, to stderr: what was used and what was not.
-void report(const std::filesystem::path& file, const NcclTestsReport& found) {
-  std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
-  for (const auto& [count, what] :
-       {std::pair{found.without_size, "of 0 bytes left out"},
-        std::pair{found.broken, "broken lines left out"},
-        std::pair{found.wrong, "with wrong results (#wrong) left out"},
-        std::pair{found.not_modelled, "of collectives without a model left out"}}) {
-    text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
+/// @throws std::invalid_argument for an option of @p names that was given, with what it is for
+void refuse(const CLI::App& command, std::initializer_list<const char*> names, const std::string& inputs) {
+  for (const char* name : names) {
+    if (command.count(name) > 0) {
+      throw std::invalid_argument{fmt::format("{} does not apply to {}; what it is for: {}", name, inputs,
+                                              command.get_option(name)->get_description())};
+    }
   }
-  fmt::print(stderr, "{}\n", text);
 }
 
-/// Tables of `calibrate import` and logs of nccl-tests, told apart by their first line.
-CollectiveMeasurements read_measurements(const std::vector<std::filesystem::path>& files,
-                                         const std::string& collective) {
-  std::vector<std::filesystem::path> tables;
-  CollectiveMeasurements logs;
+bool is_kernel_table(const std::filesystem::path& file) {
+  if (file.extension() == ".gz" && file.stem().extension() == ".csv") {
+    const CsvTable table = CsvTable::from_file(file);
+    return table.has("family") && table.has("shape");
+  }
+  return is_kernel_csv(file);
+}
+
+/// @throws InputError where some are and some are not
+bool are_kernel_tables(const std::vector<std::filesystem::path>& files) {
+  const bool first = is_kernel_table(files.front());
   for (const auto& file : files) {
-    if (file.extension() == ".csv") {
-      tables.push_back(file);
-    } else {
-      report(file, NcclTestsLog{collective}.read(file, logs));
+    if (is_kernel_table(file) != first) {
+      const auto& [kernels, other] = first ? std::pair{files.front(), file} : std::pair{file, files.front()};
+      throw InputError{
+          {kernels.string()},
+          fmt::format("is a table of kernels, and {} is none: kernels and collectives are fitted "
+                      "apart, to files of their own",
+                      other.string())};
     }
   }
-  CollectiveMeasurements all = read_collective_csv(tables);
-  if (all.left_out > 0) {
-    fmt::print(stderr, "{} rows in place, or of collectives without a model, left out\n", all.left_out);
-  }
-  for (CollectiveMeasurement row : logs.rows) {
-    row.run += all.runs.size();
-    all.rows.push_back(row);
-  }
-  all.runs.insert(all.runs.end(), logs.runs.begin(), logs.runs.end());
-  return all;
-}
-
-/// The evidence for a number that was fitted: its error is that of the held-out rows of at least 64 KiB that
-/// are predicted with it, of all of them where none is.
-Evidence evidence_of(const FittedNumber& number, const std::string& source,
-                     const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  std::vector<double> held_out = held_out_errors(measurements, fit, &number);
-  const bool depends = !held_out.empty();
-  if (!depends) {
-    held_out = held_out_errors(measurements, fit);
-  }
-  Evidence evidence{Provenance::Fitted, source, std::nullopt, {}};
-  if (!held_out.empty()) {
-    evidence.error = summarise(held_out).mean;
-    evidence.range = fmt::format("from 64 KiB, {} held-out rows{}", held_out.size(),
-                                 depends ? " that depend on it" : ", none of which depends on it");
-  }
-  return evidence;
-}
-
-/// Numbers that moved rest on the fit. The others are those of another machine, as far as anyone knows.
-ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& start_name,
-                                  const CollectiveFit& fit, const CollectiveMeasurements& measurements,
-                                  const std::string& source) {
-  for (auto& [key, of_start] : start) {
-    if (is_own(of_start.is)) {
-      of_start = {Provenance::Derived, start_name + "'s: " + of_start.source, std::nullopt, {}};
-    }
-  }
-  for (const FittedNumber& number : fit.numbers) {
-    if (number.moved) {
-      start[number.key] = evidence_of(number, source, measurements, fit);
-    }
-  }
-  return start;
-}
-
-/// The start profile's file with the numbers that moved in their places; remarks say which.
-std::string profile_text(const CalibrateFitOptions& options, const std::filesystem::path& start,
-                         const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  YamlDocument document = YamlDocument::from_file(start);
-  const auto set = [&](const std::string& key, const std::string& value) {
-    document.set(key, yaml_node(YamlNode::Kind::Scalar, {"fitted"}, value));
-  };
-  std::string files;
-  for (const auto& file : options.files) {
-    files += (files.empty() ? "" : ", ") + file.filename().string();
-  }
-  set("name", options.name);
-  set("source",
-      fmt::format("Fitted by lockstep calibrate to {} on {}; what no measurement depends on is that of "
-                  "{}.",
-                  files, options.cluster, start.filename().string()));
-  for (const FittedNumber& number : fit.numbers) {
-    if (number.moved) {
-      set(number.key, number.after);
-    }
-  }
-  document.set("provenance", yaml_of(provenance_of_fit(
-                                 fit.profile.provenance, start.stem().string(), fit, measurements,
-                                 fmt::format("lockstep calibrate fit to {} on {}", files, options.cluster))));
-  return effective_text<CollectiveProfile>(document);
+  return first;
 }
 
 /// What import and fit both take.
@@ -149,14 +81,13 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
       "  lockstep calibrate import all_reduce.log alltoall.log -o mine.csv\n"
       "  lockstep calibrate import h100/gemm.csv h100/normalisation.csv --gpu h100_80gb_boost -o "
       "kernels.csv");
-  add_inputs(
-      *command, *options, options->logs,
-      "outputs of nccl-tests; with --gpu tables of kernels (lockstep-measure, NeuSight, vidur) or traces of "
-      "PyTorch's profiler with shapes (Kineto)");
+  add_inputs(*command, *options, options->logs,
+             "outputs of nccl-tests, plain or gzip; with --gpu tables of kernels (lockstep-measure, "
+             "NeuSight, vidur) or traces of PyTorch's profiler with shapes (Kineto)");
   add_kernel_import_options(*command, *kernels);
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
-  command->callback([options, kernels, &action] {
-    action = [options, kernels] {
+  command->callback([options, kernels, command, &action] {
+    action = [options, kernels, command] {
       if (kernels->gpu.empty() && (!kernels->device.empty() || kernels->shortest > Seconds{0})) {
         throw std::invalid_argument{"--device and --shortest are of tables of kernels, with --gpu"};
       }
@@ -167,24 +98,13 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
                            "lockstep calibrate host's"};
         }
       }
+      if (!kernels->gpu.empty()) {
+        refuse(*command, {"--collective"}, "tables of kernels");
+      }
       return kernels->gpu.empty() ? calibrate_import_command(*options)
                                   : import_kernels_command(options->logs, *kernels, options->output);
     };
   });
-}
-
-/// What says where collectives ran, of kernels.
-void refuse_collective_options(const CalibrateFitOptions& options) {
-  for (const auto& [name, is_given] :
-       {std::pair{"--cluster", !options.cluster.empty()}, std::pair{"--start", !options.start.empty()},
-        std::pair{"--hold-out-gpus", !options.held_out_groups.empty()},
-        std::pair{"--p2p-level", !options.p2p_level.empty()},
-        std::pair{"--net-gdr-level", !options.net_gdr_level.empty()}}) {
-    if (is_given) {
-      throw std::invalid_argument{fmt::format("{} is of collectives; {} is a table of kernels", name,
-                                              options.files.front().string())};
-    }
-  }
 }
 
 void add_fit(CLI::App& calibrate, std::function<int()>& action) {
@@ -201,7 +121,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml\n"
       "  lockstep calibrate fit kernels.csv --constants -o my_efficiency.yaml");
   add_inputs(*command, *options, options->files,
-             "tables of calibrate import (.csv), or outputs of nccl-tests");
+             "tables of calibrate import (.csv), or outputs of nccl-tests; plain or gzip");
   command->add_option("--cluster", options->cluster,
                       "where collectives ran, e.g. dgx_a100, 'dgx_a100 x 4', a file");
   command->add_option("--start", options->start,
@@ -209,7 +129,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--name", options->name, "of the new profile (default: its file's)");
   command->add_option("-o,--output", options->output, "the profile or the networks, as YAML")->required();
   command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
-  command->add_option("--plot", options->plot, "draw predicted / measured of every row, as SVG");
+  command->add_option("--plot", options->plot, "draw predicted / measured of every row, as SVG (.svg)");
   command
       ->add_option("--hold-out-every", options->held_out_every,
                    "of each curve's sizes, keep each so-manieth from the fit; 0: none")
@@ -222,17 +142,20 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--net-gdr-level", options->net_gdr_level,
                       "NCCL_NET_GDR_LEVEL of the runs (LOC: no GPUDirect RDMA); default: NCCL's own rule");
   add_fit_kernels_options(*command, *kernels);
-  command->callback([options, kernels, &action] {
+  command->callback([options, kernels, command, &action] {
     bool fits_kernels = false;
     try {
-      fits_kernels = is_kernel_csv(options->files.front());
+      fits_kernels = are_kernel_tables(options->files);
     } catch (const InputError&) {  // told as any command tells it
       action = [problem = std::current_exception()]() -> int { std::rethrow_exception(problem); };
       return;
     }
     if (fits_kernels) {
-      action = [options, kernels] {
-        refuse_collective_options(*options);
+      action = [options, kernels, command] {
+        refuse(*command,
+               {"--cluster", "--start", "--collective", "--hold-out-every", "--hold-out-gpus", "--p2p-level",
+                "--net-gdr-level"},
+               "tables of kernels");
         kernels->residuals = options->residuals;
         kernels->plot = options->plot;
         return fit_kernels_command(options->files, options->name, options->output, *kernels);
@@ -241,88 +164,14 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
     }
     if (options->cluster.empty()) throw CLI::RequiredError("--cluster");
     if (options->start.empty()) throw CLI::RequiredError("--start");
-    action = [options] { return calibrate_fit_command(*options); };
+    action = [options, command] {
+      refuse(*command, {"--test", "--constants", "--seed"}, "measurements of collectives");
+      return calibrate_fit_command(*options);
+    };
   });
 }
 
 }  // namespace
-
-int calibrate_import_command(const CalibrateImportOptions& options) {
-  keep_inputs(options.output, options.logs);
-  CollectiveMeasurements measurements;
-  for (const auto& log : options.logs) {
-    report(log, NcclTestsLog{options.collective}.read(log, measurements));
-  }
-  if (options.output.empty()) {
-    fmt::print("{}", collective_csv(measurements));
-  } else {
-    write_whole_file(options.output, collective_csv(measurements));
-  }
-  return 0;
-}
-
-/// Where the collectives ran, as NCCL took it.
-Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs) {
-  const Fabric drawn = read_cluster(options.cluster).fabric();
-  PeerAccess access{access_of_models(drawn, configs), {}, 0};
-  if (!options.p2p_level.empty()) {
-    access.level.p2p = p2p_level_of(options.p2p_level);
-  }
-  if (!options.net_gdr_level.empty()) {
-    access.level.net_gdr = p2p_level_of(options.net_gdr_level);
-  }
-  return with_peer_access(drawn, access);
-}
-
-/// Nothing is written over what is read, or over another output.
-void keep_files(const CalibrateFitOptions& options) {
-  std::set<std::filesystem::path> outputs;
-  for (const std::string& output : {options.output, options.residuals, options.plot}) {
-    keep_inputs(output, options.files);
-    if (!output.empty() && !outputs.insert(std::filesystem::absolute(output).lexically_normal()).second) {
-      throw InputError{{output}, "is given for two outputs"};
-    }
-  }
-}
-
-/// A fit that misses what it did not see is of another machine, or of wrong numbers.
-void warn_of_misfit(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  constexpr double kUsable = 0.25;
-  const std::vector<double> held_out = held_out_errors(measurements, fit);
-  if (!held_out.empty() && summarise(held_out).mean > kUsable) {
-    spdlog::warn(
-        "held-out rows are missed by {:.0f} % on average: no profile explains these times on this --cluster; "
-        "are the cluster, --start, units and groups right?",
-        100 * summarise(held_out).mean);
-  }
-}
-
-int calibrate_fit_command(const CalibrateFitOptions& options) {
-  const ConfigPath configs = ConfigPath::standard();
-  const std::filesystem::path start =
-      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
-  keep_files(options);
-  const CollectiveMeasurements measurements = read_measurements(options.files, options.collective);
-  const Fabric fabric = machine_of(options, configs);
-  const CollectiveFit fit = fit_collectives(
-      measurements, fabric, read_file<CollectiveProfile>(start, configs),
-      {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
-  warn_of_misfit(measurements, fit);
-  CalibrateFitOptions named = options;
-  if (named.name.empty()) {
-    named.name = std::filesystem::path{options.output}.stem().string();
-  }
-  write_whole_file(options.output, profile_text(named, start, measurements, fit));
-  if (!options.residuals.empty()) {
-    write_whole_file(options.residuals, collective_residuals_csv(measurements, fit));
-  }
-  if (!options.plot.empty()) {
-    write_whole_file(options.plot, to_svg(residuals_of(measurements, fit)));
-  }
-  fmt::print("{}\nwritten: {}; use it with   collectives: {{ profile: {} }}\n",
-             collective_fit_text(measurements, fit), options.output, options.output);
-  return 0;
-}
 
 void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand("calibrate", "turn measurements of your machine into a profile");

@@ -1,45 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 
 namespace lockstep {
-
-struct CalibrateImportOptions {
-  std::vector<std::filesystem::path> logs;
-  std::string collective;  ///< for logs that do not say which it was
-  std::string output;      ///< file; empty: stdout
-};
-
-/// nccl-tests' logs as one table of measurements. Returns the exit code.
-/// @throws InputError
-int calibrate_import_command(const CalibrateImportOptions& options);
-
-struct CalibrateFitOptions {
-  std::vector<std::filesystem::path> files;  ///< tables of import, or logs
-  std::string collective;                    ///< for logs that do not say
-  std::string cluster;
-  std::string start;  ///< a name of configs/profiles, or a file
-  std::string name;   ///< of the new profile
-  std::string output;
-  std::string residuals;  ///< file; empty: not asked for
-  std::string plot;       ///< likewise
-  int held_out_every = 4;
-  std::vector<int> held_out_groups;
-  std::string p2p_level;      ///< NCCL_P2P_LEVEL of the runs; empty: NCCL's own rule
-  std::string net_gdr_level;  ///< NCCL_NET_GDR_LEVEL of the runs; likewise
-};
-
-/// A profile for configs/profiles from measured collectives. Returns the exit code.
-/// @throws InputError, std::invalid_argument for groups that the cluster does not have
-int calibrate_fit_command(const CalibrateFitOptions& options);
 
 /// Registers `lockstep calibrate`; when it was called, @p action runs it.
 void add_calibrate_command(CLI::App& app, std::function<int()>& action);

@@ -10,6 +10,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "app/set_in_words.hpp"
+#include "base/citation.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
@@ -33,9 +35,12 @@ Seconds cost(const std::string& option, const std::string& text) {
   return parsed;
 }
 
-std::string in_words(const std::vector<kineto::RecordedTrace>& traces) {
-  const std::string first = std::filesystem::path{traces.front().file}.filename().string();
-  return traces.size() == 1 ? first : fmt::format("{} and {} more traces", first, traces.size() - 1);
+std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTrace>& traces) {
+  std::vector<std::filesystem::path> files;
+  for (const kineto::RecordedTrace& trace : traces) {
+    files.emplace_back(trace.file);
+  }
+  return files;
 }
 
 }  // namespace
@@ -52,10 +57,8 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                  : !options.output.empty() ? options.output.stem().string()
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
-  for (const kineto::RecordedTrace& trace : traces) {
-    keep_inputs(options.output, {trace.file});
-  }
-  profile.traces = in_words(traces);
+  keep_inputs(options.output, files_of(traces));
+  profile.traces = cited(files_of(traces));
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -70,8 +73,8 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print("{}", made.text);
   } else {
     write_whole_file(options.output, made.text);
-    fmt::print("{} operators; written: {}; use it with   host: {}\n", made.overheads.operators.size(),
-               options.output.string(), options.output.string());
+    fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
+               options.output.string(), set_in_words("host", options.output.string()));
   }
   if (!made.missing.empty()) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,

@@ -14,6 +14,7 @@
 #include "app/traced_kernels.hpp"
 #include "base/config_path.hpp"
 #include "base/effective.hpp"
+#include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/yaml_document.hpp"
@@ -63,17 +64,24 @@ void warn_of_power(const std::string& gpu) {
   const std::vector<std::string> names = ConfigPath::standard().names("gpus");
   if (std::ranges::find(names, alone) != names.end()) {
     spdlog::warn(
-        "{} has the rates that its power limit leaves to minutes of training; kernels timed alone are those "
-        "of "
-        "{}",
+        "{} has the rates that its power limit leaves to minutes of training; kernels timed alone are "
+        "those of {}",
         gpu, alone);
   }
 }
 
-void write_residuals(const std::vector<KernelResidual>& residuals, const std::string& title,
-                     const FitKernelsOptions& options) {
-  if (!options.residuals.empty()) write_whole_file(options.residuals, kernel_residuals_csv(residuals));
-  if (!options.plot.empty()) write_whole_file(options.plot, to_svg(residuals_of(title, residuals)));
+/// What a fit writes: @p yaml and, where they are asked for, its residuals.
+void write_fit(const std::string& output, const std::string& yaml, const std::string& title,
+               const std::vector<KernelResidual>& residuals, const FitKernelsOptions& options) {
+  std::vector<FileToWrite> files{{output, yaml}};
+  if (!options.residuals.empty()) files.push_back({options.residuals, kernel_residuals_csv(residuals)});
+  if (!options.plot.empty()) files.push_back({options.plot, to_svg(residuals_of(title, residuals))});
+  write_whole_files(files);
+}
+
+/// As a GPU's file names it: without a folder or .yaml it would be a name of configs/.
+std::string file_in_words(const std::string& file) {
+  return is_path(file) ? file : "./" + file;
 }
 
 }  // namespace
@@ -141,9 +149,8 @@ void warn_of_misfit(const ConstantFit& fit) {
     const double error = summarise(family.held_out_after).mean;
     if (error <= kUsable) continue;
     spdlog::warn(
-        "{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these kernels, and "
-        "are "
-        "the times in microseconds?",
+        "{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these kernels, "
+        "and are the times in microseconds?",
         family.family, 100 * error);
   }
 }
@@ -162,7 +169,7 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   warn_of_power(fit.gpu);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",
-                                         cited(files), 100 * kHeldOut);
+                                         cited_tables(files), 100 * kHeldOut);
   const std::string base = gpus(fit.gpu).efficiency.name;
   if (base.empty()) {
     throw std::invalid_argument{fmt::format(
@@ -170,10 +177,10 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   }
   const auto document =
       YamlDocument::from_file(file_of(ConfigPath::standard(), KernelEfficiency::kConfigKind, base));
-  write_residuals(fit.residuals, "kernels of " + fit.gpu, options);
-  write_whole_file(output, effective_text<KernelEfficiency>(with_constants(fit, document, its_name, source)));
+  write_fit(output, effective_text<KernelEfficiency>(with_constants(fit, document, its_name, source)),
+            "kernels of " + fit.gpu, fit.residuals, options);
   fmt::print("\nwritten: {}, {} with these constants; a GPU takes it with   efficiency: {}\n", output, base,
-             output);
+             file_in_words(output));
   return 0;
 }
 
@@ -184,6 +191,9 @@ int fit_kernels_command(const std::vector<std::filesystem::path>& files, const s
   for (const std::string& written : {output, options.residuals, options.plot}) {
     keep_inputs(written, files);
     keep_inputs(written, options.tests);
+  }
+  if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
+    throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};
   }
   if (options.constants) {
     return fit_constants_command(files, name, output, options);
@@ -198,15 +208,15 @@ int fit_kernels_command(const std::vector<std::filesystem::path>& files, const s
              100 * how.held_out, 100 * how.validation, options.seed, kernel_fit_text(fit));
   const std::string source = fmt::format(
       "lockstep calibrate fit {}; by shape, {:.0f} % held out and {:.0f} % to stop the training; seed {}",
-      cited(files), 100 * how.held_out, 100 * how.validation, options.seed);
+      cited_tables(files), 100 * how.held_out, 100 * how.validation, options.seed);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   std::vector<KernelResidual> residuals;
   for (const FittedKernel& kernel : fit.kernels) {
     residuals.insert(residuals.end(), kernel.residuals.begin(), kernel.residuals.end());
   }
-  write_residuals(residuals, "kernels of " + fmt::format("{}", fmt::join(fit.gpus, ", ")), options);
-  write_whole_file(output, learned_kernels_yaml(fit, its_name, source));
-  fmt::print("\nwritten: {}; a GPU takes it with   learned: {}\n", output, output);
+  write_fit(output, learned_kernels_yaml(fit, its_name, source),
+            fmt::format("kernels of {}", fmt::join(fit.gpus, ", ")), residuals, options);
+  fmt::print("\nwritten: {}; a GPU takes it with   learned: {}\n", output, file_in_words(output));
   return 0;
 }
 

@@ -52,11 +52,11 @@ class ParetoPicture {
     std::map<int, std::size_t> dots;  // by number of GPUs
     for (const FoundPlan& plan : result_.estimated) {
       if (++dots[plan.candidate.gpus] <= kMostDots) {
-        dot(plan, 2, "#cccccc");
+        dot(plan);
       }
     }
     for (const FoundPlan& plan : result_.plans) {
-      dot(plan, 4, svg_colour(colour_of(plan)));
+      mark(plan);
     }
     for (const FoundPlan& plan : result_.front) {
       if (is_inside(plan)) {
@@ -79,18 +79,27 @@ class ParetoPicture {
   [[nodiscard]] bool is_inside(const FoundPlan& plan) const {
     return plan.figures().step <= step_ && plan.figures().memory <= 1.05 * memory_;
   }
-  [[nodiscard]] std::size_t colour_of(const FoundPlan& plan) const {
+  [[nodiscard]] std::size_t series_of(const FoundPlan& plan) const {
     const auto& gpus = judge_.problem().gpus;
     return static_cast<std::size_t>(std::ranges::find(gpus, plan.candidate.gpus) - gpus.begin());
   }
 
-  void dot(const FoundPlan& plan, double radius, const char* colour) {
+  static std::string words(const FoundPlan& plan) {
+    return fmt::format("{}: {}, {}, {} GPUs", in_words(plan.candidate),
+                       to_string(Seconds{plan.figures().step}), to_string(Bytes{plan.figures().memory}),
+                       plan.candidate.gpus);
+  }
+
+  void dot(const FoundPlan& plan) {
     if (is_inside(plan)) {
-      svg_.add(
-          R"(<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}"><title>{}: {}, {}, {} GPUs</title></circle>)",
-          x_of(plan), y_of(plan), radius, colour, svg_escaped(in_words(plan.candidate)),
-          to_string(Seconds{plan.figures().step}), to_string(Bytes{plan.figures().memory}),
-          plan.candidate.gpus);
+      svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2" fill="#cccccc"><title>{}</title></circle>)",
+               x_of(plan), y_of(plan), svg_escaped(words(plan)));
+    }
+  }
+
+  void mark(const FoundPlan& plan) {
+    if (is_inside(plan)) {
+      svg_.add("{}", svg_mark(series_of(plan), {x_of(plan), y_of(plan)}, words(plan)));
     }
   }
 
@@ -133,7 +142,7 @@ class ParetoPicture {
     double y = kTop + kHeight + 40;
     const auto& gpus = judge_.problem().gpus;
     for (std::size_t i = 0; i < gpus.size(); ++i, y += 20) {
-      svg_.add(R"(<circle cx="{}" cy="{}" r="4" fill="{}"/>)", kLeft + 6, y - 4, svg_colour(i));
+      svg_.add("{}", svg_mark(i, {kLeft + 6, y - 4}));
       svg_.add(R"(<text x="{}" y="{}">{} GPUs, simulated</text>)", kLeft + 20, y, gpus[i]);
     }
     svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; cross: the scenario's own plan</text>)",

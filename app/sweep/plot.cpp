@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/svg.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostNames = 14;  ///< in the legend
-
 constexpr double kLeft = 86;
 constexpr double kTop = 48;
 constexpr double kHeight = 300;
-constexpr double kLegendLine = 18;
 constexpr std::size_t kLabelWidth = 28;
 
 std::string shortened(const std::string& text) {
@@ -40,15 +39,15 @@ class Drawing {
 
   std::string draw() && {
     const double width = kLeft + slot_ * static_cast<double>(plot_.categories.size()) + 40;
-    const double height =
-        kTop + kHeight + label_height() + 38 + kLegendLine * static_cast<double>(names_shown());
+    const SvgLegend legend{names(), width - kLeft};
+    const double height = kTop + kHeight + label_height() + 38 + legend.height();
     svg_.add(R"(<text x="{:.1f}" y="24" font-size="15">{}</text>)", kLeft,
              svg_escaped(plot_.title + (plot_.unit.empty() ? "" : ", " + plot_.unit)));
     draw_axes(width);
     for (std::size_t i = 0; i < plot_.series.size(); ++i) {
       plot_.is_ordered ? draw_line(i) : draw_bars(i);
     }
-    draw_legend();
+    draw_legend(legend);
     return svg_.document(width, height, 12);
   }
 
@@ -57,8 +56,13 @@ class Drawing {
     return kLeft + slot_ * (static_cast<double>(category) + 0.5);
   }
   [[nodiscard]] double y_of(double value) const { return kTop + kHeight * (1 - value / top_value_); }
-  [[nodiscard]] std::size_t names_shown() const {
-    return plot_.series.size() < 2 ? 0 : std::min(plot_.series.size(), kMostNames + 1);
+  /// In the legend: none of a single series.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const PlotSeries& series : plot_.series) {
+      names.push_back(series.name);
+    }
+    return names.size() < 2 ? std::vector<std::string>{} : names;
   }
 
   void draw_axes(double width) {
@@ -98,8 +102,8 @@ class Drawing {
   }
 
   [[nodiscard]] std::string tooltip(const PlotSeries& series, std::size_t category) const {
-    return svg_escaped(fmt::format("{}{}{}: {:.4g} {}", series.name, series.name.empty() ? "" : ", ",
-                                   plot_.categories[category], *series.values[category], plot_.unit));
+    return fmt::format("{}{}{}: {:.4g} {}", series.name, series.name.empty() ? "" : ", ",
+                       plot_.categories[category], *series.values[category], plot_.unit);
   }
 
   void draw_line(std::size_t number) {
@@ -112,11 +116,10 @@ class Drawing {
       }
       is_joined = series.values[i].has_value();
     }
-    svg_.add(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2"/>)", path, svg_colour(number));
+    svg_.add(R"(<path d="{}" {}/>)", path, svg_line(number));
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       if (series.values[i]) {
-        svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}</title></circle>)", x_of(i),
-                 y_of(*series.values[i]), svg_colour(number), tooltip(series, i));
+        svg_.add("{}", svg_mark(number, {x_of(i), y_of(*series.values[i])}, tooltip(series, i)));
       }
     }
   }
@@ -127,25 +130,25 @@ class Drawing {
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       if (series.values[i]) {
         const double x = x_of(i) - 0.4 * slot_ + width * static_cast<double>(number);
-        svg_.add(
-            R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>{}</title></rect>)",
-            x, y_of(*series.values[i]), 0.92 * width, kTop + kHeight - y_of(*series.values[i]),
-            svg_colour(number), tooltip(series, i));
+        svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" {}><title>{}</title></rect>)",
+                 x, y_of(*series.values[i]), 0.92 * width, kTop + kHeight - y_of(*series.values[i]),
+                 svg_bar(number), svg_escaped(tooltip(series, i)));
       }
     }
   }
 
-  void draw_legend() {
-    double y = kTop + kHeight + label_height() + 40;
-    for (std::size_t i = 0; i < names_shown(); ++i, y += kLegendLine) {
-      if (i == kMostNames) {
-        svg_.add(R"(<text x="{:.1f}" y="{:.1f}">and {} more</text>)", kLeft + 20, y,
-                 plot_.series.size() - kMostNames);
-        break;
+  void draw_legend(const SvgLegend& legend) {
+    const double top = kTop + kHeight + label_height() + 40;
+    const std::vector<std::string> shown = names();
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const double x = kLeft + legend.x_of(i), y = top + legend.y_of(i);
+      if (plot_.is_ordered) {
+        svg_.add(R"(<path d="M{:.1f} {:.1f} h28" {}/>)", x - 14, y - 4, svg_line(i));
+        svg_.add("{}", svg_mark(i, {x, y - 4}));
+      } else {
+        svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" {}/>)", x, y - 10, svg_bar(i));
       }
-      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="{}"/>)", kLeft, y - 10,
-               svg_colour(i));
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + 20, y, svg_escaped(plot_.series[i].name));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x + SvgLegend::kText, y, svg_escaped(shown[i]));
     }
   }
 

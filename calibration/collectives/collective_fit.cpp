@@ -1,12 +1,14 @@
 #include "calibration/collectives/collective_fit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
 
 #include "calibration/collectives/measured_machine.hpp"
 #include "calibration/collectives/profile_numbers.hpp"
@@ -23,6 +25,7 @@ constexpr Seconds kAddedStart = 3_us;    // one launch
 constexpr double kAddedSpread = 2;
 constexpr Bytes kSmall = 4_KiB;  // below it no bandwidth is to be seen
 constexpr double kMoved = 1e-3;
+constexpr double kPlausibleSpreads = 3;
 
 /// What tells curves apart: the rows of one run, collective and group.
 using Curve = std::tuple<std::size_t, CollectiveKind, int, int>;
@@ -68,6 +71,28 @@ std::vector<std::size_t> seen_rows(const CollectiveMeasurements& measurements,
   return seen;
 }
 
+/// @pre the fit sees no row
+std::string why_nothing_is_seen(const CollectiveMeasurements& measurements, const HeldOut& wanted) {
+  if (measurements.rows.empty()) {
+    return "there is no measurement to fit to";
+  }
+  std::set<int> groups;
+  for (const CollectiveMeasurement& row : measurements.rows) {
+    groups.insert(row.nodes * row.gpus_per_node);
+  }
+  std::string held;
+  if (std::ranges::includes(wanted.groups, groups)) {
+    held = fmt::format("those of groups of {} GPUs are, and there are no others", fmt::join(groups, ", "));
+  } else if (wanted.every == 1) {
+    held = "each size is";
+  } else {
+    held = fmt::format("so is one of {} sizes, and those of groups of {} GPUs", wanted.every,
+                       fmt::join(wanted.groups, ", "));
+  }
+  return fmt::format("all {} measurements are held out, none is left to fit to: {}", measurements.rows.size(),
+                     held);
+}
+
 std::vector<Seconds> floors_of(const CollectiveMeasurements& measurements) {
   std::vector<Seconds> floors(measurements.runs.size(), Seconds{0});
   for (const CollectiveMeasurement& row : measurements.rows) {
@@ -92,7 +117,7 @@ class Fit {
         seen_{seen_rows(measurements, held_)},
         floors_{floors_of(measurements)} {
     if (seen_.empty()) {
-      throw std::invalid_argument{"there is no measurement to fit to"};
+      throw std::invalid_argument{why_nothing_is_seen(measurements, held_out)};
     }
   }
 
@@ -104,8 +129,13 @@ class Fit {
     fit.profile = profile_at(found);
     machine_.set_profile(fit.profile);
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
-      fit.numbers.push_back({numbers_[i].key, numbers_[i].text(numbers_[i].start),
-                             numbers_[i].text(value_at(i, found)), std::abs(found[i]) > kMoved});
+      fit.numbers.push_back({numbers_[i].key,
+                             numbers_[i].text(numbers_[i].start),
+                             numbers_[i].text(value_at(i, found)),
+                             std::abs(found[i]) > kMoved,
+                             {},
+                             value_at(i, found) / numbers_[i].start,
+                             std::exp(kPlausibleSpreads * numbers_[i].spread)});
     }
     for (std::size_t run = 0; run < measurements_.runs.size(); ++run) {
       fit.runs.push_back({added_at(run, found), floors_[run]});

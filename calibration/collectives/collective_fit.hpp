@@ -23,6 +23,10 @@ struct FittedNumber {
   std::string after;
   bool moved = false;               ///< by more than 0.1 %: the measurements have something to say about it
   std::vector<std::size_t> rows{};  ///< of a number that moved: what is predicted with it, indices into rows
+  double factor = 1;                ///< after / before
+  /// Factors beyond it, or below its inverse, are more than machines differ: three spreads of the fit
+  /// (calibration/collectives/profile_numbers.hpp), 8.2 for a latency, 2.9 a rate, 1.8 an efficiency.
+  double plausible = 1;
 };
 
 struct FittedRow {
@@ -54,7 +58,7 @@ struct CollectiveFit {
 /// waiting, so that a host that launches more slowly than the GPUs work sets the pace. The floor is the least
 /// time of a run that begins at 4 KiB or less; `added` is fitted for each run.
 ///
-/// @throws std::invalid_argument for groups that the fabric does not have, or no rows
+/// @throws std::invalid_argument for groups that the fabric does not have, or no rows that are not held out
 [[nodiscard]] CollectiveFit fit_collectives(const CollectiveMeasurements& measurements, const Fabric& fabric,
                                             const CollectiveProfile& start, const HeldOut& held_out);
 

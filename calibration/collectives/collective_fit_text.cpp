@@ -2,30 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-
+#include "calibration/collectives/group_errors.hpp"
 #include "calibration/error_summary.hpp"
 
 namespace lockstep {
 namespace {
-
-using namespace literals;
-
-constexpr Bytes kFrom = 64_KiB;  // below it times are the launch's
-
-/// Signed errors of rows of one kind.
-struct Errors {
-  std::vector<double> seen;
-  std::vector<double> held_out;
-};
-
-using Group = std::tuple<CollectiveKind, int, int>;
-
-double error_of(const CollectiveMeasurements& measurements, const FittedRow& row) {
-  return row.predicted / measurements.rows[row.measurement].time - 1;
-}
 
 std::string figures(const std::vector<double>& errors) {
   if (errors.empty()) {
@@ -36,33 +17,24 @@ std::string figures(const std::vector<double>& errors) {
                      100 * summary.mean, 100 * summary.largest, 100 * summary.bias);
 }
 
-std::string line(const std::string& name, const Errors& errors) {
+std::string line(const std::string& name, const GroupErrors& errors) {
   return fmt::format("  {:<28}{}  {}\n", name, figures(errors.seen), figures(errors.held_out));
 }
 
 std::string errors_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  std::map<Group, Errors> groups;
-  Errors all;
-  Errors small;
+  GroupErrors all;
+  GroupErrors small;
   for (const FittedRow& row : fit.rows) {
-    const CollectiveMeasurement& measured = measurements.rows[row.measurement];
-    const double error = error_of(measurements, row);
-    const auto put = [&](Errors& errors) { (row.held_out ? errors.held_out : errors.seen).push_back(error); };
-    if (measured.size < kFrom) {
-      put(small);
-      continue;
-    }
-    put(groups[{measured.kind, measured.nodes, measured.gpus_per_node}]);
-    put(all);
+    GroupErrors& errors = measurements.rows[row.measurement].size < kSmallMessages ? small : all;
+    (row.held_out ? errors.held_out : errors.seen).push_back(error_of(measurements, row));
   }
   std::string text = fmt::format(
       "errors, %, of messages of at least 64 KiB\n"
       "  {:<28}{:>38}  {:>38}\n  {:<28}{:>6}{:>8}{:>8}{:>8}{:>8}  {:>6}{:>8}{:>8}{:>8}{:>8}\n",
       "", "fitted", "held out", "", "rows", "geom.", "mean", "largest", "bias", "rows", "geom.", "mean",
       "largest", "bias");
-  for (const auto& [group, errors] : groups) {
-    const auto& [kind, nodes, per_node] = group;
-    text += line(fmt::format("{}, {} x {}", to_string(kind), nodes, per_node), errors);
+  for (const auto& [group, errors] : errors_by_group(measurements, fit)) {
+    text += line(to_string(group), errors);
   }
   text += line("all", all);
   return small.seen.empty() && small.held_out.empty() ? text : text + line("smaller messages", small);
@@ -96,19 +68,6 @@ std::string runs_text(const CollectiveMeasurements& measurements, const Collecti
 
 std::string collective_fit_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
   return errors_text(measurements, fit) + numbers_text(fit) + runs_text(measurements, fit);
-}
-
-std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
-                                    const FittedNumber* of) {
-  std::vector<double> errors;
-  for (std::size_t i = 0; i < fit.rows.size(); ++i) {
-    const FittedRow& row = fit.rows[i];
-    const bool is_asked_for = of == nullptr || std::ranges::binary_search(of->rows, i);
-    if (is_asked_for && row.held_out && measurements.rows[row.measurement].size >= kFrom) {
-      errors.push_back(error_of(measurements, row));
-    }
-  }
-  return errors;
 }
 
 std::string collective_residuals_csv(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "calibration/collectives/collective_fit.hpp"
 
@@ -15,10 +14,5 @@ namespace lockstep {
 /// Every row as CSV: `collective,nodes,gpus_per_node,bytes,measured_us,predicted_us,error,held_out,run`.
 [[nodiscard]] std::string collective_residuals_csv(const CollectiveMeasurements& measurements,
                                                    const CollectiveFit& fit);
-
-/// Signed errors of the rows that the fit did not see, of messages of at least 64 KiB.
-/// @param of of those that are predicted with this number; null: all
-[[nodiscard]] std::vector<double> held_out_errors(const CollectiveMeasurements& measurements,
-                                                  const CollectiveFit& fit, const FittedNumber* of = nullptr);
 
 }  // namespace lockstep

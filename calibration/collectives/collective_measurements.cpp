@@ -62,11 +62,9 @@ std::size_t run_named(const std::string& name, std::size_t first, std::vector<st
   return static_cast<std::size_t>(found - runs.begin());
 }
 
-/// A collective has two GPUs or more.
 void check_group(const CsvTable& table, std::size_t row, const CollectiveMeasurement& measured) {
-  const std::int64_t gpus = std::int64_t{measured.nodes} * measured.gpus_per_node;
-  if (gpus < 2 || gpus > kMostGpus) {
-    table.complain(row, fmt::format("a collective has 2 to {} GPUs, not {}", kMostGpus, gpus));
+  if (const std::string wrong = wrong_with_group(measured.nodes, measured.gpus_per_node); !wrong.empty()) {
+    table.complain(row, wrong);
   }
 }
 
@@ -115,6 +113,13 @@ std::optional<CollectiveKind> nccl_tests_kind(std::string_view program) {
   return found == kPrograms.end() ? std::nullopt : std::optional{found->kind};
 }
 
+std::string wrong_with_group(int nodes, int gpus_per_node) {
+  const std::int64_t gpus = std::int64_t{nodes} * gpus_per_node;
+  return gpus >= 2 && gpus <= kMostGpus
+             ? std::string{}
+             : fmt::format("a collective has 2 to {} GPUs, not {}", kMostGpus, gpus);
+}
+
 std::string collective_csv(const CollectiveMeasurements& measurements) {
   std::string text = "collective,nodes,gpus_per_node,bytes,time_us,run\n";
   for (const CollectiveMeasurement& row : measurements.rows) {
@@ -143,6 +148,12 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
         }
       }
       continue;
+    }
+    if (!table.has("collective")) {
+      throw InputError{{file.string()},
+                       "no table of collectives: it has neither a column 'collective' (lockstep calibrate "
+                       "import) nor 'operation' (collective.csv of lockstep-measure); tables of kernels are "
+                       "imported with --gpu"};
     }
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string& name = table.cell(row, "collective");

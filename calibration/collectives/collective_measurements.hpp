@@ -32,6 +32,10 @@ struct CollectiveMeasurements {
 /// what has no model here: gather, scatter, hypercube, and sendrecv, where every rank sends and receives.
 [[nodiscard]] std::optional<CollectiveKind> nccl_tests_kind(std::string_view program);
 
+/// Why no collective can have been measured on such a group, "" where one can: a single GPU exchanges
+/// nothing.
+[[nodiscard]] std::string wrong_with_group(int nodes, int gpus_per_node);
+
 /// As CSV, one line a measurement: `collective,nodes,gpus_per_node,bytes,time_us,run`.
 [[nodiscard]] std::string collective_csv(const CollectiveMeasurements& measurements);
 

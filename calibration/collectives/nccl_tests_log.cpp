@@ -9,26 +9,61 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "traces/unpacked.hpp"
 
 namespace lockstep {
 namespace {
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream in{line};
+constexpr std::size_t kLongestLine = 4096;  // of rows and headers; NCCL's own lines may be longer
+
+std::vector<std::string> words_of(std::string_view line) {
+  constexpr std::string_view kBlank = " \t\r\v\f";
   std::vector<std::string> words;
-  for (std::string word; in >> word;) {
-    words.push_back(word);
+  for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
+    words.emplace_back(line.substr(at, end - at));
+    at = line.find_first_not_of(kBlank, end);
   }
   return words;
 }
 
-/// Without `[1,0]<stdout>:` (mpirun --tag-output) and `12: ` (srun --label).
-std::string without_launcher(const std::string& line) {
-  static const std::regex kPrefix{R"(^\s*(\[\d+,\d+\]<std(out|err)>:|\d+:)\s?)"};
-  return std::regex_replace(line, kPrefix, "", std::regex_constants::format_first_only);
+/// Without what launchers and `ts` put before a line: `[1,0]<stdout>:` (Open MPI 4, --tag-output),
+/// `[prterun-HOST-PID@1,0]<stdout>: ` (Open MPI 5), `[0] ` (Hydra, -prepend-rank), ` 12: ` (srun --label),
+/// `2026-11-25T14:00:00.123Z `, `Nov 25 14:00:00 `, `14:00:00 `; several where there are several.
+std::string_view without_launcher(std::string_view line) {
+  static const std::regex kPrefix{
+      R"(\s*(\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?\]?:?\s)"
+      R"(|([A-Z][a-z]{2} )?([A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d([.,]\d{1,9})?( \d{4}(?=\[)|\s))"
+      R"(|\[[^\]\s<>]+,\d+\](<std(out|err|diag)>)?:?\s?)"
+      R"(|\[\d+\]:?\s)"
+      R"(|\d+:\s?))"};
+  std::cmatch found;
+  while (std::regex_search(line.data(), line.data() + line.size(), found, kPrefix,
+                           std::regex_constants::match_continuous)) {
+    line.remove_prefix(static_cast<std::size_t>(found.length()));
+  }
+  return line;
+}
+
+/// Size, count and type stand beside one another in each row of results, and nowhere else.
+bool has_row(const std::vector<std::string>& words) {
+  static constexpr std::array<std::string_view, 14> kTypes{
+      "int8",  "uint8",  "int32",    "uint32",   "int64",    "uint64", "half",
+      "float", "double", "bfloat16", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2"};
+  const auto is_count = [](const std::string& word) {
+    return std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
+  };
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (std::ranges::find(kTypes, words[i]) != kTypes.end() && is_count(words[i - 1]) &&
+        is_count(words[i - 2])) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<double> number_of(const std::string& word) {
@@ -90,12 +125,20 @@ double bus_factor(CollectiveKind kind, int ranks) {
 /// One pass over a log.
 class LogPass {
  public:
-  LogPass(const std::filesystem::path& file, std::string program, CollectiveMeasurements& into)
-      : file_{file}, fallback_{std::move(program)}, program_{fallback_}, into_{into} {}
+  LogPass(const std::filesystem::path& file, std::string name, std::string program,
+          CollectiveMeasurements& into)
+      : file_{file},
+        name_{std::move(name)},
+        fallback_{std::move(program)},
+        program_{fallback_},
+        into_{into} {}
 
   void take(int line_number, const std::string& raw) {
     line_ = line_number;
-    const std::string line = without_launcher(raw);
+    if (raw.size() > kLongestLine) {
+      return;
+    }
+    const std::string line{without_launcher(raw)};
     if (std::smatch found; std::regex_search(line, found, kStarting)) {
       begin(found[1]);
     } else if (std::regex_search(line, found, kRank)) {
@@ -105,7 +148,7 @@ class LogPass {
       ++ranks_on_[found[1]];
     } else if (line.find("size") != std::string::npos && line.find("busbw") != std::string::npos) {
       take_header(words_of(line));
-    } else if (time_from_end_) {
+    } else {
       take_row(words_of(line));
     }
   }
@@ -140,8 +183,12 @@ class LogPass {
   }
 
   void take_row(const std::vector<std::string>& words) {
-    if (words.empty() || !number_of(words.front())) {
-      return;  // NCCL's own output, blank lines, remarks
+    if (!time_from_end_ || words.empty() || !number_of(words.front())) {
+      if (has_row(words)) {  // else NCCL's own output, blank lines, remarks
+        ++report_.unread;
+        report_.first_unread = report_.first_unread > 0 ? report_.first_unread : line_;
+      }
+      return;
     }
     const double bytes = *number_of(words.front());
     if (bytes == 0) {
@@ -166,8 +213,7 @@ class LogPass {
     check_bus_bandwidth(words, *kind, nodes * per_node);
     if (!run_) {
       run_ = into_.runs.size();
-      into_.runs.push_back(
-          unused_name(fmt::format("{}: {}", file_.filename().string(), program_), into_.runs));
+      into_.runs.push_back(unused_name(fmt::format("{}: {}", name_, program_), into_.runs));
     }
     into_.rows.push_back({*kind, nodes, per_node, Bytes{bytes}, *time, *run_});
     ++report_.used;
@@ -234,7 +280,11 @@ class LogPass {
                              ranks_on_.begin()->first, per_node));
       }
     }
-    return {static_cast<int>(ranks_on_.size()), per_node};
+    const std::pair group{static_cast<int>(ranks_on_.size()), per_node};
+    if (const std::string wrong = wrong_with_group(group.first, group.second); !wrong.empty()) {
+      complain(wrong + ": run nccl-tests on several (-g 8, or a process each)");
+    }
+    return group;
   }
 
   [[noreturn]] void complain(const std::string& message) const {
@@ -242,6 +292,7 @@ class LogPass {
   }
 
   const std::filesystem::path& file_;
+  std::string name_;
   std::string fallback_;
   std::string program_;
   CollectiveMeasurements& into_;
@@ -256,9 +307,29 @@ class LogPass {
 
 }  // namespace
 
-NcclTestsReport NcclTestsLog::read(const std::filesystem::path& file, CollectiveMeasurements& into) const {
-  std::istringstream in{read_whole_file(file)};
-  LogPass pass{file, program_.empty() ? program_in_name(file) : program_, into};
+std::string left_out_in_words(const NcclTestsReport& report) {
+  std::string text;
+  const auto add = [&](std::size_t count, const std::string& what) {
+    if (count > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+    }
+  };
+  add(report.without_size, "rows of 0 bytes");
+  add(report.broken, "broken lines");
+  add(report.unread,
+      fmt::format("rows that cannot be read, the first in line {}: behind words that no launcher known here "
+                  "puts there, or without a header before them",
+                  report.first_unread));
+  add(report.wrong, "rows with wrong results (#wrong)");
+  add(report.not_modelled, "rows of collectives without a model");
+  return text;
+}
+
+NcclTestsReport NcclTestsLog::read(const std::filesystem::path& file, CollectiveMeasurements& into,
+                                   const std::string& name) const {
+  std::istringstream in{unpacked(read_whole_file(file), file.string())};
+  LogPass pass{file, name.empty() ? file.filename().string() : name,
+               program_.empty() ? program_in_name(file) : program_, into};
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     pass.take(++number, line);

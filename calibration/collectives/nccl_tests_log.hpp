@@ -7,28 +7,37 @@
 
 namespace lockstep {
 
-/// What a log holds besides rows that could be used.
+/// What a log holds, and besides rows that could be used.
 struct NcclTestsReport {
   std::size_t used = 0;
   std::size_t without_size = 0;  ///< rows of 0 bytes
   std::size_t broken = 0;        ///< rows cut off or mixed with other output
+  std::size_t unread = 0;        ///< rows behind a mark that is no launcher's, or before any header
+  int first_unread = 0;          ///< its line
   std::size_t wrong = 0;         ///< rows whose results were wrong: #wrong of 2.13 and later
   std::size_t not_modelled = 0;  ///< rows of sendrecv, gather, scatter, hypercube
 };
 
-/// Reads the output of nccl-tests, one program or several after one another, of any version since 2.0: with
-/// or without `redop` and `root`, behind mpirun's `[1,0]<stdout>:` and srun's `12: `, with NCCL's own lines
-/// between. Ranks and nodes are counted in `# Rank ... on HOST device ...`. Which collective it was says
+/// `3 broken lines, 2 with wrong results (#wrong)`: what was left out of a log; "" for nothing.
+[[nodiscard]] std::string left_out_in_words(const NcclTestsReport& report);
+
+/// Reads the output of nccl-tests, plain or gzip, one program or several after one another, of any version
+/// since 2.0: with or without `redop` and `root`, with NCCL's own lines between, behind what launchers put
+/// before lines: Open MPI's `[1,0]<stdout>:` and `[prterun-HOST-PID@1,0]<stdout>: `, Hydra's `[0] `, srun's
+/// `12: `, and times of day. Ranks and nodes are counted in `# Rank ... on HOST device ...`. Which collective
+/// it was says
 /// `# Collective test starting: NAME` (2.17 and later); before that @p program says, or the file's name.
 /// @param program "" where the log or its name says
 /// @throws InputError for a file that cannot be read or holds no such output, whose collective nobody says,
-///         or whose nodes have unlike numbers of ranks
+///         whose nodes have unlike numbers of ranks, or that has one rank
 class NcclTestsLog {
  public:
   explicit NcclTestsLog(std::string program = {}) : program_{std::move(program)} {}
 
   /// Appends the log's rows to @p into.
-  NcclTestsReport read(const std::filesystem::path& file, CollectiveMeasurements& into) const;
+  /// @param name of the file in the names of its runs; "": its own, without folders
+  NcclTestsReport read(const std::filesystem::path& file, CollectiveMeasurements& into,
+                       const std::string& name = {}) const;
 
  private:
   std::string program_;

@@ -1,6 +1,7 @@
 #include "calibration/hosts/host_profile.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <iterator>
 #include <numeric>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "base/yaml_reader.hpp"
@@ -221,7 +223,29 @@ class ProfileText {
       }
     }
     measured("operators");
+    for (const auto& [name, of] : samples_.operators) {
+      if (!is_no_operator(name)) {
+        provenance_of_parts(name, of);
+      }
+    }
     provenance_ += "  fallback: guessed, the median operator of the traces for one that was never seen\n";
+  }
+
+  /// Of an operator that was never seen to have some of the parts: the block's word does not hold for them.
+  void provenance_of_parts(const std::string& name, const OperatorSamples& of) {
+    std::vector<std::string_view> seen, unseen;
+    for (const Part& part : kParts) {
+      ((of.*part.samples).empty() ? unseen : seen).emplace_back(part.key);
+    }
+    if (unseen.empty()) {
+      return;
+    }
+    const std::string as_fallback =
+        fmt::format("guessed, as fallback, since never seen: {}", fmt::join(unseen, ", "));
+    const std::string text =
+        seen.empty() ? as_fallback
+                     : fmt::format("measured, as all operators: {}; {}", fmt::join(seen, ", "), as_fallback);
+    provenance_ += fmt::format("  {}: {}\n", quoted_if_needed("operators." + name), quoted_if_needed(text));
   }
 
   static std::string parts_of(const OperatorSamples& of, const std::array<double, kParts.size()>& usual) {

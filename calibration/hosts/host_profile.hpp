@@ -23,7 +23,8 @@ struct HostProfile {
 
 /// Operators and T1: means without outliers (beyond the quartiles by more than 1.5 interquartile ranges);
 /// runtime calls, returns and handing over: medians. A collective's launch takes as long as a kernel's. Parts
-/// that an operator was never seen to have are those of the median operator (`fallback`). `spread`: of an
+/// that an operator was never seen to have are those of the median operator (`fallback`), and guessed, as the
+/// provenance of `operators.NAME` tells. `spread`: of an
 /// operator's calls without outliers, its parts taken as independent; of all operators weighed by their
 /// calls' squared times (HostOverheads::spread). Operators seen once have none.
 /// @throws std::invalid_argument when the traces hold no operator that launches

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/citation.hpp"
 #include "base/random.hpp"
 #include "base/suggest.hpp"
 #include "calibration/csv_table.hpp"
@@ -294,17 +295,12 @@ std::string kernel_csv(const KernelMeasurements& measurements, const std::vector
   return text;
 }
 
-std::string cited(const std::vector<std::filesystem::path>& files) {
-  std::vector<std::string> names;
-  for (const auto& file : files) names.push_back(file.filename().string());
-  std::string text;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const bool is_double = std::ranges::count(names, names[i]) > 1;
-    text += (i > 0 ? ", " : "") + (is_double ? files[i].string() : names[i]);
-    const std::vector<std::string> sources = CsvTable::from_file(files[i]).facts("from");
-    if (!sources.empty()) text += fmt::format(" (from {})", fmt::join(sources, "; "));
+std::string cited_tables(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::string> sources;
+  for (const auto& file : files) {
+    for (std::string& source : CsvTable::from_file(file).facts("from")) sources.push_back(std::move(source));
   }
-  return text;
+  return cited(files) + (sources.empty() ? "" : fmt::format(" (from {})", fmt::join(sources, "; ")));
 }
 
 bool is_kernel_csv(const std::filesystem::path& file) {

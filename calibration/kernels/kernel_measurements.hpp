@@ -69,7 +69,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
                                      const std::vector<std::string>& sources = {});
 
 /// What such files were made from, in words: their names, and the sources that they list.
-[[nodiscard]] std::string cited(const std::vector<std::filesystem::path>& files);
+[[nodiscard]] std::string cited_tables(const std::vector<std::filesystem::path>& files);
 
 /// Whether the file is a table that kernel_csv() writes. @throws InputError when it cannot be read
 [[nodiscard]] bool is_kernel_csv(const std::filesystem::path& file);

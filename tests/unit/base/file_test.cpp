@@ -46,6 +46,20 @@ TEST_F(File, AppearsOnlyWhenCommitted) {
   EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "half");
 }
 
+TEST_F(File, SeveralAppearAllOrNot) {
+  folder_.write("a.txt", "old");
+  folder_.write("folder/b.txt", "");
+  EXPECT_EQ(complaint_of([&] {
+              write_whole_files({{folder_ / "a.txt", "new"}, {folder_ / "folder", "new"}});
+            }),
+            "folder: is a folder; a file is to be written");
+  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "old");
+  EXPECT_EQ(files(), 2U);
+  write_whole_files({{folder_ / "a.txt", "new"}, {folder_ / "c.txt", "new too"}});
+  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "new");
+  EXPECT_EQ(read_whole_file(folder_ / "c.txt"), "new too");
+}
+
 TEST_F(File, LeavesTheOldOneAloneWhenWritingFails) {
   folder_.write("a.txt", "old");
   try {

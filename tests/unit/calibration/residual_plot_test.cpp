@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// 10 ms to 1 s: two decades over 640 pixels from x = 70; y = 224 is a ratio of 1, in a height of 360.
 ResidualPlot plot() {
@@ -35,6 +37,18 @@ TEST(ResidualPlot, TheBandIsWhereMeasuredTimesLie) {
   // 2 224 - 180 x 0.2877 / 0.7486 = 154.8; 224 + 180 x 0.2231 / 0.7486 = 277.7
   EXPECT_THAT(to_svg(plot()),
               HasSubstr(R"(<rect x="70.0" y="154.8" width="640.0" height="122.8" fill="#e8eef4"/>)"));
+}
+
+TEST(ResidualPlot, TheLegendNamesAllSeriesByTheirMarks) {
+  ResidualPlot many = plot();
+  many.series.clear();
+  for (std::size_t i = 0; i < 27; ++i) {
+    many.series.push_back("series " + std::to_string(i));
+  }
+  const std::string svg = to_svg(many);
+  EXPECT_THAT(svg, HasSubstr(">series 26</text>"));
+  EXPECT_THAT(svg, HasSubstr("<polygon "));
+  EXPECT_THAT(svg, Not(HasSubstr("more</text>")));
 }
 
 TEST(ResidualPlot, OfNothingOrOfTimesBelowZeroIsNone) {

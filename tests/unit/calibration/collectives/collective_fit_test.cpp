@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/collective_fit_text.hpp"
+#include "calibration/collectives/fit_doubts.hpp"
+#include "calibration/collectives/fitted_profile.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "topology/read_cluster.hpp"
@@ -13,7 +15,12 @@ namespace lockstep {
 namespace {
 
 using namespace literals;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 CollectiveProfile shipped(const std::string& name) {
   const ConfigPath configs = ConfigPath::standard();
@@ -75,6 +82,72 @@ TEST(CollectiveFit, HoldsOutSizesAndGroups) {
   }
   EXPECT_THAT(collective_fit_text(made, fit), HasSubstr("all_reduce, 1 x 3"));
   EXPECT_THAT(collective_residuals_csv(made, fit), HasSubstr("held_out"));
+}
+
+TEST(CollectiveFit, SaysWhatKeepsAllFromIt) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 2_us);
+  const auto complaint = [&](const HeldOut& held_out) {
+    try {
+      (void)fit_collectives(made, fabric, shipped("dgx_a100"), held_out);
+    } catch (const std::invalid_argument& problem) {
+      return std::string{problem.what()};
+    }
+    return std::string{"accepted"};
+  };
+  EXPECT_EQ(
+      complaint({0, {2, 3, 4, 8, 16}}),
+      "all 60 measurements are held out, none is left to fit to: those of groups of 2, 3, 4, 8 GPUs are, "
+      "and there are no others");
+  EXPECT_EQ(complaint({1, {}}), "all 60 measurements are held out, none is left to fit to: each size is");
+  made.rows.clear();
+  EXPECT_EQ(complaint({4, {}}), "there is no measurement to fit to");
+}
+
+TEST(CollectiveFit, ASoundOneLeavesNoDoubt) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  const CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 2_us);
+  EXPECT_THAT(fit_doubts(made, fit_collectives(made, fabric, shipped("dgx_a100"), {4, {}})), IsEmpty());
+}
+
+/// One group whose times are no collective's among many that are sound: it is lost in the mean of all.
+TEST(CollectiveFit, AGroupThatIsMissedIsNamed) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 2_us);
+  for (CollectiveMeasurement& row : made.rows) {
+    row.time = row.gpus_per_node == 3 ? 3.0 * row.time : row.time;
+  }
+  EXPECT_THAT(fit_doubts(made, fit_collectives(made, fabric, shipped("dgx_a100"), {4, {3}})),
+              ElementsAre(AllOf(HasSubstr("all_reduce, 1 x 3 by 67 %"), Not(HasSubstr("1 x 4")))));
+}
+
+TEST(CollectiveFit, ANumberThatWentFurtherThanMachinesDifferIsNamed) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveProfile truth = shipped("dgx_a100");
+  truth.ring.ll128->base = 20.0 * truth.ring.ll128->base;
+  truth.ring.simple->base = 20.0 * truth.ring.simple->base;
+  truth.ring.ll->base = 20.0 * truth.ring.ll->base;
+  const CollectiveMeasurements made = measurements_of(fabric, truth, 2_us);
+  const auto doubts = fit_doubts(made, fit_collectives(made, fabric, shipped("dgx_a100"), {4, {}}));
+  EXPECT_THAT(doubts, Contains(AllOf(HasSubstr(".base went from "), HasSubstr("is within 8.2"))));
+}
+
+TEST(FittedProfile, ARangeNamesGroupsAndSizes) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  const CollectiveProfile start = shipped("dgx_a100");
+  CollectiveProfile truth = start;
+  truth.ring.simple->max_bus_bandwidth = 225_GBps;
+  const CollectiveMeasurements made = measurements_of(fabric, truth, 5_us);
+  const CollectiveFit fit = fit_collectives(made, fabric, start, {4, {}});
+  const std::string text = fitted_profile_yaml(
+      made, fit,
+      {"mine", "a/x.log, b/x.log", "dgx_a100", ConfigPath::standard().find("profiles", "dgx_a100")});
+  EXPECT_THAT(text, HasSubstr("Fitted by lockstep calibrate to a/x.log, b/x.log on dgx_a100"));
+  const auto profile = read_text<CollectiveProfile>(text, "mine.yaml");
+  const Evidence& evidence = evidence_for(profile.provenance, "ring.Simple.max_bus_bandwidth");
+  EXPECT_EQ(evidence.is, Provenance::Fitted);
+  EXPECT_THAT(evidence.range, HasSubstr("all_reduce on 1 x 2, 1 x 3, 1 x 4, 1 x 8 GPUs, "));
+  EXPECT_THAT(evidence.range, HasSubstr(" to 1 GiB; error of "));
 }
 
 TEST(CollectiveFit, GroupsThatTheClusterDoesNotHaveAreRefused) {

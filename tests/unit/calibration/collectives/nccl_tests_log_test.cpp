@@ -81,22 +81,61 @@ TEST(NcclTestsLog, SeveralProgramsInOneFileAreSeveralRuns) {
   EXPECT_EQ(log.report.not_modelled, 1U);
 }
 
-TEST(NcclTestsLog, LaunchersMarksAreTakenOff) {
-  std::vector<std::string> lines;
+/// The log with @p mark before each line.
+std::string marked(const std::string& mark) {
+  std::string text;
   std::istringstream in{kRanks + kHeader + kRow};
   for (std::string line; std::getline(in, line);) {
-    lines.push_back(line + "\n");
+    text.append(mark).append(line).append("\n");
   }
-  std::string marked;
-  for (const std::string& line : lines) {
-    marked += "[1,0]<stdout>:" + line;
+  return text;
+}
+
+TEST(NcclTestsLog, LaunchersMarksAreTakenOff) {
+  for (const char* mark : {"[1,0]<stdout>:", "[prterun-node1-4711@1,0]<stdout>: ", "[0] ",
+                           "12: ", " 0: ", "2024-05-05T10:11:12.123Z ", "2024-05-05 10:11:12+02:00 ",
+                           "[2024-05-05 10:11:12,123] ", "May  5 10:11:12 ", "10:11:12.5 ",
+                           "Sun May  5 10:11:12 2024[1,0]<stdout>:", "2024-05-05T10:11:12Z 0: "}) {
+    const ReadLog log = read(marked(mark), "all_reduce.log");
+    ASSERT_EQ(log.report.used, 1U) << mark;
+    EXPECT_EQ(log.measurements.rows[0].size, Bytes{1048576}) << mark;
+    EXPECT_EQ(log.measurements.rows[0].nodes, 2) << mark;
+    EXPECT_EQ(log.report.unread, 0U) << mark;
   }
-  EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
-  marked.clear();
-  for (const std::string& line : lines) {
-    marked += "12: " + line;
-  }
-  EXPECT_EQ(read(marked, "all_reduce.log").report.used, 1U);
+}
+
+TEST(NcclTestsLog, RowsBehindOtherMarksAreCounted) {
+  const ReadLog log = read(marked("worker-0 says "), "all_reduce.log");
+  EXPECT_EQ(log.report.used, 0U);
+  EXPECT_EQ(log.report.unread, 1U);
+  EXPECT_THAT(left_out_in_words(log.report), HasSubstr("1 rows that cannot be read, the first in line 6"));
+  // Rows before a header: the log's beginning is lost.
+  EXPECT_EQ(read(kRow + kRanks + kHeader + kRow, "all_reduce.log").report.unread, 1U);
+  // What else a log says is no row.
+  EXPECT_EQ(read("node1:12:34 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" + marked(""), "all_reduce.log")
+                .report.unread,
+            0U);
+}
+
+TEST(NcclTestsLog, AnEndlessLineIsNone) {
+  EXPECT_EQ(read("#" + std::string(1'000'000, 'x') + "\n[" + std::string(1'000'000, '1') + "\n" + marked(""),
+                 "all_reduce.log")
+                .report.used,
+            1U);
+}
+
+TEST(NcclTestsLog, OneGpuExchangesNothing) {
+  const std::string rank = kRanks.substr(0, kRanks.find('\n') + 1);
+  EXPECT_THAT(complaint_about(rank + kHeader + kRow, "all_reduce.log"),
+              HasSubstr("all_reduce.log:3:1: a collective has 2 to 1000000 GPUs, not 1"));
+}
+
+TEST(NcclTestsLog, RunsAreNamedByTheFileAsItIsToldApart) {
+  const test::ScratchFolder folder;
+  folder.write("all_reduce.log", kRanks + kHeader + kRow);
+  CollectiveMeasurements measurements;
+  (void)NcclTestsLog{}.read(folder / "all_reduce.log", measurements, "a/all_reduce.log");
+  EXPECT_EQ(measurements.runs, std::vector<std::string>{"a/all_reduce.log: all_reduce"});
 }
 
 TEST(NcclTestsLog, RowsWithoutReductionAndOldRanksAreRead) {  // 2.8: the header has redop, the rows do not
@@ -136,9 +175,9 @@ TEST(NcclTestsLog, WrongResultsAreCountedNotUsed) {
 }
 
 TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
+  const std::string log = kRanks + kHeader + kRow;
   for (const char* name : {"all-reduce.log", "AllReduce.txt", "all_reduce_perf.out"}) {
-    EXPECT_EQ(read(kRanks + kHeader + kRow, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce)
-        << name;
+    EXPECT_EQ(read(log, name).measurements.rows.at(0).kind, CollectiveKind::AllReduce) << name;
   }
   EXPECT_EQ(read(kRanks + kHeader + row_of_gather(), "reduce-scatter.log").measurements.rows.at(0).kind,
             CollectiveKind::ReduceScatter);

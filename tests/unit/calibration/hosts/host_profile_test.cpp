@@ -179,6 +179,18 @@ TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
   EXPECT_THAT(made.text, HasSubstr("backward_start: derived, other's"));
 }
 
+TEST(HostProfile, TellsPartsThatWereNeverSeenFromMeasuredOnes) {
+  HostSamples samples = linear_and_view();
+  samples.operators["aten::all"] = {{1_us}, {2_us}, {3_us}, {4_us}};
+  const ProvenanceTable told = host_profile(samples, options()).overheads.provenance;
+  const auto source = [&](const std::string& key) { return evidence_for(told, key).source; };
+  EXPECT_EQ(source("operators.aten::view"),
+            "as all operators: without_launch; guessed, as fallback, since never seen: before_first_launch, "
+            "after_last_launch, between_launches");
+  EXPECT_EQ(evidence_for(told, "operators.aten::view").is, Provenance::Measured);
+  EXPECT_THAT(source("operators.aten::all"), HasSubstr("trace.json"));  // that of all operators
+}
+
 TEST(HostProfile, DropsOutliersOfOperators) {
   HostSamples samples = linear_and_view();
   // Quartiles 8 and 9.25 us: 50 us is further out than 1.5 times their distance.

@@ -207,7 +207,7 @@ TEST_F(KernelTables, sources_are_kept_and_cited) {
   const KernelMeasurements rows{{"g", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us}};
   const auto table = file(kernel_csv(rows, {"gemm.csv, an H100", "softmax.csv"}));
   EXPECT_EQ(read_kernel_csv({table}).size(), 1U);
-  EXPECT_EQ(cited({table}), "table.csv (from gemm.csv, an H100; softmax.csv)");
+  EXPECT_EQ(cited_tables({table}), "table.csv (from gemm.csv, an H100; softmax.csv)");
 }
 
 TEST_F(KernelTables, a_gzip_file_that_is_cut_off_is_refused) {

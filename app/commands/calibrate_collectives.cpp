@@ -1,0 +1,199 @@
+#include "app/commands/calibrate_collectives.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "app/set_in_words.hpp"
+#include "base/citation.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/yaml_reader.hpp"
+#include "calibration/collectives/collective_fit_text.hpp"
+#include "calibration/collectives/fit_doubts.hpp"
+#include "calibration/collectives/fitted_profile.hpp"
+#include "calibration/collectives/group_errors.hpp"
+#include "calibration/collectives/nccl_tests_log.hpp"
+#include "calibration/error_summary.hpp"
+#include "calibration/residual_plot.hpp"
+#include "topology/peer_access.hpp"
+#include "topology/read_cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+bool is_csv(const std::filesystem::path& file) {
+  return file.extension() == ".csv" || (file.extension() == ".gz" && file.stem().extension() == ".csv");
+}
+
+/// What the files hold together, and those that hold some of it.
+struct MeasuredFiles {
+  CollectiveMeasurements measurements;
+  std::vector<std::filesystem::path> used;
+};
+
+void append(const CollectiveMeasurements& more, CollectiveMeasurements& all) {
+  const std::size_t runs = all.runs.size();
+  for (CollectiveMeasurement row : more.rows) {
+    row.run += runs;
+    all.rows.push_back(row);
+  }
+  all.runs.insert(all.runs.end(), more.runs.begin(), more.runs.end());
+}
+
+/// Twice the same rows would count twice.
+void refuse_twice(const std::vector<std::filesystem::path>& files) {
+  std::error_code ignored;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (std::filesystem::equivalent(files[i], files[other], ignored)) {
+        throw InputError{{files[i].string()},
+                         fmt::format("is given twice{}: its measurements would count twice",
+                                     files[i] == files[other] ? "" : ", also as " + files[other].string())};
+      }
+    }
+  }
+}
+
+/// Tables of `calibrate import` and logs of nccl-tests, told apart by their names; what was used and what was
+/// not is told on stderr.
+MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
+                                const std::string& collective) {
+  refuse_twice(files);
+  if (!collective.empty() && std::ranges::all_of(files, is_csv)) {
+    throw std::invalid_argument{fmt::format(
+        "--collective {} does not apply to tables, which say it in each row; what it is for: logs "
+        "that do not",
+        collective)};
+  }
+  MeasuredFiles found;
+  std::vector<Problem> without;
+  std::string report;
+  const std::vector<std::string> names = told_apart(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    CollectiveMeasurements of_file;
+    std::string left_out;
+    if (is_csv(files[i])) {
+      of_file = read_collective_csv({files[i]});
+      left_out = of_file.left_out > 0
+                     ? fmt::format("{} rows in place, or of collectives without a model", of_file.left_out)
+                     : std::string{};
+    } else {
+      left_out = left_out_in_words(NcclTestsLog{collective}.read(files[i], of_file, names[i]));
+    }
+    report += fmt::format("{}: {} measurements{}\n", files[i].string(), of_file.rows.size(),
+                          left_out.empty() ? "" : "; left out: " + left_out);
+    append(of_file, found.measurements);
+    if (of_file.rows.empty()) {
+      without.push_back(
+          {{files[i].string()},
+           left_out.empty() ? "no measurement is in it" : "no measurement in it can be used: " + left_out});
+    } else {
+      found.used.push_back(files[i]);
+    }
+  }
+  if (found.used.empty()) {
+    throw InputError{std::move(without)};
+  }
+  fmt::print(stderr, "{}", report);
+  return found;
+}
+
+/// Where the collectives ran, as NCCL took it.
+Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs) {
+  const Fabric drawn = read_cluster(options.cluster).fabric();
+  PeerAccess access{access_of_models(drawn, configs), {}, 0};
+  if (!options.p2p_level.empty()) {
+    access.level.p2p = p2p_level_of(options.p2p_level);
+  }
+  if (!options.net_gdr_level.empty()) {
+    access.level.net_gdr = p2p_level_of(options.net_gdr_level);
+  }
+  return with_peer_access(drawn, access);
+}
+
+/// Nothing is written over what is read, or over another output, and a picture is what its name says.
+void keep_files(const CalibrateFitOptions& options) {
+  if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
+    throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};
+  }
+  std::set<std::filesystem::path> outputs;
+  for (const std::string& output : {options.output, options.residuals, options.plot}) {
+    keep_inputs(output, options.files);
+    if (!output.empty() && !outputs.insert(std::filesystem::absolute(output).lexically_normal()).second) {
+      throw InputError{{output}, "is given for two outputs"};
+    }
+  }
+}
+
+/// What did not move is not fitted, however well it fits.
+/// @param start the profile to start from, as ConfigPath shows it
+void refuse_unmoved(const CalibrateFitOptions& options, const std::string& start,
+                    const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
+  if (std::ranges::any_of(fit.numbers, &FittedNumber::moved)) {
+    return;
+  }
+  const std::vector<double> held_out = held_out_errors(measurements, fit);
+  const std::string error =
+      held_out.empty()
+          ? std::string{}
+          : fmt::format(" (held-out rows are missed by {:.1f} % on average)", 100 * summarise(held_out).mean);
+  throw InputError{
+      {start},
+      fmt::format(
+          "no number of it moved{}: nothing was fitted, and nothing is written. Where it is near enough, "
+          "use it as it is: --set collectives.profile={}; else --start from the profile of the machine "
+          "that is most alike, whose latencies and rates are above 0 ('lockstep list profiles')",
+          error, options.start)};
+}
+
+}  // namespace
+
+int calibrate_import_command(const CalibrateImportOptions& options) {
+  keep_inputs(options.output, options.logs);
+  const std::string table = collective_csv(read_measurements(options.logs, options.collective).measurements);
+  if (options.output.empty()) {
+    fmt::print("{}", table);
+  } else {
+    write_whole_file(options.output, table);
+  }
+  return 0;
+}
+
+int calibrate_fit_command(const CalibrateFitOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  const std::filesystem::path start =
+      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
+  keep_files(options);
+  const auto [measurements, used] = read_measurements(options.files, options.collective);
+  const Fabric fabric = machine_of(options, configs);
+  const CollectiveFit fit = fit_collectives(
+      measurements, fabric, read_file<CollectiveProfile>(start, configs),
+      {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
+  for (const std::string& doubt : fit_doubts(measurements, fit)) {
+    spdlog::warn(doubt);
+  }
+  refuse_unmoved(options, configs.shown(start.string()), measurements, fit);
+  const std::string name =
+      options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
+  std::vector<FileToWrite> outputs{
+      {options.output, fitted_profile_yaml(measurements, fit, {name, cited(used), options.cluster, start})}};
+  if (!options.residuals.empty()) {
+    outputs.push_back({options.residuals, collective_residuals_csv(measurements, fit)});
+  }
+  if (!options.plot.empty()) {
+    outputs.push_back({options.plot, to_svg(residuals_of(measurements, fit))});
+  }
+  fmt::print("{}\n", collective_fit_text(measurements, fit));
+  write_whole_files(outputs);
+  fmt::print("written: {}; use it with   {}\n", options.output,
+             set_in_words("collectives.profile", options.output));
+  return 0;
+}
+
+}  // namespace lockstep
