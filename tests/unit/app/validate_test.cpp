@@ -12,11 +12,12 @@ namespace {
 void write_set(const test::ScratchFolder& folder, const std::string& unit) {
   folder.write("my_gpu.yaml", "include: " LOCKSTEP_SOURCE_DIR "/configs/gpus/t4_16gb.yaml\nname: my_gpu\n");
   folder.write("sets/mine.csv", "elements,time\n100000000,5.2\n200000000,10.4\n");
-  folder.write("sets/mine.yaml",
-               "name: mine\ntitle: additions\nsource: made up\npredicts: kernel\ntable: mine.csv\nunit: " + unit +
-                   "\nmeasured: { step: time }\n"
-                   "scenario: { gpu: ../my_gpu.yaml, family: pointwise, type: fp32, reads: 2, writes: 1, flops: 1 }\n"
-                   "copied: { elements: elements }\n");
+  folder.write(
+      "sets/mine.yaml",
+      "name: mine\ntitle: additions\nsource: made up\npredicts: kernel\ntable: mine.csv\nunit: " + unit +
+          "\nmeasured: { step: time }\n"
+          "scenario: { gpu: ../my_gpu.yaml, family: pointwise, type: fp32, reads: 2, writes: 1, flops: 1 }\n"
+          "copied: { elements: elements }\n");
 }
 
 Validation validated(const test::ScratchFolder& folder) {
