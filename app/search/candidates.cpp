@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "app/search/left_out_plans.hpp"
+#include "app/search/movable_pieces.hpp"
 #include "search/sharding/local_search.hpp"
 
 namespace lockstep {
@@ -25,7 +26,7 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
   if (!plan) {
     return std::nullopt;
   }
-  return Candidate{
+  Candidate candidate{
       fmt::format("lockstep{}{}{}", division.name.empty() ? "" : ", " + division.name,
                   options.may_cut || !problem.task().may_cut ? "" : ", whole tables",
                   exposed < 1 ? fmt::format(", {:.0f} % of the exchanges hidden", 100 * (1 - exposed)) : ""),
@@ -34,6 +35,10 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
       seconds_since(start),
       division,
       *plan};
+  if (division.placed.empty()) {
+    make_movable(problem, candidate);
+  }
+  return candidate;
 }
 
 /// The largest tables in host memory until the rest fits.

@@ -19,8 +19,9 @@ struct Candidate {
   EmbeddingPlan plan;
   std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
   double search_seconds = 0;
-  Division division{};      ///< what its pieces are of
-  sharding::Plan pieces{};  ///< of the tables that are placed
+  Division division{};        ///< what its pieces are of
+  sharding::Plan pieces{};    ///< of the tables that are placed
+  std::string why_no_step{};  ///< where that is known
 };
 
 /// The plan of one method under the fast models; nothing where it has none.

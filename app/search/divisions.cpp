@@ -245,6 +245,17 @@ void add_of_hugectr(const ShardingProblem& problem, std::vector<Division>& divis
   }
 }
 
+Task placed_on_nodes(const ShardingProblem& problem, const Division& division) {
+  Task placed = task_of_nodes(problem, division.placed);
+  const auto nodes = problem.ranks_of_node();
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (const TableShardingSpec& entry : division.spread.tables) {
+      placed.capacity[node] -= taken(problem, entry, nodes[node].front());
+    }
+  }
+  return placed;
+}
+
 }  // namespace
 
 bool is_hugectr(const ShardingProblem& problem) {
@@ -278,6 +289,9 @@ Division into_host_memory(const Task& task, std::size_t count) {
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {
   const Task& task = problem.task();
+  if (division.by_nodes) {
+    return placed_on_nodes(problem, division);
+  }
   Task placed = task;
   placed.tables.clear();
   for (const std::int64_t table : division.placed) {
@@ -290,6 +304,16 @@ Task placed_task(const ShardingProblem& problem, const Division& division) {
     }
   }
   return placed;
+}
+
+EmbeddingPlan plan_of(const sharding::Plan& pieces, const Division& division) {
+  if (!division.by_nodes) {
+    return sharding::embedding_plan_of(pieces, division.placed, division.spread);
+  }
+  EmbeddingPlan plan;
+  plan.tables = rows_by_nodes(pieces, division.placed);
+  plan.tables.insert(plan.tables.end(), division.spread.tables.begin(), division.spread.tables.end());
+  return plan;
 }
 
 }  // namespace lockstep

@@ -17,6 +17,7 @@ struct Division {
   std::string name;                  ///< of what is not placed, "" for nothing
   sharding::Spread spread;           ///< what is not
   std::vector<std::int64_t> placed;  ///< numbers of the tables that are; repeated: equal parts of its rows
+  bool by_nodes = false;             ///< by the rows of nodes: its devices are nodes (rows_of_nodes.hpp)
 };
 
 /// The scenario's DLRM is HugeCTR's, which has other plans than TorchRec's.
@@ -38,5 +39,8 @@ struct Division {
 
 /// What is left to place, with the memory that is left.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);
+
+/// @p pieces of what @p division places, and what it spreads.
+[[nodiscard]] EmbeddingPlan plan_of(const sharding::Plan& pieces, const Division& division);
 
 }  // namespace lockstep

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "app/search/own_plan.hpp"
 #include "search/sharding/small_changes.hpp"
 
 namespace lockstep {
@@ -26,10 +28,11 @@ class Refinement {
       : simulator_{simulator},
         options_{options},
         task_{placed_task(problem, start.division)},
-        costs_{problem.costs(1)},
+        exchanges_{exchanges_of(problem, start.division)},
+        costs_{exchanges_ ? problem.costs(1, *exchanges_) : problem.costs(1)},
         judge_{task_, costs_},
         state_{judge_, start.pieces},
-        changes_{options.seed, "refinement", true},
+        changes_{options.seed, "refinement", !start.division.by_nodes},
         step_{start.step.value()},
         best_{start} {}
 
@@ -52,9 +55,13 @@ class Refinement {
   }
 
  private:
+  static std::optional<Exchanges> exchanges_of(const ShardingProblem& problem, const Division& division) {
+    return division.by_nodes ? std::optional{problem.exchanges_of_nodes()} : std::nullopt;
+  }
+
   void judge(sharding::DeviceState changed, double threshold) {
     const sharding::Plan pieces = changed.plan();
-    EmbeddingPlan plan = sharding::embedding_plan_of(pieces, best_.division.placed, best_.division.spread);
+    EmbeddingPlan plan = plan_of(pieces, best_.division);
     const std::optional<Seconds> step = simulator_.step_time(plan);
     if (!step || *step > (1 + threshold) * step_) {
       return;
@@ -71,6 +78,7 @@ class Refinement {
   StepSimulator& simulator_;
   const RefinementOptions& options_;
   sharding::Task task_;
+  std::optional<Exchanges> exchanges_;  // among nodes
   sharding::ModelCosts costs_;
   sharding::Judge judge_;
   sharding::DeviceState state_;
@@ -128,10 +136,11 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
   std::vector<const Candidate*> chosen;
   for (const auto& [step, candidate] : by_step) {
     const bool places_all = candidate->division.spread.tables.empty();
+    // Which has most to move.
     const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
                                       return other->division.spread.tables.empty();
                                     });
-    if (chosen.size() < kRefined || is_first_that_does) {  // which has most to move
+    if (chosen.size() < kRefined || is_first_that_does || candidate->name == kOwnPlan) {
       chosen.push_back(candidate);
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/search/left_out_plans.hpp"
+#include "app/search/own_plan.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -25,7 +26,7 @@ bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
 bool is_rule(const Candidate& candidate) {
   const bool learns = candidate.name == "autoshard" || candidate.name == "dreamshard";
   return !is_ours(candidate) && !learns && candidate.name.find("neuroshard") != 0 &&
-         candidate.name != "exact";
+         candidate.name != "exact" && candidate.name != kOwnPlan;
 }
 
 template <class Counts>
@@ -42,6 +43,9 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
 /// What became of a method without a simulated plan. Whole tables fit where a rule has them: then `exact`
 /// gave up.
 std::string why_without_step(const Candidate& candidate, const SearchResult& result) {
+  if (!candidate.why_no_step.empty()) {
+    return candidate.why_no_step + "\n";
+  }
   if (!candidate.plan.tables.empty()) {
     return "not simulated: memory or time did not suffice\n";
   }
@@ -134,21 +138,37 @@ const Candidate* SearchResult::best_rule() const {
   return fastest(candidates, is_rule);
 }
 
+const Candidate* SearchResult::own() const {
+  return fastest(candidates, [](const Candidate& candidate) { return candidate.name == kOwnPlan; });
+}
+
+namespace {
+
+/// A plan beside the best one.
+std::string beside(const char* what, const Candidate* other, const Candidate& best) {
+  return other == nullptr || other == &best
+             ? ""
+             : fmt::format("{}{}: {:+.1f} %\n", what,
+                           other->name == kOwnPlan ? to_string(*other->step)
+                                                   : fmt::format("{}  {}", other->name, *other->step),
+                           100 * (*other->step / *best.step - 1));
+}
+
+}  // namespace
+
 std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   const Setting setting = problem.under(best.plan);
   const SimulationResult simulated = predict(setting, nullptr, EngineMode::Bare);
   const double band = step_band(setting, simulated).relative;
   const Candidate* const rule = result.best_rule();
-  const bool is_best =
-      rule == nullptr || *best.step <= *rule->step;  // of a method asked for by name: maybe not
+  const Candidate* const own = result.own();
+  const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };
+  const bool is_best = beats(rule) && beats(own);  // of a method asked for by name: maybe not
   std::string text =
       fmt::format("{}\n  {} tables on {} GPUs\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n",
                   setting.scenario.name, problem.task().tables.size(), problem.task().devices(),
                   is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
-  if (rule != nullptr && rule != &best) {
-    text += fmt::format("best rule    {}  {}: {:+.1f} %\n", rule->name, *rule->step,
-                        100 * (*rule->step / *best.step - 1));
-  }
+  text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
   text += bound_line(problem, best) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
   return text + reasons(problem, best, rule);

@@ -18,6 +18,8 @@ struct SearchResult {
   [[nodiscard]] const Candidate* best_of(const std::string& method) const;
   /// The fastest plan of a simple rule, or of TorchRec's; null: none fits.
   [[nodiscard]] const Candidate* best_rule() const;
+  /// The scenario's own plan, simulated; null: it has none, or one that does not fit.
+  [[nodiscard]] const Candidate* own() const;
 };
 
 /// The answer: step time, every plan against it, the load of each rank, and why it is better.
