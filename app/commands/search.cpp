@@ -26,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kOurs = "lockstep";
-constexpr const char* kTrainingBudget = "5 min";
 
 Seconds budget_of(const std::string& text) {
   Seconds budget;
@@ -68,8 +67,16 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
-bool trains(const SearchCommandOptions& options) {
-  return options.method != "all" && learns(sharding::method_called(options.method));
+/// CLI11 takes -1 for the largest number that there is. @return what is wrong
+std::string whole_number(const std::string& text) {
+  const bool is_whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return is_whole ? "" : fmt::format("{} is not a whole number from 0 on, e.g. 7", text);
+}
+
+std::string more_than_nothing(const std::string& text) {
+  double factor = 0;
+  const bool is_more = CLI::detail::lexical_cast(text, factor) && factor > 0;
+  return is_more ? "" : fmt::format("{} is not more than 0; 4 looks four times as far as usual", text);
 }
 
 }  // namespace
@@ -84,13 +91,17 @@ int search_command(const SearchCommandOptions& options) {
   const fs::path folder = result_folder(options.folder, path);
   BestSoFar best_so_far;
   const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
-  Searching searching{problem, progress, best_so_far, TimeBudget{budget_of(options.budget)}, options.seed};
+  Searching searching{problem, progress, best_so_far, options.limits, options.seed};
   searching.use(options.policy, policy);
+  const bool refines = options.method == kOurs || options.method == "all";
+  if (refines) {
+    searching.keep_some_for_refining();
+  }
   searching.judge_own();
   for (const sharding::Method& method : chosen) {
     searching.run(method);
   }
-  if (options.method == kOurs || options.method == "all") {
+  if (refines) {
     searching.refine();
   }
   progress.done();
@@ -125,6 +136,7 @@ int search_command(const SearchCommandOptions& options) {
 void add_search_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<SearchCommandOptions>();
   const auto assignments = std::make_shared<std::vector<std::string>>();
+  const auto budget = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("search", "the best plan for the embedding tables of a DLRM scenario");
   std::string known = "a method, with the simple rules to compare with, or all (default: lockstep):";
@@ -138,15 +150,22 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   command->footer(
       "examples:\n"
       "  lockstep search dlrm_default_8xv100\n"
-      "  lockstep search my/scenario.yaml -o best --budget 1min --seed 7\n"
+      "  lockstep search my/scenario.yaml -o best --effort 4 --seed 7\n"
       "  lockstep run my/scenario.yaml --set parallelism.embedding.plan=best/plan.yaml");
   command
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
   command->add_option("--method", options->method, known);
-  command->add_option("--budget", options->budget,
-                      "time to search in, e.g. 10s (default; 5min with training)");
-  command->add_option("--seed", options->seed, "of the search's random choices (default 1)");
+  command
+      ->add_option("--effort", options->limits.effort,
+                   "how much to look at, times the usual, which takes some 10 s of a core at most")
+      ->check(CLI::Validator{more_than_nothing, "FACTOR"})
+      ->capture_default_str();
+  command->add_option("--budget", *budget,
+                      "time that ends the search even so, e.g. 10s: then the plan depends on the machine");
+  command->add_option("--seed", options->seed, "of the search's random choices")
+      ->check(CLI::Validator{whole_number, "NUMBER"})
+      ->capture_default_str();
   command->add_option("--weights", options->policy.weights,
                       "policy that --save-weights saved, instead of training one (autoshard, dreamshard)");
   command->add_option("--save-weights", options->policy.save_weights, "file for the policy that was trained");
@@ -154,10 +173,10 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
-  command->callback([options, assignments, command, &action] {
-    action = [options, assignments, has_budget = command->count("--budget") > 0] {
-      if (!has_budget && trains(*options)) {
-        options->budget = kTrainingBudget;
+  command->callback([options, assignments, budget, &action] {
+    action = [options, assignments, budget] {
+      if (!budget->empty()) {
+        options->limits.budget = budget_of(*budget);
       }
       options->overrides = overrides_of(*assignments);
       return search_command(*options);

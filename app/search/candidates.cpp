@@ -35,6 +35,7 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
       seconds_since(start),
       division,
       *plan};
+  candidate.questions = judge.questions();
   if (division.placed.empty()) {
     make_movable(problem, candidate);
   }
@@ -67,12 +68,14 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
     return std::nullopt;
   }
   const Division all = everything(problem.task());
-  return Candidate{std::string{method.name},
-                   sharding::embedding_plan_of(*plan, all.placed, all.spread),
-                   {},
-                   seconds_since(start),
-                   all,
-                   *plan};
+  Candidate candidate{std::string{method.name},
+                      sharding::embedding_plan_of(*plan, all.placed, all.spread),
+                      {},
+                      seconds_since(start),
+                      all,
+                      *plan};
+  candidate.questions = judge.questions();
+  return candidate;
 }
 
 std::vector<Candidate> our_candidates(const ShardingProblem& problem, const sharding::SearchOptions& options,

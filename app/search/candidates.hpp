@@ -19,9 +19,10 @@ struct Candidate {
   EmbeddingPlan plan;
   std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
   double search_seconds = 0;
-  Division division{};        ///< what its pieces are of
-  sharding::Plan pieces{};    ///< of the tables that are placed
-  std::string why_no_step{};  ///< where that is known
+  Division division{};         ///< what its pieces are of
+  sharding::Plan pieces{};     ///< of the tables that are placed
+  std::string why_no_step{};   ///< where that is known
+  std::int64_t questions = 0;  ///< that its search asked the fast models
 };
 
 /// The plan of one method under the fast models; nothing where it has none.

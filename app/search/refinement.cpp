@@ -21,6 +21,8 @@ constexpr std::int64_t kFurther = 4;   // times as many simulations of the best 
 constexpr int kRounds = 5;             // of these, at most
 constexpr double kWorthwhile = 0.001;  // of the step: what a round has to save for another one
 
+constexpr std::string_view kRefined = "refined";  // in the name of what was
+
 class Refinement {
  public:
   Refinement(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
@@ -72,6 +74,7 @@ class Refinement {
       best_.plan = std::move(plan);
       best_.pieces = pieces;
       best_.step = step_;
+      options_.found(best_);
     }
   }
 
@@ -92,11 +95,12 @@ class Refinement {
 Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
                   const RefinementOptions& options) {
   const auto began = std::chrono::steady_clock::now();
-  Candidate best = Refinement{problem, simulator, start, options}.run();
-  if (!start.name.ends_with(", refined") && !start.name.starts_with("lockstep, refined")) {
-    const bool is_ours = start.name.starts_with("lockstep");
-    best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
+  Candidate named = start;
+  if (start.name.find(kRefined) == std::string::npos) {
+    named.name = start.name.starts_with("lockstep") ? start.name + ", refined"
+                                                    : "lockstep, refined from " + start.name;
   }
+  Candidate best = Refinement{problem, simulator, named, options}.run();
   best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return best;
 }
@@ -107,6 +111,7 @@ namespace {
 Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulator, Candidate best,
                           RefinementOptions options) {
   options.simulations *= kFurther;
+  best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
   for (int round = 0; round < kRounds && !options.stopped(); ++round) {
     const Seconds before = best.step.value();
     best = refined(problem, simulator, best, options);
@@ -115,8 +120,6 @@ Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulat
     }
     ++options.seed;
   }
-  constexpr std::string_view kRefined = "refined";
-  best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
   return best;
 }
 
@@ -125,7 +128,7 @@ Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulat
 std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                        std::span<const Candidate> candidates,
                                        const RefinementOptions& options) {
-  constexpr std::size_t kRefined = 3;
+  constexpr std::size_t kFastest = 3;
   std::map<Seconds, const Candidate*> by_step;  // of equal ones the first
   const bool can_move = problem.task().devices() > 1;
   for (const Candidate& candidate : candidates) {
@@ -140,7 +143,7 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
     const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
                                       return other->division.spread.tables.empty();
                                     });
-    if (chosen.size() < kRefined || is_first_that_does || candidate->name == kOwnPlan) {
+    if (chosen.size() < kFastest || is_first_that_does || candidate->name == kOwnPlan) {
       chosen.push_back(candidate);
     }
   }

@@ -14,6 +14,7 @@ struct RefinementOptions {
   std::uint64_t seed = 1;
   std::int64_t simulations = 200;  ///< of a plan, at most
   std::function<bool()> stopped = [] { return false; };
+  std::function<void(const Candidate&)> found = [](const Candidate&) {};  ///< each that is the best so far
 };
 
 /// The last moves of a search: small changes (sharding::SmallChanges) of where the pieces of @p start are,

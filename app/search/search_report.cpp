@@ -54,6 +54,13 @@ std::string why_without_step(const Candidate& candidate, const SearchResult& res
              : "none fits\n";
 }
 
+std::string end_line(const SearchEnd& end) {
+  return end.time ? "  time was up (--budget) before all was looked at: with more the plan may be another, "
+                    "and better\n"
+         : end.effort ? "  the usual effort was spent before all was looked at: --effort 4 looks further\n"
+                      : "";
+}
+
 std::string method_lines(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
   std::size_t hidden = 0;
@@ -76,10 +83,7 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
   for (const std::string& name : result.left_out) {
     text += fmt::format("  {:<52}no time was left\n", name);
   }
-  if (result.out_of_time) {
-    text += "  time was up before all of this was looked at: a larger --budget may find better\n";
-  }
-  return text;
+  return text + end_line(result.end);
 }
 
 struct Extremes {

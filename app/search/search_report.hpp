@@ -8,10 +8,16 @@
 
 namespace lockstep {
 
+/// What ended a search before it had looked at all.
+struct SearchEnd {
+  bool effort = false;
+  bool time = false;
+};
+
 struct SearchResult {
   std::vector<Candidate> candidates;
   std::vector<std::string> left_out;  ///< methods for which no time was left
-  bool out_of_time = false;           ///< the budget ended the search
+  SearchEnd end;
 
   /// The fastest simulated plan of @p method: of all where that is `all`, of ours and NeuroShard's and all
   /// rules' where it is `lockstep`, which may take any of them. Null: it has none.

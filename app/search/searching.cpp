@@ -29,13 +29,47 @@ std::vector<Candidate> candidates_of(const sharding::Method& method, const Shard
   return {*std::move(candidate)};
 }
 
+// Effort is counted in seconds of one core, as measured with 4 to 64 GPUs (within a factor of two; 64 GPUs
+// take longer): what was done decides where a search ends, not how long it took.
+constexpr double kUsualEffort = 14;
+constexpr double kShareOfMaking = 0.65;  // of effort and time, where what was made is refined after it
+constexpr double kQuestion = 0.2e-6, kQuestionOfDevice = 0.025e-6, kSimulationOfRank = 0.2e-3;
+
 }  // namespace
 
 Searching::Searching(const ShardingProblem& problem, const Progress& progress, BestSoFar& best,
-                     TimeBudget budget, std::uint64_t seed)
-    : problem_{problem}, simulator_{problem}, progress_{progress}, best_{best}, budget_{budget} {
+                     const SearchLimits& limits, std::uint64_t seed)
+    : problem_{problem},
+      simulator_{problem},
+      progress_{progress},
+      best_{best},
+      limits_{limits},
+      began_{std::chrono::steady_clock::now()} {
   options_.seed = seed;
-  options_.stopped = [this] { return budget_.is_spent(); };
+  options_.stopped = [this] { return is_over(); };
+}
+
+double Searching::effort() const {
+  const auto devices = static_cast<double>(problem_.task().devices());
+  return questions_ * (kQuestion + kQuestionOfDevice * devices) +
+         static_cast<double>(simulator_.simulations()) * kSimulationOfRank * devices;
+}
+
+bool Searching::is_out_of_time() const {
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
+  return limits_.budget && passed.count() >= share_ * (*limits_.budget / Seconds{1});
+}
+
+bool Searching::is_over() {
+  const bool is_late = is_out_of_time();
+  const bool is_spent = effort() >= share_ * limits_.effort * kUsualEffort;
+  end_.time = end_.time || is_late;
+  end_.effort = end_.effort || is_spent;
+  return is_late || is_spent;
+}
+
+void Searching::keep_some_for_refining() {
+  share_ = kShareOfMaking;
 }
 
 void Searching::use(const PolicyRequest& request,
@@ -73,41 +107,43 @@ void Searching::run(const sharding::Method& method) {
 }
 
 void Searching::refine() {
-  if (budget_.is_spent()) {
+  share_ = 1;
+  if (is_over()) {
     return;
   }
   progress_.say("refining the fastest plans");
   RefinementOptions options;
   options.seed = options_.seed;
   options.stopped = options_.stopped;
+  options.found = [this](const Candidate& candidate) { best_.offer(candidate); };
   for (Candidate& candidate : fastest_refined(problem_, simulator_, all_, options)) {
-    best_.offer(candidate);
     all_.push_back(std::move(candidate));
   }
 }
 
 SearchResult Searching::result() && {
-  return {std::move(all_), std::move(left_out_), budget_.is_spent()};
+  return {std::move(all_), std::move(left_out_), end_};
 }
 
 bool Searching::any_step() const {
   return std::ranges::any_of(all_, [](const Candidate& candidate) { return candidate.step.has_value(); });
 }
 
-bool Searching::is_late_for(const sharding::Method& method) const {
-  return budget_.is_spent() && any_step() && !learns(method);
+bool Searching::is_late_for(const sharding::Method& method) {
+  return is_over() && any_step() && !learns(method);
 }
 
 void Searching::train(const sharding::Method& method) {
   progress_.say(fmt::format("{}: training", method.name));
   options_.policy = policy_by_training(method, problem_, options_, request_, progress_);
-  if (budget_.is_spent()) {
+  if (is_out_of_time()) {
     progress_.done();
     fmt::print(stderr, "{}: the budget ended the training; with more it would place better\n", method.name);
   }
 }
 
 void Searching::simulate(Candidate& candidate, const sharding::Method& method) {
+  questions_ += static_cast<double>(candidate.questions);
   if (candidate.plan.tables.empty() || is_late_for(method)) {
     return;
   }

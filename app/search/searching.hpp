@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,19 +11,28 @@
 #include "app/search/learned_policy.hpp"
 #include "app/search/search_report.hpp"
 #include "app/search/step_simulator.hpp"
-#include "app/search/time_budget.hpp"
 
 namespace lockstep {
+
+/// When a search ends that would go on. What was looked at until its effort is spent is the same on every day
+/// and machine; a budget of time may end it earlier, and then it depends on both.
+struct SearchLimits {
+  double effort = 1;              ///< times the usual: some 10 s of one core of 2025
+  std::optional<Seconds> budget;  ///< from its construction on; nothing: no limit
+};
 
 /// Searches and simulates: the simple rules first, for they are what the others are compared with.
 class Searching {
  public:
   /// All must outlive it.
-  Searching(const ShardingProblem& problem, const Progress& progress, BestSoFar& best, TimeBudget budget,
-            std::uint64_t seed);
+  Searching(const ShardingProblem& problem, const Progress& progress, BestSoFar& best,
+            const SearchLimits& limits, std::uint64_t seed);
 
   /// What a method that learns has, or is to save. @param policy null: it is trained
   void use(const PolicyRequest& request, std::shared_ptr<const sharding::learned::PlacementPolicy> policy);
+
+  /// refine() will be called: what comes before it ends earlier.
+  void keep_some_for_refining();
 
   /// The scenario's own plan, where it has one.
   void judge_own();
@@ -34,9 +45,14 @@ class Searching {
   [[nodiscard]] SearchResult result() &&;
 
  private:
+  /// What was done so far, in nominal seconds.
+  [[nodiscard]] double effort() const;
+  [[nodiscard]] bool is_out_of_time() const;
+  /// Asked by what would go on: it does not.
+  bool is_over();
   [[nodiscard]] bool any_step() const;
   /// What was learnt in the time there was is used.
-  [[nodiscard]] bool is_late_for(const sharding::Method& method) const;
+  [[nodiscard]] bool is_late_for(const sharding::Method& method);
   void train(const sharding::Method& method);
   void simulate(Candidate& candidate, const sharding::Method& method);
 
@@ -44,7 +60,11 @@ class Searching {
   StepSimulator simulator_;
   const Progress& progress_;
   BestSoFar& best_;
-  TimeBudget budget_;
+  SearchLimits limits_;
+  std::chrono::steady_clock::time_point began_;
+  double share_ = 1;  // of effort and time, up to here
+  SearchEnd end_;
+  double questions_ = 0;  // times what one costs
   sharding::SearchOptions options_;
   PolicyRequest request_;
   std::vector<Candidate> all_;
