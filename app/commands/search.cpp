@@ -15,9 +15,9 @@
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
 #include "app/search/best_so_far.hpp"
-#include "app/search/left_out_plans.hpp"
 #include "app/search/search_report.hpp"
 #include "app/search/searching.hpp"
+#include "app/search/why_nothing_fits.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 
@@ -67,6 +67,28 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
+/// What the search answers: the plan of the method that was asked for; where time ended the search before it
+/// had one, the best of the others. @throws InputError where there is none, with the reason
+const Candidate& best_or_error(const ShardingProblem& problem, const SearchResult& result,
+                               const std::string& method, const fs::path& path) {
+  if (const Candidate* const best = result.best_of(method)) {
+    return *best;
+  }
+  const Candidate* const other = result.best_of("all");
+  if (other != nullptr && result.end.time) {
+    return *other;
+  }
+  const std::string late = result.end.time ? "time was up (--budget) before one was found; so far: " : "";
+  if (other == nullptr) {
+    throw InputError{{path.string()},
+                     fmt::format("{} finds no plan that fits: {}{}", method, late,
+                                 why_nothing_fits(problem, result.candidates))};
+  }
+  throw InputError{{path.string()},
+                   fmt::format("{} finds no plan: {}; {} has one, and --method lockstep the best of all",
+                               method, result.why_none(method), other->name)};
+}
+
 /// CLI11 takes -1 for the largest number that there is. @return what is wrong
 std::string whole_number(const std::string& text) {
   const bool is_whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -99,33 +121,17 @@ int search_command(const SearchCommandOptions& options) {
   }
   searching.judge_own();
   for (const sharding::Method& method : chosen) {
-    searching.run(method);
+    searching.run(method, !refines && method.name == options.method);
   }
   if (refines) {
     searching.refine();
   }
   progress.done();
   const SearchResult result = std::move(searching).result();
-  const Candidate* const best = result.best_of(options.method);
-  if (best == nullptr && options.method == "exact" && result.best_rule() != nullptr) {
-    throw InputError{
-        {path.string()},
-        "exact goes through every placement of whole tables, and these are too many: it is for 10 tables "
-        "or so; --method lockstep cuts, copies and moves tables besides"};
-  }
-  if (best == nullptr) {
-    const std::string why = why_nothing_fits(problem);
-    const bool has_rules = options.method != kOurs && options.method != "all";
-    throw InputError{{path.string()},
-                     fmt::format("{} finds no plan that fits{}: {}", options.method,
-                                 has_rules ? " by its own rules (lockstep may, which cuts, copies and moves "
-                                             "tables to host memory)"
-                                           : "",
-                                 why)};
-  }
+  const Candidate& best = best_or_error(problem, result, options.method, path);
   fs::create_directories(folder);
-  write_files(problem, *best, folder);
-  fmt::print("{}", search_text(problem, result, *best));
+  write_files(problem, best, folder);
+  fmt::print("{}", search_text(problem, result, best));
   if (!options.quiet) {
     fmt::print(stderr, "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\n",
                folder.string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ");

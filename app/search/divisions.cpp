@@ -280,11 +280,22 @@ std::vector<Division> divisions(const ShardingProblem& problem) {
   return divisions;
 }
 
-Division into_host_memory(const Task& task, std::size_t count) {
+Division all_by_rows(const Task& task) {
+  TableShardingSpec how;
+  how.sharding = TableSharding::RowWise;
+  return without_first(task, "all row-wise", largest_first(task), task.tables.size(), how);
+}
+
+Division into_host_memory(const Task& task, std::size_t count, double cached) {
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
   how.kernel = TableKernel::UvmCaching;
-  return without_first(task, fmt::format("{} cached in host memory", count), largest_first(task), count, how);
+  std::string name = fmt::format("{} cached in host memory", count);
+  if (cached != TableShardingSpec::kCacheLoadFactor) {
+    how.cache_load_factor = cached;
+    name += fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached);
+  }
+  return without_first(task, name, largest_first(task), count, how);
 }
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {
@@ -299,6 +310,7 @@ Task placed_task(const ShardingProblem& problem, const Division& division) {
                                                    std::ranges::count(division.placed, table)));
   }
   for (std::uint32_t device = 0; device < task.devices(); ++device) {
+    placed.capacity[device] = (1 - division.spare) * placed.capacity[device];
     for (const TableShardingSpec& entry : division.spread.tables) {
       placed.capacity[device] -= taken(problem, entry, device);
     }

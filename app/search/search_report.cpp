@@ -40,18 +40,16 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
   return best;
 }
 
-/// What became of a method without a simulated plan. Whole tables fit where a rule has them: then `exact`
-/// gave up.
-std::string why_without_step(const Candidate& candidate, const SearchResult& result) {
+/// What became of a method without a simulated plan.
+std::string why_without_step(const Candidate& candidate, const SearchEnd& end) {
   if (!candidate.why_no_step.empty()) {
-    return candidate.why_no_step + "\n";
+    return candidate.why_no_step;
   }
   if (!candidate.plan.tables.empty()) {
-    return "not simulated: memory or time did not suffice\n";
+    return end.time ? "not simulated: memory or time did not suffice"
+                    : "not simulated: the step needs more memory than there is";
   }
-  return candidate.name == "exact" && result.best_rule() != nullptr
-             ? "gave up: more placements than it can go through\n"
-             : "none fits\n";
+  return end.time ? "none found that fits before the time was up" : "none fits";
 }
 
 std::string end_line(const SearchEnd& end) {
@@ -61,18 +59,29 @@ std::string end_line(const SearchEnd& end) {
                       : "";
 }
 
+std::size_t width_of_names(const SearchResult& result) {
+  std::size_t width = 52;
+  for (const Candidate& candidate : result.candidates) {
+    if (!is_ours(candidate) || is_among_our_best(candidate, result)) {
+      width = std::max(width, candidate.name.size());
+    }
+  }
+  return width;
+}
+
 std::string method_lines(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
   std::size_t hidden = 0;
+  const std::size_t width = width_of_names(result);
   for (const Candidate& candidate : result.candidates) {
     if (is_ours(candidate) && !is_among_our_best(candidate, result)) {
       ++hidden;
       continue;
     }
-    text += fmt::format("  {:<52}", candidate.name);
+    text += fmt::format("  {:<{}}", candidate.name, width);
     text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
                                          100 * (*candidate.step / *best.step - 1))
-                           : why_without_step(candidate, result);
+                           : why_without_step(candidate, result.end) + "\n";
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
@@ -81,7 +90,7 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
     text += fmt::format("  not tried: {}\n", plans);
   }
   for (const std::string& name : result.left_out) {
-    text += fmt::format("  {:<52}no time was left\n", name);
+    text += fmt::format("  {:<{}}no time was left\n", name, width);
   }
   return text + end_line(result.end);
 }
@@ -140,6 +149,11 @@ const Candidate* SearchResult::best_of(const std::string& method) const {
 
 const Candidate* SearchResult::best_rule() const {
   return fastest(candidates, is_rule);
+}
+
+std::string SearchResult::why_none(const std::string& method) const {
+  const auto found = std::ranges::find(candidates, method, &Candidate::name);
+  return found == candidates.end() ? "it was not looked for" : why_without_step(*found, end);
 }
 
 const Candidate* SearchResult::own() const {

@@ -22,6 +22,8 @@ struct SearchResult {
   /// The fastest simulated plan of @p method: of all where that is `all`, of ours and NeuroShard's and all
   /// rules' where it is `lockstep`, which may take any of them. Null: it has none.
   [[nodiscard]] const Candidate* best_of(const std::string& method) const;
+  /// What became of a method that has no simulated plan.
+  [[nodiscard]] std::string why_none(const std::string& method) const;
   /// The fastest plan of a simple rule, or of TorchRec's; null: none fits.
   [[nodiscard]] const Candidate* best_rule() const;
   /// The scenario's own plan, simulated; null: it has none, or one that does not fit.

@@ -89,8 +89,8 @@ void Searching::judge_own() {
   }
 }
 
-void Searching::run(const sharding::Method& method) {
-  if (is_late_for(method)) {
+void Searching::run(const sharding::Method& method, bool asked) {
+  if (!asked && is_over() && any_step()) {
     left_out_.emplace_back(method.name);
     return;
   }
@@ -99,9 +99,10 @@ void Searching::run(const sharding::Method& method) {
   }
   progress_.say(fmt::format("{}: searching", method.name));
   std::vector<Candidate> found =
-      candidates_of(method, problem_, options_, [&](Candidate& candidate) { simulate(candidate, method); });
+      candidates_of(method, problem_, options_, [&](Candidate& candidate) { simulate(candidate, asked); });
   if (found.empty()) {
-    found.push_back({std::string{method.name}, {}, {}, 0});
+    found.push_back({.name = std::string{method.name}, .plan = {}, .step = {}});
+    found.back().why_no_step = why_no_plan(method, problem_);
   }
   std::ranges::move(found, std::back_inserter(all_));
 }
@@ -129,10 +130,6 @@ bool Searching::any_step() const {
   return std::ranges::any_of(all_, [](const Candidate& candidate) { return candidate.step.has_value(); });
 }
 
-bool Searching::is_late_for(const sharding::Method& method) {
-  return is_over() && any_step() && !learns(method);
-}
-
 void Searching::train(const sharding::Method& method) {
   progress_.say(fmt::format("{}: training", method.name));
   options_.policy = policy_by_training(method, problem_, options_, request_, progress_);
@@ -142,9 +139,9 @@ void Searching::train(const sharding::Method& method) {
   }
 }
 
-void Searching::simulate(Candidate& candidate, const sharding::Method& method) {
+void Searching::simulate(Candidate& candidate, bool asked) {
   questions_ += static_cast<double>(candidate.questions);
-  if (candidate.plan.tables.empty() || is_late_for(method)) {
+  if (candidate.plan.tables.empty() || (!asked && is_over() && any_step())) {
     return;
   }
   progress_.say(fmt::format("{}: simulating", candidate.name));

@@ -37,7 +37,8 @@ class Searching {
   /// The scenario's own plan, where it has one.
   void judge_own();
 
-  void run(const sharding::Method& method);
+  /// @param asked for by name: it has its turn however late it is
+  void run(const sharding::Method& method, bool asked = false);
 
   /// The last moves, judged by simulation, of the best plans so far.
   void refine();
@@ -51,10 +52,8 @@ class Searching {
   /// Asked by what would go on: it does not.
   bool is_over();
   [[nodiscard]] bool any_step() const;
-  /// What was learnt in the time there was is used.
-  [[nodiscard]] bool is_late_for(const sharding::Method& method);
   void train(const sharding::Method& method);
-  void simulate(Candidate& candidate, const sharding::Method& method);
+  void simulate(Candidate& candidate, bool asked);
 
   const ShardingProblem& problem_;
   StepSimulator simulator_;

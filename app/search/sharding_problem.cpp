@@ -182,6 +182,17 @@ Setting ShardingProblem::under(const EmbeddingPlan& plan) const {
   return setting;
 }
 
+bool ShardingProblem::has_memory_for(const EmbeddingPlan& plan) const {
+  try {
+    check_memory(under(plan));
+    return true;
+  } catch (const OutOfMemoryError&) {
+    return false;
+  } catch (const TablesDoNotFit&) {
+    return false;
+  }
+}
+
 std::optional<Seconds> ShardingProblem::step_time(const EmbeddingPlan& plan) const {
   try {
     const Setting setting = under(plan);

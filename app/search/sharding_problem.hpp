@@ -48,6 +48,8 @@ class ShardingProblem {
   /// The step under @p plan, simulated. @return nothing where it needs more memory than there is
   /// @throws InputError for what else does not fit
   [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan) const;
+  /// The step under @p plan needs no more memory than there is. @throws InputError for what else does not fit
+  [[nodiscard]] bool has_memory_for(const EmbeddingPlan& plan) const;
   /// What the ranks do under @p plan. @throws InputError where it does not fit the scenario
   [[nodiscard]] Job job_under(const EmbeddingPlan& plan) const;
   /// The scenario under @p plan, built.

@@ -8,6 +8,7 @@
 #include "app/search/device_loads.hpp"
 #include "app/search/left_out_plans.hpp"
 #include "app/search/search_report.hpp"
+#include "app/search/why_nothing_fits.hpp"
 
 namespace lockstep {
 namespace {
