@@ -118,6 +118,13 @@ TravellingElements ShardingProblem::travelling_elements() const {
   return {of(types.forward), of(types.backward)};
 }
 
+Bytes ShardingProblem::gradient_of_copies() const {
+  const WorkloadSpec& workload = *setting_->scenario.workload;
+  return size_of(workload.model->dlrm->implementation == DlrmImplementation::HugeCtr
+                     ? storage_type(workload.precision)
+                     : DataType::FP32);
+}
+
 Exchanges ShardingProblem::exchanges_of_nodes() const {
   std::vector<VertexId> gpus;
   for (const auto& ranks : ranks_of_node()) {

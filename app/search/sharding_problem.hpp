@@ -34,6 +34,8 @@ class ShardingProblem {
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const Setting& setting() const { return *setting_; }
   [[nodiscard]] TravellingElements travelling_elements() const;
+  /// What an element of a data-parallel table's gradient takes on its way.
+  [[nodiscard]] Bytes gradient_of_copies() const;
   [[nodiscard]] ShardStorage storage() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
   [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
