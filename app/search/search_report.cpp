@@ -6,6 +6,7 @@
 
 #include "app/search/left_out_plans.hpp"
 #include "app/search/own_plan.hpp"
+#include "app/search/plan_reasons.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -95,35 +96,6 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
   return text + end_line(result.end);
 }
 
-struct Extremes {
-  Seconds compute, mean_compute;
-  Bytes sent;
-};
-
-Extremes extremes_of(const std::vector<DeviceLoad>& loads) {
-  Extremes extremes;
-  for (const DeviceLoad& load : loads) {
-    extremes.compute = std::max(extremes.compute, load.compute);
-    extremes.mean_compute += load.compute / static_cast<double>(loads.size());
-    extremes.sent = std::max(extremes.sent, load.sent);
-  }
-  return extremes;
-}
-
-std::string reasons(const ShardingProblem& problem, const Candidate& best, const Candidate* rule) {
-  if (rule == nullptr || rule == &best) {
-    return "";
-  }
-  const Extremes ours = extremes_of(device_loads(problem, best.plan));
-  const Extremes theirs = extremes_of(device_loads(problem, rule->plan));
-  return fmt::format(
-      "\nwhy, against {}\n"
-      "  look-ups of the slowest rank   {} instead of {} (means {} and {})\n"
-      "  sent by the busiest rank       {} instead of {}\n",
-      rule->name, ours.compute, theirs.compute, ours.mean_compute, theirs.mean_compute, ours.sent,
-      theirs.sent);
-}
-
 /// What a search cannot get below, against the plan, under the fast models; plans of whole tables and
 /// columns.
 std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
@@ -189,7 +161,9 @@ std::string search_text(const ShardingProblem& problem, const SearchResult& resu
   text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
   text += bound_line(problem, best) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
-  return text + reasons(problem, best, rule);
+  const bool own_is_better = own != nullptr && (rule == nullptr || *own->step < *rule->step);
+  const Candidate* const rival = own_is_better ? own : rule;
+  return rival == nullptr || rival == &best ? text : text + reasons(problem, {best, simulated}, *rival);
 }
 
 }  // namespace lockstep
