@@ -10,6 +10,7 @@
 
 #include "app/search/left_out_plans.hpp"
 #include "app/search/movable_pieces.hpp"
+#include "search/sharding/exact.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
 
@@ -106,6 +107,15 @@ std::vector<Division> last_resorts(const ShardingProblem& problem, const shardin
   return divisions;
 }
 
+std::optional<sharding::Plan> exact_plan(sharding::Judge& judge, Seconds bound,
+                                         const sharding::SearchOptions& options, std::string& certificate) {
+  sharding::ExactPlacement exact = sharding::exact_placement(judge, options);
+  certificate = exact.is_proven ? "proven the best of whole tables under the fast models"
+                                : fmt::format("not proven: under the fast models {:.1f} % above the bound",
+                                              100 * (exact.cost / bound - 1));
+  return std::move(exact.plan);
+}
+
 }  // namespace
 
 std::optional<Candidate> candidate_by(const sharding::Method& method, const ShardingProblem& problem,
@@ -113,7 +123,10 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
   const auto start = std::chrono::steady_clock::now();
   const sharding::ModelCosts costs = problem.costs(1);
   sharding::Judge judge{problem.task(), costs};
-  const auto plan = method.search(judge, options);
+  std::string certificate;
+  const auto plan = method.name == "exact"
+                        ? exact_plan(judge, costs.at_least(problem.task()), options, certificate)
+                        : method.search(judge, options);
   if (!plan) {
     return std::nullopt;
   }
@@ -125,6 +138,7 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
                       all,
                       *plan};
   candidate.questions = judge.questions();
+  candidate.certificate = std::move(certificate);
   return candidate;
 }
 

@@ -22,6 +22,7 @@ struct Candidate {
   Division division{};         ///< what its pieces are of
   sharding::Plan pieces{};     ///< of the tables that are placed
   std::string why_no_step{};   ///< where that is known
+  std::string certificate{};   ///< of exact: proven, or how far from what is possible
   std::int64_t questions = 0;  ///< that its search asked the fast models
 };
 

@@ -80,8 +80,10 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
       continue;
     }
     text += fmt::format("  {:<{}}", candidate.name, width);
-    text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
-                                         100 * (*candidate.step / *best.step - 1))
+    const std::string& certificate = candidate.certificate;
+    text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %{}\n", to_string(*candidate.step),
+                                         100 * (*candidate.step / *best.step - 1),
+                                         certificate.empty() ? "" : "  " + certificate)
                            : why_without_step(candidate, result.end) + "\n";
   }
   if (hidden > 0) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -98,8 +99,12 @@ void Searching::run(const sharding::Method& method, bool asked) {
     train(method);
   }
   progress_.say(fmt::format("{}: searching", method.name));
+  sharding::SearchOptions options = options_;
+  if (method.name == "exact") {  // for which it is the size of what it can prove
+    options.effort = std::llround(static_cast<double>(options.effort) * limits_.effort);
+  }
   std::vector<Candidate> found =
-      candidates_of(method, problem_, options_, [&](Candidate& candidate) { simulate(candidate, asked); });
+      candidates_of(method, problem_, options, [&](Candidate& candidate) { simulate(candidate, asked); });
   if (found.empty()) {
     found.push_back({.name = std::string{method.name}, .plan = {}, .step = {}});
     found.back().why_no_step = why_no_plan(method, problem_);

@@ -210,7 +210,7 @@ TEST(OurCandidates, KeepToWhatTheFirstRankAdmits) {
       if (auto candidate = candidate_by(method, problem, little())) {
         found.push_back(*std::move(candidate));
       } else {
-        EXPECT_EQ(method.name, "exact") << ranks;  // which may have too many plans to look at
+        ADD_FAILURE() << method.name << " has none on " << ranks;
       }
     }
     for (const Candidate& candidate : found) {
