@@ -59,7 +59,9 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
 void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
   const std::string title = problem.setting().scenario.name + ": " + best.name;
   write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
-  if (!is_hugectr(problem)) {
+  if (is_hugectr(problem)) {
+    remove_old(folder, [](const std::string& name) { return name == "torchrec_plan.json"; });
+  } else {
     write_whole_file(folder / "torchrec_plan.json",
                      sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
   }
@@ -67,10 +69,21 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
+/// Of a search before, whose plan is not this scenario's. A plan that the scenario has may be the one there.
+void remove_plans_of_before(const ShardingProblem& problem, const fs::path& folder) {
+  if (fs::exists(folder / "plan.json") && !problem.setting().scenario.parallelism.embedding.plan) {
+    remove_old(folder, [](const std::string& name) {
+      return name == "plan.yaml" || std::ranges::count(kFilesBesidePlan, name) > 0;
+    });
+  }
+}
+
 /// What the search answers: the plan of the method that was asked for; where time ended the search before it
 /// had one, the best of the others. @throws InputError where there is none, with the reason
 const Candidate& best_or_error(const ShardingProblem& problem, const SearchResult& result,
-                               const std::string& method, const fs::path& path) {
+                               const SearchCommandOptions& command, const fs::path& path,
+                               const fs::path& folder) {
+  const std::string& method = command.method;
   if (const Candidate* const best = result.best_of(method)) {
     return *best;
   }
@@ -78,6 +91,7 @@ const Candidate& best_or_error(const ShardingProblem& problem, const SearchResul
   if (other != nullptr && result.end.time) {
     return *other;
   }
+  remove_plans_of_before(problem, folder);
   const std::string late = result.end.time ? "time was up (--budget) before one was found; so far: " : "";
   if (other == nullptr) {
     throw InputError{{path.string()},
@@ -110,9 +124,13 @@ int search_command(const SearchCommandOptions& options) {
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   const ShardingProblem problem{std::move(document), configs};
-  const fs::path folder = result_folder(options.folder, path);
+  const ResultFolder folder{result_folder(options.folder, path)};
+  if (!options.policy.save_weights.empty()) {
+    check_writable(options.policy.save_weights);
+  }
   BestSoFar best_so_far;
-  const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
+  const Interruption interruption{
+      [&] { best_so_far.keep_in(folder.path(), problem.setting().scenario.name); }};
   Searching searching{problem, progress, best_so_far, options.limits, options.seed};
   searching.use(options.policy, policy);
   const bool refines = options.method == kOurs || options.method == "all";
@@ -128,13 +146,12 @@ int search_command(const SearchCommandOptions& options) {
   }
   progress.done();
   const SearchResult result = std::move(searching).result();
-  const Candidate& best = best_or_error(problem, result, options.method, path);
-  fs::create_directories(folder);
-  write_files(problem, best, folder);
+  const Candidate& best = best_or_error(problem, result, options, path, folder.path());
+  write_files(problem, best, folder.path());
   fmt::print("{}", search_text(problem, result, best));
   if (!options.quiet) {
     fmt::print(stderr, "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\n",
-               folder.string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ");
+               folder.path().string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ");
   }
   return kExitOk;
 }

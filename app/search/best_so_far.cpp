@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <system_error>
+
+#include "app/result_folder.hpp"
 #include "base/file.hpp"
 
 namespace lockstep {
@@ -16,11 +20,11 @@ void BestSoFar::offer(const Candidate& candidate) {
 void BestSoFar::keep_in(const std::filesystem::path& folder, const std::string& scenario) {
   const std::scoped_lock lock{mutex_};
   if (!best_) {
+    std::error_code not_empty;
+    std::filesystem::remove(folder, not_empty);
     return;
   }
-  for (const char* file : kFilesBesidePlan) {  // of a search before: no plan beside another's
-    std::filesystem::remove(folder / file);
-  }
+  remove_old(folder, [](const std::string& name) { return std::ranges::count(kFilesBesidePlan, name) > 0; });
   write_whole_file(folder / "plan.yaml", plan_text(best_->plan, scenario + ": " + best_->name));
   fmt::print(stderr, "\nstopped: the best plan so far ({}, {} a step) is {}\n", best_->name, *best_->step,
              (folder / "plan.yaml").string());
