@@ -103,6 +103,22 @@ const Candidate& best_or_error(const ShardingProblem& problem, const SearchResul
                                method, result.why_none(method), other->name)};
 }
 
+/// @throws std::invalid_argument for a method that asks none; InputError for networks of other machines
+std::shared_ptr<const sharding::NetworkCosts> networks_of(const SearchCommandOptions& options,
+                                                          const ShardingProblem& problem) {
+  if (options.costs.empty()) {
+    return nullptr;
+  }
+  auto networks =
+      std::make_shared<const sharding::NetworkCosts>(sharding::NetworkCosts::from_file(options.costs));
+  if (networks->devices() != problem.task().devices()) {
+    throw InputError{{options.costs},
+                     fmt::format("the networks are for {} GPUs, the scenario has {} ranks",
+                                 networks->devices(), problem.task().devices())};
+  }
+  return networks;
+}
+
 /// CLI11 takes -1 for the largest number that there is. @return what is wrong
 std::string whole_number(const std::string& text) {
   const bool is_whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -120,6 +136,10 @@ std::string more_than_nothing(const std::string& text) {
 int search_command(const SearchCommandOptions& options) {
   const std::vector<sharding::Method> chosen = methods_for(options.method);
   const auto policy = policy_from_file(options.policy, options.method);
+  if (!options.costs.empty() && !options.method.starts_with("neuroshard")) {
+    throw std::invalid_argument{fmt::format(
+        "--costs: {} asks no networks; --method neuroshard and neuroshard_table_wise can", options.method)};
+  }
   const Progress progress{options.quiet};
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
@@ -133,6 +153,7 @@ int search_command(const SearchCommandOptions& options) {
       [&] { best_so_far.keep_in(folder.path(), problem.setting().scenario.name); }};
   Searching searching{problem, progress, best_so_far, options.limits, options.seed};
   searching.use(options.policy, policy);
+  searching.ask(networks_of(options, problem));
   const bool refines = options.method == kOurs || options.method == "all";
   if (refines) {
     searching.keep_some_for_refining();
@@ -192,6 +213,9 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--weights", options->policy.weights,
                       "policy that --save-weights saved, instead of training one (autoshard, dreamshard)");
   command->add_option("--save-weights", options->policy.save_weights, "file for the policy that was trained");
+  command->add_option(
+      "--costs", options->costs,
+      "file of NeuroShard's cost networks, which its methods ask in place of Lockstep's models");
   command->add_option("-o,--output", options->folder, "folder for the plan (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);

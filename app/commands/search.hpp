@@ -22,6 +22,7 @@ struct SearchCommandOptions {
   SearchLimits limits;
   std::uint64_t seed = 1;
   PolicyRequest policy;
+  std::string costs;  ///< file of the cost networks that NeuroShard's methods ask; empty: the fast models
   bool quiet = false;
 };
 

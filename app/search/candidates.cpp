@@ -6,10 +6,10 @@
 #include <array>
 #include <chrono>
 #include <iterator>
-#include <ranges>
 
 #include "app/search/left_out_plans.hpp"
 #include "app/search/movable_pieces.hpp"
+#include "search/learned/table_features.hpp"
 #include "search/sharding/exact.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
@@ -69,10 +69,12 @@ Division with_spare(Division division, double spare) {
 std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem, std::size_t end,
                                                  const std::function<Division(std::size_t)>& with,
                                                  const sharding::SearchOptions& options) {
-  const auto counts = std::views::iota(std::size_t{1}, end);
-  const auto enough = std::ranges::partition_point(
-      counts, [&](std::size_t count) { return !fits(problem, with(count), options); });
-  return enough == counts.end() ? std::nullopt : std::optional{*enough};
+  std::size_t too_few = 0, enough = end;
+  while (enough - too_few > 1) {
+    const std::size_t count = too_few + (enough - too_few) / 2;
+    (fits(problem, with(count), options) ? enough : too_few) = count;
+  }
+  return enough == end ? std::nullopt : std::optional{enough};
 }
 
 /// Plans that fit where the usual ones do not, for the tables take too much room or leave too little: more of
@@ -107,12 +109,22 @@ std::vector<Division> last_resorts(const ShardingProblem& problem, const shardin
   return divisions;
 }
 
+Candidate candidate_of(const sharding::Method& method, const ShardingProblem& problem,
+                       const sharding::Plan& plan) {
+  const Division all = everything(problem.task());
+  return {.name = std::string{method.name},
+          .plan = sharding::embedding_plan_of(plan, all.placed, all.spread),
+          .step = {},
+          .division = all,
+          .pieces = plan};
+}
+
 std::optional<sharding::Plan> exact_plan(sharding::Judge& judge, Seconds bound,
-                                         const sharding::SearchOptions& options, std::string& certificate) {
+                                         const sharding::SearchOptions& options, std::string& remark) {
   sharding::ExactPlacement exact = sharding::exact_placement(judge, options);
-  certificate = exact.is_proven ? "proven the best of whole tables under the fast models"
-                                : fmt::format("not proven: under the fast models {:.1f} % above the bound",
-                                              100 * (exact.cost / bound - 1));
+  remark = exact.is_proven ? "proven the best of whole tables under the fast models"
+                           : fmt::format("not proven: under the fast models {:.1f} % above the bound",
+                                         100 * (exact.cost / bound - 1));
   return std::move(exact.plan);
 }
 
@@ -123,22 +135,38 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
   const auto start = std::chrono::steady_clock::now();
   const sharding::ModelCosts costs = problem.costs(1);
   sharding::Judge judge{problem.task(), costs};
-  std::string certificate;
+  std::string remark;
   const auto plan = method.name == "exact"
-                        ? exact_plan(judge, costs.at_least(problem.task()), options, certificate)
+                        ? exact_plan(judge, costs.at_least(problem.task()), options, remark)
                         : method.search(judge, options);
   if (!plan) {
     return std::nullopt;
   }
-  const Division all = everything(problem.task());
-  Candidate candidate{std::string{method.name},
-                      sharding::embedding_plan_of(*plan, all.placed, all.spread),
-                      {},
-                      seconds_since(start),
-                      all,
-                      *plan};
+  Candidate candidate = candidate_of(method, problem, *plan);
+  candidate.search_seconds = seconds_since(start);
   candidate.questions = judge.questions();
-  candidate.certificate = std::move(certificate);
+  candidate.remark = std::move(remark);
+  return candidate;
+}
+
+std::optional<Candidate> candidate_by_networks(const sharding::Method& method, const ShardingProblem& problem,
+                                               const sharding::SearchOptions& options,
+                                               const sharding::NetworkCosts& networks) {
+  const auto start = std::chrono::steady_clock::now();
+  sharding::Task task = problem.task();
+  for (sharding::Table& table : task.tables) {
+    table.reuse = sharding::learned::reuse_of(table, task.batch);
+  }
+  sharding::Judge judge{task, networks};
+  const auto plan = method.search(judge, options);
+  if (!plan) {
+    return std::nullopt;
+  }
+  Candidate candidate = candidate_of(method, problem, *plan);
+  candidate.search_seconds = seconds_since(start);
+  candidate.questions = judge.questions();
+  candidate.remark =
+      fmt::format("judged by the networks: {} of look-ups and exchanges", judge.estimate(*plan).total);
   return candidate;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/search/divisions.hpp"
 #include "search/sharding/method.hpp"
+#include "search/sharding/network_costs.hpp"
 
 namespace lockstep {
 
@@ -22,7 +23,7 @@ struct Candidate {
   Division division{};         ///< what its pieces are of
   sharding::Plan pieces{};     ///< of the tables that are placed
   std::string why_no_step{};   ///< where that is known
-  std::string certificate{};   ///< of exact: proven, or how far from what is possible
+  std::string remark{};        ///< exact: proven, or how far from what is possible; whose networks judged
   std::int64_t questions = 0;  ///< that its search asked the fast models
 };
 
@@ -30,6 +31,14 @@ struct Candidate {
 [[nodiscard]] std::optional<Candidate> candidate_by(const sharding::Method& method,
                                                     const ShardingProblem& problem,
                                                     const sharding::SearchOptions& options);
+
+/// Likewise by cost networks in place of the fast models, which are told how often rows are used by the
+/// scenario's index model.
+/// @param networks for as many devices as the problem has
+[[nodiscard]] std::optional<Candidate> candidate_by_networks(const sharding::Method& method,
+                                                             const ShardingProblem& problem,
+                                                             const sharding::SearchOptions& options,
+                                                             const sharding::NetworkCosts& networks);
 
 /// Why a method that has no plan has none, where it is not the memory; "" where it is.
 [[nodiscard]] std::string why_no_plan(const sharding::Method& method, const ShardingProblem& problem);

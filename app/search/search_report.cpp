@@ -80,11 +80,11 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
       continue;
     }
     text += fmt::format("  {:<{}}", candidate.name, width);
-    const std::string& certificate = candidate.certificate;
-    text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %{}\n", to_string(*candidate.step),
-                                         100 * (*candidate.step / *best.step - 1),
-                                         certificate.empty() ? "" : "  " + certificate)
-                           : why_without_step(candidate, result.end) + "\n";
+    const std::string& remark = candidate.remark;
+    text += candidate.step
+                ? fmt::format("{:>10}  {:>+7.1f} %{}\n", to_string(*candidate.step),
+                              100 * (*candidate.step / *best.step - 1), remark.empty() ? "" : "  " + remark)
+                : why_without_step(candidate, result.end) + "\n";
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);

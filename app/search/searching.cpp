@@ -15,14 +15,18 @@
 namespace lockstep {
 namespace {
 
+/// @param networks of NeuroShard's methods; null: none
 /// @param found is called with each as soon as it is made
 std::vector<Candidate> candidates_of(const sharding::Method& method, const ShardingProblem& problem,
                                      const sharding::SearchOptions& options,
+                                     const sharding::NetworkCosts* networks,
                                      const std::function<void(Candidate&)>& found) {
   if (method.name == "lockstep") {
     return our_candidates(problem, options, found);
   }
-  auto candidate = candidate_by(method, problem, options);
+  auto candidate = networks != nullptr && method.name.starts_with("neuroshard")
+                       ? candidate_by_networks(method, problem, options, *networks)
+                       : candidate_by(method, problem, options);
   if (!candidate) {
     return {};
   }
@@ -103,8 +107,8 @@ void Searching::run(const sharding::Method& method, bool asked) {
   if (method.name == "exact") {  // for which it is the size of what it can prove
     options.effort = std::llround(static_cast<double>(options.effort) * limits_.effort);
   }
-  std::vector<Candidate> found =
-      candidates_of(method, problem_, options, [&](Candidate& candidate) { simulate(candidate, asked); });
+  std::vector<Candidate> found = candidates_of(method, problem_, options, networks_.get(),
+                                               [&](Candidate& candidate) { simulate(candidate, asked); });
   if (found.empty()) {
     found.push_back({.name = std::string{method.name}, .plan = {}, .step = {}});
     found.back().why_no_step = why_no_plan(method, problem_);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/progress.hpp"
@@ -30,6 +31,9 @@ class Searching {
 
   /// What a method that learns has, or is to save. @param policy null: it is trained
   void use(const PolicyRequest& request, std::shared_ptr<const sharding::learned::PlacementPolicy> policy);
+
+  /// NeuroShard's methods ask @p networks, which are for as many devices as there are; null: the fast models.
+  void ask(std::shared_ptr<const sharding::NetworkCosts> networks) { networks_ = std::move(networks); }
 
   /// refine() will be called: what comes before it ends earlier.
   void keep_some_for_refining();
@@ -66,6 +70,7 @@ class Searching {
   double questions_ = 0;  // times what one costs
   sharding::SearchOptions options_;
   PolicyRequest request_;
+  std::shared_ptr<const sharding::NetworkCosts> networks_;
   std::vector<Candidate> all_;
   std::vector<std::string> left_out_;
 };
