@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -95,8 +96,8 @@ std::string not_in_host_memory(const ShardingProblem& problem) {
 Bytes by_rows(const Task& task, std::size_t table) {
   const auto devices = static_cast<std::int64_t>(task.devices());
   const EmbeddingTable& shape = task.tables[table].shape;
-  return task.storage().of(static_cast<double>((shape.rows + devices - 1) / devices),
-                           static_cast<double>(shape.dimension));
+  const std::int64_t rows = (shape.rows + devices - 1) / devices;
+  return task.storage().of(static_cast<double>(rows), static_cast<double>(shape.dimension));
 }
 
 /// The first table that fits nowhere; "" where there is none.
