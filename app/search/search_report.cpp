@@ -56,7 +56,8 @@ std::string why_without_step(const Candidate& candidate, const SearchEnd& end) {
 std::string end_line(const SearchEnd& end) {
   return end.time ? "  time was up (--budget) before all was looked at: with more the plan may be another, "
                     "and better\n"
-         : end.effort ? "  the usual effort was spent before all was looked at: --effort 4 looks further\n"
+         : end.effort ? "  the effort was spent before all was looked at: a larger --effort (4: four times "
+                        "the usual) looks further\n"
                       : "";
 }
 
