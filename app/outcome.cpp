@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "app/memory_report.hpp"
+#include "app/plan_file_meant.hpp"
 #include "base/error.hpp"
 #include "sim/stall.hpp"
 
@@ -16,7 +17,8 @@ Outcome outcome_of(const std::function<int()>& action) {
   try {
     return {action(), {}};
   } catch (const InputError& problem) {
-    return {kExitInput, problem.what()};
+    const std::string meant = plan_file_meant(problem);
+    return {kExitInput, meant.empty() ? problem.what() : meant};
   } catch (const StallError& problem) {
     return {kExitStalled, problem.what()};
   } catch (const OutOfMemoryError& problem) {

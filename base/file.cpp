@@ -107,6 +107,10 @@ void AtomicFile::commit() {
   committed_ = true;
 }
 
+void check_writable(const fs::path& path) {
+  const AtomicFile begun_and_dropped{path};
+}
+
 void keep_inputs(const fs::path& output, const std::vector<fs::path>& inputs) {
   std::error_code absent;  // of a file that is not there yet, or '-'
   for (const fs::path& input : inputs) {

@@ -52,6 +52,9 @@ class AtomicFile {
 /// @throws InputError where @p output is one of the files that are read, which writing it would destroy
 void keep_inputs(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
 
+/// Before a long work whose result it is: @throws InputError where the file could not be written
+void check_writable(const std::filesystem::path& path);
+
 /// @p content as the whole file, atomically. @throws InputError
 void write_whole_file(const std::filesystem::path& path, std::string_view content);
 

@@ -39,7 +39,7 @@ struct Parameter {
   std::string meaning;
 };
 
-/// In words, with the units or choices: "a time (s, ms, us, ns)", "list of mappings".
+/// In words, with the units or choices: "a time (s, ms, us, ns, min, h)", "list of mappings".
 std::string in_words(const ParameterType& type);
 
 template <class T>

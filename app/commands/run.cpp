@@ -31,29 +31,6 @@
 namespace lockstep {
 namespace {
 
-/// The folder of the results: made at once, and gone again if it is still empty when the run has failed.
-class ResultFolder {
- public:
-  explicit ResultFolder(std::filesystem::path path) : path_{std::move(path)} {
-    std::error_code failure;
-    std::filesystem::create_directories(path_, failure);
-    if (failure) {
-      throw InputError{{path_.string()}, fmt::format("cannot be made: {}", failure.message())};
-    }
-  }
-  ResultFolder(const ResultFolder&) = delete;
-  ResultFolder& operator=(const ResultFolder&) = delete;
-  ~ResultFolder() {
-    std::error_code not_empty;
-    std::filesystem::remove(path_, not_empty);
-  }
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// What traces do not say, or say oddly: one line.
 void warn_of_traces(const Setting& setting) {
   std::vector<std::string> odd;

@@ -6,6 +6,7 @@
 
 #include "app/overrides.hpp"
 #include "app/search/learned_policy.hpp"
+#include "app/search/searching.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
@@ -18,9 +19,10 @@ struct SearchCommandOptions {
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
   std::string method = "lockstep";  ///< a name of sharding::method_called(), or all that need no training
-  std::string budget = "10 s";      ///< on the command line 5 min for a method that learns
+  SearchLimits limits;
   std::uint64_t seed = 1;
   PolicyRequest policy;
+  std::string costs;  ///< file of the cost networks that NeuroShard's methods ask; empty: the fast models
   bool quiet = false;
 };
 

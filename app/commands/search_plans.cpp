@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <sstream>
 
@@ -38,14 +40,39 @@ PlanSpace space_of(const PlanProblem& problem, const std::vector<std::string>& o
     for (std::string value; std::getline(list, value, ',');) {
       values.push_back(value);
     }
+    if (values.empty() || std::ranges::count(values, "") > 0) {
+      throw std::invalid_argument{
+          fmt::format("--only {}: a choice is missing; expected KEY=A,B, e.g. tensor=4,8", choice)};
+    }
     space = restricted(std::move(space), choice.substr(0, equals), values);
   }
   return space;
 }
 
+/// The number of `plan_3.yaml`; 0: of another name.
+std::size_t number_of_plan(const std::string& name) {
+  constexpr std::string_view kBefore = "plan_", kBehind = ".yaml";
+  if (!name.starts_with(kBefore) || !name.ends_with(kBehind)) {
+    return 0;
+  }
+  const std::string digits =
+      name.substr(kBefore.size(), name.size() - std::min(name.size(), kBefore.size() + kBehind.size()));
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} && end == digits.data() + digits.size() ? number : 0;
+}
+
+/// What a search before has written into @p folder, and this one, of @p plans plans, does not.
+void remove_plans_of_before(const fs::path& folder, std::size_t plans) {
+  remove_old(folder, [&](const std::string& name) {
+    return number_of_plan(name) > plans || (plans == 0 && (name == "plans.json" || name == "plans.svg"));
+  });
+}
+
 void write_files(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep,
                  const fs::path& folder) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
+  remove_plans_of_before(folder, best.size());
   for (std::size_t i = 0; i < best.size(); ++i) {
     write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), judge.effective(best[i].candidate));
   }
@@ -63,12 +90,17 @@ void write_json(const PlanJudge& judge, const PlanSearchResult& result, const Se
 
 int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options,
            const fs::path& folder) {
+  if (best_plans(result, 1).empty()) {
+    remove_plans_of_before(folder, 0);
+  }
   if (result.enumeration.candidates.empty()) {
     throw std::invalid_argument{nothing_to_search_text(judge, result)};
   }
   if (best_plans(result, 1).empty()) {
     if (result.interruption != 0) {
       fmt::print(stderr, "stopped before a plan was found\n");
+      std::error_code not_empty;
+      fs::remove(folder, not_empty);
       end_by(result.interruption);
     }
     if (result.too_big.empty()) {
@@ -98,9 +130,13 @@ int search_plans_command(const SearchPlansOptions& options) {
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   PlanJudge judge{std::move(document), configs, options.gpus};
   const PlanSpace space = space_of(judge.problem(), options.only);
+  const ResultFolder folder{result_folder(options.folder, path)};
+  if (!options.json.empty() && options.json != "-") {
+    check_writable(options.json);
+  }
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
   const PlanSearchResult result = search_plans(judge, space, search, progress);
-  return report(judge, result, options, result_folder(options.folder, path));
+  return report(judge, result, options, folder.path());
 }
 
 namespace {

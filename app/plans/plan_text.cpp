@@ -75,15 +75,39 @@ std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& pla
   return text;
 }
 
-std::string own_text(const PlanSearchResult& result, const FoundPlan& best) {
+int own_gpus(const PlanJudge& judge) {
+  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
+  return judge.scenario().parallelism.ranks.value_or(all);
+}
+
+/// Beside a plan of another number of GPUs: what both make of each.
+std::string own_on_other_gpus(const PlanJudge& judge, const PlanJudgement& own, const FoundPlan& best) {
+  const auto of_each = [&](double step, int gpus) {
+    return static_cast<double>(judge.problem().global_batch) / step / gpus;
+  };
+  const int gpus = best.candidate.gpus;
+  return fmt::format(
+      "the scenario's own plan is on {} GPUs: {}, {:.4g} samples/s on each; the best here on {}: {}, "
+      "{:.4g}\n",
+      own_gpus(judge), Seconds{own.step}, of_each(own.step, own_gpus(judge)), gpus,
+      Seconds{best.figures().step}, of_each(best.figures().step, gpus));
+}
+
+std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, const FoundPlan& best) {
+  const bool on_others = best.candidate.gpus != own_gpus(judge);
+  const std::string where = on_others ? fmt::format(", on {} GPUs,", own_gpus(judge)) : "";
   if (!result.own) {
-    return "the scenario's own plan was not simulated: it cannot be, or there was no time\n";
+    return fmt::format("the scenario's own plan{} was not simulated: it cannot be, or there was no time\n",
+                       where);
   }
   if (!result.own->fits()) {
-    return fmt::format("the scenario's own plan does not fit: {}\n", to_string(result.own->memory.total()));
+    return fmt::format("the scenario's own plan{} does not fit: {}\n", where, result.own->memory.total());
+  }
+  if (on_others) {
+    return own_on_other_gpus(judge, *result.own, best);
   }
   const double ratio = best.figures().step / result.own->step;
-  return fmt::format("the scenario's own plan: {}; the best {}\n", to_string(Seconds{result.own->step}),
+  return fmt::format("the scenario's own plan: {}; the best {}\n", Seconds{result.own->step},
                      ratio < 1 ? fmt::format("takes {:.1f} % less", 100 * (1 - ratio)) : "is no faster");
 }
 
@@ -179,7 +203,7 @@ std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, s
   const std::vector<FoundPlan> best = best_plans(result, keep);
   std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
   text += fmt::format("the fastest\n{}\n", table_text(judge, best));
-  text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(result, best.front()));
+  text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(judge, result, best.front()));
   if (judge.problem().gpus.size() > 1) {
     text += fmt::format("the fastest of each number of GPUs\n{}\n",
                         table_text(judge, best_of_gpus(judge, result)));

@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 
 #include "app/search/left_out_plans.hpp"
+#include "app/search/movable_pieces.hpp"
+#include "search/learned/table_features.hpp"
+#include "search/sharding/exact.hpp"
 #include "search/sharding/local_search.hpp"
+#include "search/sharding/table_wise.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,7 +32,7 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
   if (!plan) {
     return std::nullopt;
   }
-  return Candidate{
+  Candidate candidate{
       fmt::format("lockstep{}{}{}", division.name.empty() ? "" : ", " + division.name,
                   options.may_cut || !problem.task().may_cut ? "" : ", whole tables",
                   exposed < 1 ? fmt::format(", {:.0f} % of the exchanges hidden", 100 * (1 - exposed)) : ""),
@@ -34,20 +41,91 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const Division& di
       seconds_since(start),
       division,
       *plan};
+  candidate.questions = judge.questions();
+  if (division.placed.empty()) {
+    make_movable(problem, candidate);
+  }
+  return candidate;
 }
 
-/// The largest tables in host memory until the rest fits.
-std::optional<Division> enough_in_host_memory(const ShardingProblem& problem,
-                                              const sharding::SearchOptions& options) {
+/// What is left is placed at once, to see whether it fits.
+bool fits(const ShardingProblem& problem, const Division& division, const sharding::SearchOptions& options) {
   sharding::SearchOptions quick = options;
   quick.effort = 1;
-  for (std::size_t count = 1; count < problem.task().tables.size(); ++count) {
-    Division division = into_host_memory(problem.task(), count);
-    if (ours(problem, division, 1, quick)) {
-      return division;
+  const auto candidate = ours(problem, division, 1, quick);
+  return candidate && problem.has_memory_for(candidate->plan);
+}
+
+Division with_spare(Division division, double spare) {
+  division.spare = spare;
+  if (spare > 0) {
+    division.name +=
+        fmt::format("{}{:.0f} % of the room kept free", division.name.empty() ? "" : ", ", 100 * spare);
+  }
+  return division;
+}
+
+/// The least number of the largest tables, below @p end, in host memory with which all fits.
+std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem, std::size_t end,
+                                                 const std::function<Division(std::size_t)>& with,
+                                                 const sharding::SearchOptions& options) {
+  std::size_t too_few = 0, enough = end;
+  while (enough - too_few > 1) {
+    const std::size_t count = too_few + (enough - too_few) / 2;
+    (fits(problem, with(count), options) ? enough : too_few) = count;
+  }
+  return enough == end ? std::nullopt : std::optional{enough};
+}
+
+/// Plans that fit where the usual ones do not, for the tables take too much room or leave too little: more of
+/// it is kept free, or every table cut by rows, or as few of the largest as it takes are in host memory, with
+/// caches of several sizes.
+std::vector<Division> last_resorts(const ShardingProblem& problem, const sharding::SearchOptions& options) {
+  constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};
+  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, 0.01};
+  std::vector<Division> divisions;
+  for (const double spare : kSpares) {
+    divisions.push_back(with_spare(everything(problem.task()), spare));
+  }
+  if (problem.task().may_cut) {
+    divisions.push_back(all_by_rows(problem.task()));
+  }
+  std::erase_if(divisions, [&](const Division& division) { return !fits(problem, division, options); });
+  if (!divisions.empty() || !why_not_in_host_memory(problem).empty()) {
+    return divisions;
+  }
+  for (const double cached : kCaches) {
+    std::size_t end = problem.task().tables.size() + 1;
+    for (const double spare : kSpares) {
+      const auto with = [&](std::size_t count) {
+        return with_spare(into_host_memory(problem.task(), count, cached), spare);
+      };
+      if (const auto count = fewest_in_host_memory(problem, end, with, options)) {
+        divisions.push_back(with(*count));
+        end = *count;  // more room kept free has to spare a table the way
+      }
     }
   }
-  return std::nullopt;
+  return divisions;
+}
+
+Candidate candidate_of(const sharding::Method& method, const ShardingProblem& problem,
+                       const sharding::Plan& plan) {
+  const Division all = everything(problem.task());
+  return {.name = std::string{method.name},
+          .plan = sharding::embedding_plan_of(plan, all.placed, all.spread),
+          .step = {},
+          .division = all,
+          .pieces = plan};
+}
+
+std::optional<sharding::Plan> exact_plan(sharding::Judge& judge, Seconds bound,
+                                         const sharding::SearchOptions& options, std::string& remark) {
+  sharding::ExactPlacement exact = sharding::exact_placement(judge, options);
+  remark = exact.is_proven ? "proven the best of whole tables under the fast models"
+                           : fmt::format("not proven: under the fast models {:.1f} % above the bound",
+                                         100 * (exact.cost / bound - 1));
+  return std::move(exact.plan);
 }
 
 }  // namespace
@@ -57,23 +135,61 @@ std::optional<Candidate> candidate_by(const sharding::Method& method, const Shar
   const auto start = std::chrono::steady_clock::now();
   const sharding::ModelCosts costs = problem.costs(1);
   sharding::Judge judge{problem.task(), costs};
+  std::string remark;
+  const auto plan = method.name == "exact"
+                        ? exact_plan(judge, costs.at_least(problem.task()), options, remark)
+                        : method.search(judge, options);
+  if (!plan) {
+    return std::nullopt;
+  }
+  Candidate candidate = candidate_of(method, problem, *plan);
+  candidate.search_seconds = seconds_since(start);
+  candidate.questions = judge.questions();
+  candidate.remark = std::move(remark);
+  return candidate;
+}
+
+std::optional<Candidate> candidate_by_networks(const sharding::Method& method, const ShardingProblem& problem,
+                                               const sharding::SearchOptions& options,
+                                               const sharding::NetworkCosts& networks) {
+  const auto start = std::chrono::steady_clock::now();
+  sharding::Task task = problem.task();
+  for (sharding::Table& table : task.tables) {
+    table.reuse = sharding::learned::reuse_of(table, task.batch);
+  }
+  sharding::Judge judge{task, networks};
   const auto plan = method.search(judge, options);
   if (!plan) {
     return std::nullopt;
   }
-  const Division all = everything(problem.task());
-  return Candidate{std::string{method.name},
-                   sharding::embedding_plan_of(*plan, all.placed, all.spread),
-                   {},
-                   seconds_since(start),
-                   all,
-                   *plan};
+  Candidate candidate = candidate_of(method, problem, *plan);
+  candidate.search_seconds = seconds_since(start);
+  candidate.questions = judge.questions();
+  candidate.remark =
+      fmt::format("judged by the networks: {} of look-ups and exchanges", judge.estimate(*plan).total);
+  return candidate;
+}
+
+std::string why_no_plan(const sharding::Method& method, const ShardingProblem& problem) {
+  if (!method.name.starts_with("neuroshard")) {
+    return "";
+  }
+  const sharding::ModelCosts costs = problem.costs(1);
+  sharding::Judge judge{problem.task(), costs};
+  return sharding::only_width_is_in_the_way(judge)
+             ? "none in its limits: no GPU may be wider than 1.5 times the mean"
+             : "";
 }
 
 std::vector<Candidate> our_candidates(const ShardingProblem& problem, const sharding::SearchOptions& options,
                                       const std::function<void(Candidate&)>& found) {
   const Division all = everything(problem.task());
   std::vector<Candidate> candidates;
+  const auto any_fits = [&] {
+    return std::ranges::any_of(candidates, [&](const Candidate& candidate) {
+      return candidate.step || problem.has_memory_for(candidate.plan);
+    });
+  };
   const auto add = [&](const Division& division, double exposed) {
     sharding::SearchOptions cut = options;
     if (is_hugectr(problem)) {  // whose divisions are many, and cut already
@@ -82,7 +198,7 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
     sharding::SearchOptions whole = cut;
     whole.may_cut = false;
     for (const sharding::SearchOptions& how : {cut, whole}) {
-      if (options.stopped() && !candidates.empty()) {
+      if (options.stopped() && any_fits()) {
         return;
       }
       const bool is_the_same =
@@ -104,9 +220,9 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
   for (const Division& division : divisions(problem)) {
     add(division, 1);
   }
-  if (candidates.empty() && why_not_in_host_memory(problem).empty()) {
-    if (const auto division = enough_in_host_memory(problem, options)) {
-      add(*division, 1);
+  if (!any_fits()) {
+    for (const Division& division : last_resorts(problem, options)) {
+      add(division, 1);
     }
   }
   return candidates;

@@ -10,6 +10,7 @@
 
 #include "app/search/divisions.hpp"
 #include "search/sharding/method.hpp"
+#include "search/sharding/network_costs.hpp"
 
 namespace lockstep {
 
@@ -19,8 +20,11 @@ struct Candidate {
   EmbeddingPlan plan;
   std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
   double search_seconds = 0;
-  Division division{};      ///< what its pieces are of
-  sharding::Plan pieces{};  ///< of the tables that are placed
+  Division division{};         ///< what its pieces are of
+  sharding::Plan pieces{};     ///< of the tables that are placed
+  std::string why_no_step{};   ///< where that is known
+  std::string remark{};        ///< exact: proven, or how far from what is possible; whose networks judged
+  std::int64_t questions = 0;  ///< that its search asked the fast models
 };
 
 /// The plan of one method under the fast models; nothing where it has none.
@@ -28,9 +32,21 @@ struct Candidate {
                                                     const ShardingProblem& problem,
                                                     const sharding::SearchOptions& options);
 
+/// Likewise by cost networks in place of the fast models, which are told how often rows are used by the
+/// scenario's index model.
+/// @param networks for as many devices as the problem has
+[[nodiscard]] std::optional<Candidate> candidate_by_networks(const sharding::Method& method,
+                                                             const ShardingProblem& problem,
+                                                             const sharding::SearchOptions& options,
+                                                             const sharding::NetworkCosts& networks);
+
+/// Why a method that has no plan has none, where it is not the memory; "" where it is.
+[[nodiscard]] std::string why_no_plan(const sharding::Method& method, const ShardingProblem& problem);
+
 /// Plans of Lockstep's own search: for exchanges that are hidden, half hidden and not at all; with the tables
-/// that one GPU is too slow or too small for cut by rows, or kept in host memory; with small tables on every
-/// GPU.
+/// that one GPU is too slow or too small for cut by rows; with small tables on every GPU. Where none of these
+/// fits: with room for tables kept free for the rest of the step, all tables by rows, and else as few as it
+/// takes in host memory, with caches of 1 to 50 % of their rows.
 /// @param found is called with each as soon as it is made, and may simulate it: a search that is stopped has
 ///   judged what it made
 [[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,

@@ -8,6 +8,7 @@
 
 #include "base/svg.hpp"
 #include "ops/kernel_model.hpp"
+#include "ops/workload/layers/torch_embedding_bag.hpp"
 #include "ops/workload/table_shards.hpp"
 
 namespace lockstep {
@@ -21,6 +22,14 @@ double width_of(const std::vector<EmbeddingTable>& tables) {
     width += static_cast<double>(table.dimension);
   }
   return width;
+}
+
+double weights_of(const std::vector<EmbeddingTable>& tables) {
+  double weights = 0;
+  for (const EmbeddingTable& table : tables) {
+    weights += static_cast<double>(table.rows) * static_cast<double>(table.dimension);
+  }
+  return weights;
 }
 
 /// Adds what ranks hold of one group.
@@ -54,7 +63,9 @@ class Adding {
       load.compute += copied ? time_of(tables, samples / ranks, dense_optimizer)
                              : time_of(tables, samples, table_optimizer);
     }
-    if (!copied) {  // rows of others' samples; gradients for others' tables
+    if (copied) {  // all-reduced: a ring sends a rank's part of the sums to all but one, and then the whole
+      load.sent += 2 * (ranks - 1) / ranks * weights_of(tables) * problem_.gradient_of_copies();
+    } else {  // rows of others' samples; gradients for others' tables
       const TravellingElements element = problem_.travelling_elements();
       load.sent +=
           samples / ranks *
@@ -66,17 +77,38 @@ class Adding {
                                 Optimizer (*optimizer_of)(DlrmOptimizer)) const {
     const Setting& setting = problem_.setting();
     const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
-    const Optimizer optimizer = optimizer_of(setting.scenario.workload->model->dlrm->optimizer);
+    const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
+    const auto batch = static_cast<std::int64_t>(samples);
     Seconds sum;
-    for (const Direction direction : {Direction::Forward, Direction::Backward}) {
-      const KernelCall call{"embedding", DataType::FP32,
-                            EmbeddingBags{.batch = static_cast<std::int64_t>(samples),
-                                          .tables = tables,
-                                          .direction = direction,
-                                          .optimizer = optimizer}};
+    for (const KernelCall& call : dlrm.embedding_kernels == EmbeddingKernels::EmbeddingBag
+                                      ? table_by_table(tables, batch)
+                                      : together(tables, batch, optimizer_of(dlrm.optimizer))) {
       sum += model_for(call).predict(call, gpu).duration;
     }
     return sum;
+  }
+
+  static std::vector<KernelCall> together(const std::vector<EmbeddingTable>& tables, std::int64_t batch,
+                                          Optimizer optimizer) {
+    std::vector<KernelCall> calls;
+    for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+      calls.push_back(
+          {"embedding", DataType::FP32,
+           EmbeddingBags{.batch = batch, .tables = tables, .direction = direction, .optimizer = optimizer}});
+    }
+    return calls;
+  }
+
+  /// nn.EmbeddingBag.
+  static std::vector<KernelCall> table_by_table(const std::vector<EmbeddingTable>& tables,
+                                                std::int64_t batch) {
+    std::vector<KernelCall> calls;
+    for (const EmbeddingTable& table : tables) {
+      calls.push_back(kernels::bag_look_up(batch, table));
+      calls.push_back(kernels::bag_gradient(batch, table));
+      calls.push_back(kernels::bag_update(batch, table));
+    }
+    return calls;
   }
 
   const ShardingProblem& problem_;

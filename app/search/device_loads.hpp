@@ -11,8 +11,8 @@ namespace lockstep {
 struct DeviceLoad {
   std::size_t shards = 0;
   Seconds compute;  ///< its look-up kernels and their backward passes
-  Bytes sent;       ///< pooled rows and gradients to other ranks, both ways
-  Bytes memory;     ///< of its tables with their optimizer's state
+  Bytes sent;    ///< to other ranks: pooled rows, their gradients, and those of copies as a ring sends them
+  Bytes memory;  ///< of its tables with their optimizer's state
   Bytes capacity;
 };
 

@@ -245,6 +245,17 @@ void add_of_hugectr(const ShardingProblem& problem, std::vector<Division>& divis
   }
 }
 
+Task placed_on_nodes(const ShardingProblem& problem, const Division& division) {
+  Task placed = task_of_nodes(problem, division.placed);
+  const auto nodes = problem.ranks_of_node();
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (const TableShardingSpec& entry : division.spread.tables) {
+      placed.capacity[node] -= taken(problem, entry, nodes[node].front());
+    }
+  }
+  return placed;
+}
+
 }  // namespace
 
 bool is_hugectr(const ShardingProblem& problem) {
@@ -269,15 +280,29 @@ std::vector<Division> divisions(const ShardingProblem& problem) {
   return divisions;
 }
 
-Division into_host_memory(const Task& task, std::size_t count) {
+Division all_by_rows(const Task& task) {
+  TableShardingSpec how;
+  how.sharding = TableSharding::RowWise;
+  return without_first(task, "all row-wise", largest_first(task), task.tables.size(), how);
+}
+
+Division into_host_memory(const Task& task, std::size_t count, double cached) {
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
   how.kernel = TableKernel::UvmCaching;
-  return without_first(task, fmt::format("{} cached in host memory", count), largest_first(task), count, how);
+  std::string name = fmt::format("{} cached in host memory", count);
+  if (cached != TableShardingSpec::kCacheLoadFactor) {
+    how.cache_load_factor = cached;
+    name += fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached);
+  }
+  return without_first(task, name, largest_first(task), count, how);
 }
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {
   const Task& task = problem.task();
+  if (division.by_nodes) {
+    return placed_on_nodes(problem, division);
+  }
   Task placed = task;
   placed.tables.clear();
   for (const std::int64_t table : division.placed) {
@@ -285,11 +310,22 @@ Task placed_task(const ShardingProblem& problem, const Division& division) {
                                                    std::ranges::count(division.placed, table)));
   }
   for (std::uint32_t device = 0; device < task.devices(); ++device) {
+    placed.capacity[device] = (1 - division.spare) * placed.capacity[device];
     for (const TableShardingSpec& entry : division.spread.tables) {
       placed.capacity[device] -= taken(problem, entry, device);
     }
   }
   return placed;
+}
+
+EmbeddingPlan plan_of(const sharding::Plan& pieces, const Division& division) {
+  if (!division.by_nodes) {
+    return sharding::embedding_plan_of(pieces, division.placed, division.spread);
+  }
+  EmbeddingPlan plan;
+  plan.tables = rows_by_nodes(pieces, division.placed);
+  plan.tables.insert(plan.tables.end(), division.spread.tables.begin(), division.spread.tables.end());
+  return plan;
 }
 
 }  // namespace lockstep

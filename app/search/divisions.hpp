@@ -17,6 +17,8 @@ struct Division {
   std::string name;                  ///< of what is not placed, "" for nothing
   sharding::Spread spread;           ///< what is not
   std::vector<std::int64_t> placed;  ///< numbers of the tables that are; repeated: equal parts of its rows
+  double spare = 0;                  ///< of the room for tables, left to the rest of the step
+  bool by_nodes = false;             ///< by the rows of nodes: its devices are nodes (rows_of_nodes.hpp)
 };
 
 /// The scenario's DLRM is HugeCTR's, which has other plans than TorchRec's.
@@ -33,10 +35,16 @@ struct Division {
 /// GPU does on average, each placed by itself; on several nodes also all of them by the rows of some nodes.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
-/// The @p count largest tables in host memory, with a cache.
-[[nodiscard]] Division into_host_memory(const sharding::Task& task, std::size_t count);
+/// All tables cut by the rows of all GPUs: the least that a GPU can have of them.
+[[nodiscard]] Division all_by_rows(const sharding::Task& task);
+
+/// The @p count largest tables in host memory, with a cache of @p cached of their rows.
+[[nodiscard]] Division into_host_memory(const sharding::Task& task, std::size_t count, double cached);
 
 /// What is left to place, with the memory that is left.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);
+
+/// @p pieces of what @p division places, and what it spreads.
+[[nodiscard]] EmbeddingPlan plan_of(const sharding::Plan& pieces, const Division& division);
 
 }  // namespace lockstep

@@ -23,40 +23,6 @@ bool every_host_says_its_memory(const Setting& setting) {
   });
 }
 
-/// What else could become of a table that fits on no GPU.
-std::string other_places(const ShardingProblem& problem) {
-  const std::string why_not = why_not_in_host_memory(problem);
-  return fmt::format("{}{}",
-                     problem.task().may_cut || is_hugectr(problem)
-                         ? "cut it by rows (sharding: row_wise)"
-                         : "bottom_mlp_placement: first_rank needs it whole",
-                     why_not.empty() ? ", or keep it in host memory (kernel: fused_uvm_caching)"
-                                     : "; it cannot be in host memory: " + why_not);
-}
-
-/// The first table that fits on no GPU, with what helps; "" where there is none.
-std::string widest_table(const ShardingProblem& problem) {
-  const sharding::Task& task = problem.task();
-  const Bytes room = *std::ranges::max_element(task.capacity);
-  for (std::size_t table = 0; table < task.tables.size(); ++table) {
-    const EmbeddingTable& shape = task.tables[table].shape;
-    std::int64_t columns = shape.dimension;
-    while (task.can_halve(columns)) {
-      columns /= 2;
-    }
-    const Bytes least = task.size_of(table, columns);
-    if (least <= room) {
-      continue;
-    }
-    const std::string cut =
-        task.may_cut ? fmt::format(", not even cut to {} columns ({})", columns, least) : "";
-    return fmt::format("table {} ({} rows of {} elements, {}) fits on no GPU{}: a GPU has {} for tables; {}",
-                       table, shape.rows, shape.dimension, task.size_of(table, shape.dimension), cut, room,
-                       other_places(problem));
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<std::string> left_out_plans(const ShardingProblem& problem) {
@@ -87,31 +53,6 @@ std::string why_not_in_host_memory(const ShardingProblem& problem) {
     return "the cluster's CPU sockets do not say how much 'memory' they have";
   }
   return "";
-}
-
-std::string why_nothing_fits(const ShardingProblem& problem) {
-  if (std::string widest = widest_table(problem); !widest.empty()) {
-    return widest;
-  }
-  const sharding::Task& task = problem.task();
-  Bytes all, room;
-  for (std::size_t table = 0; table < task.tables.size(); ++table) {
-    all += task.size_of(table, task.tables[table].shape.dimension);
-  }
-  for (const Bytes capacity : task.capacity) {
-    room += capacity;
-  }
-  const std::size_t places = task.places().size();
-  if (all <= room) {
-    return fmt::format(
-        "the tables take {} of {} that the {} GPUs have for them, but in pieces too large to "
-        "go in; a larger 'memory_share' or another GPU would do",
-        all, room, places);
-  }
-  const auto gpus = static_cast<std::int64_t>(all / room * static_cast<double>(places)) + 1;
-  const bool host = why_not_in_host_memory(problem).empty();
-  return fmt::format("the tables take {}, the {} GPUs have {} for them: {} such GPUs{} would do", all, places,
-                     room, gpus, host ? ", or tables in host memory (kernel: fused_uvm_caching)," : "");
 }
 
 }  // namespace lockstep

@@ -14,7 +14,4 @@ namespace lockstep {
 /// Why no table can be kept in host memory; "" where it can.
 [[nodiscard]] std::string why_not_in_host_memory(const ShardingProblem& problem);
 
-/// Why no plan fits, and what would make one fit; "" where the tables' memory is not the reason.
-[[nodiscard]] std::string why_nothing_fits(const ShardingProblem& problem);
-
 }  // namespace lockstep

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "app/search/own_plan.hpp"
 #include "search/sharding/small_changes.hpp"
 
 namespace lockstep {
@@ -19,6 +21,8 @@ constexpr std::int64_t kFurther = 4;   // times as many simulations of the best 
 constexpr int kRounds = 5;             // of these, at most
 constexpr double kWorthwhile = 0.001;  // of the step: what a round has to save for another one
 
+constexpr std::string_view kRefined = "refined";  // in the name of what was
+
 class Refinement {
  public:
   Refinement(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
@@ -26,10 +30,11 @@ class Refinement {
       : simulator_{simulator},
         options_{options},
         task_{placed_task(problem, start.division)},
-        costs_{problem.costs(1)},
+        exchanges_{exchanges_of(problem, start.division)},
+        costs_{exchanges_ ? problem.costs(1, *exchanges_) : problem.costs(1)},
         judge_{task_, costs_},
         state_{judge_, start.pieces},
-        changes_{options.seed, "refinement", true},
+        changes_{options.seed, "refinement", !start.division.by_nodes},
         step_{start.step.value()},
         best_{start} {}
 
@@ -52,9 +57,13 @@ class Refinement {
   }
 
  private:
+  static std::optional<Exchanges> exchanges_of(const ShardingProblem& problem, const Division& division) {
+    return division.by_nodes ? std::optional{problem.exchanges_of_nodes()} : std::nullopt;
+  }
+
   void judge(sharding::DeviceState changed, double threshold) {
     const sharding::Plan pieces = changed.plan();
-    EmbeddingPlan plan = sharding::embedding_plan_of(pieces, best_.division.placed, best_.division.spread);
+    EmbeddingPlan plan = plan_of(pieces, best_.division);
     const std::optional<Seconds> step = simulator_.step_time(plan);
     if (!step || *step > (1 + threshold) * step_) {
       return;
@@ -65,12 +74,14 @@ class Refinement {
       best_.plan = std::move(plan);
       best_.pieces = pieces;
       best_.step = step_;
+      options_.found(best_);
     }
   }
 
   StepSimulator& simulator_;
   const RefinementOptions& options_;
   sharding::Task task_;
+  std::optional<Exchanges> exchanges_;  // among nodes
   sharding::ModelCosts costs_;
   sharding::Judge judge_;
   sharding::DeviceState state_;
@@ -84,11 +95,12 @@ class Refinement {
 Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
                   const RefinementOptions& options) {
   const auto began = std::chrono::steady_clock::now();
-  Candidate best = Refinement{problem, simulator, start, options}.run();
-  if (!start.name.ends_with(", refined") && !start.name.starts_with("lockstep, refined")) {
-    const bool is_ours = start.name.starts_with("lockstep");
-    best.name = is_ours ? start.name + ", refined" : "lockstep, refined from " + start.name;
+  Candidate named = start;
+  if (start.name.find(kRefined) == std::string::npos) {
+    named.name = start.name.starts_with("lockstep") ? start.name + ", refined"
+                                                    : "lockstep, refined from " + start.name;
   }
+  Candidate best = Refinement{problem, simulator, named, options}.run();
   best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return best;
 }
@@ -99,6 +111,7 @@ namespace {
 Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulator, Candidate best,
                           RefinementOptions options) {
   options.simulations *= kFurther;
+  best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
   for (int round = 0; round < kRounds && !options.stopped(); ++round) {
     const Seconds before = best.step.value();
     best = refined(problem, simulator, best, options);
@@ -107,8 +120,6 @@ Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulat
     }
     ++options.seed;
   }
-  constexpr std::string_view kRefined = "refined";
-  best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
   return best;
 }
 
@@ -117,7 +128,7 @@ Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulat
 std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                        std::span<const Candidate> candidates,
                                        const RefinementOptions& options) {
-  constexpr std::size_t kRefined = 3;
+  constexpr std::size_t kFastest = 3;
   std::map<Seconds, const Candidate*> by_step;  // of equal ones the first
   const bool can_move = problem.task().devices() > 1;
   for (const Candidate& candidate : candidates) {
@@ -128,10 +139,11 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
   std::vector<const Candidate*> chosen;
   for (const auto& [step, candidate] : by_step) {
     const bool places_all = candidate->division.spread.tables.empty();
+    // Which has most to move.
     const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
                                       return other->division.spread.tables.empty();
                                     });
-    if (chosen.size() < kRefined || is_first_that_does) {  // which has most to move
+    if (chosen.size() < kFastest || is_first_that_does || candidate->name == kOwnPlan) {
       chosen.push_back(candidate);
     }
   }

@@ -14,6 +14,7 @@ struct RefinementOptions {
   std::uint64_t seed = 1;
   std::int64_t simulations = 200;  ///< of a plan, at most
   std::function<bool()> stopped = [] { return false; };
+  std::function<void(const Candidate&)> found = [](const Candidate&) {};  ///< each that is the best so far
 };
 
 /// The last moves of a search: small changes (sharding::SmallChanges) of where the pieces of @p start are,
@@ -24,10 +25,10 @@ struct RefinementOptions {
 [[nodiscard]] Candidate refined(const ShardingProblem& problem, StepSimulator& simulator,
                                 const Candidate& start, const RefinementOptions& options);
 
-/// The three fastest of @p candidates that have pieces to move, and the fastest that has all tables to move,
-/// of those with equal steps one, refined(), each with its number added to the seed; then the best of these,
-/// with four times as many simulations, for as long as that saves a thousandth of the step, five times at
-/// most.
+/// The three fastest of @p candidates that have pieces to move, the fastest that has all tables to move, and
+/// the scenario's own plan, of those with equal steps one, refined(), each with its number added to the seed;
+/// then the best of these, with four times as many simulations, for as long as that saves a thousandth of the
+/// step, five times at most.
 [[nodiscard]] std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                                      std::span<const Candidate> candidates,
                                                      const RefinementOptions& options);

@@ -21,9 +21,14 @@ bool can_exchange(const RanksOfNode& nodes) {
          std::ranges::all_of(nodes, [&](const auto& ranks) { return ranks.size() == nodes.front().size(); });
 }
 
-/// What one GPU of each node would hold: its part of the rows, and of the look-ups.
-sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<std::int64_t>& tables,
-                             const RanksOfNode& nodes) {
+}  // namespace
+
+bool has_even_nodes(const ShardingProblem& problem) {
+  return can_exchange(problem.ranks_of_node());
+}
+
+sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<std::int64_t>& tables) {
+  const RanksOfNode nodes = problem.ranks_of_node();
   const auto parts = static_cast<std::int64_t>(nodes.front().size());
   sharding::Task task = problem.task();
   task.tables.clear();
@@ -42,8 +47,8 @@ sharding::Task task_of_nodes(const ShardingProblem& problem, const std::vector<s
   return task;
 }
 
-std::vector<TableShardingSpec> entries_of(const sharding::Plan& plan,
-                                          const std::vector<std::int64_t>& tables) {
+std::vector<TableShardingSpec> rows_by_nodes(const sharding::Plan& plan,
+                                             const std::vector<std::int64_t>& tables) {
   std::map<std::int64_t, std::set<std::int64_t>> nodes_of;  // by table
   for (const sharding::Piece& piece : plan.pieces) {
     nodes_of[tables[piece.table]].insert(std::int64_t{piece.device});
@@ -66,8 +71,6 @@ std::vector<TableShardingSpec> entries_of(const sharding::Plan& plan,
   return all;
 }
 
-}  // namespace
-
 std::vector<std::int64_t> most_expensive(const ShardingProblem& problem) {
   const sharding::ModelCosts costs = problem.costs(1);
   sharding::Judge judge{problem.task(), costs};
@@ -82,11 +85,10 @@ std::vector<std::int64_t> most_expensive(const ShardingProblem& problem) {
 
 std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProblem& problem,
                                                             const std::vector<std::int64_t>& tables) {
-  const RanksOfNode nodes = problem.ranks_of_node();
-  if (!can_exchange(nodes) || tables.empty()) {
+  if (!has_even_nodes(problem) || tables.empty()) {
     return std::nullopt;
   }
-  const sharding::Task task = task_of_nodes(problem, tables, nodes);
+  const sharding::Task task = task_of_nodes(problem, tables);
   const Exchanges exchanges = problem.exchanges_of_nodes();
   const sharding::ModelCosts costs = problem.costs(1, exchanges);
   sharding::Judge judge{task, costs};
@@ -97,7 +99,7 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   sharding::SearchOptions options;
   options.may_cut = false;
   options.effort = 5'000;
-  return entries_of(sharding::improved(judge, *std::move(plan), options), tables);
+  return rows_by_nodes(sharding::improved(judge, *std::move(plan), options), tables);
 }
 
 }  // namespace lockstep

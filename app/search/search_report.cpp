@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "app/search/left_out_plans.hpp"
+#include "app/search/own_plan.hpp"
+#include "app/search/plan_reasons.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -25,7 +27,7 @@ bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
 bool is_rule(const Candidate& candidate) {
   const bool learns = candidate.name == "autoshard" || candidate.name == "dreamshard";
   return !is_ours(candidate) && !learns && candidate.name.find("neuroshard") != 0 &&
-         candidate.name != "exact";
+         candidate.name != "exact" && candidate.name != kOwnPlan;
 }
 
 template <class Counts>
@@ -39,29 +41,51 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
   return best;
 }
 
-/// What became of a method without a simulated plan. Whole tables fit where a rule has them: then `exact`
-/// gave up.
-std::string why_without_step(const Candidate& candidate, const SearchResult& result) {
-  if (!candidate.plan.tables.empty()) {
-    return "not simulated: memory or time did not suffice\n";
+/// What became of a method without a simulated plan.
+std::string why_without_step(const Candidate& candidate, const SearchEnd& end) {
+  if (!candidate.why_no_step.empty()) {
+    return candidate.why_no_step;
   }
-  return candidate.name == "exact" && result.best_rule() != nullptr
-             ? "gave up: more placements than it can go through\n"
-             : "none fits\n";
+  if (!candidate.plan.tables.empty()) {
+    return end.time ? "not simulated: memory or time did not suffice"
+                    : "not simulated: the step needs more memory than there is";
+  }
+  return end.time ? "none found that fits before the time was up" : "none fits";
+}
+
+std::string end_line(const SearchEnd& end) {
+  return end.time ? "  time was up (--budget) before all was looked at: with more the plan may be another, "
+                    "and better\n"
+         : end.effort ? "  the effort was spent before all was looked at: a larger --effort (4: four times "
+                        "the usual) looks further\n"
+                      : "";
+}
+
+std::size_t width_of_names(const SearchResult& result) {
+  std::size_t width = 52;
+  for (const Candidate& candidate : result.candidates) {
+    if (!is_ours(candidate) || is_among_our_best(candidate, result)) {
+      width = std::max(width, candidate.name.size());
+    }
+  }
+  return width;
 }
 
 std::string method_lines(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   std::string text = "\nplans, simulated\n";
   std::size_t hidden = 0;
+  const std::size_t width = width_of_names(result);
   for (const Candidate& candidate : result.candidates) {
     if (is_ours(candidate) && !is_among_our_best(candidate, result)) {
       ++hidden;
       continue;
     }
-    text += fmt::format("  {:<52}", candidate.name);
-    text += candidate.step ? fmt::format("{:>10}  {:>+7.1f} %\n", to_string(*candidate.step),
-                                         100 * (*candidate.step / *best.step - 1))
-                           : why_without_step(candidate, result);
+    text += fmt::format("  {:<{}}", candidate.name, width);
+    const std::string& remark = candidate.remark;
+    text += candidate.step
+                ? fmt::format("{:>10}  {:>+7.1f} %{}\n", to_string(*candidate.step),
+                              100 * (*candidate.step / *best.step - 1), remark.empty() ? "" : "  " + remark)
+                : why_without_step(candidate, result.end) + "\n";
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
@@ -70,41 +94,9 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
     text += fmt::format("  not tried: {}\n", plans);
   }
   for (const std::string& name : result.left_out) {
-    text += fmt::format("  {:<52}no time was left\n", name);
+    text += fmt::format("  {:<{}}no time was left\n", name, width);
   }
-  if (result.out_of_time) {
-    text += "  time was up before all of this was looked at: a larger --budget may find better\n";
-  }
-  return text;
-}
-
-struct Extremes {
-  Seconds compute, mean_compute;
-  Bytes sent;
-};
-
-Extremes extremes_of(const std::vector<DeviceLoad>& loads) {
-  Extremes extremes;
-  for (const DeviceLoad& load : loads) {
-    extremes.compute = std::max(extremes.compute, load.compute);
-    extremes.mean_compute += load.compute / static_cast<double>(loads.size());
-    extremes.sent = std::max(extremes.sent, load.sent);
-  }
-  return extremes;
-}
-
-std::string reasons(const ShardingProblem& problem, const Candidate& best, const Candidate* rule) {
-  if (rule == nullptr || rule == &best) {
-    return "";
-  }
-  const Extremes ours = extremes_of(device_loads(problem, best.plan));
-  const Extremes theirs = extremes_of(device_loads(problem, rule->plan));
-  return fmt::format(
-      "\nwhy, against {}\n"
-      "  look-ups of the slowest rank   {} instead of {} (means {} and {})\n"
-      "  sent by the busiest rank       {} instead of {}\n",
-      rule->name, ours.compute, theirs.compute, ours.mean_compute, theirs.mean_compute, ours.sent,
-      theirs.sent);
+  return text + end_line(result.end);
 }
 
 /// What a search cannot get below, against the plan, under the fast models; plans of whole tables and
@@ -134,24 +126,47 @@ const Candidate* SearchResult::best_rule() const {
   return fastest(candidates, is_rule);
 }
 
+std::string SearchResult::why_none(const std::string& method) const {
+  const auto found = std::ranges::find(candidates, method, &Candidate::name);
+  return found == candidates.end() ? "it was not looked for" : why_without_step(*found, end);
+}
+
+const Candidate* SearchResult::own() const {
+  return fastest(candidates, [](const Candidate& candidate) { return candidate.name == kOwnPlan; });
+}
+
+namespace {
+
+/// A plan beside the best one.
+std::string beside(const char* what, const Candidate* other, const Candidate& best) {
+  return other == nullptr || other == &best
+             ? ""
+             : fmt::format("{}{}: {:+.1f} %\n", what,
+                           other->name == kOwnPlan ? to_string(*other->step)
+                                                   : fmt::format("{}  {}", other->name, *other->step),
+                           100 * (*other->step / *best.step - 1));
+}
+
+}  // namespace
+
 std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   const Setting setting = problem.under(best.plan);
   const SimulationResult simulated = predict(setting, nullptr, EngineMode::Bare);
   const double band = step_band(setting, simulated).relative;
   const Candidate* const rule = result.best_rule();
-  const bool is_best =
-      rule == nullptr || *best.step <= *rule->step;  // of a method asked for by name: maybe not
+  const Candidate* const own = result.own();
+  const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };
+  const bool is_best = beats(rule) && beats(own);  // of a method asked for by name: maybe not
   std::string text =
       fmt::format("{}\n  {} tables on {} GPUs\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n",
                   setting.scenario.name, problem.task().tables.size(), problem.task().devices(),
                   is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
-  if (rule != nullptr && rule != &best) {
-    text += fmt::format("best rule    {}  {}: {:+.1f} %\n", rule->name, *rule->step,
-                        100 * (*rule->step / *best.step - 1));
-  }
+  text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
   text += bound_line(problem, best) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
-  return text + reasons(problem, best, rule);
+  const bool own_is_better = own != nullptr && (rule == nullptr || *own->step < *rule->step);
+  const Candidate* const rival = own_is_better ? own : rule;
+  return rival == nullptr || rival == &best ? text : text + reasons(problem, {best, simulated}, *rival);
 }
 
 }  // namespace lockstep

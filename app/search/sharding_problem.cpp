@@ -118,6 +118,13 @@ TravellingElements ShardingProblem::travelling_elements() const {
   return {of(types.forward), of(types.backward)};
 }
 
+Bytes ShardingProblem::gradient_of_copies() const {
+  const WorkloadSpec& workload = *setting_->scenario.workload;
+  return size_of(workload.model->dlrm->implementation == DlrmImplementation::HugeCtr
+                     ? storage_type(workload.precision)
+                     : DataType::FP32);
+}
+
 Exchanges ShardingProblem::exchanges_of_nodes() const {
   std::vector<VertexId> gpus;
   for (const auto& ranks : ranks_of_node()) {
@@ -180,6 +187,17 @@ Setting ShardingProblem::under(const EmbeddingPlan& plan) const {
   setting.scenario.parallelism.embedding.plan->value = plan;
   setting.job = job_under(plan);
   return setting;
+}
+
+bool ShardingProblem::has_memory_for(const EmbeddingPlan& plan) const {
+  try {
+    check_memory(under(plan));
+    return true;
+  } catch (const OutOfMemoryError&) {
+    return false;
+  } catch (const TablesDoNotFit&) {
+    return false;
+  }
 }
 
 std::optional<Seconds> ShardingProblem::step_time(const EmbeddingPlan& plan) const {

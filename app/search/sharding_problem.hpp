@@ -34,6 +34,8 @@ class ShardingProblem {
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const Setting& setting() const { return *setting_; }
   [[nodiscard]] TravellingElements travelling_elements() const;
+  /// What an element of a data-parallel table's gradient takes on its way.
+  [[nodiscard]] Bytes gradient_of_copies() const;
   [[nodiscard]] ShardStorage storage() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
   [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
@@ -48,6 +50,8 @@ class ShardingProblem {
   /// The step under @p plan, simulated. @return nothing where it needs more memory than there is
   /// @throws InputError for what else does not fit
   [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan) const;
+  /// The step under @p plan needs no more memory than there is. @throws InputError for what else does not fit
+  [[nodiscard]] bool has_memory_for(const EmbeddingPlan& plan) const;
   /// What the ranks do under @p plan. @throws InputError where it does not fit the scenario
   [[nodiscard]] Job job_under(const EmbeddingPlan& plan) const;
   /// The scenario under @p plan, built.

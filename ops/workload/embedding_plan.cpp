@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 namespace lockstep {
@@ -107,7 +108,10 @@ std::string entry_text(const TableShardingSpec& entry) {
 }
 
 std::string plan_text(const EmbeddingPlan& plan, const std::string& comment) {
-  std::string text = fmt::format("# {}\ntables:\n", comment);
+  std::string line = comment;
+  std::ranges::replace_if(
+      line, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
+  std::string text = fmt::format("# {}\ntables:\n", line);
   for (const TableShardingSpec& entry : plan.tables) {
     text += fmt::format("  - {}\n", entry_text(entry));
   }

@@ -100,7 +100,7 @@ struct EmbeddingPlan {
 /// An entry as YAML in one line: `{ tables: [0, 3], sharding: table_wise, ranks: [1] }`.
 [[nodiscard]] std::string entry_text(const TableShardingSpec& entry);
 
-/// The plan as a file that reads back. @param comment a first line
+/// The plan as a file that reads back. @param comment a first line, of whatever text
 [[nodiscard]] std::string plan_text(const EmbeddingPlan& plan, const std::string& comment);
 
 }  // namespace lockstep

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace lockstep::sharding {
 namespace {
 
 constexpr std::int64_t kEffortFactor = 100;
+constexpr std::int64_t kAskEvery = 256;  // placements of a table between two questions whether to stop
 
 class Tree {
  public:
-  Tree(Judge& judge, std::int64_t most_questions)
+  Tree(Judge& judge, const SearchOptions& options)
       : judge_{judge},
-        most_questions_{judge.questions() + most_questions},
+        options_{options},
+        most_questions_{judge.questions() + kEffortFactor * options.effort},
         pieces_{whole_tables(judge.task())},
         loads_(judge.task().devices()),
         compute_(judge.task().devices()),
@@ -25,10 +28,10 @@ class Tree {
     });
   }
 
-  std::optional<Plan> best() {
+  ExactPlacement best() {
     descend(0);
     std::ranges::sort(best_.pieces, {}, &Piece::table);
-    return complete_ && best_cost_ < kInfinite ? std::optional{best_} : std::nullopt;
+    return {best_cost_ < kInfinite ? std::optional{best_} : std::nullopt, best_cost_, complete_};
   }
 
  private:
@@ -43,8 +46,11 @@ class Tree {
       }
       return;
     }
-    for (std::uint32_t device = 0; device < loads_.size() && complete_; ++device) {
-      if (!repeats_an_empty_one(device)) {
+    std::vector<std::uint32_t> order(loads_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t device) { return compute_[device]; });
+    for (const std::uint32_t device : order) {
+      if (complete_ && !repeats_an_empty_one(device)) {
         attempt(depth, device);
       }
     }
@@ -65,7 +71,8 @@ class Tree {
     if (used_[device] + size > judge_.task().capacity[device]) {
       return;
     }
-    complete_ = complete_ && judge_.questions() < most_questions_;
+    const bool is_told = ++attempts_ % kAskEvery == 0 && options_.stopped();
+    complete_ = complete_ && !is_told && judge_.questions() < most_questions_;
     const Load load = loads_[device];
     const Seconds compute = compute_[device];
     loads_[device].add(judge_.load_of(piece.table, piece.columns));
@@ -85,7 +92,8 @@ class Tree {
   }
 
   Judge& judge_;
-  std::int64_t most_questions_;
+  const SearchOptions& options_;
+  std::int64_t most_questions_, attempts_ = 0;
   std::vector<Piece> pieces_;
   std::vector<Load> loads_;
   std::vector<Seconds> compute_;
@@ -98,8 +106,12 @@ class Tree {
 
 }  // namespace
 
+ExactPlacement exact_placement(Judge& judge, const SearchOptions& options) {
+  return Tree{judge, options}.best();
+}
+
 std::optional<Plan> exact_table_wise(Judge& judge, const SearchOptions& options) {
-  return Tree{judge, kEffortFactor * options.effort}.best();
+  return exact_placement(judge, options).plan;
 }
 
 }  // namespace lockstep::sharding

@@ -116,6 +116,15 @@ std::optional<JudgedPlan> place_pieces(Judge& judge, const std::vector<Piece>& p
   return best;
 }
 
+bool only_width_is_in_the_way(Judge& judge) {
+  std::vector<Piece> pieces = whole_tables(judge.task());
+  if (place_pieces(judge, pieces)) {
+    return false;
+  }
+  Filling devices{judge, std::numeric_limits<double>::infinity()};
+  return std::ranges::all_of(by_cost(judge, pieces), [&](std::size_t i) { return devices.place(pieces[i]); });
+}
+
 std::optional<Plan> neuroshard_table_wise(Judge& judge, const SearchOptions& /*options*/) {
   const auto judged = place_pieces(judge, whole_tables(judge.task()));
   return judged ? std::optional{judged->plan} : std::nullopt;

@@ -21,6 +21,9 @@ struct JudgedPlan {
 /// @return nothing where no limit gives a plan that fits
 [[nodiscard]] std::optional<JudgedPlan> place_pieces(Judge& judge, const std::vector<Piece>& pieces);
 
+/// place_pieces() finds no place for whole tables, and with wide enough limits it would.
+[[nodiscard]] bool only_width_is_in_the_way(Judge& judge);
+
 /// place_pieces() of whole tables.
 [[nodiscard]] std::optional<Plan> neuroshard_table_wise(Judge& judge, const SearchOptions& options);
 

@@ -17,12 +17,6 @@ constexpr std::int64_t kChunk = 32, kChunksAtATime = 8192;  // columns; blocks o
 constexpr std::int64_t kLoadsOfAChunk = 20;
 constexpr double kInstructions = 50;
 
-KernelCall of_table(std::int64_t batch, const EmbeddingTable& table, Direction direction, const char* name) {
-  return {
-      name, DataType::FP32,
-      EmbeddingBags{.batch = batch, .tables = {table}, .direction = direction, .optimizer = Optimizer::Sgd}};
-}
-
 }  // namespace
 
 KernelCall kernels::bag_offsets(std::int64_t bags) {
@@ -45,6 +39,13 @@ KernelCall kernels::bag_gradient(std::int64_t batch, const EmbeddingTable& table
                       .picks = std::llround(table.pooling_factor * static_cast<double>(batch)),
                       .columns = table.dimension,
                       .block_per_row = true}};
+}
+
+KernelCall kernels::bag_update(std::int64_t batch, const EmbeddingTable& table) {
+  return {
+      "indexFuncLargeIndex<add>", DataType::FP32,
+      EmbeddingBags{
+          .batch = batch, .tables = {table}, .direction = Direction::Backward, .optimizer = Optimizer::Sgd}};
 }
 
 void torch_bags_forward(StepWriter& step, const EmbeddingBagShape& bags) {
@@ -76,8 +77,7 @@ void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags) {
 
 void torch_bags_update(StepWriter& step, const EmbeddingBagShape& bags) {
   for (const EmbeddingTable& table : tables_of(bags)) {
-    step.op("aten::add_#sparse",
-            {of_table(bags.batch, table, Direction::Backward, "indexFuncLargeIndex<add>")});
+    step.op("aten::add_#sparse", {kernels::bag_update(bags.batch, table)});
   }
 }
 

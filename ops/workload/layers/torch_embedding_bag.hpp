@@ -32,6 +32,8 @@ namespace kernels {
 [[nodiscard]] KernelCall bag_look_up(std::int64_t batch, const EmbeddingTable& table);
 /// The values of its sparse gradient: of each look-up the row of its sample.
 [[nodiscard]] KernelCall bag_gradient(std::int64_t batch, const EmbeddingTable& table);
+/// The values added to the table.
+[[nodiscard]] KernelCall bag_update(std::int64_t batch, const EmbeddingTable& table);
 
 }  // namespace kernels
 

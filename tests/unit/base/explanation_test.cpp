@@ -18,7 +18,7 @@ TEST(Explanation, TellsTypeUnitDefaultAndMeaning) {
   EXPECT_EQ(explain(machine(), "latency"),
             "links[].latency\n"
             "  of the first byte\n"
-            "  type: a time (s, ms, us, ns)\n"
+            "  type: a time (s, ms, us, ns, min, h)\n"
             "  default 1 us\n");
   EXPECT_EQ(explain(machine(), "links.latency"), explain(machine(), "latency"));
   EXPECT_EQ(explain(machine(), "precision"),

@@ -62,9 +62,9 @@ TEST(ParseUnits, SpeedsAndAmountsOfArithmeticAreDifferentThings) {
 TEST(ParseUnits, CaseMattersAndMillibytesDoNotExist) {
   EXPECT_EQ(refusal<Bytes>("25 mB"),
             "'25 mB' is not a size: 'mB' is none of its units (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)");
-  EXPECT_EQ(refusal<Seconds>("3"), "'3' is not a time: the unit is missing (s, ms, us, ns)");
+  EXPECT_EQ(refusal<Seconds>("3"), "'3' is not a time: the unit is missing (s, ms, us, ns, min, h)");
   EXPECT_EQ(refusal<Seconds>("inf s"),
-            "'inf s' is not a time: expected a number and one of its units (s, ms, us, ns)");
+            "'inf s' is not a time: expected a number and one of its units (s, ms, us, ns, min, h)");
 }
 
 TEST(ParseUnits, OnlyRatesMayBeUnlimited) {
@@ -72,7 +72,7 @@ TEST(ParseUnits, OnlyRatesMayBeUnlimited) {
   EXPECT_EQ(10_GB / rate, 0_s);
   EXPECT_EQ(write_exactly(rate), "unlimited");
   EXPECT_EQ(refusal<Seconds>("unlimited"),
-            "'unlimited' is not a time: expected a number and one of its units (s, ms, us, ns)");
+            "'unlimited' is not a time: expected a number and one of its units (s, ms, us, ns, min, h)");
 }
 
 TEST(WriteExactly, ChoosesTheUnitThatReadsWell) {

@@ -109,7 +109,7 @@ const Mistake kMistakes[] = {
      "bytes; "
      "Gb/s, Gbps in bits)"},
     {"NoNumber", "name: box\noverheads: {x: fast}\n",
-     "m.yaml:2:16: x: 'fast' is not a time: expected a number and one of its units (s, ms, us, ns)"},
+     "m.yaml:2:16: x: 'fast' is not a time: expected a number and one of its units (s, ms, us, ns, min, h)"},
     {"NoInteger", "name: box\nbatch: 1e3\n",
      "m.yaml:2:8: batch: '1e3' is not a whole number: expected digits only, e.g. 65536"},
     {"TooLarge", "name: box\nbatch: 12345678901234567890\n",

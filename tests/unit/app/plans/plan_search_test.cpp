@@ -227,6 +227,13 @@ TEST(PlanSearch, GpusAreOnTheFront) {
   EXPECT_THAT(gpus, testing::ElementsAre(1, 2, 4));
 }
 
+TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {2}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("the scenario's own plan is on 4 GPUs: "));
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("; the best here on 2: "));
+}
+
 TEST(PlanSearch, SaysWhatHoldsTheMemoryWhereNothingFits) {
   YamlDocument document = scenario("memory: { context: 39 GiB }\n");
   PlanJudge judge{std::move(document), ConfigPath::standard(), {2}};

@@ -116,6 +116,7 @@ TEST(EmbeddingPlan, ReadsBackAsWritten) {
   const std::string text = plan_text(plan, "by hand");
   EXPECT_THAT(text, HasSubstr("  - { tables: [1], sharding: column_wise, ranks: [0, 1, 1] }\n"));
   EXPECT_EQ(plan_text(read_text<EmbeddingPlan>(text, "plan.yaml"), "by hand"), text);
+  EXPECT_EQ(plan_text(plan, "by\nhand"), text);  // a scenario may have a name of two lines
 }
 
 /// What a planner chose, given as a plan, is the same job.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "search/sharding/exact.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
 #include "tests/support/sharding_tasks.hpp"
@@ -96,6 +97,25 @@ TEST(ExactSearch, IsTheBestOfAllPlacements) {
   const auto plan = method_called("exact").search(judge, {});
   ASSERT_TRUE(plan);
   EXPECT_NEAR(judge.estimate(*plan).total / Seconds{1e-3}, 42, 1e-9);
+}
+
+/// Told to stop, or out of questions, it has the best so far, which the greedy order makes good at once.
+TEST(ExactSearch, ThatEndsEarlyHasWhatItSawAndNoProof) {
+  const Task drawn = random_task(1, 30, 4, 1e9);
+  Judge judge{drawn, kCosts};
+  SearchOptions told;
+  told.stopped = [] { return true; };
+  for (const SearchOptions& options : {told, kLittle}) {
+    const ExactPlacement placement = exact_placement(judge, options);
+    EXPECT_FALSE(placement.is_proven);
+    ASSERT_TRUE(placement.plan);
+    EXPECT_TRUE(is_valid(*placement.plan, drawn));
+    EXPECT_NEAR(placement.cost / judge.estimate(*placement.plan).total, 1, 1e-12);
+    EXPECT_LE(placement.cost, judge.estimate(*method_called("dim_greedy").search(judge, {})).total);
+  }
+  const Task few = random_task(1, 6, 2, 1e9);
+  Judge of_few{few, kCosts};
+  EXPECT_TRUE(exact_placement(of_few, {}).is_proven);
 }
 
 TEST(LockstepSearch, IsWithinThreePercentOfExact) {

@@ -1,0 +1,108 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "app/search/candidates.hpp"
+#include "app/search/why_nothing_fits.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// @p tables of @p rows rows of 128 elements.
+ShardingProblem problem_of(const std::string& cluster, int tables, const std::string& rows,
+                           const std::string& batch) {
+  return {YamlDocument::from_text("name: large\n"
+                                  "cluster: " +
+                                      cluster +
+                                      "\n"
+                                      "workload:\n"
+                                      "  global_batch: " +
+                                      batch +
+                                      "\n"
+                                      "  model:\n"
+                                      "    name: large\n"
+                                      "    source: by hand\n"
+                                      "    dlrm:\n"
+                                      "      bottom_mlp: [13, 512, 64]\n"
+                                      "      top_mlp: [512, 256, 1]\n"
+                                      "      interaction: cat\n"
+                                      "      tables: [{ rows: [" +
+                                      rows + "], count: " + std::to_string(tables) +
+                                      ", dimension: 128, pooling_factor: 10 }]\n",
+                                  "large.yaml"),
+          ConfigPath::standard()};
+}
+
+sharding::SearchOptions little() {
+  sharding::SearchOptions options;
+  options.effort = 500;
+  return options;
+}
+
+/// The fastest of those that fit; none: infinite.
+std::pair<Seconds, EmbeddingPlan> best_of(const ShardingProblem& problem) {
+  std::pair<Seconds, EmbeddingPlan> best{Seconds{1e9}, {}};
+  for (const Candidate& candidate : our_candidates(problem, little())) {
+    const auto step = problem.step_time(candidate.plan);
+    if (step && *step < best.first) {
+      best = {*step, candidate.plan};
+    }
+  }
+  return best;
+}
+
+/// 102 GB on a GPU of 80: no table is left to be on it, and half of the rows are as many as it can cache.
+TEST(LastResorts, AreInHostMemoryAllTablesIfNeedBe) {
+  const auto [step, plan] = best_of(problem_of("single_a100_80gb x 1", 1, "200000000", "8192"));
+  ASSERT_EQ(plan.tables.size(), 1U);
+  EXPECT_EQ(plan.tables.front().kernel, TableKernel::UvmCaching);
+  EXPECT_EQ(plan.tables.front().cache_load_factor, 0.5);
+}
+
+/// Eight tables of 34 GB fit on eight GPUs of 43 GB, and leave too little for 4 million samples: two of them
+/// in host memory, and the others evenly on all GPUs. All of them there take three times as long.
+TEST(LastResorts, LeaveRoomForTheStep) {
+  const ShardingProblem problem = problem_of("dgx_a100 x 1", 8, "66000000", "4000000");
+  const auto [step, plan] = best_of(problem);
+  EXPECT_LT(step, Seconds{0.9});
+  const auto in_host = std::ranges::find(plan.tables, TableKernel::UvmCaching, &TableShardingSpec::kernel);
+  ASSERT_NE(in_host, plan.tables.end());
+  EXPECT_EQ(in_host->tables.size(), 2U);
+}
+
+TEST(WhyNothingFits, NamesWhatTheStepNeeds) {
+  const ShardingProblem problem = problem_of("dgx_a100 x 1", 10, "1000000", "64000000");
+  const std::vector<Candidate> made = our_candidates(problem, little());
+  EXPECT_EQ(best_of(problem).first, Seconds{1e9});
+  EXPECT_THAT(why_nothing_fits(problem, made),
+              AllOf(HasSubstr("of rank 0's GPU (communication "), HasSubstr("a smaller global_batch"),
+                    Not(HasSubstr("memory_share"))));
+}
+
+/// 20 TB: an eighth of its rows is too much, and so is a node's host memory: neither is advised.
+TEST(WhyNothingFits, AdvisesNothingThatRunRefuses) {
+  EXPECT_THAT(why_nothing_fits(problem_of("dgx_a100 x 1", 1, "40000000000", "8192")),
+              AllOf(HasSubstr("or by the rows of all GPUs (2.56 TB each)"),
+                    HasSubstr("what GPUs keep of each row is too much for them"),
+                    Not(HasSubstr("sharding: row_wise"))));
+  EXPECT_THAT(why_nothing_fits(problem_of("dgx_a100 x 1", 60, "50000000", "8192")),
+              HasSubstr("at least 45 such GPUs would be needed; all tables in host memory, 1 % of their rows "
+                        "cached, need 1.536 TB of the 1.1 TB of the host of node 0"));
+}
+
+/// One table for four GPUs: four times the mean width is on one of them.
+TEST(WhyNoPlan, IsNeuroShardsLimitOfTheWidth) {
+  const ShardingProblem problem = problem_of("dgx1v x 1", 1, "1000", "8192");
+  const sharding::Method& whole = sharding::method_called("neuroshard_table_wise");
+  EXPECT_FALSE(candidate_by(whole, problem, little()));
+  EXPECT_THAT(why_no_plan(whole, problem), HasSubstr("1.5 times the mean"));
+  EXPECT_EQ(why_no_plan(whole, problem_of("dgx1v x 1", 1, "40000000000", "8192")), "");
+  EXPECT_EQ(why_no_plan(sharding::method_called("torchrec"), problem), "");
+}
+
+}  // namespace
+}  // namespace lockstep

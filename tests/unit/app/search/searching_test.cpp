@@ -1,0 +1,88 @@
+#include "app/search/searching.hpp"
+
+#include <gmock/gmock.h>
+
+#include "app/search/refinement.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Twelve tables on four V100.
+ShardingProblem problem_of_twelve() {
+  return {YamlDocument::from_text(
+              "name: small\n"
+              "cluster: dgx1v x 1\n"
+              "workload:\n"
+              "  global_batch: 8192\n"
+              "  model:\n"
+              "    name: small\n"
+              "    source: by hand\n"
+              "    dlrm:\n"
+              "      bottom_mlp: [13, 64]\n"
+              "      top_mlp: [64, 1]\n"
+              "      interaction: cat\n"
+              "      tables:\n"
+              "        - { rows: [100000, 70000, 40000, 900], dimension: 128, pooling_factor: 40 }\n"
+              "        - { rows: [50000, 900, 400, 77000], dimension: 32, pooling_factor: 90 }\n"
+              "        - { rows: [100, 100, 9000, 12000], dimension: 16, pooling_factor: 2 }\n"
+              "parallelism: { ranks: 4 }\n",
+              "small.yaml"),
+          ConfigPath::standard()};
+}
+
+SearchResult searched(const ShardingProblem& problem, const SearchLimits& limits) {
+  BestSoFar best;
+  const Progress progress{true};
+  Searching searching{problem, progress, best, limits, 1};
+  searching.keep_some_for_refining();
+  searching.run(sharding::method_called("size_greedy"));
+  searching.run(sharding::method_called("lockstep"));
+  searching.refine();
+  return std::move(searching).result();
+}
+
+/// What was done ends a search, on every machine at the same place.
+TEST(Searching, EndsByEffortAndThenIsTheSameAgain) {
+  const ShardingProblem problem = problem_of_twelve();
+  const SearchResult once = searched(problem, {.effort = 0.02, .budget = {}});
+  const SearchResult again = searched(problem, {.effort = 0.02, .budget = {}});
+  EXPECT_TRUE(once.end.effort);
+  EXPECT_FALSE(once.end.time);
+  ASSERT_EQ(once.candidates.size(), again.candidates.size());
+  for (std::size_t i = 0; i < once.candidates.size(); ++i) {
+    EXPECT_EQ(once.candidates[i].name, again.candidates[i].name);
+    EXPECT_EQ(once.candidates[i].step, again.candidates[i].step);
+  }
+  EXPECT_GT(searched(problem, {.effort = 0.04, .budget = {}}).candidates.size(), once.candidates.size());
+  EXPECT_THAT(search_text(problem, once, *once.best_of("lockstep")),
+              ::testing::HasSubstr("a larger --effort"));
+}
+
+TEST(Searching, SaysThatTimeEndedIt) {
+  const ShardingProblem problem = problem_of_twelve();
+  const SearchResult result = searched(problem, {.effort = 1, .budget = Seconds{1e-9}});
+  EXPECT_TRUE(result.end.time);
+  ASSERT_NE(result.best_of("lockstep"), nullptr);  // of the first rule
+  EXPECT_THAT(search_text(problem, result, *result.best_of("lockstep")),
+              ::testing::HasSubstr("time was up (--budget)"));
+}
+
+/// Ctrl-C within a refinement loses none of it.
+TEST(Searching, OffersWhatARefinementFindsAtOnce) {
+  const ShardingProblem problem = problem_of_twelve();
+  StepSimulator simulator{problem};
+  std::vector<Candidate> start{candidate_by(sharding::method_called("chunks"), problem, {}).value()};
+  start.front().step = simulator.step_time(start.front().plan);
+  std::vector<Candidate> found;
+  RefinementOptions options;
+  options.simulations = 30;
+  options.found = [&](const Candidate& candidate) { found.push_back(candidate); };
+  const std::vector<Candidate> refined = fastest_refined(problem, simulator, start, options);
+  ASSERT_GT(found.size(), 3U);
+  EXPECT_EQ(found.front().name, "lockstep, refined from chunks");
+  EXPECT_EQ(found.front().step, problem.step_time(found.front().plan));
+  EXPECT_EQ(found.back().step, refined.back().step);
+}
+
+}  // namespace
+}  // namespace lockstep
