@@ -47,6 +47,7 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
   const replay::RankRecording& rank = replay.ranks.front();
   KernelImportReport report;
   report.source = file.filename().string() + ", PyTorch's profiler";
+  if (!rank.trace.gpu_names.empty()) report.source += ", " + rank.trace.gpu_names.front();
   std::size_t modelled = 0;
   for (const replay::ModelledWork& work : replay::modelled_work(rank)) {
     const bool is_kernel =

@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <system_error>
+
+#include "base/error.hpp"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -35,6 +38,19 @@ std::string cited(const std::vector<fs::path>& files) {
     texts.push_back(fmt::format("{} ({} file{})", pattern, count, count == 1 ? "" : "s"));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void refuse_twice(const std::vector<std::filesystem::path>& files) {
+  std::error_code ignored;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (std::filesystem::equivalent(files[i], files[other], ignored)) {
+        throw InputError{{files[i].string()},
+                         fmt::format("is given twice{}: its measurements would count twice",
+                                     files[i] == files[other] ? "" : ", also as " + files[other].string())};
+      }
+    }
+  }
 }
 
 }  // namespace lockstep

@@ -13,4 +13,7 @@ namespace lockstep {
 /// names end in, and how many they are: `runs/*.log (120 files)`.
 [[nodiscard]] std::string cited(const std::vector<std::filesystem::path>& files);
 
+/// Twice the same rows would count twice. @throws InputError for a file that is given twice
+void refuse_twice(const std::vector<std::filesystem::path>& files);
+
 }  // namespace lockstep

@@ -46,20 +46,6 @@ void append(const CollectiveMeasurements& more, CollectiveMeasurements& all) {
   all.runs.insert(all.runs.end(), more.runs.begin(), more.runs.end());
 }
 
-/// Twice the same rows would count twice.
-void refuse_twice(const std::vector<std::filesystem::path>& files) {
-  std::error_code ignored;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    for (std::size_t other = 0; other < i; ++other) {
-      if (std::filesystem::equivalent(files[i], files[other], ignored)) {
-        throw InputError{{files[i].string()},
-                         fmt::format("is given twice{}: its measurements would count twice",
-                                     files[i] == files[other] ? "" : ", also as " + files[other].string())};
-      }
-    }
-  }
-}
-
 /// Tables of `calibrate import` and logs of nccl-tests, told apart by their names; what was used and what was
 /// not is told on stderr.
 MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,

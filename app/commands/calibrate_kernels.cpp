@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "app/traced_kernels.hpp"
+#include "base/citation.hpp"
 #include "base/config_path.hpp"
 #include "base/effective.hpp"
 #include "base/error.hpp"
@@ -105,7 +106,9 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
                            const KernelImportOptions& options, const std::string& output) {
   keep_inputs(output, files);
+  refuse_twice(files);
   KernelImportOptions of_gpu = options;
+  if (is_path(options.gpu)) of_gpu.gpu = std::filesystem::absolute(options.gpu).lexically_normal().string();
   of_gpu.multiprocessors = static_cast<int>(GpuModels{}(options.gpu).sm_count);
   KernelMeasurements measurements;
   std::vector<std::string> sources;
@@ -192,6 +195,7 @@ int fit_kernels_command(const std::vector<std::filesystem::path>& files, const s
     keep_inputs(written, files);
     keep_inputs(written, options.tests);
   }
+  refuse_twice(files);
   if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
     throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};
   }

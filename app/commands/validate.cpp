@@ -184,6 +184,13 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
       is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = folder_of_tables(set, file, run.data);
+  const auto beside = std::filesystem::absolute(file).parent_path();
+  if (const auto table = missing_table(set, folder); table && is_path(name) && run.data.empty()) {
+    throw InputError{
+        {missing_table(set, beside)->string()},
+        fmt::format("no such file: the table of '{}' is looked up beside the set, or in --data FOLDER",
+                    set.name)};
+  }
   if (const auto table = missing_table(set, folder)) {
     throw InputError{
         {table->string()},

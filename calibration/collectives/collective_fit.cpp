@@ -45,9 +45,11 @@ std::map<Curve, std::vector<std::size_t>> curves_of(const CollectiveMeasurements
 std::vector<bool> held_out_rows(const CollectiveMeasurements& measurements, const HeldOut& wanted) {
   std::vector<bool> held(measurements.rows.size());
   for (const auto& [curve, rows] : curves_of(measurements)) {
+    std::size_t sizes = 0;  // the rows of one size stay together, whatever they differ in
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const CollectiveMeasurement& row = measurements.rows[rows[i]];
-      const bool by_size = wanted.every > 0 && (i + 1) % static_cast<std::size_t>(wanted.every) == 0;
+      sizes += i == 0 || row.size != measurements.rows[rows[i - 1]].size ? 1 : 0;
+      const bool by_size = wanted.every > 0 && sizes % static_cast<std::size_t>(wanted.every) == 0;
       held[rows[i]] = by_size || wanted.groups.contains(row.nodes * row.gpus_per_node);
     }
   }

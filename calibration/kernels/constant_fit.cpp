@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -28,24 +29,32 @@ struct Constant {
   double (*read)(const KernelEfficiency&);
   void (*scale)(KernelEfficiency&, double factor);
   Unit unit = Unit::Fraction;
+  double (*most)(const KernelEfficiency&) = nullptr;  ///< factor; null: any
 };
 
+/// One factor on all tiles, at most that with which the best is as fast as the peak.
+double most_of(const GemmProfile& profile) {
+  const auto best = std::ranges::max_element(profile.tiles, {}, &GemmTile::efficiency);
+  return best == profile.tiles.end() ? 1 : 1 / best->efficiency;
+}
+
 void scale_tiles(GemmProfile& profile, double factor) {
-  for (GemmTile& tile : profile.tiles) {
-    tile.efficiency = std::min(1.0, tile.efficiency * factor);
-  }
+  const double within = std::min(factor, most_of(profile));
+  for (GemmTile& tile : profile.tiles) tile.efficiency *= within;
 }
 
 template <double KernelEfficiency::*member>
 constexpr Constant fraction(const char* key) {
   return {key, [](const KernelEfficiency& of) { return of.*member; },
-          [](KernelEfficiency& of, double factor) { of.*member = std::min(1.0, of.*member * factor); }};
+          [](KernelEfficiency& of, double factor) { of.*member = std::min(1.0, of.*member * factor); },
+          Unit::Fraction, [](const KernelEfficiency& of) { return 1 / of.*member; }};
 }
 
 template <GemmProfile KernelEfficiency::*member>
 constexpr Constant tiles(const char* key) {
   return {key, [](const KernelEfficiency& /*of*/) { return 1.0; },
-          [](KernelEfficiency& of, double factor) { scale_tiles(of.*member, factor); }, Unit::Factor};
+          [](KernelEfficiency& of, double factor) { scale_tiles(of.*member, factor); }, Unit::Factor,
+          [](const KernelEfficiency& of) { return most_of(of.*member); }};
 }
 
 constexpr Constant kMemory = fraction<&KernelEfficiency::memory>("memory");
@@ -60,9 +69,13 @@ constexpr Constant kRowLatency = {
 constexpr Constant kSingle = tiles<&KernelEfficiency::fp32>("fp32.tiles");
 constexpr Constant kBatched = tiles<&KernelEfficiency::fp32_batched>("fp32_batched.tiles");
 constexpr Constant kTensor = tiles<&KernelEfficiency::tensor>("tensor.tiles");
+constexpr Constant kTf32 = {"tf32.tiles", [](const KernelEfficiency& /*of*/) { return 1.0; },
+                            [](KernelEfficiency& of, double factor) { scale_tiles(of.tf32.value(), factor); },
+                            Unit::Factor,
+                            [](const KernelEfficiency& of) { return most_of(of.tf32.value()); }};
 
 /// What a row's time depends on, among the constants that its own family tells.
-std::vector<const Constant*> constants_of(const KernelCall& call) {
+std::vector<const Constant*> constants_of(const KernelCall& call, const GpuSpec& gpu) {
   if (std::holds_alternative<Pointwise>(call.work)) return {&kMemory};
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
     return {softmax->columns <= kRowOfAWarp ? &kSoftmax : &kBlockSoftmax};
@@ -72,6 +85,7 @@ std::vector<const Constant*> constants_of(const KernelCall& call) {
     return {bags->direction == Direction::Forward ? &kRandomRows : &kUpdate, &kRowLatency};
   }
   if (const auto* product = std::get_if<Gemm>(&call.work)) {
+    if (call.type == DataType::TF32 && gpu.efficiency->tf32) return {&kTf32};
     if (call.type != DataType::FP32) return {&kTensor};
     return {product->batch > 1 ? &kBatched : &kSingle};
   }
@@ -94,19 +108,16 @@ class Fitting {
   Fitting(const KernelMeasurements& measurements, GpuSpec gpu, double held_out) : gpu_{std::move(gpu)} {
     gpu_.learned.reset();
     for (const KernelMeasurement& row : measurements) {
-      const std::vector<const Constant*> its = constants_of(row.call);
+      const std::vector<const Constant*> its = constants_of(row.call, gpu_);
       if (its.empty()) {
         ++unused_;
         continue;
       }
       const bool is_held_out = place_of_shape(row.call.work) < held_out;
       (is_held_out ? held_out_ : fitted_)[family_of(row.call)].push_back(row);
-      if (!is_held_out) {
-        all_fitted_.push_back(row);
-        for (const Constant* constant : its) add(constant);
-      }
     }
     check();
+    leave_out_small_ones();
     keep_those([&](const Constant& constant) {
       return matters(constant) ? std::string{} : "no fitted row depends on it";
     });
@@ -123,19 +134,20 @@ class Fitting {
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       const Constant& constant = *constants_[i];
       const double unit = constant.unit == Unit::Time ? kMicro : 1;
-      fit.constants.push_back(
-          {constant.key, unit * constant.read(gpu_.efficiency.value),
-           constant.unit == Unit::Factor ? std::exp(found[i]) : unit * constant.read(fit.efficiency),
-           constant.unit == Unit::Time ? "us" : ""});
+      fit.constants.push_back({constant.key, unit * constant.read(gpu_.efficiency.value),
+                               constant.unit == Unit::Factor
+                                   ? std::exp(std::min(found[i], most_log(constant)))
+                                   : unit * constant.read(fit.efficiency),
+                               constant.unit == Unit::Time ? "us" : ""});
     }
     judge(after, fit);
     return fit;
   }
 
  private:
-  static std::string family_of(const KernelCall& call) {
+  [[nodiscard]] std::string family_of(const KernelCall& call) const {
     std::string name;
-    for (const Constant* constant : constants_of(call)) {
+    for (const Constant* constant : constants_of(call, gpu_)) {
       name += (name.empty() ? "" : ", ") + std::string{constant->key};
     }
     return name;
@@ -150,12 +162,29 @@ class Fitting {
       throw std::invalid_argument{
           "no row tells a constant: they are of pointwise, softmax, layer_norm, embeddings and gemm"};
     }
-    for (const auto& [family, rows] : fitted_) {
-      if (rows.size() < kFewestRows) {
-        throw std::invalid_argument{
-            fmt::format("{} rows to fit {} to are too few: at least {} beside those held out", rows.size(),
-                        family, kFewestRows)};
+  }
+
+  /// Families of which there are too few rows are as if they were not there. @throws std::invalid_argument
+  /// where there is no other
+  void leave_out_small_ones() {
+    for (auto at = fitted_.begin(); at != fitted_.end();) {
+      if (at->second.size() >= kFewestRows) {
+        ++at;
+        continue;
       }
+      kept_.push_back(
+          {at->first, fmt::format("{} rows to fit it to are too few: at least {} beside those held out",
+                                  at->second.size(), kFewestRows)});
+      held_out_.erase(at->first);
+      at = fitted_.erase(at);
+    }
+    if (fitted_.empty()) {
+      throw std::invalid_argument{fmt::format("{}: {}", kept_.front().key, kept_.front().why)};
+    }
+    std::erase_if(held_out_, [&](const auto& of) { return !fitted_.contains(of.first); });
+    for (const auto& [family, rows] : fitted_) {
+      all_fitted_.insert(all_fitted_.end(), rows.begin(), rows.end());
+      for (const Constant* constant : constants_of(rows.front().call, gpu_)) add(constant);
     }
   }
 
@@ -220,10 +249,8 @@ class Fitting {
     return keep_those([&](const Constant& constant) {
       constexpr double kMoved = 1e-3;
       if (std::abs(logs_of(constant, logs)) < kMoved) return std::string{"the fitted rows want no other"};
-      if (constant.unit == Unit::Fraction &&
-          constant.read(gpu_.efficiency.value) == constant.read(after.efficiency.value)) {
-        return fmt::format("the rows want more than {:g}, the most it can be",
-                           constant.read(after.efficiency.value));
+      if (logs_of(constant, logs) > 0 && most_log(constant) < kMoved) {
+        return std::string{"the rows want more, and it is the most it can be"};
       }
       double sum_before = 0, sum_after = 0;
       std::size_t count = 0;
@@ -241,12 +268,18 @@ class Fitting {
     });
   }
 
+  /// The logarithm of the largest factor.
+  [[nodiscard]] double most_log(const Constant& constant) const {
+    return constant.most == nullptr ? std::numeric_limits<double>::infinity()
+                                    : std::log(constant.most(gpu_.efficiency.value));
+  }
+
   [[nodiscard]] double logs_of(const Constant& constant, std::span<const double> logs) const {
     return logs[static_cast<std::size_t>(std::ranges::find(constants_, &constant) - constants_.begin())];
   }
 
-  static bool depends_on(const KernelMeasurement& row, const Constant& constant) {
-    const std::vector<const Constant*> its = constants_of(row.call);
+  [[nodiscard]] bool depends_on(const KernelMeasurement& row, const Constant& constant) const {
+    const std::vector<const Constant*> its = constants_of(row.call, gpu_);
     return std::ranges::find(its, &constant) != its.end();
   }
 

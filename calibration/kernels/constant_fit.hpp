@@ -57,7 +57,7 @@ struct ConstantFit {
 /// or more (the others are fitted anew without it), of which none is held out, or which cannot move (a
 /// fraction at 1). GPUs' networks are left aside.
 /// @throws InputError as @p gpu, std::invalid_argument for rows of several GPUs, for less than 4 fitted rows
-/// of a family, where nothing gets better on the rows held out
+/// of every family (others are left out), where nothing gets better on the rows held out
 [[nodiscard]] ConstantFit fit_constants(const KernelMeasurements& measurements, const GpuByName& gpu,
                                         double held_out);
 

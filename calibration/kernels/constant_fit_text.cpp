@@ -75,7 +75,8 @@ YamlDocument with_constants(const ConstantFit& fit, YamlDocument base, const std
   const std::map<std::string, const GemmProfile*> products{
       {"fp32.tiles", &fit.efficiency.fp32},
       {"fp32_batched.tiles", &fit.efficiency.fp32_batched},
-      {"tensor.tiles", &fit.efficiency.tensor}};
+      {"tensor.tiles", &fit.efficiency.tensor},
+      {"tf32.tiles", fit.efficiency.tf32 ? &*fit.efficiency.tf32 : nullptr}};
   std::string quoted = source;
   for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 2) {
     quoted.insert(at, 1, '\'');

@@ -141,7 +141,7 @@ std::map<std::string, std::vector<Row>> unlearned(const std::vector<Row>& rows,
                                                   const std::set<std::string>& learned) {
   std::map<std::string, std::vector<Row>> by_gpu;
   for (const Row& row : rows) {
-    if (!learned.contains(row.shape())) by_gpu[row.measured->gpu].push_back(row);
+    if (!learned.contains(row.shape())) by_gpu[row.gpu->name].push_back(row);
   }
   return by_gpu;
 }
@@ -203,7 +203,7 @@ KernelFit fit_kernels(const KernelMeasurements& measurements, const std::vector<
   std::vector<std::pair<std::string, RowsByKind>> test_kinds;
   for (const KernelTest& test : tests) test_kinds.emplace_back(test.name, by_kind(test.rows, gpu, nullptr));
   std::set<std::string> gpus;
-  for (const KernelMeasurement& row : measurements) gpus.insert(row.gpu);
+  for (const KernelMeasurement& row : measurements) gpus.insert(gpu(row.gpu).name);
   result.gpus.assign(gpus.begin(), gpus.end());
   for (const auto& [kind, rows] : kinds) {
     TestRows of_kind;

@@ -49,7 +49,7 @@ struct FittedKernel {
 
 struct KernelFit {
   std::vector<FittedKernel> kernels;
-  std::vector<std::string> gpus;  ///< measured
+  std::vector<std::string> gpus;  ///< measured, by their own names
   std::size_t unseen = 0;         ///< rows whose work networks do not answer for
 };
 

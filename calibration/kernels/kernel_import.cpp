@@ -134,6 +134,7 @@ std::optional<KernelWork> own_work(const std::string& family, const CsvTable& ta
   if (family == "embedding" && operation != "sort") {
     const auto tables = static_cast<std::size_t>(size("tables"));
     const auto pooling = static_cast<double>(size("pooling"));
+    const double zipf = table.has("zipf_percent") ? table.number(row, "zipf_percent") / 100 : 0;
     const double lookups = static_cast<double>(size("batch")) * pooling * static_cast<double>(tables);
     EmbeddingBags bags{.batch = size("batch"),
                        .tables = {},
@@ -142,7 +143,8 @@ std::optional<KernelWork> own_work(const std::string& family, const CsvTable& ta
     bags.tables.assign(tables, {.rows = size("rows"),
                                 .dimension = size("dim"),
                                 .pooling_factor = pooling,
-                                .reuse_factor = lookups / table.number(row, "unique_rows")});
+                                .reuse_factor = zipf > 0 ? 0 : lookups / table.number(row, "unique_rows"),
+                                .zipf = zipf});
     return bags;
   }
   return std::nullopt;

@@ -50,7 +50,17 @@ constexpr std::array kPassNames{PassName{Convolution::Pass::Forward, "forward"},
                                 PassName{Convolution::Pass::DataGradient, "input_gradient"},
                                 PassName{Convolution::Pass::WeightGradient, "weight_gradient"}};
 
+/// ROWSxDIMENSIONxPOOLINGxREUSE of each; tables that are alike and whose rows have a popularity in words.
 std::string tables_text(const EmbeddingBags& bags) {
+  const bool are_alike =
+      !bags.tables.empty() && std::ranges::count(bags.tables, bags.tables.front()) == std::ssize(bags.tables);
+  if (are_alike && (bags.tables.front().zipf > 0 || bags.tables.front().index_skew > 0)) {
+    const EmbeddingTable& first = bags.tables.front();
+    return fmt::format(
+        "{} rows={} dimension={} pooling={:g} reuse={:g}{}", bags.tables.size(), first.rows, first.dimension,
+        first.pooling_factor, first.reuse_factor,
+        first.zipf > 0 ? fmt::format(" zipf={:g}", first.zipf) : fmt::format(" skew={:g}", first.index_skew));
+  }
   std::string text;
   for (const EmbeddingTable& table : bags.tables) {
     text += fmt::format("{}{}x{}x{:g}x{:g}", text.empty() ? "" : ",", table.rows, table.dimension,

@@ -117,7 +117,11 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
 void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const Fabric& fabric) {
   const bool is_pxn = plan.algorithm == name_of(CommAlgorithm::Pxn);
   const std::string algorithm = is_pxn ? name_of(CommAlgorithm::Direct) : plan.algorithm;
-  const std::string key = fmt::format("{}.{}.{}", algorithm, plan.protocol, slowest_step(plan, fabric));
+  const std::string protocol = fmt::format("{}.{}", algorithm, plan.protocol);
+  std::string key = fmt::format("{}.{}", protocol, slowest_step(plan, fabric));
+  if (key.ends_with("host_memory") && !profile.provenance.contains(key)) {
+    key = protocol + ".pcie";  // whose costs stand in where it has none (plan_costs.cpp)
+  }
   const Evidence& evidence = evidence_for(profile.provenance, key);
   plan.provenance = evidence.is;
   plan.band = half_width(evidence);

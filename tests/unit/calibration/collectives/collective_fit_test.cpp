@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/collectives/collective_fit_text.hpp"
@@ -82,6 +86,28 @@ TEST(CollectiveFit, HoldsOutSizesAndGroups) {
   }
   EXPECT_THAT(collective_fit_text(made, fit), HasSubstr("all_reduce, 1 x 3"));
   EXPECT_THAT(collective_residuals_csv(made, fit), HasSubstr("held_out"));
+}
+
+// As nccl-tests prints one size for each operation and type: all of them are held out, or none.
+TEST(CollectiveFit, RowsOfOneSizeAreHeldOutTogether) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 5_us);
+  const CollectiveMeasurements once = made;
+  for (int again = 0; again < 3; ++again) {
+    made.rows.insert(made.rows.end(), once.rows.begin(), once.rows.end());
+  }
+  const CollectiveFit fit = fit_collectives(made, fabric, shipped("dgx_a100"), {4, {}});
+  std::map<std::pair<int, double>, std::set<bool>> held_out;
+  for (const FittedRow& row : fit.rows) {
+    const CollectiveMeasurement& of = made.rows[row.measurement];
+    held_out[{of.gpus_per_node, of.size / 1_B}].insert(row.held_out);
+  }
+  std::size_t sizes_held_out = 0;
+  for (const auto& [size, either] : held_out) {
+    EXPECT_EQ(either.size(), 1U) << size.first << " GPUs, " << size.second << " bytes";
+    sizes_held_out += *either.begin() ? 1 : 0;
+  }
+  EXPECT_EQ(sizes_held_out, 4U * 3U);  // of the 15 sizes of each group each fourth
 }
 
 TEST(CollectiveFit, SaysWhatKeepsAllFromIt) {

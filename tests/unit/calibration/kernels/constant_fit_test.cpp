@@ -138,6 +138,51 @@ TEST(ConstantFit, LeavesTheMostThereIs) {
   EXPECT_NEAR(value_of(fit_constants(rows, gpu, 0.2), "layer_norm"), 0.8, 0.01);
 }
 
+// Three rows of one kind beside many of others: they are left out, and it is told.
+TEST(ConstantFit, LeavesOutKindsOfFewRows) {
+  KernelMeasurements rows = measured_there(additions_and_products(24));
+  const KernelMeasurements few = with_softmax(256, 1.2);
+  rows.insert(rows.end(), few.begin(), few.begin() + 3);
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  EXPECT_NEAR(value_of(fit, "memory"), elsewhere().memory, 1e-3);
+  ASSERT_EQ(fit.kept.size(), 1U);
+  EXPECT_EQ(fit.kept.front().key, "softmax");
+  EXPECT_THAT(fit.kept.front().why, HasSubstr("too few"));
+}
+
+// Products far faster than the peak: the best tile reaches it, and the others stay in proportion.
+TEST(ConstantFit, NoTileIsFasterThanThePeak) {
+  KernelMeasurements rows = measured_there(additions_and_products(24));
+  for (KernelMeasurement& row : rows) row.time = 0.4 * row.time;
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  const GemmProfile& before = v100("").efficiency->tensor;
+  const GemmProfile& after = fit.efficiency.tensor;
+  double best = 0;
+  for (std::size_t i = 0; i < after.tiles.size(); ++i) {
+    best = std::max(best, after.tiles[i].efficiency);
+    EXPECT_NEAR(after.tiles[i].efficiency / before.tiles[i].efficiency,
+                after.tiles[0].efficiency / before.tiles[0].efficiency, 1e-9);
+  }
+  EXPECT_NEAR(best, 1, 1e-9);
+  EXPECT_NEAR(value_of(fit, "tensor.tiles"), after.tiles[0].efficiency / before.tiles[0].efficiency, 1e-9);
+}
+
+// Where TF32 has tiles of its own, its products say nothing of those of 16 bits.
+TEST(ConstantFit, TellsTf32FromSixteenBits) {
+  static const auto gpu =
+      read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/h100_80gb_cublas_13_boost.yaml");
+  KernelMeasurements rows;
+  for (std::int64_t i = 1; i <= 40; ++i) {
+    const KernelCall call{"", DataType::TF32, Gemm{.batch = 1, .m = 1024 * i, .n = 2048, .k = 1024 + 64 * i}};
+    rows.push_back({"h100", call, 1.25 * model_for(call).predict(call, gpu).duration});
+  }
+  const ConstantFit fit = fit_constants(
+      rows, [](const std::string& /*name*/) -> const GpuSpec& { return gpu; }, 0.2);
+  ASSERT_EQ(fit.constants.size(), 1U);
+  EXPECT_EQ(fit.constants.front().key, "tf32.tiles");
+  EXPECT_LT(fit.constants.front().after, 0.95);
+}
+
 TEST(ConstantFit, TellsEveryRowBeforeAndAfter) {
   const KernelMeasurements rows = measured_there(additions_and_products(24));
   const ConstantFit fit = fit_constants(rows, v100, 0.2);

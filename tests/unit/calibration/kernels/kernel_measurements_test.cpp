@@ -149,14 +149,27 @@ TEST_F(KernelTables, neusights_rows) {
   EXPECT_NEAR(rows_[0].time / 1_us, 2500, 1e-9);
 }
 
+// Look-ups that were drawn by Zipf's law say so, and read back.
+TEST_F(KernelTables, own_rows_of_popular_embeddings) {
+  (void)imported(
+      "pass,type,tables,rows,dim,batch,pooling,zipf_percent,median_us,unique_rows\n"
+      "forward,fp32,8,1000,64,16,4,80,12.5,256\n",
+      {.gpu = "h100_80gb"});
+  const auto& bags = std::get<EmbeddingBags>(rows_[0].call.work);
+  EXPECT_EQ(bags.tables[0].zipf, 0.8);
+  EXPECT_EQ(bags.tables[0].reuse_factor, 0);
+  const auto read = read_kernel_csv({file(kernel_csv(rows_))});
+  EXPECT_EQ(read.front().call.work, rows_[0].call.work);
+}
+
 // Rows of our own program: 8 tables, 8 x 16 x 4 look-ups of 256 different rows are a reuse factor of 2.
 TEST_F(KernelTables, own_rows_of_embeddings) {
   const auto report = imported(
       "# lockstep-measure embedding: look-ups\n"
       "pass,type,tables,rows,dim,batch,pooling,zipf_percent,median_us,unique_rows\n"
-      "forward,fp32,8,1000,64,16,4,80,12.5,256\n"
-      "sort,fp32,8,1000,64,16,4,80,12.5,256\n"
-      "update,fp32,8,1000,64,16,4,80,30,256\n",
+      "forward,fp32,8,1000,64,16,4,0,12.5,256\n"
+      "sort,fp32,8,1000,64,16,4,0,12.5,256\n"
+      "update,fp32,8,1000,64,16,4,0,30,256\n",
       {.gpu = "h100_80gb"});
   EXPECT_EQ(report.used, 2U);
   EXPECT_EQ(report.not_modelled, 1U);
