@@ -11,6 +11,7 @@
 #include "app/search/why_nothing_fits.hpp"
 #include "base/file.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/support/small_dlrm.hpp"
 #include "tests/support/small_networks.hpp"
 
 namespace lockstep {
@@ -20,25 +21,7 @@ using ::testing::HasSubstr;
 
 /// Four tables on two V100: 40 MB, 8 MB, 8 kB, 8 kB.
 YamlDocument small_model(const std::string& embedding) {
-  return YamlDocument::from_text(
-      "name: small\n"
-      "cluster: dgx1v x 1\n"
-      "workload:\n"
-      "  global_batch: 4096\n"
-      "  model:\n"
-      "    name: small\n"
-      "    source: by hand\n"
-      "    dlrm:\n"
-      "      bottom_mlp: [13, 64]\n"
-      "      top_mlp: [64, 1]\n"
-      "      interaction: cat\n"
-      "      tables:\n"
-      "        - { rows: [100000], dimension: 100, pooling_factor: 40 }\n"
-      "        - { rows: [50000], dimension: 40, pooling_factor: 10 }\n"
-      "        - { rows: [100, 100], dimension: 20, pooling_factor: 2 }\n"
-      "parallelism: { ranks: 2, embedding: " +
-          embedding + " }\n",
-      "small.yaml");
+  return test::document_of({.parallelism = "{ ranks: 2, embedding: " + embedding + " }"});
 }
 
 sharding::SearchOptions little() {

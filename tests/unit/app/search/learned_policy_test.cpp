@@ -5,30 +5,16 @@
 #include "app/search/candidates.hpp"
 #include "base/error.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
 namespace {
 
 /// Five tables on two V100.
 ShardingProblem five_tables() {
-  return {YamlDocument::from_text("name: five\n"
-                                  "cluster: dgx1v x 1\n"
-                                  "workload:\n"
-                                  "  global_batch: 4096\n"
-                                  "  model:\n"
-                                  "    name: five\n"
-                                  "    source: by hand\n"
-                                  "    dlrm:\n"
-                                  "      bottom_mlp: [13, 64]\n"
-                                  "      top_mlp: [64, 1]\n"
-                                  "      interaction: cat\n"
-                                  "      tables:\n"
-                                  "        - { rows: [100000], dimension: 100, pooling_factor: 40 }\n"
-                                  "        - { rows: [5000, 5000], dimension: 40, pooling_factor: 10 }\n"
-                                  "        - { rows: [100, 100], dimension: 20, pooling_factor: 2 }\n"
-                                  "parallelism: { ranks: 2 }\n",
-                                  "five.yaml"),
-          ConfigPath::standard()};
+  return test::problem_of({.tables = "{ rows: [100000], dimension: 100, pooling_factor: 40 }, "
+                                     "{ rows: [5000, 5000], dimension: 40, pooling_factor: 10 }, "
+                                     "{ rows: [100, 100], dimension: 20, pooling_factor: 2 }"});
 }
 
 sharding::SearchOptions a_few_rounds() {

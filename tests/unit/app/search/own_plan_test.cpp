@@ -7,6 +7,7 @@
 #include "app/search/movable_pieces.hpp"
 #include "app/search/refinement.hpp"
 #include "app/search/search_report.hpp"
+#include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,25 +17,8 @@ using ::testing::StartsWith;
 
 /// Four tables on two V100, under @p plan.
 ShardingProblem problem_with(const std::string& plan, const std::string& more = "") {
-  return {YamlDocument::from_text("name: small\n"
-                                  "cluster: dgx1v x 1\n"
-                                  "workload:\n"
-                                  "  global_batch: 4096\n"
-                                  "  model:\n"
-                                  "    name: small\n"
-                                  "    source: by hand\n"
-                                  "    dlrm:\n"
-                                  "      bottom_mlp: [13, 64]\n"
-                                  "      top_mlp: [64, 1]\n"
-                                  "      interaction: cat\n"
-                                  "      tables:\n"
-                                  "        - { rows: [100000], dimension: 100, pooling_factor: 40 }\n"
-                                  "        - { rows: [50000], dimension: 40, pooling_factor: 10 }\n"
-                                  "        - { rows: [100, 100], dimension: 20, pooling_factor: 2 }\n"
-                                  "parallelism: { ranks: 2, embedding: { " +
-                                      more + "plan: { tables: [" + plan + "] } } }\n",
-                                  "small.yaml"),
-          ConfigPath::standard()};
+  return test::problem_of(
+      {.parallelism = "{ ranks: 2, embedding: { " + more + "plan: { tables: [" + plan + "] } } }"});
 }
 
 TEST(OwnPlan, IsSimulatedAndReportedBesideTheBestRule) {

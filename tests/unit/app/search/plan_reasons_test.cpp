@@ -5,6 +5,7 @@
 #include "app/search/device_loads.hpp"
 #include "ops/kernel_model.hpp"
 #include "ops/workload/layers/torch_embedding_bag.hpp"
+#include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,25 +15,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Four equal tables on @p ranks V100.
-ShardingProblem problem_on(int ranks, const std::string& more = "") {
-  return {YamlDocument::from_text("name: small\n"
-                                  "cluster: dgx1v x 1\n"
-                                  "workload:\n"
-                                  "  global_batch: 8192\n"
-                                  "  model:\n"
-                                  "    name: small\n"
-                                  "    source: by hand\n"
-                                  "    dlrm:\n"
-                                  "      bottom_mlp: [13, 64]\n"
-                                  "      top_mlp: [64, 1]\n"
-                                  "      interaction: cat\n" +
-                                      more +
-                                      "      tables: [{ rows: [100000], count: 4, dimension: 64, "
-                                      "pooling_factor: 40 }]\n"
-                                      "parallelism: { ranks: " +
-                                      std::to_string(ranks) + " }\n",
-                                  "small.yaml"),
-          ConfigPath::standard()};
+ShardingProblem problem_on(int ranks, const std::string& model = "") {
+  return test::problem_of({.tables = "{ rows: [100000], count: 4, dimension: 64, pooling_factor: 40 }",
+                           .parallelism = "{ ranks: " + std::to_string(ranks) + " }",
+                           .global_batch = 8192,
+                           .model = model});
 }
 
 EmbeddingPlan plan_on(const std::vector<std::int64_t>& ranks) {
@@ -80,7 +67,7 @@ TEST(DeviceLoads, CountTheGradientsOfCopies) {
 
 /// nn.EmbeddingBag: a kernel for each table, its values and their sum into the table.
 TEST(DeviceLoads, AreThoseOfTheKernelsThatRun) {
-  const ShardingProblem problem = problem_on(1, "      embedding_kernels: embedding_bag\n");
+  const ShardingProblem problem = problem_on(1, "embedding_kernels: embedding_bag, ");
   const EmbeddingTable& table = problem.task().tables.front().shape;
   const GpuSpec& gpu = problem.setting().gpu_models.front();
   Seconds sum;

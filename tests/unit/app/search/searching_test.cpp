@@ -3,31 +3,19 @@
 #include <gmock/gmock.h>
 
 #include "app/search/refinement.hpp"
+#include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
 namespace {
 
 /// Twelve tables on four V100.
 ShardingProblem problem_of_twelve() {
-  return {YamlDocument::from_text(
-              "name: small\n"
-              "cluster: dgx1v x 1\n"
-              "workload:\n"
-              "  global_batch: 8192\n"
-              "  model:\n"
-              "    name: small\n"
-              "    source: by hand\n"
-              "    dlrm:\n"
-              "      bottom_mlp: [13, 64]\n"
-              "      top_mlp: [64, 1]\n"
-              "      interaction: cat\n"
-              "      tables:\n"
-              "        - { rows: [100000, 70000, 40000, 900], dimension: 128, pooling_factor: 40 }\n"
-              "        - { rows: [50000, 900, 400, 77000], dimension: 32, pooling_factor: 90 }\n"
-              "        - { rows: [100, 100, 9000, 12000], dimension: 16, pooling_factor: 2 }\n"
-              "parallelism: { ranks: 4 }\n",
-              "small.yaml"),
-          ConfigPath::standard()};
+  return test::problem_of({.tables =
+                               "{ rows: [100000, 70000, 40000, 900], dimension: 128, pooling_factor: 40 }, "
+                               "{ rows: [50000, 900, 400, 77000], dimension: 32, pooling_factor: 90 }, "
+                               "{ rows: [100, 100, 9000, 12000], dimension: 16, pooling_factor: 2 }",
+                           .parallelism = "{ ranks: 4 }",
+                           .global_batch = 8192});
 }
 
 SearchResult searched(const ShardingProblem& problem, const SearchLimits& limits) {

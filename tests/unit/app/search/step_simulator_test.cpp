@@ -4,35 +4,21 @@
 
 #include "app/search/refinement.hpp"
 #include "search/sharding/small_changes.hpp"
+#include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
 namespace {
 
 /// Six tables on @p ranks GPUs of @p cluster.
 ShardingProblem problem_on(const std::string& cluster, int ranks, const std::string& more = "") {
-  return {
-      YamlDocument::from_text("name: small\n"
-                              "cluster: " +
-                                  cluster +
-                                  "\n"
-                                  "workload:\n"
-                                  "  global_batch: 8192\n"
-                                  "  model:\n"
-                                  "    name: small\n"
-                                  "    source: by hand\n"
-                                  "    dlrm:\n"
-                                  "      bottom_mlp: [13, 64]\n"
-                                  "      top_mlp: [64, 1]\n"
-                                  "      interaction: cat\n"
-                                  "      tables:\n"
-                                  "        - { rows: [100000, 70000], dimension: 128, pooling_factor: 40 }\n"
-                                  "        - { rows: [50000, 900], dimension: 32, pooling_factor: 90, "
-                                  "index_skew: 1.5 }\n"
-                                  "        - { rows: [100, 100], dimension: 16, pooling_factor: 2 }\n"
-                                  "parallelism: { ranks: " +
-                                  std::to_string(ranks) + " }\n" + more,
-                              "small.yaml"),
-      ConfigPath::standard()};
+  return test::problem_of({.tables =
+                               "{ rows: [100000, 70000], dimension: 128, pooling_factor: 40 }, "
+                               "{ rows: [50000, 900], dimension: 32, pooling_factor: 90, index_skew: 1.5 }, "
+                               "{ rows: [100, 100], dimension: 16, pooling_factor: 2 }",
+                           .parallelism = "{ ranks: " + std::to_string(ranks) + " }",
+                           .cluster = cluster,
+                           .global_batch = 8192,
+                           .more = more});
 }
 
 sharding::SearchOptions little() {
