@@ -107,6 +107,17 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
   });
 }
 
+/// Of files that are tables of kernels.
+int fit_kernels_with(const CalibrateFitOptions& options, FitKernelsOptions kernels, const CLI::App& command) {
+  refuse(command,
+         {"--cluster", "--start", "--collective", "--hold-out-every", "--hold-out-gpus", "--p2p-level",
+          "--net-gdr-level"},
+         "tables of kernels");
+  kernels.residuals = options.residuals;
+  kernels.plot = options.plot;
+  return fit_kernels_command(options.files, options.name, options.output, kernels);
+}
+
 void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateFitOptions>();
   const auto kernels = std::make_shared<FitKernelsOptions>();
@@ -151,15 +162,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       return;
     }
     if (fits_kernels) {
-      action = [options, kernels, command] {
-        refuse(*command,
-               {"--cluster", "--start", "--collective", "--hold-out-every", "--hold-out-gpus", "--p2p-level",
-                "--net-gdr-level"},
-               "tables of kernels");
-        kernels->residuals = options->residuals;
-        kernels->plot = options->plot;
-        return fit_kernels_command(options->files, options->name, options->output, *kernels);
-      };
+      action = [options, kernels, command] { return fit_kernels_with(*options, *kernels, *command); };
       return;
     }
     if (options->cluster.empty()) throw CLI::RequiredError("--cluster");
