@@ -221,10 +221,10 @@ class Fitting {
         start);
   }
 
-  /// From a fraction of 1, the most there is, a small step up changes nothing, as if it fitted best.
+  /// From the most there is a small step up changes nothing, as if it fitted best.
   [[nodiscard]] double start_of(const Constant& constant) const {
-    constexpr double kBelow = -0.05;
-    return constant.unit == Unit::Fraction && constant.read(gpu_.efficiency.value) >= 1 + kBelow ? kBelow : 0;
+    constexpr double kBelow = 0.05;
+    return most_log(constant) < kBelow ? -kBelow : 0;
   }
 
   /// Leaves constants for which @p why says something as they are. @returns whether there were any

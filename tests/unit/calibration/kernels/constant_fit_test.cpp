@@ -167,6 +167,19 @@ TEST(ConstantFit, NoTileIsFasterThanThePeak) {
   EXPECT_NEAR(value_of(fit, "tensor.tiles"), after.tiles[0].efficiency / before.tiles[0].efficiency, 1e-9);
 }
 
+// From tiles as fast as the peak, as GeForce boards have them, there is a way down, too.
+TEST(ConstantFit, LeavesTilesAtThePeak) {
+  GpuSpec most = v100("");
+  most.efficiency.value.tensor.tiles = {{.rows = 128, .columns = 128, .warps = 4, .efficiency = 1}};
+  KernelMeasurements rows;
+  for (const KernelCall& call : additions_and_products(24)) {
+    const Seconds time = model_for(call).predict(call, most).duration;
+    rows.push_back({"v100_32gb", call, (std::holds_alternative<Gemm>(call.work) ? 1.25 : 1.0) * time});
+  }
+  const auto gpu = [&](const std::string& /*name*/) -> const GpuSpec& { return most; };
+  EXPECT_NEAR(value_of(fit_constants(rows, gpu, 0.2), "tensor.tiles"), 0.8, 0.02);
+}
+
 // Where TF32 has tiles of its own, its products say nothing of those of 16 bits.
 TEST(ConstantFit, TellsTf32FromSixteenBits) {
   static const auto gpu =
