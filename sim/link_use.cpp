@@ -17,7 +17,7 @@ class Sums {
 
   void add(std::span<const LinkLoad> loads, Bytes size, std::uint64_t uses) {
     for (const LinkLoad& load : loads) {
-      bytes_[load.link] += load.share * size.in_base_units() * static_cast<double>(uses);
+      bytes_[load.link] += load.sent() * size.in_base_units() * static_cast<double>(uses);
     }
   }
 

@@ -10,7 +10,7 @@ class Executor;
 
 struct LinkUse {
   LinkId link = 0;
-  double bytes = 0;  ///< over all steps
+  double bytes = 0;  ///< that passed it over all steps, headers and flags of protocols included
 };
 
 /// Bytes on each link that carried anything, of all ranks, simulated or folded; to the last bit the same

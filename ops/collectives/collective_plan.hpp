@@ -25,7 +25,14 @@ struct CommEdge {
 /// Traffic on one link over the whole collective: sum of the edges routed over it.
 struct LinkLoad {
   LinkId link = 0;
-  double share = 0;  ///< bytes per byte of the plan's `size`, protocol overhead included
+  double share = 0;  ///< of the link's bandwidth: bytes sent, protocol overhead included, over `efficiency`,
+                     ///< per byte of the plan's `size`
+  double efficiency = 1;  ///< part of the link's bandwidth that this traffic can reach, (0, 1]
+
+  /// Bytes that pass the link, protocol overhead included, per byte of the plan's `size`.
+  [[nodiscard]] double sent() const { return share * efficiency; }
+
+  bool operator==(const LinkLoad&) const = default;
 };
 
 /// All edges of a collective advance together (as a pipelined ring or tree does): alone on the machine it

@@ -61,7 +61,8 @@ CollectivePlan price(const Fabric& fabric, const RoutedTraffic& traffic, StepCou
   plan.edges = traffic.edges;
   plan.loads = traffic.loads;
   for (LinkLoad& load : plan.loads) {
-    load.share *= costs.wire_bytes / efficiency_of(fabric.links()[load.link].kind, efficiency);
+    load.efficiency = efficiency_of(fabric.links()[load.link].kind, efficiency);
+    load.share *= costs.wire_bytes / load.efficiency;
   }
   if (costs.max_bus_bandwidth && traffic.busiest_member > 0) {
     plan.rate_cap = *costs.max_bus_bandwidth / traffic.busiest_member;
