@@ -85,6 +85,10 @@ fs::path ConfigPath::find(const std::string& kind, const std::string& name) cons
                               (known.empty() ? ", which holds nothing" : did_you_mean(name, known))};
 }
 
+fs::path ConfigPath::find_or_file(const std::string& kind, const std::string& name_or_path) const {
+  return is_path(name_or_path) ? fs::path{name_or_path} : find(kind, name_or_path);
+}
+
 fs::path ConfigPath::find_scenario(const std::string& name_or_path) const {
   const fs::path given{name_or_path};
   if (is_file(given)) {

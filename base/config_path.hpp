@@ -23,6 +23,11 @@ class ConfigPath {
   /// @throws std::invalid_argument with the names there are, or the one that was meant
   [[nodiscard]] std::filesystem::path find(const std::string& kind, const std::string& name) const;
 
+  /// The same, or the file itself where a path is given (`my_gpu.yaml`, `./my_gpu.yaml`), there or not.
+  /// @throws std::invalid_argument as find()
+  [[nodiscard]] std::filesystem::path find_or_file(const std::string& kind,
+                                                   const std::string& name_or_path) const;
+
   /// The file of a scenario: a shipped one by its name, any by its file or folder.
   /// @throws std::invalid_argument as find()
   [[nodiscard]] std::filesystem::path find_scenario(const std::string& name_or_path) const;

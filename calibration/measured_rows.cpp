@@ -58,11 +58,6 @@ std::vector<PredictedTimes> row_by_row(const std::string& name, std::span<const 
   return times;
 }
 
-/// A name, or a file of one's own (my_gpu.yaml, ./my_gpu.yaml).
-std::filesystem::path file_of(const char* kind, const std::string& name, const ConfigPath& configs) {
-  return is_path(name) ? std::filesystem::path{name} : configs.find(kind, name);
-}
-
 /// Clusters with a profile of collectives, each built once.
 class Machines {
  public:
@@ -80,7 +75,8 @@ class Machines {
       }
       entry = std::make_unique<Entry>(
           with_peer_access(drawn, access),
-          read_file<CollectiveProfile>(file_of(CollectiveProfile::kConfigKind, profile, configs_), configs_));
+          read_file<CollectiveProfile>(configs_.find_or_file(CollectiveProfile::kConfigKind, profile),
+                                       configs_));
     }
     return entry->machine;
   }
@@ -142,7 +138,7 @@ std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<c
   return row_by_row(name, rows, [&](ScenarioSettings settings) {
     const std::string gpu = take(settings, "gpu");
     if (!gpus.contains(gpu)) {
-      gpus.emplace(gpu, read_file<GpuSpec>(file_of(GpuSpec::kConfigKind, gpu, configs), configs));
+      gpus.emplace(gpu, read_file<GpuSpec>(configs.find_or_file(GpuSpec::kConfigKind, gpu), configs));
     }
     const std::string family = take(settings, "family"), type = take(settings, "type");
     return one_after_the_other(operator_kernels(family, type, settings), gpus.at(gpu));

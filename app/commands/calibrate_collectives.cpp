@@ -153,8 +153,7 @@ int calibrate_import_command(const CalibrateImportOptions& options) {
 
 int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
-  const std::filesystem::path start =
-      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("profiles", options.start);
+  const std::filesystem::path start = configs.find_or_file("profiles", options.start);
   keep_files(options);
   const auto [measurements, used] = read_measurements(options.files, options.collective);
   const Fabric fabric = machine_of(options, configs);

@@ -27,11 +27,6 @@
 namespace lockstep {
 namespace {
 
-/// A configuration by its name, or the file itself.
-std::filesystem::path file_of(const ConfigPath& configs, const std::string& kind, const std::string& name) {
-  return is_path(name) ? std::filesystem::path{name} : configs.find(kind, name);
-}
-
 /// GPUs of configs/gpus, or files, read once each.
 class GpuModels {
  public:
@@ -39,7 +34,7 @@ class GpuModels {
     const auto [at, is_new] = specs_.try_emplace(name);
     if (is_new) {
       const ConfigPath configs = ConfigPath::standard();
-      at->second = read_file<GpuSpec>(file_of(configs, "gpus", name), configs);
+      at->second = read_file<GpuSpec>(configs.find_or_file("gpus", name), configs);
     }
     return at->second;
   }
@@ -179,7 +174,7 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
         "the GPU '{}' says its efficiency in place: give it a set of its own to start from", fit.gpu)};
   }
   const auto document =
-      YamlDocument::from_file(file_of(ConfigPath::standard(), KernelEfficiency::kConfigKind, base));
+      YamlDocument::from_file(ConfigPath::standard().find_or_file(KernelEfficiency::kConfigKind, base));
   write_fit(output, effective_text<KernelEfficiency>(with_constants(fit, document, its_name, source)),
             "kernels of " + fit.gpu, fit.residuals, options);
   fmt::print("\nwritten: {}, {} with these constants; a GPU takes it with   efficiency: {}\n", output, base,

@@ -180,8 +180,7 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
 }
 
 Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
-  const auto file =
-      is_path(name) ? std::filesystem::path{name} : configs.find(ValidationSet::kConfigKind, name);
+  const auto file = configs.find_or_file(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = folder_of_tables(set, file, run.data);
   const auto beside = std::filesystem::absolute(file).parent_path();

@@ -30,6 +30,12 @@ TEST_F(Configs, TheFirstRootWins) {
   EXPECT_EQ(path_.find("gpus", "v100"), folder_ / "two/configs/gpus/v100.yaml");
 }
 
+TEST_F(Configs, ANameOrAFileOfOnesOwn) {
+  EXPECT_EQ(path_.find_or_file("gpus", "a100"), path_.find("gpus", "a100"));
+  EXPECT_EQ(path_.find_or_file("gpus", "my_gpu.yaml"), "my_gpu.yaml");
+  EXPECT_EQ(path_.find_or_file("gpus", "./a100"), "./a100");
+}
+
 TEST_F(Configs, AreListedOnceAndSorted) {
   EXPECT_EQ(path_.kinds(), (std::vector<std::string>{"gpus", "links"}));
   EXPECT_EQ(path_.names("gpus"), (std::vector<std::string>{"a100", "v100"}));
