@@ -165,7 +165,7 @@ ProfileListing listed<LearnedKernels>(const YamlDocument& document, const Config
   for (const LearnedKernel& network : networks.kernels) {
     const std::string kind = fmt::format("{} {}{}{}", name_of(network.family), network.type,
                                          network.layout.empty() ? "" : " ", network.layout);
-    const Evidence evidence{Provenance::Fitted, network.source, network.error, {}};
+    const Evidence evidence{Provenance::Fitted, network.source, network.error, std::nullopt, {}};
     const auto add = [&](const std::string& key, const std::string& value) {
       listing.numbers.push_back({fmt::format("{}: {}", kind, key), value, file, evidence});
     };
@@ -212,11 +212,15 @@ std::string quality(const Evidence& evidence) {
   if (evidence.error) {
     text += fmt::format("; mean error {:.1f} % where it was not fitted", 100 * *evidence.error);
   }
+  if (evidence.machines) {
+    text += fmt::format("; machines of this kind differ by {:.1f} %", 100 * *evidence.machines);
+  }
   return evidence.range.empty() ? text : text + "; checked: " + evidence.range;
 }
 
 bool is_same(const Evidence& a, const Evidence& b) {
-  return a.is == b.is && a.source == b.source && a.error == b.error && a.range == b.range;
+  return a.is == b.is && a.source == b.source && a.error == b.error && a.machines == b.machines &&
+         a.range == b.range;
 }
 
 std::string numbers_on(const ProfileListing& listing, const Evidence& evidence) {

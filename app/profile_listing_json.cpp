@@ -17,6 +17,9 @@ std::string listing_json(const ProfileListing& listing) {
     if (number.evidence.error) {
       row["error"] = *number.evidence.error;
     }
+    if (number.evidence.machines) {
+      row["machines"] = *number.evidence.machines;
+    }
     if (!number.evidence.range.empty()) {
       row["range"] = number.evidence.range;
     }

@@ -1,6 +1,7 @@
 #include "base/provenance.hpp"
 
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace lockstep {
@@ -20,7 +21,7 @@ Evidence Evidence::parse(const std::string& text) {
   for (const auto& [value, name] : names_of(Provenance{})) {
     if (word == name && comma != std::string::npos) {
       const std::size_t source = text.find_first_not_of(' ', comma + 1);
-      return {value, source == std::string::npos ? "" : text.substr(source), std::nullopt, {}};
+      return {value, source == std::string::npos ? "" : text.substr(source), std::nullopt, std::nullopt, {}};
     }
   }
   throw std::invalid_argument{"'" + text + "' does not say where a number is from: write one of " +
@@ -34,10 +35,13 @@ void Evidence::check() const {
   if (error && !(*error >= 0)) {
     throw FieldError{"error", "a mean absolute relative error, 0 or more, e.g. 0.02"};
   }
+  if (machines && !(*machines >= 0)) {
+    throw FieldError{"machines", "a mean absolute relative difference, 0 or more, e.g. 0.06"};
+  }
 }
 
 const Evidence& evidence_for(const ProvenanceTable& table, const std::string& key_path) {
-  static const Evidence unsaid{Provenance::Guessed, "not said", std::nullopt, {}};
+  static const Evidence unsaid{Provenance::Guessed, "not said", std::nullopt, std::nullopt, {}};
   for (std::string key = key_path;;) {
     if (const auto found = table.find(key); found != table.end()) {
       return found->second;
@@ -51,7 +55,9 @@ const Evidence& evidence_for(const ProvenanceTable& table, const std::string& ke
 }
 
 double half_width(const Evidence& evidence) {
-  return kHalfWidthOfError * evidence.error.value_or(kUsualError[static_cast<std::size_t>(evidence.is)]);
+  return kHalfWidthOfError *
+         std::hypot(evidence.error.value_or(kUsualError[static_cast<std::size_t>(evidence.is)]),
+                    evidence.machines.value_or(0));
 }
 
 }  // namespace lockstep

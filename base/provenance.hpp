@@ -49,6 +49,9 @@ struct Evidence {
   /// Mean absolute relative error of what is predicted with the number, on measurements that it was not
   /// fitted to.
   std::optional<double> error;
+  /// Mean absolute relative difference between machines of this kind, where a file serves them all. Nothing
+  /// in a file of one machine.
+  std::optional<double> machines;
   std::string range;
 
   template <class Visitor>
@@ -57,11 +60,13 @@ struct Evidence {
     key.required("source", of.source, "paper, data sheet, measurement or rule");
     key.optional("error", of.error, std::nullopt,
                  "mean absolute relative error of predictions with it, where it was not fitted, e.g. 0.02");
+    key.optional("machines", of.machines, std::nullopt,
+                 "mean absolute relative difference between machines of this kind, e.g. 0.06");
     key.optional("range", of.range, {}, "in which it was fitted or checked, in words");
   }
   /// `fitted, SOURCE`. @throws std::invalid_argument for a first word that is no provenance
   static Evidence parse(const std::string& text);
-  /// @throws FieldError for an empty source, an error below 0
+  /// @throws FieldError for an empty source, an error or a difference below 0
   void check() const;
 };
 
@@ -72,8 +77,9 @@ using ProvenanceTable = std::map<std::string, Evidence>;
 [[nodiscard]] const Evidence& evidence_for(const ProvenanceTable& table, const std::string& key_path);
 
 /// Half of the 90 % interval around what is predicted with a number, relative: of normally distributed errors
-/// 1.645 / 0.798 times their mean size. Without a known error that size is taken as 3 % of a measured, 10 %
-/// of a fitted, 20 % of a derived and 40 % of a guessed number (docs/trust.md).
+/// 1.645 / 0.798 times their mean size, the root of the squares of `error` and `machines`. An error that is
+/// not known is taken as 3 % of a measured, 10 % of a fitted, 20 % of a derived and 40 % of a guessed number
+/// (docs/trust.md).
 [[nodiscard]] double half_width(const Evidence& evidence);
 
 /// The visitor that looks for a parameter by its key, `ring.Simple.base`.

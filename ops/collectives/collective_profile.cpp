@@ -89,7 +89,7 @@ const AlgorithmCosts& CollectiveProfile::of(CommAlgorithm algorithm) const {
 CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
-  const Evidence links{Provenance::Derived, "the links of the fabric", 0.0, {}};
+  const Evidence links{Provenance::Derived, "the links of the fabric", 0.0, std::nullopt, {}};
   CollectiveProfile ideal{
       "ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free, {}};
   for (const char* key : {"link_efficiency", "ring", "tree", "direct", "hierarchical", "pat"}) {

@@ -81,13 +81,20 @@ TEST(Provenance, WhatIsNoParameterIsTheUsersMistake) {
   EXPECT_THAT(complaint("  rate: measured\n"), HasSubstr("a comma, and the source"));
   EXPECT_THAT(complaint("  rate: { is: measured, source: \"\" }\n"), HasSubstr("says nothing"));
   EXPECT_THAT(complaint("  rate: { is: fitted, source: a, error: -1 }\n"), HasSubstr("0 or more"));
+  EXPECT_THAT(complaint("  rate: { is: fitted, source: a, machines: -1 }\n"),
+              HasSubstr("difference, 0 or more"));
 }
 
 TEST(Provenance, ABandIsNineTenthsOfANormalDistributionOfThatMeanError) {
-  const Evidence known{Provenance::Derived, "a rule", 0.05, {}};
+  const Evidence known{Provenance::Derived, "a rule", 0.05, std::nullopt, {}};
   EXPECT_NEAR(half_width(known), 0.05 * 1.645 / 0.798, 1e-12);
-  const Evidence unknown{Provenance::Guessed, "nothing", std::nullopt, {}};
+  const Evidence unknown{Provenance::Guessed, "nothing", std::nullopt, std::nullopt, {}};
   EXPECT_NEAR(half_width(unknown), 0.40 * 1.645 / 0.798, 1e-12);
+}
+
+TEST(Provenance, HowMachinesDifferComesOnTopOfTheError) {
+  const Machine read = machine("  rate: { is: fitted, source: a log, error: 0.03, machines: 0.04 }\n");
+  EXPECT_NEAR(half_width(read.provenance.at("rate")), 0.05 * 1.645 / 0.798, 1e-12);
 }
 
 /// A machine that takes its engine from a set of its own kind.
