@@ -50,13 +50,12 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   HostProfileOptions profile;
   profile.event_cost = cost("--event-cost", options.event_cost);
   profile.call_cost = cost("--call-cost", options.call_cost);
-  profile.start = read_file<HostOverheads>(
-      is_path(options.start) ? std::filesystem::path{options.start} : configs.find("hosts", options.start),
-      configs);
+  profile.start = read_file<HostOverheads>(configs.find_or_file("hosts", options.start), configs);
   profile.name = !options.name.empty()     ? options.name
                  : !options.output.empty() ? options.output.stem().string()
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
+  refuse_twice(files_of(traces));
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
   HostSamples samples;

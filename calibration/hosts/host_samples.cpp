@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "ops/module_operators.hpp"
@@ -35,11 +36,23 @@ struct Event {
   Nanoseconds start = 0, end = 0;
   const std::string* name = nullptr;
   std::optional<CallKind> call;  ///< none: an operator
+  bool waits = false;            ///< a copy that returns when it is done
 };
 
 /// What is around operators: the profiler's steps, the optimizer as a whole, annotations of libraries.
 bool is_looked_through(const std::string& name) {
   return name.starts_with("ProfilerStep") || name.starts_with("Optimizer.") || name.starts_with("##");
+}
+
+/// What copies pageable memory: the call copies it to a pinned buffer first, piece by piece, or waits.
+std::unordered_set<std::int64_t> pageable_copies(const RecordedTrace& trace) {
+  std::unordered_set<std::int64_t> correlations;
+  for (const kineto::Work& work : trace.work) {
+    if (trace.names.text(work.name).find("Pageable") != std::string::npos) {
+      correlations.insert(work.correlation);
+    }
+  }
+  return correlations;
 }
 
 /// By thread, in the order of their starts; the longer first.
@@ -51,8 +64,11 @@ std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace) {
       threads[op.thread].push_back({op.start, op.end, &name, {}});
     }
   }
+  const std::unordered_set<std::int64_t> pageable = pageable_copies(trace);
   for (const Call& call : trace.calls) {
-    threads[call.thread].push_back({call.start, call.end, &trace.names.text(call.name), call.kind});
+    const std::string& name = trace.names.text(call.name);
+    threads[call.thread].push_back({call.start, call.end, &name, call.kind,
+                                    name == "cudaMemcpy" || pageable.contains(call.correlation)});
   }
   for (std::vector<Event>& events : threads) {
     std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
@@ -85,15 +101,22 @@ std::vector<Outermost> outermost(const std::vector<Event>& thread) {
   return found;
 }
 
-/// Gaps within an operator, less the profiler's cost of the events in them.
+/// Gaps within an operator, less the profiler's cost of the events in them and less what the allocator asked
+/// the driver for, which counts as calls of its own.
 class GapMeter {
  public:
   GapMeter(std::span<const Event> inside, Seconds event_cost) : inside_{inside}, event_cost_{event_cost} {}
 
   [[nodiscard]] Seconds gap(Nanoseconds begin, Nanoseconds until) const {
-    const auto seen = std::ranges::count_if(
-        inside_, [&](const Event& event) { return begin <= event.start && event.start < until; });
-    return std::max(Seconds{0}, seconds(until - begin) - event_cost_ * static_cast<double>(seen));
+    std::size_t seen = 0;
+    Nanoseconds gap = until - begin;
+    for (const Event& event : inside_) {
+      if (begin <= event.start && event.start < until) {
+        ++seen;
+        gap -= event.call == CallKind::Memory ? event.end - event.start : 0;
+      }
+    }
+    return std::max(Seconds{0}, seconds(gap) - event_cost_ * static_cast<double>(seen));
   }
   [[nodiscard]] bool waits(Nanoseconds begin, Nanoseconds until) const {
     return std::ranges::any_of(inside_, [&](const Event& event) {
@@ -127,6 +150,9 @@ void add_operator(const Outermost& op, Seconds event_cost, OperatorSamples& samp
 }
 
 std::optional<RuntimeCall> kind_of(const Event& event) {
+  if (event.waits) {
+    return std::nullopt;
+  }
   switch (event.call.value_or(CallKind::Other)) {
     case CallKind::Launch:
       return event.name->find("Memcpy") != std::string::npos   ? RuntimeCall::MemcpyAsync
@@ -136,6 +162,10 @@ std::optional<RuntimeCall> kind_of(const Event& event) {
       return RuntimeCall::EventRecord;
     case CallKind::StreamWait:
       return RuntimeCall::StreamWaitEvent;
+    case CallKind::Memory:
+      return *event.name == "cudaMalloc" ? std::optional{RuntimeCall::Malloc}
+             : *event.name == "cudaFree" ? std::optional{RuntimeCall::Free}
+                                         : std::nullopt;
     default:
       return std::nullopt;
   }

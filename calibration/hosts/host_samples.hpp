@@ -37,8 +37,9 @@ struct HostSamples {
 ///        before an operator with which a module begins. What else Python does between operators is the
 ///        traced program's own
 ///   T2   from an operator's start to its first launch, T3 from the end of its last one to its end, T5
-///        between two, unless a call waited there; each less event_cost for every event within, at least 0
-///   T4   length of runtime calls
+///        between two, unless a call waited there; each less event_cost for every event within and less the
+///        calls by which memory is allocated and freed, at least 0
+///   T4   length of runtime calls; of copies only those that do not wait: none of pageable memory
 ///   synchronize_return   from the end of the last work of the device to that of cudaStreamSynchronize, for
 ///                        calls of 20 us or more
 ///   backward_start       from aten::ones_like, which backward() calls last, to autograd's first operator;

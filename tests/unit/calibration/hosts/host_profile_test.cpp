@@ -41,12 +41,16 @@ class Recording {
     made.end = ns(end);
     made.name = trace_.names.number(name);
     made.kind = kind;
+    made.correlation = static_cast<std::int64_t>(trace_.calls.size());
     return *this;
   }
-  Recording& work(double start, double end) {
+  /// Of the latest call.
+  Recording& work(double start, double end, const std::string& name = "kernel") {
     kineto::Work& made = trace_.work.emplace_back();
     made.start = ns(start);
     made.end = ns(end);
+    made.name = trace_.names.number(name);
+    made.correlation = static_cast<std::int64_t>(trace_.calls.size());
     return *this;
   }
   [[nodiscard]] HostSamples samples(Seconds event_cost) const {
@@ -98,6 +102,35 @@ TEST(HostSamples, LeaveOutWaitsForTheGpu) {
                                   .samples(2_us);
   EXPECT_THAT(samples.operators.at("aten::item").between_launches, IsEmpty());
   EXPECT_THAT(samples.synchronize_return, ElementsAre(micros(400 - 393)));
+}
+
+TEST(HostSamples, MemoryOfTheDriverCountsAsCallsOfItsOwn) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::bmm", 0, 5000)
+                                  .call("cudaMalloc", CallKind::Memory, 10, 4010)
+                                  .call("cudaLaunchKernel", CallKind::Launch, 4020, 4025)
+                                  .call("cudaHostAlloc", CallKind::Memory, 4030, 4930)
+                                  .op("aten::empty", 5010, 5310)
+                                  .call("cudaFree", CallKind::Memory, 5012, 5300)
+                                  .samples(2_us);
+  EXPECT_THAT(samples.operators.at("aten::bmm").before_first_launch, ElementsAre(micros(20 - 2)));
+  EXPECT_THAT(samples.operators.at("aten::bmm").after_last_launch, ElementsAre(micros(75 - 2)));
+  EXPECT_THAT(samples.operators.at("aten::empty").without_launch, ElementsAre(micros(12 - 2 - 2)));
+  EXPECT_THAT(samples.calls.at(RuntimeCall::Malloc), ElementsAre(micros(4000)));
+  EXPECT_THAT(samples.calls.at(RuntimeCall::Free), ElementsAre(micros(288)));
+}
+
+TEST(HostSamples, ACopyOfPageableMemoryIsNoLaunch) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::copy_", 0, 2000)
+                                  .call("cudaMemcpyAsync", CallKind::Launch, 10, 1800)
+                                  .work(20, 1790, "Memcpy HtoD (Pageable -> Device)")
+                                  .op("aten::copy_", 2010, 2100)
+                                  .call("cudaMemcpyAsync", CallKind::Launch, 2020, 2029)
+                                  .work(2050, 2090, "Memcpy HtoD (Pinned -> Device)")
+                                  .call("cudaMemcpy", CallKind::Launch, 2040, 2090)
+                                  .samples(0_us);
+  EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(9)));
 }
 
 TEST(HostSamples, HandOverBetweenThreads) {
