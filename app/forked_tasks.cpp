@@ -118,6 +118,9 @@ void ForkedTasks::collect(std::vector<EndedTask>& ended) {
     if (waitpid(child.process, &status, WNOHANG) != child.process) {
       return false;
     }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) {
+      interruption_ = SIGINT;  // Ctrl-C, which the parent is about to see as well
+    }
     ended.push_back(
         {child.task, exit_code_of(status), content(child.printed.get()), content(child.said.get())});
     return true;

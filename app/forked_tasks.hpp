@@ -46,7 +46,7 @@ class ForkedTasks {
 
   [[nodiscard]] std::size_t running() const { return children_.size(); }
 
-  /// The signal that asks to stop; 0 while there is none.
+  /// The signal that asks to stop, this process or by Ctrl-C a child; 0 while there is none.
   [[nodiscard]] int interruption() const { return interruption_; }
 
  private:

@@ -128,14 +128,15 @@ std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<cons
       const auto share = rows.subspan(first, std::min(kRowsOfATask, rows.size() - first));
       children.start(started, [&] { return predict_and_print(name, share, configs); });
     }
-    for (EndedTask& task : children.wait(std::chrono::seconds{1})) {
+    std::vector<EndedTask> now = children.wait(std::chrono::seconds{1});
+    if (children.interruption() != 0) {
+      end_by(children.interruption());
+    }
+    for (EndedTask& task : now) {
       if (task.exit_code != 0) {
         report(name, task);
       }
       ended.emplace(task.task, std::move(task));
-    }
-    if (children.interruption() != 0) {
-      end_by(children.interruption());
     }
   }
   std::vector<PredictedTimes> all;

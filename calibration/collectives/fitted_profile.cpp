@@ -60,7 +60,7 @@ Evidence evidence_of(const FittedNumber& number, const std::string& source,
   if (!depends) {
     held_out = held_out_errors(measurements, fit);
   }
-  Evidence evidence{Provenance::Fitted, source, std::nullopt, {}};
+  Evidence evidence{Provenance::Fitted, source, std::nullopt, std::nullopt, {}};
   if (!number.rows.empty()) {
     evidence.range = range_of(number, measurements, fit);
   }
@@ -77,8 +77,8 @@ ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& star
                                   const CollectiveFit& fit, const CollectiveMeasurements& measurements,
                                   const std::string& source) {
   for (auto& [key, of_start] : start) {
-    if (is_own(of_start.is)) {
-      of_start = {Provenance::Derived, start_name + "'s: " + of_start.source, std::nullopt, {}};
+    if (of_start.is != Provenance::Guessed) {  // "ring's" is that of the start's ring
+      of_start = {Provenance::Derived, start_name + "'s: " + of_start.source, std::nullopt, std::nullopt, {}};
     }
   }
   for (const FittedNumber& number : fit.numbers) {

@@ -158,6 +158,13 @@ TEST(CollectiveFit, ANumberThatWentFurtherThanMachinesDifferIsNamed) {
   EXPECT_THAT(doubts, Contains(AllOf(HasSubstr(".base went from "), HasSubstr("is within 8.2"))));
 }
 
+TEST(CollectiveFit, ALaunchThatIsNoneIsDoubted) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  const CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 250_us);
+  EXPECT_THAT(fit_doubts(made, fit_collectives(made, fabric, shipped("dgx_a100"), {4, {}})),
+              ElementsAre(AllOf(HasSubstr("us longer than the profile says"), HasSubstr("up to 100 us"))));
+}
+
 TEST(FittedProfile, ARangeNamesGroupsAndSizes) {
   const Fabric fabric = read_cluster("dgx_a100").fabric();
   const CollectiveProfile start = shipped("dgx_a100");
@@ -172,6 +179,7 @@ TEST(FittedProfile, ARangeNamesGroupsAndSizes) {
   const auto profile = read_text<CollectiveProfile>(text, "mine.yaml");
   const Evidence& evidence = evidence_for(profile.provenance, "ring.Simple.max_bus_bandwidth");
   EXPECT_EQ(evidence.is, Provenance::Fitted);
+  EXPECT_EQ(evidence_for(profile.provenance, "hierarchical").source, "dgx_a100's: ring's");
   EXPECT_THAT(evidence.range, HasSubstr("all_reduce on 1 x 2, 1 x 3, 1 x 4, 1 x 8 GPUs, "));
   EXPECT_THAT(evidence.range, HasSubstr(" to 1 GiB; error of "));
 }
