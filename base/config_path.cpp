@@ -89,6 +89,16 @@ fs::path ConfigPath::find_or_file(const std::string& kind, const std::string& na
   return is_path(name_or_path) ? fs::path{name_or_path} : find(kind, name_or_path);
 }
 
+std::optional<fs::path> ConfigPath::find_part(const fs::path& relative) const {
+  for (const fs::path& root : roots_) {
+    const fs::path file = (root / "configs" / relative).lexically_normal();
+    if (is_file(file)) {
+      return file;
+    }
+  }
+  return std::nullopt;
+}
+
 fs::path ConfigPath::find_scenario(const std::string& name_or_path) const {
   const fs::path given{name_or_path};
   if (is_file(given)) {

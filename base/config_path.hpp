@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class ConfigPath {
   /// @throws std::invalid_argument as find()
   [[nodiscard]] std::filesystem::path find_or_file(const std::string& kind,
                                                    const std::string& name_or_path) const;
+
+  /// A file of a root's `configs/`, `gpus/a100_40gb.yaml`. std::nullopt: there is none
+  [[nodiscard]] std::optional<std::filesystem::path> find_part(const std::filesystem::path& relative) const;
 
   /// The file of a scenario: a shipped one by its name, any by its file or folder.
   /// @throws std::invalid_argument as find()

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/changed_configuration.hpp"
+
 namespace lockstep {
 namespace fs = std::filesystem;
 
@@ -58,7 +60,7 @@ void Reading::named(const std::string& kind, const YamlNode& node,
     if (from == nullptr) {
       return read(root, name.scalar);
     }
-    read(overlaid(root, changes_of(node)), name.scalar);
+    read(changed_configuration(root, changes_of(node)), name.scalar);
   });
 }
 

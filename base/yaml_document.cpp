@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/changed_configuration.hpp"
+#include "base/config_path.hpp"
 #include "base/file.hpp"
 #include "base/yaml_tree.hpp"
 
@@ -79,7 +81,7 @@ class YamlLoader {
       root.entries.erase(root.entries.begin() + (entry - root.entries.data()));
     }
     chain_.pop_back();
-    return overlaid(std::move(under), std::move(root));
+    return changed_configuration(std::move(under), std::move(root));
   }
 
   YamlDocument document(const std::string& file, YamlNode root) {
@@ -101,7 +103,10 @@ class YamlLoader {
   }
 
   YamlNode included(const YamlNode& name, const fs::path& from) {
-    const fs::path file = (from.parent_path() / name.scalar).lexically_normal();
+    const fs::path beside = (from.parent_path() / name.scalar).lexically_normal();
+    std::error_code ignored;
+    const fs::path file =
+        fs::exists(beside, ignored) ? beside : ConfigPath::standard().find_part(name.scalar).value_or(beside);
     const auto earlier = std::find(chain_.begin(), chain_.end(), file.string());
     if (earlier != chain_.end()) {
       std::string circle;
@@ -110,7 +115,6 @@ class YamlLoader {
       }
       throw InputError{name.at, "include goes round in a circle: " + circle + file.string()};
     }
-    std::error_code ignored;
     if (!fs::exists(file, ignored)) {
       throw InputError{name.at, "include: there is no file " + file.string() + sibling_meant(file)};
     }

@@ -2,12 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "base/parameters.hpp"
 
 namespace lockstep {
+namespace {
+
+/// True where something is known to support the numbers that kernels' durations follow from. A set of
+/// efficiencies that was fitted on a GPU is not of one whose numbers are guessed.
+bool is_described(const GpuSpec& gpu) {
+  return std::ranges::none_of(
+      std::to_array({"sm_count", "cores_per_sm", "peak.fp32", "peak.tf32", "peak.fp16", "peak.bf16",
+                     "memory_bandwidth", "l2", "l2_bandwidth"}),
+      [&](const char* key) { return evidence_for(gpu.provenance, key).is == Provenance::Guessed; });
+}
+
+}  // namespace
 
 void GpuSpec::check() {
   using Positive = std::pair<const char*, double>;
@@ -39,6 +54,13 @@ void GpuSpec::check() {
                                learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
   check_keys<GpuSpec>(provenance);
+  if (is_own(evidence_for(provenance, "efficiency").is) && !is_described(*this)) {
+    provenance["efficiency"] = {Provenance::Derived,
+                                efficiency.name + "'s, of a GPU with other numbers",
+                                std::nullopt,
+                                std::nullopt,
+                                {}};
+  }
   if (!is_own(evidence_for(provenance, "efficiency").is)) {
     efficiency.value.lend();
   }

@@ -180,6 +180,11 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
 }
 
 Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz")) {
+    throw InputError{{name},
+                     "is a table: name the set that says what its columns are, a YAML file like "
+                     "configs/validation/nanogpt_a100.yaml (docs/validation.md)"};
+  }
   const auto file = configs.find_or_file(ValidationSet::kConfigKind, name);
   const auto set = read_file<ValidationSet>(file, configs);
   const auto folder = folder_of_tables(set, file, run.data);

@@ -42,6 +42,16 @@ TEST(Trust, AGpuWithoutMeasuredKernelsIsMarkedInTheAnswer) {
   EXPECT_GT(step_band(pcie.setting, pcie.result).relative, step_band(h100.setting, h100.result).relative);
 }
 
+TEST(Trust, AGpuWithOtherNumbersIsNoLongerTheMeasuredOne) {
+  const Simulated slower = gpt2_on("{ from: h100_80gb, memory_bandwidth: 2 TB/s }");
+  EXPECT_THAT(answer(slower.setting, slower.result), HasSubstr("1 rank on h100_80gb (derived), "));
+  EXPECT_LT(share_of(step_band(slower.setting, slower.result), Provenance::Fitted), 0.1);
+  const Simulated cited = gpt2_on(
+      "{ from: h100_80gb, memory_bandwidth: 2 TB/s, provenance: { memory_bandwidth: \"measured, a sheet\" } "
+      "}");
+  EXPECT_THAT(answer(cited.setting, cited.result), HasSubstr("1 rank on h100_80gb, "));
+}
+
 TEST(Trust, TheBandIsThatOfTheWholeStep) {
   const Simulated run = gpt2_on("h100_80gb");
   const StepBand band = step_band(run.setting, run.result);

@@ -73,6 +73,15 @@ TEST(YamlDocument, IncludingFileWinsOverIncludedOneAtEveryDepth) {
   EXPECT_EQ(document.root().find("steps")->value.at.file, (folder / "sub/later.yaml").string());
 }
 
+TEST(YamlDocument, AnIncludeThatIsNotBesideTheFileIsLookedForInConfigs) {
+  const test::ScratchFolder folder;
+  folder.write("mine.yaml", "include: gpus/t4_16gb.yaml\nname: mine\n");
+  folder.write("other.yaml", "include: gpus/own.yaml\n");
+  folder.write("gpus/own.yaml", "name: own\n");
+  EXPECT_NE(YamlDocument::from_file(folder / "mine.yaml").root().find("sm_count"), nullptr);
+  EXPECT_EQ(YamlDocument::from_file(folder / "other.yaml").root().find("name")->value.scalar, "own");
+}
+
 TEST(YamlDocument, IncludeIsAnOrdinaryKeyBelowTheTop) {
   EXPECT_EQ(flat("matrix: {include: [1]}\n"), "{matrix: {include: [1]}}");
 }
