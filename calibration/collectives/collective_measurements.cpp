@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/error.hpp"
+#include "base/suggest.hpp"
 #include "calibration/csv_table.hpp"
 
 namespace lockstep {
@@ -102,6 +103,18 @@ int gpus_of(const CsvTable& table, const std::filesystem::path& file) {
   return gpus;
 }
 
+std::string no_collective(const std::string& name) {
+  if (name == "collective") {
+    return "a second header: files that were joined have to be given one by one";
+  }
+  std::vector<std::string> known;
+  for (const Program& program : kPrograms) {
+    known.emplace_back(program.name);
+  }
+  return fmt::format("'{}' is none of nccl-tests' collectives that are modelled{}", name,
+                     did_you_mean(name, known));
+}
+
 }  // namespace
 
 std::optional<CollectiveKind> nccl_tests_kind(std::string_view program) {
@@ -159,7 +172,7 @@ CollectiveMeasurements read_collective_csv(const std::vector<std::filesystem::pa
       const std::string& name = table.cell(row, "collective");
       const auto kind = nccl_tests_kind(name);
       if (!kind) {
-        table.complain(row, fmt::format("'{}' is none of nccl-tests' collectives that are modelled", name));
+        table.complain(row, no_collective(name));
       }
       all.rows.push_back({*kind, count_at(table, row, "nodes"), count_at(table, row, "gpus_per_node"),
                           Bytes{positive_at(table, row, "bytes")},

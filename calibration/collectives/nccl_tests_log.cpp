@@ -33,12 +33,16 @@ std::vector<std::string> words_of(std::string_view line) {
 
 /// Without what launchers and `ts` put before a line: `[1,0]<stdout>:` (Open MPI 4, --tag-output),
 /// `[prterun-HOST-PID@1,0]<stdout>: ` (Open MPI 5), `[0] ` (Hydra, -prepend-rank), ` 12: ` (srun --label),
-/// `2026-11-25T14:00:00.123Z `, `Nov 25 14:00:00 `, `14:00:00 `; several where there are several.
+/// `[pod/NAME/CONTAINER] ` (kubectl logs --prefix), `[HOST:PID] `, `HOST PROGRAM[PID]: ` (the system's
+/// journal), `2026-11-25T14:00:00.123Z `, `Nov 25 14:00:00 `, `14:00:00 `; several where there are several.
 std::string_view without_launcher(std::string_view line) {
   static const std::regex kPrefix{
       R"(\s*(\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?\]?:?\s)"
       R"(|([A-Z][a-z]{2} )?([A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d([.,]\d{1,9})?( \d{4}(?=\[)|\s))"
       R"(|\[[^\]\s<>]+,\d+\](<std(out|err|diag)>)?:?\s?)"
+      R"(|\[pod/[^\]\s]+\]\s)"
+      R"(|\[[\w.-]+:\d+\]:?\s)"
+      R"(|[\w.-]+ [\w.-]+\[\d+\]:\s)"
       R"(|\[\d+\]:?\s)"
       R"(|\d+:\s?))"};
   std::cmatch found;

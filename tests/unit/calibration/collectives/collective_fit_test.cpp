@@ -219,14 +219,20 @@ TEST(CollectiveMeasurements, AreReadFromOurOwnMeasuringProgram) {
 }
 
 TEST(CollectiveMeasurements, BadCellsAreNamedWithTheirLine) {
-  const test::ScratchFolder folder;
-  folder.write("t.csv", "collective,nodes,gpus_per_node,bytes,time_us,run\nall_reduce,1,8,1024,-3,x\n");
-  try {
-    (void)read_collective_csv({folder / "t.csv"});
-    FAIL();
-  } catch (const InputError& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("t.csv:2:1: time_us: -3 is not greater than 0"));
-  }
+  const auto complaint_of = [](const std::string& row) -> std::string {
+    const test::ScratchFolder folder;
+    folder.write("t.csv", "collective,nodes,gpus_per_node,bytes,time_us,run\n" + row + "\n");
+    try {
+      (void)read_collective_csv({folder / "t.csv"});
+    } catch (const InputError& problem) {
+      return problem.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(complaint_of("all_reduce,1,8,1024,-3,x"),
+              HasSubstr("t.csv:2:1: time_us: -3 is not greater than 0"));
+  EXPECT_THAT(complaint_of("allreduce,1,8,1024,3,x"), HasSubstr("did you mean 'all_reduce'?"));
+  EXPECT_THAT(complaint_of("collective,nodes,gpus_per_node,bytes,time_us,run"), HasSubstr("a second header"));
 }
 
 }  // namespace

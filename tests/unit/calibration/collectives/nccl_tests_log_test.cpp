@@ -92,10 +92,11 @@ std::string marked(const std::string& mark) {
 }
 
 TEST(NcclTestsLog, LaunchersMarksAreTakenOff) {
-  for (const char* mark : {"[1,0]<stdout>:", "[prterun-node1-4711@1,0]<stdout>: ", "[0] ",
-                           "12: ", " 0: ", "2024-05-05T10:11:12.123Z ", "2024-05-05 10:11:12+02:00 ",
-                           "[2024-05-05 10:11:12,123] ", "May  5 10:11:12 ", "10:11:12.5 ",
-                           "Sun May  5 10:11:12 2024[1,0]<stdout>:", "2024-05-05T10:11:12Z 0: "}) {
+  for (const char* mark :
+       {"[1,0]<stdout>:", "[prterun-node1-4711@1,0]<stdout>: ", "[0] ", "12: ", " 0: ",
+        "2024-05-05T10:11:12.123Z ", "2024-05-05 10:11:12+02:00 ", "[2024-05-05 10:11:12,123] ",
+        "May  5 10:11:12 ", "10:11:12.5 ", "Sun May  5 10:11:12 2024[1,0]<stdout>:", "[pod/bench-0/nccl] ",
+        "[node-1.local:4711] ", "May  5 10:11:12 node1 srun[4711]: ", "2024-05-05T10:11:12Z 0: "}) {
     const ReadLog log = read(marked(mark), "all_reduce.log");
     ASSERT_EQ(log.report.used, 1U) << mark;
     EXPECT_EQ(log.measurements.rows[0].size, Bytes{1048576}) << mark;
