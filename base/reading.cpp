@@ -21,6 +21,12 @@ YamlNode changes_of(YamlNode mapping) {
   return mapping;
 }
 
+/// True for one value that the command line sets in what is not there.
+bool is_part(const YamlNode& mapping) {
+  return mapping.at.line == 0 && mapping.entries.size() == 1 &&
+         mapping.entries.front().value.kind == YamlNode::Kind::Scalar;
+}
+
 }  // namespace
 
 std::optional<YamlNode> in_long_form(const YamlNode& node, LongForm long_form, const ConfigPath& configs) {
@@ -43,6 +49,11 @@ void Reading::named(const std::string& kind, const YamlNode& node,
                     const std::function<void(const YamlNode&, const std::string& name)>& read) {
   const YamlEntry* from = node.find(kFrom);
   if (node.kind == YamlNode::Kind::Mapping && from == nullptr) {
+    if (is_part(node)) {
+      return complain(
+          node.at, "part of a configuration, but of which? Say it with 'from' beside it, a name of configs/" +
+                       kind + " or a file");
+    }
     return read(node, "");
   }
   const YamlNode& name = from != nullptr ? from->value : node;

@@ -97,6 +97,20 @@ TEST_F(NamedConfiguration, IsChangedInPartByAnOverride) {
   EXPECT_EQ(box.gpu->memory, 80_GB);
 }
 
+TEST_F(NamedConfiguration, AnOverrideOfAPartHasToSayOfWhich) {
+  YamlDocument box = YamlDocument::from_text("{}", "box.yaml");
+  box.set("gpu.memory", yaml_node(YamlNode::Kind::Scalar, {"--set gpu.memory"}, "80 GB"));
+  try {
+    (void)read_document<Box>(box, ConfigPath{{home_ / "home"}});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "--set gpu.memory: part of a configuration, but of which? Say it with 'from' beside it, a name of "
+        "configs/gpus or a file");
+  }
+}
+
 TEST_F(NamedConfiguration, SuggestsAName) {
   EXPECT_EQ(complaint_about("gpu: a1000\n"),
             "here/box.yaml:1:6: there is no 'a1000' in configs/gpus - did you mean 'a100'?");
