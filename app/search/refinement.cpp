@@ -182,7 +182,8 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
     results.push_back(refined(problem, simulator, *candidate, of_each));
     ++of_each.seed;
   }
-  if (const Candidate* const best = fastest_of(results, candidates); best != nullptr && can_move) {
+  const Candidate* const best = fastest_of(results, candidates);
+  if (best != nullptr && can_move && !options.stopped()) {
     results.push_back(refined_further(problem, simulator, *best, of_each));
   }
   return results;

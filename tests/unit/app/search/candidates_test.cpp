@@ -89,6 +89,14 @@ TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
   EXPECT_THAT(text, HasSubstr("largest / mean"));
 }
 
+TEST(SearchText, CountsInWords) {
+  const ShardingProblem problem = test::problem_of(
+      {.tables = "{ rows: [100], dimension: 20, pooling_factor: 2 }", .parallelism = "{ ranks: 1 }"});
+  Candidate only = candidate_by(sharding::method_called("round_robin"), problem, little()).value();
+  only.step = problem.step_time(only.plan);
+  EXPECT_THAT(search_text(problem, {{only}, {}, {}}, only), HasSubstr("  1 table on 1 GPU\n"));
+}
+
 /// Of a table with most look-ups, few columns and not the most rows, only rows can be shared by all GPUs.
 TEST(OurCandidates, CutByRowsWhatCostsMost) {
   const ShardingProblem problem{
