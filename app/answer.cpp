@@ -257,11 +257,11 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   return sentence;
 }
 
-namespace {
-
 std::string plural(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
+
+namespace {
 
 /// What was run, and how long it takes.
 std::string headline(const Setting& setting, const SimulationResult& result, const StepBand& band) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "app/sensitivity.hpp"
 
 namespace lockstep {
+
+/// `1 rank`, `8 ranks`
+[[nodiscard]] std::string plural(std::size_t count, const std::string& what);
 
 /// A part of the mean step of the metered ranks.
 struct TimeShare {

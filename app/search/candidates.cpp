@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "app/search/host_tables.hpp"
 #include "app/search/left_out_plans.hpp"
 #include "app/search/movable_pieces.hpp"
 #include "search/learned/table_features.hpp"
@@ -65,7 +66,8 @@ Division with_spare(Division division, double spare) {
   return division;
 }
 
-/// The least number of the largest tables, below @p end, in host memory with which all fits.
+/// The least number of the largest tables that hosts have room for, below @p end, in host memory with which
+/// all fits: GPUs have less to hold with each.
 std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem, std::size_t end,
                                                  const std::function<Division(std::size_t)>& with,
                                                  const sharding::SearchOptions& options) {
@@ -94,11 +96,12 @@ std::vector<Division> last_resorts(const ShardingProblem& problem, const shardin
   if (!divisions.empty() || !why_not_in_host_memory(problem).empty()) {
     return divisions;
   }
+  const std::size_t in_hosts = tables_for_hosts(problem).size();
   for (const double cached : kCaches) {
-    std::size_t end = problem.task().tables.size() + 1;
+    std::size_t end = in_hosts + 1;
     for (const double spare : kSpares) {
       const auto with = [&](std::size_t count) {
-        return with_spare(into_host_memory(problem.task(), count, cached), spare);
+        return with_spare(into_host_memory(problem, count, cached), spare);
       };
       if (const auto count = fewest_in_host_memory(problem, end, with, options)) {
         divisions.push_back(with(*count));
@@ -220,10 +223,8 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
   for (const Division& division : divisions(problem)) {
     add(division, 1);
   }
-  if (!any_fits()) {
-    for (const Division& division : last_resorts(problem, options)) {
-      add(division, 1);
-    }
+  for (const Division& division : any_fits() ? divisions_of_all(problem) : last_resorts(problem, options)) {
+    add(division, 1);
   }
   return candidates;
 }

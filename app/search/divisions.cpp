@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "app/search/host_tables.hpp"
 #include "app/search/rows_of_nodes.hpp"
 #include "search/sharding/judge.hpp"
 
@@ -36,16 +37,6 @@ Division without_first(const Task& task, std::string name, const std::vector<std
                        std::size_t count, TableShardingSpec how) {
   how.tables.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
   return without(task, std::move(name), {std::move(how)});
-}
-
-std::vector<std::int64_t> largest_first(const Task& task) {
-  std::vector<std::int64_t> order(task.tables.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::int64_t table) {
-    const auto number = static_cast<std::size_t>(table);
-    return task.size_of(number, task.tables[number].shape.dimension);
-  });
-  return order;
 }
 
 /// Where the largest tables are not those that cost most, as add_copied_and_by_rows() has them.
@@ -75,17 +66,22 @@ std::vector<std::int64_t> fewest_rows_of_lookup_first(const Task& task) {
   return order;
 }
 
+Bytes size_of(const Task& task, std::span<const std::int64_t> tables) {
+  Bytes size;
+  for (const std::int64_t table : tables) {
+    const auto number = static_cast<std::size_t>(table);
+    size += task.size_of(number, task.tables[number].shape.dimension);
+  }
+  return size;
+}
+
 /// Of the tables in @p order, in eight steps, as far as their gradients are no more than can be all-reduced.
 std::vector<std::size_t> numbers_to_copy(const Task& task, const std::vector<std::int64_t>& order) {
   constexpr std::size_t kSteps = 8;
-  constexpr Bytes kMost{2e9};  // an all-reduce of more takes longer than any exchange
   std::vector<std::size_t> numbers;
-  Bytes copied;
   for (std::size_t count = 1; count < order.size(); ++count) {
-    const auto table = static_cast<std::size_t>(order[count - 1]);
-    copied += task.size_of(table, task.tables[table].shape.dimension);
     const bool is_a_step = count * kSteps / order.size() != (count - 1) * kSteps / order.size();
-    if (copied <= kMost && is_a_step) {
+    if (is_a_step && size_of(task, std::span{order}.first(count)) <= kMostCopies) {
       numbers.push_back(count);
     }
   }
@@ -280,22 +276,47 @@ std::vector<Division> divisions(const ShardingProblem& problem) {
   return divisions;
 }
 
+std::vector<Division> divisions_of_all(const ShardingProblem& problem) {
+  const Task& task = problem.task();
+  if (!task.may_cut) {
+    return {};
+  }
+  const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
+  std::vector<Division> divisions{all_by_rows(task)};
+  for (const std::size_t copied : numbers_to_copy(task, order)) {
+    const auto first_by_rows = order.begin() + static_cast<std::ptrdiff_t>(copied);
+    divisions.push_back(without(task,
+                                fmt::format("{} data-parallel, {} row-wise", copied, order.size() - copied),
+                                {spread({order.begin(), first_by_rows}, TableSharding::DataParallel),
+                                 spread({first_by_rows, order.end()}, TableSharding::RowWise)}));
+  }
+  if (size_of(task, order) <= kMostCopies) {
+    divisions.push_back(without(task, "all data-parallel", {spread(order, TableSharding::DataParallel)}));
+  }
+  return divisions;
+}
+
 Division all_by_rows(const Task& task) {
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
   return without_first(task, "all row-wise", largest_first(task), task.tables.size(), how);
 }
 
-Division into_host_memory(const Task& task, std::size_t count, double cached) {
+std::string cached_in_host_memory(double cached) {
+  return "cached in host memory" + (cached == TableShardingSpec::kCacheLoadFactor
+                                        ? ""
+                                        : fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached));
+}
+
+Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached) {
   TableShardingSpec how;
   how.sharding = TableSharding::RowWise;
   how.kernel = TableKernel::UvmCaching;
-  std::string name = fmt::format("{} cached in host memory", count);
   if (cached != TableShardingSpec::kCacheLoadFactor) {
     how.cache_load_factor = cached;
-    name += fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached);
   }
-  return without_first(task, name, largest_first(task), count, how);
+  const std::string name = fmt::format("{} {}", count, cached_in_host_memory(cached));
+  return without_first(problem.task(), name, tables_for_hosts(problem), count, how);
 }
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {
@@ -320,7 +341,7 @@ Task placed_task(const ShardingProblem& problem, const Division& division) {
 
 EmbeddingPlan plan_of(const sharding::Plan& pieces, const Division& division) {
   if (!division.by_nodes) {
-    return sharding::embedding_plan_of(pieces, division.placed, division.spread);
+    return sharding::embedding_plan_of(pieces, division.placed, division.spread, division.whole);
   }
   EmbeddingPlan plan;
   plan.tables = rows_by_nodes(pieces, division.placed);

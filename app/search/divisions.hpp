@@ -13,12 +13,16 @@
 
 namespace lockstep {
 
+/// Of tables that are on every GPU: an all-reduce of more takes longer than any exchange.
+inline constexpr Bytes kMostCopies{2e9};
+
 struct Division {
   std::string name;                  ///< of what is not placed, "" for nothing
   sharding::Spread spread;           ///< what is not
   std::vector<std::int64_t> placed;  ///< numbers of the tables that are; repeated: equal parts of its rows
   double spare = 0;                  ///< of the room for tables, left to the rest of the step
   bool by_nodes = false;             ///< by the rows of nodes: its devices are nodes (rows_of_nodes.hpp)
+  sharding::WholeTables whole = sharding::WholeTables::WithCutOnes;
 };
 
 /// The scenario's DLRM is HugeCTR's, which has other plans than TorchRec's.
@@ -35,11 +39,20 @@ struct Division {
 /// GPU does on average, each placed by itself; on several nodes also all of them by the rows of some nodes.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
+/// Those that leave nothing to place: all tables cut by the rows of all GPUs, all on every GPU, and those
+/// with the fewest rows for each look-up on every GPU and the others by rows. None where tables cannot be cut
+/// so, and of HugeCTR.
+[[nodiscard]] std::vector<Division> divisions_of_all(const ShardingProblem& problem);
+
 /// All tables cut by the rows of all GPUs: the least that a GPU can have of them.
 [[nodiscard]] Division all_by_rows(const sharding::Task& task);
 
-/// The @p count largest tables in host memory, with a cache of @p cached of their rows.
-[[nodiscard]] Division into_host_memory(const sharding::Task& task, std::size_t count, double cached);
+/// `cached in host memory, 5 % of their rows on GPUs`: a name; the share where it is not the usual one.
+[[nodiscard]] std::string cached_in_host_memory(double cached);
+
+/// The first @p count of tables_for_hosts() in host memory, with a cache of @p cached of their rows.
+/// @pre there are so many
+[[nodiscard]] Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached);
 
 /// What is left to place, with the memory that is left.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/search/other_shardings.hpp"
 #include "app/search/own_plan.hpp"
 #include "search/sharding/small_changes.hpp"
 
@@ -22,6 +23,14 @@ constexpr int kRounds = 5;             // of these, at most
 constexpr double kWorthwhile = 0.001;  // of the step: what a round has to save for another one
 
 constexpr std::string_view kRefined = "refined";  // in the name of what was
+
+std::string name_of_refined(const Candidate& start) {
+  if (start.name.find(kRefined) != std::string::npos) {
+    return start.name;
+  }
+  return start.name.starts_with("lockstep") ? start.name + ", refined"
+                                            : "lockstep, refined from " + start.name;
+}
 
 class Refinement {
  public:
@@ -96,10 +105,7 @@ Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, cons
                   const RefinementOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   Candidate named = start;
-  if (start.name.find(kRefined) == std::string::npos) {
-    named.name = start.name.starts_with("lockstep") ? start.name + ", refined"
-                                                    : "lockstep, refined from " + start.name;
-  }
+  named.name = name_of_refined(start);
   Candidate best = Refinement{problem, simulator, named, options}.run();
   best.search_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return best;
@@ -107,18 +113,38 @@ Candidate refined(const ShardingProblem& problem, StepSimulator& simulator, cons
 
 namespace {
 
-/// @p best, refined for as long as that saves something.
+/// @p best, with other shardings of its tables and refined, for as long as that saves something.
 Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulator, Candidate best,
                           RefinementOptions options) {
-  options.simulations *= kFurther;
+  best.name = name_of_refined(best);
   best.name.insert(best.name.find(kRefined) + kRefined.size(), " further");
   for (int round = 0; round < kRounds && !options.stopped(); ++round) {
     const Seconds before = best.step.value();
-    best = refined(problem, simulator, best, options);
+    const auto last = static_cast<std::int64_t>(simulator.simulations()) + kFurther * options.simulations;
+    RefinementOptions of_round = options;
+    of_round.simulations *= kFurther;
+    best = with_other_shardings(problem, simulator, best, of_round);
+    if (!best.pieces.pieces.empty()) {
+      of_round.simulations = last - static_cast<std::int64_t>(simulator.simulations());
+      best = refined(problem, simulator, best, of_round);
+    }
     if (*best.step > (1 - kWorthwhile) * before) {
       break;
     }
     ++options.seed;
+  }
+  return best;
+}
+
+/// Of equal ones the first; null: none has a step.
+const Candidate* fastest_of(std::span<const Candidate> refined, std::span<const Candidate> others) {
+  const Candidate* best = nullptr;
+  for (const auto& candidates : {refined, others}) {
+    for (const Candidate& candidate : candidates) {
+      if (candidate.step && (best == nullptr || *candidate.step < *best->step)) {
+        best = &candidate;
+      }
+    }
   }
   return best;
 }
@@ -156,7 +182,8 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
     results.push_back(refined(problem, simulator, *candidate, of_each));
     ++of_each.seed;
   }
-  if (const auto best = std::ranges::min_element(results, {}, &Candidate::step); best != results.end()) {
+  const Candidate* const best = fastest_of(results, candidates);
+  if (best != nullptr && can_move && !options.stopped()) {
     results.push_back(refined_further(problem, simulator, *best, of_each));
   }
   return results;

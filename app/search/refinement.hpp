@@ -27,8 +27,8 @@ struct RefinementOptions {
 
 /// The three fastest of @p candidates that have pieces to move, the fastest that has all tables to move, and
 /// the scenario's own plan, of those with equal steps one, refined(), each with its number added to the seed;
-/// then the best of these, with four times as many simulations, for as long as that saves a thousandth of the
-/// step, five times at most.
+/// then the best of these and of all, with_other_shardings() and refined() where it has pieces, with four
+/// times as many simulations, for as long as that saves a thousandth of the step, five times at most.
 [[nodiscard]] std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimulator& simulator,
                                                      std::span<const Candidate> candidates,
                                                      const RefinementOptions& options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/answer.hpp"
 #include "app/search/left_out_plans.hpp"
 #include "app/search/own_plan.hpp"
 #include "app/search/plan_reasons.hpp"
@@ -158,8 +159,8 @@ std::string search_text(const ShardingProblem& problem, const SearchResult& resu
   const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };
   const bool is_best = beats(rule) && beats(own);  // of a method asked for by name: maybe not
   std::string text =
-      fmt::format("{}\n  {} tables on {} GPUs\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n",
-                  setting.scenario.name, problem.task().tables.size(), problem.task().devices(),
+      fmt::format("{}\n  {} on {}\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n", setting.scenario.name,
+                  plural(problem.task().tables.size(), "table"), plural(problem.task().devices(), "GPU"),
                   is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
   text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
   text += bound_line(problem, best) + method_lines(problem, result, best);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/memory_report.hpp"
+#include "app/search/host_tables.hpp"
 #include "app/search/left_out_plans.hpp"
 #include "search/sharding/greedy.hpp"
 
@@ -80,14 +81,34 @@ std::string leanest(const ShardingProblem& problem, std::span<const Candidate> m
                       best->name, least->text);
 }
 
+/// What does not go into host memory, of which @p in_hosts fill all there is.
+std::string too_much_for_hosts(const ShardingProblem& problem, const std::vector<std::int64_t>& in_hosts) {
+  const Task& task = problem.task();
+  Bytes inside, outside;
+  for (std::int64_t table = 0; table < static_cast<std::int64_t>(task.tables.size()); ++table) {
+    const bool is_inside = std::ranges::find(in_hosts, table) != in_hosts.end();
+    (is_inside ? inside : outside) += size_in_host_memory(problem, table);
+  }
+  const std::size_t others = task.tables.size() - in_hosts.size();
+  const Bytes room = host_memory(problem);
+  return in_hosts.empty()
+             ? fmt::format("host memory, {}, has room for no table", room)
+             : fmt::format("host memory, {}, has room for {} of the {} tables ({}), the other{} {}", room,
+                           in_hosts.size(), task.tables.size(), inside,
+                           others == 1 ? " takes" : fmt::format(" {} take", others), outside);
+}
+
 /// Why host memory is no way out.
 std::string not_in_host_memory(const ShardingProblem& problem) {
   if (const std::string why_not = why_not_in_host_memory(problem); !why_not.empty()) {
     return "it cannot be in host memory: " + why_not;
   }
+  const std::vector<std::int64_t> in_hosts = tables_for_hosts(problem);
+  if (in_hosts.size() < problem.task().tables.size()) {
+    return too_much_for_hosts(problem, in_hosts);
+  }
   constexpr double kSmallestCache = 0.01;
-  const Division all = into_host_memory(problem.task(), problem.task().tables.size(), kSmallestCache);
-  const auto need = need_of(problem, plan_of({}, all));
+  const auto need = need_of(problem, plan_of({}, into_host_memory(problem, in_hosts.size(), kSmallestCache)));
   return need ? fmt::format("all tables in host memory, 1 % of their rows cached, need {}", need->text)
               : "in host memory, 1 % of the rows cached, what GPUs keep of each row is too much for them";
 }

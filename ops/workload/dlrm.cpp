@@ -49,13 +49,6 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
     throw std::invalid_argument{
         fmt::format("global_batch {} cannot be divided evenly among {} GPUs", setup.global_batch, ranks)};
   }
-  const std::size_t first = first_table_rank(spec, setup.gpus.size());
-  if (!setup.parallelism.embedding.plan &&
-      static_cast<std::int64_t>(spec.all_tables().size() + first) < ranks) {
-    throw std::invalid_argument{
-        fmt::format("{} embedding tables cannot be placed table-wise on {} GPUs: each needs one",
-                    spec.all_tables().size(), ranks)};
-  }
   if (spec.embedding_kernels == EmbeddingKernels::EmbeddingBag && ranks > 1) {
     throw std::invalid_argument{fmt::format(
         "'embedding_kernels: embedding_bag' trains on one GPU, not {}: modules of nn.EmbeddingBag are "
@@ -124,13 +117,12 @@ EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan
                    storage_of_shards(spec.optimizer).sharded);
   EmbeddingPlan chosen;
   for (std::size_t place = 0; place < placement.size(); ++place) {
-    const std::size_t rank = first + place;
     if (placement[place].empty()) {
-      throw std::invalid_argument{fmt::format("the embedding planner leaves GPU {} without a table", rank)};
+      continue;  // a rank without a table, as a plan may leave one
     }
     TableShardingSpec& entry = chosen.tables.emplace_back();
     entry.tables.assign(placement[place].begin(), placement[place].end());
-    entry.ranks = {static_cast<std::int64_t>(rank)};
+    entry.ranks = {static_cast<std::int64_t>(first + place)};
   }
   return chosen;
 }

@@ -42,9 +42,8 @@ namespace lockstep {
 /// Several ranks follow extend_distributed.py: look-up and all-to-all before the bottom MLP, which overlaps
 /// the exchange in both directions. With the bottom MLP on the first rank, that rank runs a program of its
 /// own: it computes the MLP for all samples and sends them with its rows.
-/// @throws std::invalid_argument for a batch that does not divide by the ranks, fewer tables than ranks
-///   without a plan, a
-///   table that fits nowhere, fp8, a bottom MLP on the first rank beside tables that are not whole
+/// @throws std::invalid_argument for a batch that does not divide by the ranks, a table that fits nowhere,
+///   fp8, a bottom MLP on the first rank beside tables that are not whole
 /// @throws InputError at the entries of a plan that does not fit model, ranks or memory (shard_tables)
 [[nodiscard]] Job dlrm_job(const DlrmSpec& spec, const TrainingSetup& setup);
 

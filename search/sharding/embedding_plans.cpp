@@ -93,10 +93,11 @@ const char* compute_kernel(const TableShardingSpec& entry) {
 }  // namespace
 
 EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t>& numbers,
-                                const Spread& spread) {
+                                const Spread& spread, WholeTables whole_tables) {
   const auto ranks = ranks_by_table(plan);
   const bool cut = std::ranges::any_of(ranks, [](const auto& entry) { return entry.second.size() > 1; });
-  const TableSharding whole = cut ? TableSharding::ColumnWise : TableSharding::TableWise;
+  const TableSharding whole =
+      cut && whole_tables == WholeTables::WithCutOnes ? TableSharding::ColumnWise : TableSharding::TableWise;
   std::map<std::int64_t, int> parts;
   for (const std::int64_t number : numbers) {
     ++parts[number];
@@ -108,7 +109,7 @@ EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t
     if (parts.at(numbers[table]) > 1) {
       by_rows[numbers[table]].insert(on.begin(), on.end());
     } else {
-      tables_on[{whole, on}].push_back(numbers[table]);
+      tables_on[{on.size() > 1 ? TableSharding::ColumnWise : whole, on}].push_back(numbers[table]);
     }
   }
   for (const auto& [number, on] : by_rows) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,19 @@ struct Spread {
   std::vector<TableShardingSpec> tables;  ///< ranks or node where their sharding takes them
 };
 
+/// Where some tables are cut by columns, whole ones beside them.
+enum class WholeTables : std::uint8_t {
+  WithCutOnes,  ///< are column_wise in one piece: looked up and exchanged together with those that are cut
+  Apart         ///< are table_wise: looked up and exchanged by themselves
+};
+
 /// @p plan as a file says it. Pieces of a table become as narrow as its narrowest one, for a file has equally
-/// wide ones. Where a table is cut, all are column_wise, whole ones in one piece: they are looked up and
-/// exchanged together.
+/// wide ones.
 /// @param numbers by table of the task: its number in the model; tables of one number are equal parts of its
 ///   rows, and two of them on one rank become one
 [[nodiscard]] EmbeddingPlan embedding_plan_of(const Plan& plan, const std::vector<std::int64_t>& numbers,
-                                              const Spread& spread);
+                                              const Spread& spread,
+                                              WholeTables whole = WholeTables::WithCutOnes);
 
 /// In YAML's flow style, on one line: for `parallelism.embedding.plan`.
 [[nodiscard]] std::string in_one_line(const EmbeddingPlan& plan);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <map>
 
 #include "app/search/device_loads.hpp"
 #include "app/search/left_out_plans.hpp"
@@ -88,6 +89,14 @@ TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
   EXPECT_THAT(text, HasSubstr("largest / mean"));
 }
 
+TEST(SearchText, CountsInWords) {
+  const ShardingProblem problem = test::problem_of(
+      {.tables = "{ rows: [100], dimension: 20, pooling_factor: 2 }", .parallelism = "{ ranks: 1 }"});
+  Candidate only = candidate_by(sharding::method_called("round_robin"), problem, little()).value();
+  only.step = problem.step_time(only.plan);
+  EXPECT_THAT(search_text(problem, {{only}, {}, {}}, only), HasSubstr("  1 table on 1 GPU\n"));
+}
+
 /// Of a table with most look-ups, few columns and not the most rows, only rows can be shared by all GPUs.
 TEST(OurCandidates, CutByRowsWhatCostsMost) {
   const ShardingProblem problem{
@@ -147,6 +156,35 @@ TEST(OurCandidates, CutHugeCtrsTablesByRows) {
   };
   EXPECT_LT(best_on(1), 5.0);
   EXPECT_LT(best_on(2), 3.7);
+}
+
+/// Two tables with most of their rows used: cutting both by rows leaves nothing to place, and is the fastest.
+TEST(OurCandidates, MayLeaveNothingToPlace) {
+  const ShardingProblem problem =
+      test::problem_of({.tables = "{ rows: [10000000, 1000000], dimension: 128, pooling_factor: 50 }",
+                        .parallelism = "{}",
+                        .cluster = "dgx_a100 x 1",
+                        .global_batch = 16384});
+  std::map<std::string, Seconds> steps;
+  for (const Candidate& candidate : our_candidates(problem, little())) {
+    EXPECT_TRUE(steps.emplace(candidate.name, problem.step_time(candidate.plan).value()).second)
+        << candidate.name;
+  }
+  ASSERT_TRUE(steps.contains("lockstep, all row-wise"));
+  EXPECT_TRUE(steps.contains("lockstep, 1 data-parallel, 1 row-wise"));
+  EXPECT_FALSE(steps.contains("lockstep, all data-parallel"));  // 5.6 GB of gradients
+  const auto fastest = std::ranges::min_element(steps, {}, [](const auto& entry) { return entry.second; });
+  EXPECT_EQ(fastest->first, "lockstep, all row-wise");
+}
+
+TEST(OurCandidates, MayCopyAll) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  const std::vector<Candidate> found = our_candidates(problem, little());
+  const auto copied = std::ranges::find(found, "lockstep, all data-parallel", &Candidate::name);
+  ASSERT_NE(copied, found.end());
+  ASSERT_EQ(copied->plan.tables.size(), 1U);
+  EXPECT_EQ(copied->plan.tables.front().tables.size(), 4U);
+  EXPECT_EQ(copied->plan.tables.front().sharding, TableSharding::DataParallel);
 }
 
 TEST(OurCandidates, SpreadWhatFitsNowhere) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/search/candidates.hpp"
+#include "app/search/host_tables.hpp"
 #include "app/search/why_nothing_fits.hpp"
 
 namespace lockstep {
@@ -12,9 +13,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// @p tables of @p rows rows of 128 elements.
-ShardingProblem problem_of(const std::string& cluster, int tables, const std::string& rows,
-                           const std::string& batch) {
+/// Tables of 128 elements with @p rows rows, each @p count times.
+ShardingProblem problem_of_rows(const std::string& cluster, const std::string& rows,
+                                const std::string& batch = "8192", int count = 1) {
   return {YamlDocument::from_text("name: large\n"
                                   "cluster: " +
                                       cluster +
@@ -31,10 +32,16 @@ ShardingProblem problem_of(const std::string& cluster, int tables, const std::st
                                       "      top_mlp: [512, 256, 1]\n"
                                       "      interaction: cat\n"
                                       "      tables: [{ rows: [" +
-                                      rows + "], count: " + std::to_string(tables) +
+                                      rows + "], count: " + std::to_string(count) +
                                       ", dimension: 128, pooling_factor: 10 }]\n",
                                   "large.yaml"),
           ConfigPath::standard()};
+}
+
+/// @p tables of @p rows rows of 128 elements.
+ShardingProblem problem_of(const std::string& cluster, int tables, const std::string& rows,
+                           const std::string& batch) {
+  return problem_of_rows(cluster, rows, batch, tables);
 }
 
 sharding::SearchOptions little() {
@@ -74,6 +81,23 @@ TEST(LastResorts, LeaveRoomForTheStep) {
   EXPECT_EQ(in_host->tables.size(), 2U);
 }
 
+/// A table of 1.024 TB goes into the 1.1 TB of the host, one of 205 GB beside it does not: it is on the GPUs.
+TEST(LastResorts, FillTheHostNoFurtherThanItGoes) {
+  const ShardingProblem problem = problem_of_rows("dgx_a100 x 1", "2000000000, 5000000, 400000000");
+  EXPECT_EQ(tables_for_hosts(problem), (std::vector<std::int64_t>{0, 1}));
+  const auto [step, plan] = best_of(problem);
+  EXPECT_LT(step, Seconds{1});
+  const auto in_host = std::ranges::find(plan.tables, TableKernel::UvmCaching, &TableShardingSpec::kernel);
+  ASSERT_NE(in_host, plan.tables.end());
+  EXPECT_EQ(in_host->tables, std::vector<std::int64_t>{0});
+}
+
+/// Nodes share the rows of every table, so that two hosts take twice as much.
+TEST(LastResorts, FillTheHostsOfAllNodes) {
+  EXPECT_EQ(tables_for_hosts(problem_of_rows("dgx_a100 x 2", "2000000000, 1900000000, 400000000")),
+            (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST(WhyNothingFits, NamesWhatTheStepNeeds) {
   const ShardingProblem problem = problem_of("dgx_a100 x 1", 10, "1000000", "64000000");
   const std::vector<Candidate> made = our_candidates(problem, little());
@@ -85,13 +109,13 @@ TEST(WhyNothingFits, NamesWhatTheStepNeeds) {
 
 /// 20 TB: an eighth of its rows is too much, and so is a node's host memory: neither is advised.
 TEST(WhyNothingFits, AdvisesNothingThatRunRefuses) {
-  EXPECT_THAT(why_nothing_fits(problem_of("dgx_a100 x 1", 1, "40000000000", "8192")),
-              AllOf(HasSubstr("or by the rows of all GPUs (2.56 TB each)"),
-                    HasSubstr("what GPUs keep of each row is too much for them"),
-                    Not(HasSubstr("sharding: row_wise"))));
+  EXPECT_THAT(
+      why_nothing_fits(problem_of("dgx_a100 x 1", 1, "40000000000", "8192")),
+      AllOf(HasSubstr("or by the rows of all GPUs (2.56 TB each)"),
+            HasSubstr("host memory, 1.1 TB, has room for no table"), Not(HasSubstr("sharding: row_wise"))));
   EXPECT_THAT(why_nothing_fits(problem_of("dgx_a100 x 1", 60, "50000000", "8192")),
-              HasSubstr("at least 45 such GPUs would be needed; all tables in host memory, 1 % of their rows "
-                        "cached, need 1.536 TB of the 1.1 TB of the host of node 0"));
+              HasSubstr("at least 45 such GPUs would be needed; host memory, 1.1 TB, has room for 42 of the "
+                        "60 tables (1.075 TB), the other 18 take 460.8 GB"));
 }
 
 /// One table for four GPUs: four times the mean width is on one of them.

@@ -106,5 +106,15 @@ TEST(MovablePieces, OfColumnsAreThePlan) {
   EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
 }
 
+/// Whole tables are exchanged by themselves, and go on to be.
+TEST(MovablePieces, KeepWholeTablesApart) {
+  const ShardingProblem problem = problem_with(
+      "{ tables: [0], sharding: column_wise, ranks: [0, 1] }, { tables: [1, 2, 3], sharding: table_wise, "
+      "ranks: [1] }");
+  const EmbeddingPlan& plan = problem.setting().scenario.parallelism.embedding.plan->value;
+  const auto [division, pieces] = in_pieces(problem, plan);
+  EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
+}
+
 }  // namespace
 }  // namespace lockstep

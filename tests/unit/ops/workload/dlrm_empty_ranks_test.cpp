@@ -114,5 +114,25 @@ TEST(DlrmEmptyRanks, EncodeNothing) {
   expect_nothing_empty(planned_job.job());
 }
 
+/// Of fewer tables than ranks a rule leaves some, as a plan may.
+TEST(DlrmEmptyRanks, AreLeftByRules) {
+  const DlrmSpec spec = four_tables({}).spec;
+  const std::vector<Bytes> memory(6, Bytes{80e9});
+  for (const auto& planner : names_of(EmbeddingPlanner{})) {
+    EmbeddingPlanSpec how;
+    how.planner = planner.value;
+    const EmbeddingPlan plan = embedding_plan(spec, how, memory);
+    ASSERT_EQ(plan.tables.size(), 4U) << planner.name;
+    for (const TableShardingSpec& entry : plan.tables) {
+      EXPECT_EQ(entry.tables.size(), 1U) << planner.name;
+      EXPECT_LT(entry.ranks.at(0), 4) << planner.name;
+    }
+    PlannedJob planned_job = four_tables(plan.tables);
+    planned_job.nodes.assign(6, 0);
+    planned_job.batch = 96;
+    expect_nothing_empty(planned_job.job());
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 ModelSpec shipped(const std::string& name) {
@@ -137,7 +136,7 @@ TEST(Dlrm, WhatDoesNotFitIsRefused) {
   };
   EXPECT_THAT(refusal(8, 1001, 80_GB, Precision::FP32),
               HasSubstr("1001 cannot be divided evenly among 8 GPUs"));
-  EXPECT_THAT(refusal(32, 2048, 80_GB, Precision::FP32), HasSubstr("26 embedding tables cannot be placed"));
+  EXPECT_EQ(refusal(32, 2048, 80_GB, Precision::FP32), "accepted");  // six ranks without a table
   EXPECT_THAT(refusal(1, 2048, 16_GB, Precision::FP32), HasSubstr("fits on no GPU"));
   EXPECT_THAT(refusal(2, 2048, 80_GB, Precision::FP8), HasSubstr("fp32, tf32, fp16 or bf16"));
 }

@@ -30,6 +30,16 @@ TEST(EmbeddingPlans, PiecesBecomeEquallyWide) {
   EXPECT_THAT(file.tables[1].ranks, ElementsAre(2));
 }
 
+TEST(EmbeddingPlans, MayHaveWholeTablesApart) {
+  const Plan plan{{{0, 32, 0}, {0, 32, 1}, {1, 8, 2}}};
+  const EmbeddingPlan file = embedding_plan_of(plan, {0, 1}, {}, WholeTables::Apart);
+  ASSERT_EQ(file.tables.size(), 2U);
+  EXPECT_EQ(file.tables[0].sharding, TableSharding::TableWise);
+  EXPECT_THAT(file.tables[0].tables, ElementsAre(1));
+  EXPECT_EQ(file.tables[1].sharding, TableSharding::ColumnWise);
+  EXPECT_THAT(file.tables[1].ranks, ElementsAre(0, 1));
+}
+
 /// Table 4 in three parts by rows, two of them on rank 1, and table 5 in two that are both on rank 0.
 TEST(EmbeddingPlans, TablesOfOneNumberAreItsRows) {
   const Plan plan{{{0, 16, 1}, {1, 16, 1}, {2, 16, 2}, {3, 8, 0}, {4, 8, 0}, {5, 8, 0}}};

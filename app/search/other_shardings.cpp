@@ -1,0 +1,210 @@
+#include "app/search/other_shardings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "app/search/device_loads.hpp"
+#include "app/search/movable_pieces.hpp"
+#include "base/random.hpp"
+
+namespace lockstep {
+namespace {
+
+using sharding::WholeTables;
+
+bool is_in_host_memory(const TableShardingSpec& entry) {
+  return entry.kernel != TableKernel::Fused;
+}
+
+/// Without @p table, and without entries that were for it alone.
+EmbeddingPlan without(EmbeddingPlan plan, std::int64_t table) {
+  for (TableShardingSpec& entry : plan.tables) {
+    std::erase(entry.tables, table);
+  }
+  std::erase_if(plan.tables, [](const TableShardingSpec& entry) { return entry.tables.empty(); });
+  return plan;
+}
+
+TableShardingSpec on_all(TableSharding sharding) {
+  TableShardingSpec entry;
+  entry.sharding = sharding;
+  return entry;
+}
+
+/// What becomes of the entry's tables; "" on single GPUs.
+std::string kind_of(const TableShardingSpec& entry) {
+  if (entry.kernel == TableKernel::Uvm) {
+    return "in host memory";
+  }
+  if (entry.kernel == TableKernel::UvmCaching) {
+    return cached_in_host_memory(entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor));
+  }
+  if (!entry.ranks.empty()) {
+    return "";
+  }
+  std::string kind{name_of(entry.sharding)};
+  std::ranges::replace(kind, '_', '-');
+  return kind;
+}
+
+/// `lockstep, 1 cached in host memory, 10 data-parallel, refined further`
+std::string name_of_further(const EmbeddingPlan& plan) {
+  std::map<std::string, std::size_t> counts;
+  for (const TableShardingSpec& entry : plan.tables) {
+    counts[kind_of(entry)] += entry.tables.size();
+  }
+  std::string name = "lockstep";
+  for (const auto& [kind, count] : counts) {
+    name += kind.empty() ? "" : fmt::format(", {} {}", count, kind);
+  }
+  return name + ", refined further";
+}
+
+class OtherShardings {
+ public:
+  OtherShardings(const ShardingProblem& problem, StepSimulator& simulator, const Candidate& start,
+                 const RefinementOptions& options)
+      : problem_{problem},
+        simulator_{simulator},
+        options_{options},
+        left_{options.simulations / 4},
+        best_{start},
+        loads_{device_loads(problem, start.plan)} {}
+
+  Candidate run() {
+    for (const std::int64_t table : drawn_order()) {
+      for (const TableShardingSpec& other : others_of(table)) {
+        EmbeddingPlan plan = without(best_.plan, table);
+        plan.tables.push_back(other);
+        plan.tables.back().tables = {table};
+        attempt(std::move(plan));
+      }
+    }
+    attempt_whole_tables_elsewhere();
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> drawn_order() const {
+    const Random random{options_.seed, "other shardings"};
+    std::vector<std::int64_t> order(problem_.task().tables.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(
+        order, {}, [&](std::int64_t table) { return random.bits(static_cast<std::uint64_t>(table)); });
+    return order;
+  }
+
+  [[nodiscard]] const TableShardingSpec& entry_of(std::int64_t table) const {
+    return *std::ranges::find_if(best_.plan.tables, [&](const TableShardingSpec& entry) {
+      return std::ranges::find(entry.tables, table) != entry.tables.end();
+    });
+  }
+
+  [[nodiscard]] Bytes size_of(std::int64_t table) const {
+    const auto number = static_cast<std::size_t>(table);
+    return problem_.task().size_of(number, problem_.task().tables[number].shape.dimension);
+  }
+
+  [[nodiscard]] std::vector<TableShardingSpec> others_of(std::int64_t table) const {
+    const TableShardingSpec& now = entry_of(table);
+    std::vector<TableShardingSpec> others;
+    if (now.sharding != TableSharding::DataParallel && size_of(table) <= kMostCopies) {
+      others.push_back(on_all(TableSharding::DataParallel));
+    }
+    const bool is_by_all_rows = now.sharding == TableSharding::RowWise && now.ranks.empty();
+    const bool takes_rows_of_all = !is_hugectr(problem_) || !best_.division.by_nodes;
+    if (takes_rows_of_all && (!is_by_all_rows || is_in_host_memory(now))) {
+      others.push_back(on_all(TableSharding::RowWise));
+    }
+    if (now.ranks.size() != 1 && !best_.division.by_nodes) {
+      for (const std::uint32_t rank : first_done_with_room(size_of(table))) {
+        others.push_back(whole_on(rank));
+      }
+    }
+    const auto in_host = std::ranges::find_if(best_.plan.tables, is_in_host_memory);
+    if (in_host != best_.plan.tables.end() && !is_in_host_memory(now)) {
+      others.push_back(*in_host);
+    }
+    return others;
+  }
+
+  /// The two, at most, that are done first with their look-ups.
+  [[nodiscard]] std::vector<std::uint32_t> first_done_with_room(Bytes size) const {
+    constexpr std::size_t kMost = 2;
+    std::vector<std::uint32_t> ranks = problem_.task().places();
+    std::erase_if(ranks, [&](std::uint32_t rank) {
+      return loads_[rank].memory + size > problem_.task().capacity[rank];
+    });
+    std::ranges::stable_sort(ranks, {}, [&](std::uint32_t rank) { return loads_[rank].compute; });
+    ranks.resize(std::min(ranks.size(), kMost));
+    return ranks;
+  }
+
+  /// As the plan has whole tables (sharding::embedding_plan_of()).
+  [[nodiscard]] TableShardingSpec whole_on(std::int64_t rank) const {
+    const bool any_is_cut = std::ranges::any_of(best_.plan.tables, [](const TableShardingSpec& entry) {
+      return entry.sharding == TableSharding::ColumnWise && entry.ranks.size() > 1;
+    });
+    TableShardingSpec entry;
+    entry.sharding = any_is_cut && best_.division.whole == WholeTables::WithCutOnes
+                         ? TableSharding::ColumnWise
+                         : TableSharding::TableWise;
+    entry.ranks = {rank};
+    return entry;
+  }
+
+  void attempt_whole_tables_elsewhere() {
+    Division division = best_.division;
+    division.whole = division.whole == WholeTables::Apart ? WholeTables::WithCutOnes : WholeTables::Apart;
+    if (!best_.pieces.pieces.empty() && !division.by_nodes) {
+      EmbeddingPlan plan = plan_of(best_.pieces, division);
+      if (sharding::in_one_line(plan) != sharding::in_one_line(best_.plan)) {
+        attempt(std::move(plan));
+      }
+    }
+  }
+
+  void attempt(EmbeddingPlan plan) {
+    if (left_ <= 0 || options_.stopped()) {
+      return;
+    }
+    --left_;
+    Candidate changed = best_;
+    changed.plan = std::move(plan);
+    changed.division = {};
+    changed.pieces = {};
+    make_movable(problem_, changed);
+    if (!changed.pieces.pieces.empty()) {
+      changed.plan = plan_of(changed.pieces, changed.division);
+    }
+    changed.step = simulator_.step_time(changed.plan);
+    if (changed.step && *changed.step < *best_.step) {
+      best_ = std::move(changed);
+      best_.name = name_of_further(best_.plan);
+      loads_ = device_loads(problem_, best_.plan);
+      options_.found(best_);
+    }
+  }
+
+  const ShardingProblem& problem_;
+  StepSimulator& simulator_;
+  const RefinementOptions& options_;
+  std::int64_t left_;  // simulations
+  Candidate best_;
+  std::vector<DeviceLoad> loads_;
+};
+
+}  // namespace
+
+Candidate with_other_shardings(const ShardingProblem& problem, StepSimulator& simulator,
+                               const Candidate& start, const RefinementOptions& options) {
+  const bool has_others = problem.task().may_cut || is_hugectr(problem);
+  return has_others ? OtherShardings{problem, simulator, start, options}.run() : start;
+}
+
+}  // namespace lockstep

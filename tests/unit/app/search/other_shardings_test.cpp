@@ -1,0 +1,130 @@
+#include "app/search/other_shardings.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "app/search/movable_pieces.hpp"
+#include "app/search/own_plan.hpp"
+#include "tests/support/small_dlrm.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// @param entries of the plan
+test::SmallDlrm planned(const std::string& entries) {
+  return {.parallelism = "{ ranks: 2, embedding: { plan: { tables: [" + entries + "] } } }"};
+}
+
+Candidate with_others(const ShardingProblem& problem, std::int64_t simulations = 200) {
+  StepSimulator simulator{problem};
+  const Candidate start = own_plan(problem, simulator).value();
+  RefinementOptions options;
+  options.simulations = simulations;
+  Candidate best = with_other_shardings(problem, simulator, start, options);
+  EXPECT_LE(*best.step, *start.step);
+  EXPECT_EQ(best.step, problem.step_time(best.plan));
+  return best;
+}
+
+const TableShardingSpec& entry_of(const EmbeddingPlan& plan, std::int64_t table) {
+  return *std::ranges::find_if(plan.tables, [&](const TableShardingSpec& entry) {
+    return std::ranges::count(entry.tables, table) > 0;
+  });
+}
+
+/// Tables of a thousand rows, which every GPU may have: nothing to send but their gradients.
+TEST(OtherShardings, CopyWhatIsSmall) {
+  test::SmallDlrm of = planned(
+      "{ tables: [0, 2], sharding: table_wise, ranks: [0] }, { tables: [1, 3], sharding: table_wise, "
+      "ranks: [1] }");
+  of.tables =
+      "{ rows: [2000000, 2000000], dimension: 128, pooling_factor: 20 }, "
+      "{ rows: [1000, 1000], dimension: 128, pooling_factor: 20 }";
+  of.global_batch = 65536;
+  const Candidate best = with_others(test::problem_of(of));
+  const auto is_copied = [&](std::int64_t table) {
+    return entry_of(best.plan, table).sharding == TableSharding::DataParallel;
+  };
+  EXPECT_TRUE(is_copied(2) || is_copied(3));
+  EXPECT_FALSE(is_copied(0) || is_copied(1));
+  EXPECT_THAT(best.name, HasSubstr(", 1 data-parallel, "));
+}
+
+/// Rows beside whole tables are two groups, of which each is looked up and exchanged by itself.
+TEST(OtherShardings, MakeOneGroupOfFewTables) {
+  const Candidate best = with_others(test::problem_of(planned(
+      "{ tables: [0, 1], sharding: row_wise }, { tables: [2, 3], sharding: table_wise, ranks: [0] }")));
+  EXPECT_EQ(best.name, "lockstep, 4 row-wise, refined further");
+}
+
+/// All on every GPU, 48 MB of gradients: nothing there is in pieces, until a table is.
+TEST(OtherShardings, PlaceWhatWasCopied) {
+  const ShardingProblem problem =
+      test::problem_of(planned("{ tables: [0, 1, 2, 3], sharding: data_parallel }"));
+  const Candidate best = with_others(problem);
+  EXPECT_NE(entry_of(best.plan, 0).sharding, TableSharding::DataParallel);
+  const auto [division, pieces] = in_pieces(problem, best.plan);
+  EXPECT_EQ(best.pieces, pieces);
+  EXPECT_EQ(best.division.placed, division.placed);
+}
+
+/// Room for all is on the GPUs.
+TEST(OtherShardings, LeaveHostMemory) {
+  const ShardingProblem problem = test::problem_of(
+      planned("{ tables: [0, 1], sharding: row_wise, kernel: fused_uvm_caching, cache_load_factor: 0.1 }, "
+              "{ tables: [2, 3], sharding: data_parallel }"));
+  for (const TableShardingSpec& entry : with_others(problem).plan.tables) {
+    EXPECT_EQ(entry.kernel, TableKernel::Fused);
+  }
+}
+
+TEST(OtherShardings, SimulateAQuarterAtMost) {
+  const ShardingProblem problem =
+      test::problem_of(planned("{ tables: [0, 1, 2, 3], sharding: data_parallel }"));
+  StepSimulator simulator{problem};
+  const Candidate start = own_plan(problem, simulator).value();
+  const std::uint64_t before = simulator.simulations();
+  RefinementOptions options;
+  options.simulations = 12;
+  (void)with_other_shardings(problem, simulator, start, options);
+  EXPECT_EQ(simulator.simulations() - before, 3U);
+}
+
+/// Where every table has to be whole there is no other.
+TEST(OtherShardings, AreNotWhereTheFirstRankHasTheBottomMlp) {
+  test::SmallDlrm of = planned("{ tables: [0, 1, 2, 3], sharding: table_wise, ranks: [0] }");
+  of.model = "bottom_mlp_placement: first_rank, ";
+  EXPECT_EQ(with_others(test::problem_of(of)).name, kOwnPlan);
+}
+
+/// One table in host memory, over PCIe: exchanges of whole tables by themselves go on beside it.
+TEST(OtherShardings, HaveWholeTablesApart) {
+  test::SmallDlrm of;
+  of.cluster = "workstation_4gpu_pcie x 1";
+  of.global_batch = 16384;
+  of.tables =
+      "{ rows: [150000000, 60000000, 5000000, 40000], dimension: 128, pooling_factor: 1 }, "
+      "{ rows: [200000], count: 6, dimension: 128, pooling_factor: 10, index_skew: 2 }";
+  of.parallelism =
+      "{ embedding: { plan: { tables: [{ tables: [7], sharding: column_wise, ranks: [0] }, "
+      "{ tables: [1], sharding: column_wise, ranks: [0, 1, 2, 3] }, "
+      "{ tables: [4], sharding: column_wise, ranks: [0, 2] }, "
+      "{ tables: [9], sharding: column_wise, ranks: [1] }, "
+      "{ tables: [2, 3, 5], sharding: column_wise, ranks: [1, 3] }, "
+      "{ tables: [8], sharding: column_wise, ranks: [2] }, "
+      "{ tables: [6], sharding: column_wise, ranks: [3] }, { tables: [0], sharding: row_wise, kernel: "
+      "fused_uvm_caching, cache_load_factor: 0.05 }] } } }";
+  const Candidate best = with_others(test::problem_of(of));
+  const auto has = [&](TableSharding sharding) {
+    return std::ranges::count(best.plan.tables, sharding, &TableShardingSpec::sharding) > 0;
+  };
+  EXPECT_TRUE(has(TableSharding::TableWise));
+  EXPECT_TRUE(has(TableSharding::ColumnWise));
+  EXPECT_THAT(best.name, HasSubstr("1 cached in host memory, 5 % of their rows on GPUs"));
+}
+
+}  // namespace
+}  // namespace lockstep
