@@ -20,9 +20,8 @@ constexpr double kShareOfRelaxed = 0.4;  // to the end of relaxed probes
 constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is left is for simulations
 constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
 constexpr std::size_t kRound = 8;        // simulated at a time
-constexpr std::size_t kMostSimulated = 64;
-constexpr double kSlack = 0.05;      // by which an estimate is taken to be too slow, until one is by more
-constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
+constexpr double kSlack = 0.05;          // by which an estimate is taken to be too slow, until one is by more
+constexpr std::size_t kLeanest = 4;      // built when nothing fits, for what holds the memory
 
 class PlanSearch {
  public:
@@ -102,7 +101,7 @@ class PlanSearch {
   }
 
   /// How fast a plan would be that does not fit is worked out only if it is needed.
-  std::optional<PlanFigures> estimate_one(std::size_t number, const StageCosts& costs) {
+  std::optional<PlanFigures> estimate_one(std::size_t number, const CostsOfStages& costs) {
     const PlanCandidate& candidate = open_[number];
     const EstimateInput input = judge_.estimate_input(candidate);
     FoundPlan& plan =
@@ -156,7 +155,7 @@ class PlanSearch {
     std::vector<FoundPlan> leanest = beyond_;
     leanest.resize(std::min(leanest.size(), kLeanest));
     for (auto& [candidate, guess, judgement] : leanest) {
-      const StageCosts& costs = *probes_.costs_of(probe_of(candidate));
+      const auto costs = probes_.costs_of(candidate).value();
       guess.step = estimate(candidate, costs, judge_.estimate_input(candidate)).step;
     }
     leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
@@ -167,17 +166,15 @@ class PlanSearch {
   /// Round by round in the order of estimates, until the next one is out of reach.
   void simulate_fastest(const std::vector<std::size_t>& order) {
     double best = 0, slack = kSlack;
-    std::size_t fits = 0;
-    for (std::size_t next = 0; next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped();) {
+    std::size_t fits = 0, next = 0;
+    const auto is_in_reach = [&](std::size_t number) {
+      return fits < options_.keep ||
+             result_.estimated[number].estimate.step.in_base_units() <= best * (1 + slack);
+    };
+    while (next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped()) {
       std::vector<FoundPlan> round;
-      for (; next < order.size() && round.size() < kRound; ++next) {
-        const FoundPlan& plan = result_.estimated[order[next]];
-        const bool is_out_of_reach =
-            fits >= options_.keep && plan.estimate.step.in_base_units() > best * (1 + slack);
-        if (is_out_of_reach) {
-          break;
-        }
-        round.push_back(plan);
+      for (; next < order.size() && round.size() < kRound && is_in_reach(order[next]); ++next) {
+        round.push_back(result_.estimated[order[next]]);
       }
       if (round.empty()) {
         return;
@@ -189,6 +186,11 @@ class PlanSearch {
           slack = std::max(slack, plan.estimate.step.in_base_units() / plan.judgement->step - 1);
         }
       }
+    }
+    const auto left =
+        std::ranges::count_if(order.begin() + static_cast<std::ptrdiff_t>(next), order.end(), is_in_reach);
+    if (left > 0 && !tasks_.is_stopped()) {
+      result_.left[result_.estimated[order.front()].candidate.gpus] = static_cast<std::size_t>(left);
     }
   }
 
@@ -296,7 +298,7 @@ class PlanSearch {
   PlanTasks tasks_;
   PlanSearchResult result_;
   std::vector<PlanCandidate> open_;  // that may fit
-  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const StageCosts& costs) {
+  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const CostsOfStages& costs) {
                        return estimate_one(number, costs);
                      }};
   std::map<std::size_t, FoundPlan> estimates_;  // by number in open_

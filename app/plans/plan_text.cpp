@@ -45,6 +45,12 @@ std::string looked_at_text(const PlanSearchResult& result) {
     text += fmt::format("{} simulations failed, the first ({}): {}\n", failure.count, failure.first,
                         message.substr(0, message.find('\n')));
   }
+  for (const auto& [gpus, left] : result.left) {
+    text += fmt::format(
+        "on {} GPUs the search ended with the {} fastest by estimate: {} more may be faster than the best; "
+        "leave choices out (--only) to have them simulated\n",
+        gpus, kMostSimulated, left);
+  }
   if (result.out_of_time) {
     text += "time was up before all of this was looked at: a larger --budget may find better\n";
   }

@@ -26,6 +26,9 @@ struct PlanProblem {
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
   Precision precision = Precision::BF16;
   FrameworkSpec framework = {};
+  /// By rank, of a cluster with several kinds of GPUs: the higher the number, the slower. Empty: all are
+  /// alike.
+  std::vector<std::uint32_t> gpu_kinds = {};
 };
 
 /// Choices by key of `parallelism` (and `micro_batch`).

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <list>
 #include <set>
 
 #include "app/memory_report.hpp"
@@ -93,6 +94,10 @@ TEST(PlanSearch, MissesNothingByWhatIsBeaten) {
   EXPECT_EQ(few.estimated[0].candidate, all.estimated[0].candidate);
   EXPECT_EQ(few.estimated[1].candidate, all.estimated[1].candidate);
   EXPECT_EQ(front_of(few.estimated), front_of(all.estimated));
+  ASSERT_TRUE(few.left.empty());  // but as many plans are asked for here as are not simulated at once
+  EXPECT_EQ(all.left.at(4) + kMostSimulated, all.estimated.size());
+  EXPECT_THAT(plans_text(judge, all, 5),
+              HasSubstr("on 4 GPUs the search ended with the 64 fastest by estimate"));
 }
 
 /// What a layer keeps is known from a probe without recomputation: then the bound is closer, and still one.
@@ -138,9 +143,13 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
 
 double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate) {
   judge.prepare(candidate);
-  const StageProbe probe = probe_of(candidate);
-  const PlanEstimate found = estimate(candidate, stage_costs(sizes_of(probe), judge.stages().answers(probe)),
-                                      judge.estimate_input(candidate));
+  std::list<StageCosts> costs;
+  std::vector<const StageCosts*> of_stage;
+  for (const StageProbe& probe : probes_of(candidate, judge.problem())) {
+    of_stage.push_back(&costs.emplace_back(stage_costs(sizes_of(probe), judge.stages().answers(probe))));
+  }
+  const PlanEstimate found =
+      estimate(candidate, CostsOfStages{std::move(of_stage)}, judge.estimate_input(candidate));
   return found.step.in_base_units() / judge.judge(candidate).step;
 }
 
@@ -184,6 +193,26 @@ TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   candidate.micro_batch = 2;
   candidate.micro_batches = 8;
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.01);
+}
+
+/// The second stage is on A100s, which take more than twice as long as the H100s of the first.
+TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
+  PlanJudge judge{YamlDocument::from_text(R"(
+name: an old node and a new one
+cluster: { name: mixed, source: a test, nodes: [{ node: dgx_h100, count: 1 }, { node: dgx_a100, count: 1 }] }
+workload: { model: gpt3_1b3, global_batch: 64, micro_batch: 1, precision: bf16 }
+steps: 2
+)",
+                                          "mixed.yaml"),
+                  ConfigPath::standard(),
+                  {}};
+  PlanCandidate candidate;
+  candidate.plan.pipeline = 2;
+  candidate.plan.sharding = Sharding::Zero1;
+  candidate.gpus = 16;
+  candidate.data = 8;
+  candidate.micro_batches = 8;
+  EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
 }
 
 /// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
