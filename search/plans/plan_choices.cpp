@@ -79,6 +79,7 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
   switch (std::ranges::find(keys, key) - keys.begin()) {
     case 0:
       into(space.tensor);
+      space.tensor_is_given = true;
       break;
     case 1:
       into(space.pipeline);

@@ -76,7 +76,7 @@ std::string reason_of(Pruned pruned) {
     case Pruned::CannotBe:
       return "cannot be: degrees, batch, heads, layers or experts do not divide";
     case Pruned::BeyondNode:
-      return "tensor parallelism beyond a node";
+      return "tensor parallelism beyond a node (--only tensor=A,B has it looked at)";
     case Pruned::SameAsOther:
       return "the same as another: nothing to schedule, to share or to compute again";
     case Pruned::GPipe:
@@ -136,13 +136,19 @@ class Enumerator {
 
   void drop(Pruned why, std::uint64_t combinations) { found_.pruned[why] += combinations; }
 
+  /// A node, or as many GPUs as there are for each sample: there are no more replicas than samples, and a
+  /// pipeline of few samples is mostly bubble.
+  [[nodiscard]] std::int64_t most_tensor(int gpus) const {
+    return std::max<std::int64_t>(problem_.gpus_of_node, gpus / problem_.global_batch);
+  }
+
   void add_degrees(PlanCandidate candidate, std::uint64_t below) {
     const TransformerPlanSpec& plan = candidate.plan;
     const std::int64_t of_replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
     if (candidate.gpus % of_replica != 0) {
       return drop(Pruned::CannotBe, below);
     }
-    if (plan.tensor > problem_.gpus_of_node) {
+    if (!space_.tensor_is_given && plan.tensor > most_tensor(candidate.gpus)) {
       return drop(Pruned::BeyondNode, below);
     }
     candidate.data = static_cast<int>(candidate.gpus / of_replica);

@@ -22,7 +22,7 @@ struct PlanProblem {
   TransformerSpec model;
   std::int64_t global_batch = 1;
   std::vector<int> gpus;     ///< the numbers of GPUs to plan for
-  int gpus_of_node = 1;      ///< tensor parallelism stays inside
+  int gpus_of_node = 1;      ///< tensor parallelism stays inside, as long as there are samples for the others
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
   Precision precision = Precision::BF16;
   FrameworkSpec framework = {};
@@ -34,6 +34,7 @@ struct PlanProblem {
 /// Choices by key of `parallelism` (and `micro_batch`).
 struct PlanSpace {
   std::vector<int> tensor, pipeline, context, expert;
+  bool tensor_is_given = false;  ///< by the user: beyond a node, too
   std::vector<std::int64_t> micro_batch;
   std::vector<bool> sequence_parallel;
   std::vector<PipelineSchedule> schedule;
@@ -53,7 +54,7 @@ struct PlanSpace {
 enum class Pruned : std::uint8_t {
   Framework,    ///< check_framework() objects
   CannotBe,     ///< make_plan() objects: something does not divide, or the model cannot
-  BeyondNode,   ///< tensor parallelism over the network between nodes
+  BeyondNode,   ///< tensor parallelism over the network between nodes, and more than GPUs for each sample
   SameAsOther,  ///< a schedule without anything to schedule, sharding without replicas
   GPipe,        ///< has the bubble of 1F1B and keeps more (Narayanan et al., arXiv 2104.04473, section 2.2)
   Bound,        ///< memory_bound() is beyond the GPU

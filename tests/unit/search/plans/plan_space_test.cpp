@@ -73,6 +73,19 @@ TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
   EXPECT_EQ(found.candidates.size(), 5U);
 }
 
+/// Where it is asked for, or where 4 GPUs have but one sample: 2 samples are for 2 GPUs each, as a node has.
+TEST(PlanSpace, LeavesTheNodeWhereThereIsReason) {
+  PlanProblem problem = small();
+  const PlanSpace usual = one_choice_each(problem), given = restricted(usual, "tensor", {"1", "2", "4"});
+  EXPECT_EQ(enumerate_plans(problem, given).candidates.back().plan.tensor, 4);
+  problem.global_batch = 2;
+  EXPECT_EQ(enumerate_plans(problem, usual).pruned.at(Pruned::BeyondNode), 1U);
+  problem.global_batch = 1;
+  const PlanEnumeration found = enumerate_plans(problem, usual);
+  EXPECT_EQ(found.pruned.count(Pruned::BeyondNode), 0U);
+  EXPECT_EQ(found.candidates.back().plan.tensor, 4);
+}
+
 TEST(PlanSpace, EveryCombinationIsACandidateOrCounted) {
   const PlanProblem problem = small();
   const PlanEnumeration found = enumerate_plans(problem, usual_space(problem));
