@@ -101,6 +101,7 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       break;
     case 7:
       into(space.chunks);
+      space.chunks_are_given = true;
       break;
     case 8:
       into(space.sharding);

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLargestMicroBatch = 64;
-constexpr int kMostChunks = 4;
+constexpr int kMostUneven = 4;  // chunks of a stage that need not be of equal depth
 
 /// Divisors of any of the numbers, ascending.
 template <class Number>
@@ -36,6 +36,22 @@ std::vector<Enum> all_of() {
   return values;
 }
 
+/// A few, and those that divide the layers of a stage.
+std::vector<int> usual_chunks(std::int64_t layers, const std::vector<int>& stages) {
+  std::set<int> chunks;
+  for (int few = 2; few <= kMostUneven; ++few) {
+    chunks.insert(few);
+  }
+  for (const int of : stages) {
+    for (std::int64_t many = kMostUneven + 1; of > 1 && layers % of == 0 && many <= layers / of; ++many) {
+      if (layers / of % many == 0) {
+        chunks.insert(static_cast<int>(many));
+      }
+    }
+  }
+  return {chunks.begin(), chunks.end()};
+}
+
 }  // namespace
 
 PlanSpace usual_space(const PlanProblem& problem) {
@@ -49,9 +65,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
   std::erase_if(space.micro_batch, [](std::int64_t size) { return size > kLargestMicroBatch; });
   space.sequence_parallel = {false, true};
   space.schedule = all_of<PipelineSchedule>();
-  for (int chunks = 2; chunks <= kMostChunks; ++chunks) {
-    space.chunks.push_back(chunks);
-  }
+  space.chunks = usual_chunks(problem.model.layers, degrees);
   const bool is_fsdp = problem.base.casts_shares();
   space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::Zero3} : all_of<Sharding>();
   space.reshard_after_forward =
@@ -79,6 +93,8 @@ std::string reason_of(Pruned pruned) {
       return "tensor parallelism beyond a node (--only tensor=A,B has it looked at)";
     case Pruned::SameAsOther:
       return "the same as another: nothing to schedule, to share or to compute again";
+    case Pruned::UnevenChunks:
+      return "more than 4 chunks of a stage, of unequal depth (--only chunks=A,B has them looked at)";
     case Pruned::GPipe:
       return "gpipe: the bubble of 1f1b, and more memory";
     case Pruned::Bound:
@@ -194,6 +210,10 @@ class Enumerator {
     }
     if (schedule == PipelineSchedule::GPipe && has_choice(PipelineSchedule::OneFOneB)) {
       return drop(Pruned::GPipe, variants());
+    }
+    const bool is_even = problem_.model.layers % (candidate.plan.pipeline * candidate.plan.chunks) == 0;
+    if (candidate.plan.chunks > kMostUneven && !is_even && !space_.chunks_are_given) {
+      return drop(Pruned::UnevenChunks, variants());
     }
     for (const Sharding sharding : space_.sharding) {
       add_sharding(candidate, sharding);

@@ -116,6 +116,27 @@ TEST(PlanSpace, LeavesOutWhatIsNoBetter) {
   EXPECT_EQ(enumerate_plans(problem, space).candidates.front().plan.schedule, PipelineSchedule::GPipe);
 }
 
+/// 40 layers in 4 stages of 10: 2 to 4 chunks of one or two layers more or less, 5 and 10 alike ones; 20 are
+/// for the 20 layers of 2 stages.
+TEST(PlanSpace, HasChunksThatDivideTheLayersOfAStage) {
+  PlanProblem problem = small();
+  problem.model.layers = 40;
+  PlanSpace space = one_choice_each(problem);
+  EXPECT_THAT(space.chunks, ElementsAre(2, 3, 4, 5, 10, 20));
+  space.schedule = {PipelineSchedule::Interleaved};
+  space.tensor = {1};
+  space.pipeline = {4};
+  std::vector<int> chunks;
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  for (const PlanCandidate& candidate : found.candidates) {
+    chunks.push_back(candidate.plan.chunks);
+  }
+  EXPECT_THAT(chunks, ElementsAre(2, 3, 4, 5, 10));
+  EXPECT_EQ(found.pruned.at(Pruned::UnevenChunks), 1U);
+  space = restricted(space, "chunks", {"7"});
+  EXPECT_EQ(enumerate_plans(problem, space).candidates.size(), 1U);
+}
+
 /// Behind torch.compile logits that tensor-parallel ranks share need another loss; FP8 needs zero3.
 TEST(PlanSpace, LeavesOutWhatTheFrameworkDoesNotRun) {
   PlanProblem problem = small();
