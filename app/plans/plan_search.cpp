@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/plans/plan_probes.hpp"
+#include "search/plans/front_choice.hpp"
 #include "search/plans/memory_bound.hpp"
 
 namespace lockstep {
@@ -18,7 +19,8 @@ namespace {
 constexpr double kShareOfOwn = 0.2;      // of the budget, for the scenario's own plan
 constexpr double kShareOfRelaxed = 0.4;  // to the end of relaxed probes
 constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is left is for simulations
-constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
+constexpr std::size_t kFront = 24;       // plans that are simulated for the front, at most
+constexpr std::size_t kFrontRound = 4;   // of these at a time
 constexpr std::size_t kRound = 8;        // simulated at a time
 constexpr double kSlack = 0.05;          // by which an estimate is taken to be too slow, until one is by more
 constexpr std::size_t kLeanest = 4;      // built when nothing fits, for what holds the memory
@@ -194,19 +196,36 @@ class PlanSearch {
     }
   }
 
-  /// Evenly chosen of the estimates' front.
+  /// Plans of the estimates' front, until the simulated ones show it.
   void simulate_front() {
-    std::vector<PlanFigures> figures;
-    for (const FoundPlan& plan : result_.estimated) {
-      figures.push_back(plan.figures());
+    for (std::size_t done = 0; done < kFront && !tasks_.is_stopped();) {
+      const auto [plans, numbers] = known_so_far();
+      std::vector<FoundPlan> chosen;
+      for (const std::size_t i : next_of_front(plans, std::min(kFrontRound, kFront - done))) {
+        chosen.push_back(result_.estimated[numbers[i]]);
+      }
+      if (chosen.empty()) {
+        return;
+      }
+      done += chosen.size();
+      simulate(chosen);
     }
-    const std::vector<std::size_t> front = pareto_front(figures);
-    std::vector<FoundPlan> chosen;
-    for (std::size_t i = 0; i < std::min(front.size(), kFront); ++i) {
-      const std::size_t place = front.size() <= kFront ? i : i * (front.size() - 1) / (kFront - 1);
-      chosen.push_back(result_.estimated[front[place]]);
+  }
+
+  /// What is estimated to fit but for what was simulated and does not, and its numbers there.
+  [[nodiscard]] std::pair<std::vector<FrontPlan>, std::vector<std::size_t>> known_so_far() const {
+    std::vector<FrontPlan> plans;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
+      const FoundPlan& guess = result_.estimated[i];
+      const auto found = std::ranges::find(result_.plans, guess.candidate, &FoundPlan::candidate);
+      const bool fits = found != result_.plans.end();
+      if (fits || std::ranges::find(simulated_, guess.candidate) == simulated_.end()) {
+        plans.push_back({fits ? found->figures() : guess.figures(), fits});
+        numbers.push_back(i);
+      }
     }
-    simulate(chosen);
+    return {std::move(plans), std::move(numbers)};
   }
 
   /// Those that were not yet. @return with judgements; what failed is left out

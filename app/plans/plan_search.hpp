@@ -60,9 +60,9 @@ struct PlanSearchResult {
 };
 
 /// Estimates every candidate from probes of its stage, then simulates the best by estimate: the fastest of
-/// each number of GPUs and the estimates' front, and on until no estimate is closer to the best than
-/// estimates have been too slow, but at most kMostSimulated of a number of GPUs. @pre the process has one
-/// thread
+/// each number of GPUs and what shows the front (next_of_front()), and on until no estimate is closer to the
+/// best than estimates have been too slow, but at most kMostSimulated of a number of GPUs. @pre the process
+/// has one thread
 /// @throws InputError where the scenario cannot be built
 [[nodiscard]] PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space,
                                             const PlanSearchOptions& options, const Progress& progress);

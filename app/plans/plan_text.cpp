@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostOfFront = 20;  // rows of the table
+constexpr std::size_t kMostOfFront = 30;  // rows of the table
 
 std::string refusals_text(const PlanEnumeration& all) {
   std::string text;

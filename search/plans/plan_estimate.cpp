@@ -1,6 +1,8 @@
 #include "search/plans/plan_estimate.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "ops/workload/parallel/parallel_plan.hpp"
 
@@ -135,24 +137,20 @@ Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const Cost
 }
 
 std::vector<std::size_t> pareto_front(std::span<const PlanFigures> plans) {
-  const auto beats = [](const PlanFigures& a, const PlanFigures& b) {
-    return a.step <= b.step && a.memory <= b.memory && a.gpus <= b.gpus &&
-           (a.step < b.step || a.memory < b.memory || a.gpus < b.gpus);
-  };
-  const auto same = [](const PlanFigures& a, const PlanFigures& b) {
-    return a.step == b.step && a.memory == b.memory && a.gpus == b.gpus;
-  };
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {  // nobody is beaten by one behind it
+    return std::tuple{plans[i].step, plans[i].memory, plans[i].gpus};
+  });
   std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    bool is_beaten = false;
-    for (std::size_t j = 0; j < plans.size() && !is_beaten; ++j) {
-      is_beaten = beats(plans[j], plans[i]) || (j < i && same(plans[j], plans[i]));
-    }
+  for (const std::size_t i : order) {
+    const bool is_beaten = std::ranges::any_of(front, [&](std::size_t j) {
+      return plans[j].memory <= plans[i].memory && plans[j].gpus <= plans[i].gpus;
+    });
     if (!is_beaten) {
       front.push_back(i);
     }
   }
-  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return plans[i].step; });
   return front;
 }
 
