@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/plans/plan_probes.hpp"
+#include "app/plans/plan_variants.hpp"
 #include "search/plans/front_choice.hpp"
 #include "search/plans/memory_bound.hpp"
 
@@ -29,7 +30,7 @@ class PlanSearch {
  public:
   PlanSearch(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
              const Progress& progress)
-      : judge_{judge}, options_{options}, tasks_{options.jobs, progress} {
+      : judge_{judge}, space_{space}, options_{options}, tasks_{options.jobs, progress} {
     result_.enumeration = enumerate_plans(judge.problem(), space);
   }
 
@@ -145,6 +146,7 @@ class PlanSearch {
       simulate_fastest(order);
     }
     simulate_front();
+    simulate(with_overlap(judge_.problem(), space_, result_.estimated, result_.plans));
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
@@ -272,25 +274,8 @@ class PlanSearch {
 
   /// What the host's memory could do for those that do not fit.
   void try_offload() {
-    std::vector<FoundPlan> plans;
-    for (const FoundPlan& plan : plans_to_offload()) {
-      for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
-        FoundPlan other{plan.candidate, plan.estimate, {}};
-        other.candidate.plan.offload = offload;
-        if (other.candidate.plan.casts_shares()) {  // DeepSpeed's host memory, not FSDP's
-          other.candidate.plan.shard_copies = ShardCopies::None;
-        }
-        Sharding& sharding = other.candidate.plan.sharding;
-        sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
-        const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
-        const auto is_same = [&](const FoundPlan& known) { return known.candidate == other.candidate; };
-        if (can_be && plan.candidate.plan.offload == Offload::None && std::ranges::none_of(plans, is_same)) {
-          plans.push_back(other);
-        }
-      }
-    }
     const std::vector<FoundPlan> without = result_.too_big;
-    simulate(plans);
+    simulate(with_offload(plans_to_offload()));
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
   }
@@ -313,6 +298,7 @@ class PlanSearch {
   }
 
   PlanJudge& judge_;
+  const PlanSpace& space_;
   const PlanSearchOptions& options_;
   PlanTasks tasks_;
   PlanSearchResult result_;
@@ -333,12 +319,17 @@ class PlanSearch {
 
 PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
   EstimateErrors errors;
+  double count = 0;
   for (const FoundPlan& plan : plans) {
-    const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
-    errors.mean += std::abs(error) / static_cast<double>(plans.size());
-    errors.least = std::min(errors.least, error);
-    errors.most = std::max(errors.most, error);
+    if (plan.is_estimated()) {
+      const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
+      errors.mean += std::abs(error);
+      errors.least = std::min(errors.least, error);
+      errors.most = std::max(errors.most, error);
+      ++count;
+    }
   }
+  errors.mean /= std::max(count, 1.0);
   return errors;
 }
 

@@ -26,9 +26,10 @@ struct PlanSearchOptions {
 
 struct FoundPlan {
   PlanCandidate candidate;
-  PlanEstimate estimate;                   ///< memory with context and fragmentation
+  PlanEstimate estimate;                   ///< memory with context and fragmentation; 0 of variants
   std::optional<PlanJudgement> judgement;  ///< none: not simulated
 
+  [[nodiscard]] bool is_estimated() const { return estimate.step > Seconds{0}; }
   [[nodiscard]] PlanFigures figures() const {
     return judgement
                ? PlanFigures{judgement->step, judgement->memory.total().in_base_units(), candidate.gpus}

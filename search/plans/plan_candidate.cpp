@@ -38,6 +38,9 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.sequence_parallel) {
     text += ", sequence parallel";
   }
+  if (plan.tensor_overlap) {
+    text += ", tensor overlap";
+  }
   if (plan.sharding != Sharding::None) {
     text += fmt::format(", {}", name_of(plan.sharding));
   }

@@ -67,8 +67,8 @@ void read(std::vector<Enum>& choices, const std::string& key, const std::vector<
 
 PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
   const std::vector<std::string> keys{
-      "tensor",   "pipeline", "context",  "expert",    "micro_batch",          "sequence_parallel",
-      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward"};
+      "tensor",   "pipeline", "context",  "expert",    "micro_batch",           "sequence_parallel",
+      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward", "tensor_overlap"};
   std::vector<std::string> each;  // said twice, it is one choice
   for (const std::string& value : values) {
     if (std::ranges::find(each, value) == each.end()) {
@@ -111,6 +111,9 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       break;
     case 10:
       into(space.reshard_after_forward);
+      break;
+    case 11:
+      into(space.tensor_overlap);
       break;
     default:
       throw std::invalid_argument{fmt::format("'{}' is not searched{} (searched: {})", key,

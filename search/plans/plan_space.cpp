@@ -71,6 +71,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
   space.reshard_after_forward =
       is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  space.tensor_overlap = {problem.base.tensor_overlap, !problem.base.tensor_overlap};
   if (problem.model.implementation == Implementation::HuggingFaceLlama) {
     space.tensor = space.pipeline = space.context = {1};
   }
@@ -109,6 +110,17 @@ std::string reason_of(Pruned pruned) {
 }
 
 namespace {
+
+bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
+  try {
+    candidate.plan.check();
+    (void)make_plan(candidate.plan, problem.model, candidate.gpus, problem.global_batch,
+                    candidate.micro_batches);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
 
 class Enumerator {
  public:
@@ -186,7 +198,7 @@ class Enumerator {
         continue;
       }
       candidate.plan.sequence_parallel = sequence_parallel;
-      candidate.plan.tensor_overlap = problem_.base.tensor_overlap && sequence_parallel;
+      candidate.plan.tensor_overlap = space_.tensor_overlap.front() && sequence_parallel;
       candidate.plan.tensor_layers = sequence_parallel ? problem_.base.tensor_layers : TensorLayers::Megatron;
       for (const auto& [schedule, chunks] : schedules_) {
         candidate.plan.schedule = schedule;
@@ -258,7 +270,7 @@ class Enumerator {
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except
     }
-    if (!can_be(candidate)) {
+    if (!can_be(candidate, problem_)) {
       return drop(Pruned::CannotBe, 1);
     }
     try {
@@ -270,17 +282,6 @@ class Enumerator {
     found_.candidates.push_back(candidate);
   }
 
-  [[nodiscard]] bool can_be(const PlanCandidate& candidate) const {
-    try {
-      candidate.plan.check();
-      (void)make_plan(candidate.plan, problem_.model, candidate.gpus, problem_.global_batch,
-                      candidate.micro_batches);
-      return true;
-    } catch (const std::invalid_argument&) {
-      return false;
-    }
-  }
-
   const PlanProblem& problem_;
   const PlanSpace& space_;
   std::vector<std::pair<PipelineSchedule, int>> schedules_;
@@ -288,6 +289,22 @@ class Enumerator {
 };
 
 }  // namespace
+
+std::optional<PlanCandidate> with_tensor_overlap(PlanCandidate candidate, const PlanProblem& problem,
+                                                 const PlanSpace& space) {
+  bool& overlap = candidate.plan.tensor_overlap;
+  overlap = !overlap;
+  const bool is_choice = std::ranges::find(space.tensor_overlap, overlap) != space.tensor_overlap.end();
+  if (!is_choice || candidate.plan.tensor > problem.gpus_of_node || !can_be(candidate, problem)) {
+    return std::nullopt;
+  }
+  try {
+    check_framework(candidate.plan, problem.model, problem.framework, problem.precision);
+    return candidate;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
 
 PlanEnumeration enumerate_plans(const PlanProblem& problem, const PlanSpace& space) {
   return Enumerator{problem, space}.enumerate();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct PlanSpace {
   std::vector<Sharding> sharding;
   std::vector<bool> reshard_after_forward;  ///< of zero3
   std::vector<Recompute> recompute;
+  /// All combinations have the first where they can; another is for variants of the best.
+  std::vector<bool> tensor_overlap;
 };
 
 /// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert
@@ -72,6 +75,12 @@ struct PlanEnumeration {
   std::map<std::string, std::uint64_t> refused;  ///< by what check_framework() says
   std::vector<PlanCandidate> candidates;         ///< in the order of the space
 };
+
+/// The candidate with `tensor_overlap` the other way round: where @p space has that choice, and tensor
+/// parallelism is inside a node, where the GPUs reach each other's memory, and of a framework that has it.
+[[nodiscard]] std::optional<PlanCandidate> with_tensor_overlap(PlanCandidate candidate,
+                                                               const PlanProblem& problem,
+                                                               const PlanSpace& space);
 
 /// Every combination of @p space, or why not.
 [[nodiscard]] PlanEnumeration enumerate_plans(const PlanProblem& problem, const PlanSpace& space);
