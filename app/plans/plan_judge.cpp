@@ -68,9 +68,12 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
   }
   std::ranges::sort(gpus);
   gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
-  if (gpus.back() > all || gpus.front() < 1) {
-    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}",
-                                            gpus.front() < 1 ? gpus.front() : gpus.back(), all)};
+  if (gpus.front() < 1) {
+    throw std::invalid_argument{
+        fmt::format("{} GPUs were asked for: at least 1, at most the cluster's {}", gpus.front(), all)};
+  }
+  if (gpus.back() > all) {
+    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}", gpus.back(), all)};
   }
   return gpus;
 }

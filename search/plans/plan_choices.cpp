@@ -115,9 +115,12 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
     case 11:
       into(space.tensor_overlap);
       break;
-    default:
-      throw std::invalid_argument{fmt::format("'{}' is not searched{} (searched: {})", key,
-                                              did_you_mean(key, keys), fmt::join(keys, ", "))};
+    default: {
+      const std::string closest = closest_word(key, keys);
+      throw std::invalid_argument{fmt::format(
+          "'{}' is not searched{} (searched: {})", key,
+          closest.empty() ? "" : fmt::format(" - did you mean '{}'?", closest), fmt::join(keys, ", "))};
+    }
   }
   return space;
 }

@@ -263,8 +263,44 @@ TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
   EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("; the best here on 2: "));
 }
 
+/// What is close to all of a GPU's memory is told, where it is and in a line.
+TEST(PlanSearch, SaysWhatIsTight) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  EXPECT_THAT(plans_text(judge, found, 1), testing::Not(HasSubstr("tight")));
+  PlanJudgement& best = found.plans.front().judgement.value();
+  best.capacity = best.memory.total().in_base_units() / 0.96;
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("(96 %, tight)"));
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("\ntight: above 95 % of the GPU's memory"));
+}
+
+TEST(PlanSearch, SaysWhichNumbersOfGpusCanBe) {
+  try {
+    const PlanJudge judge{scenario(), ConfigPath::standard(), {0}};
+    FAIL();
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_STREQ(problem.what(), "0 GPUs were asked for: at least 1, at most the cluster's 8");
+  }
+}
+
+/// Of 11 stages the fullest has 9 of 96 layers of 1.8 billion parameters on 8 GPUs, and an embedding of 0.6:
+/// 34 GB with 16 bytes each, 37 with fragmentation and context, of 42.9. Of 10 stages it has 10 layers: 42,
+/// and activations.
+TEST(PlanSearch, SaysHowManyGpusWouldDo) {
+  YamlDocument document = YamlDocument::from_text(
+      "name: large\ncluster: dgx_a100\nworkload: { model: gpt3_175b, global_batch: 64, precision: bf16 }\n"
+      "steps: 1\n",
+      "large.yaml");
+  PlanJudge judge{std::move(document), ConfigPath::standard(), {}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  ASSERT_FALSE(found.too_big.empty());
+  const std::string text = no_plan_text(judge, found);
+  EXPECT_THAT(text, HasSubstr("more GPUs in the cluster: 88, as estimated (11 nodes of 8)"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("offload")));
+}
+
 TEST(PlanSearch, SaysWhatHoldsTheMemoryWhereNothingFits) {
-  YamlDocument document = scenario("memory: { context: 39 GiB }\n");
+  YamlDocument document = scenario("memory: { context: 38 GiB }\n");
   PlanJudge judge{std::move(document), ConfigPath::standard(), {2}};
   const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
   EXPECT_TRUE(found.plans.empty());

@@ -63,6 +63,20 @@ TEST(PlanSpace, IsRestrictedByKey) {
   }
 }
 
+/// The choices are told once, whether the key is like one of them or not.
+TEST(PlanSpace, SaysOnceWhatIsSearched) {
+  for (const std::string key : {"shard_group", "tensr"}) {
+    try {
+      (void)restricted(usual_space(small()), key, {"2"});
+      FAIL() << key;
+    } catch (const std::invalid_argument& problem) {
+      const std::string text = problem.what();
+      EXPECT_THAT(text, HasSubstr(" (searched: tensor, pipeline, "));
+      EXPECT_EQ(text.find("micro_batch"), text.rfind("micro_batch")) << text;
+    }
+  }
+}
+
 /// t x p in {1, 2, 4}^2 on 4 GPUs: 6 of 9 products divide 4 (1x1, 1x2, 2x1, 1x4, 4x1, 2x2); t = 4 leaves the
 /// node.
 TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
