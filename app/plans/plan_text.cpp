@@ -81,7 +81,7 @@ std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& pla
     const PlanFigures figures = plans[i].figures();
     const auto batch = static_cast<double>(judge.problem().global_batch);
     text += fmt::format(
-        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>16}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
+        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
         plans[i].judgement ? fmt::format("{:.0f} %", 100 * plans[i].judgement->band) : "est.",
         batch / figures.step, memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
   }

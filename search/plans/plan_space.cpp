@@ -223,7 +223,8 @@ class Enumerator {
     if (schedule == PipelineSchedule::GPipe && has_choice(PipelineSchedule::OneFOneB)) {
       return drop(Pruned::GPipe, variants());
     }
-    const bool is_even = problem_.model.layers % (candidate.plan.pipeline * candidate.plan.chunks) == 0;
+    const bool is_even =
+        problem_.model.layers % (std::int64_t{candidate.plan.pipeline} * candidate.plan.chunks) == 0;
     if (candidate.plan.chunks > kMostUneven && !is_even && !space_.chunks_are_given) {
       return drop(Pruned::UnevenChunks, variants());
     }

@@ -34,9 +34,9 @@ int first_of(const PlanCandidate& candidate, int stage, const std::vector<std::u
     }
   }
   const int gpus = candidate.gpus / stages;
-  const auto row = kinds.begin() + slowest / gpus * gpus;
+  const int row = slowest / gpus * gpus;
   int first = 0;
-  while (!std::equal(row, row + gpus, kinds.begin() + first)) {
+  while (!std::equal(kinds.begin() + row, kinds.begin() + row + gpus, kinds.begin() + first)) {
     first += gpus;
   }
   return first;
