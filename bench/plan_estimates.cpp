@@ -144,7 +144,7 @@ double estimate_microseconds(const PlanJudge& judge, const PlanProbes& probes,
   const std::clock_t begun = std::clock();
   while (std::clock() - begun < CLOCKS_PER_SEC / 5) {
     for (const PlanCandidate& candidate : candidates) {
-      if (const StageCosts* costs = probes.costs_of(probe_of(candidate))) {
+      if (const auto costs = probes.costs_of(candidate)) {
         (void)estimate(candidate, *costs, judge.estimate_input(candidate));
         ++count;
       }
@@ -170,7 +170,7 @@ FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) 
   const std::vector<PlanCandidate> candidates = drawn(judge, all.candidates, count);
   const Progress progress{false};
   PlanTasks tasks{jobs, progress};
-  PlanProbes probes{judge, tasks, candidates, [](std::size_t, const StageCosts&) { return std::nullopt; }};
+  PlanProbes probes{judge, tasks, candidates, [](std::size_t, const CostsOfStages&) { return std::nullopt; }};
   probes.run_relaxed();
   probes.run_others(candidates.size());
   const auto ends = tasks.run(
@@ -178,8 +178,8 @@ FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) 
       "simulating");
   FamilyResult result;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const StageCosts* costs = probes.costs_of(probe_of(candidates[i]));
-    if (costs == nullptr || !ends[i] || !ends[i]->failure.empty()) {
+    const auto costs = probes.costs_of(candidates[i]);
+    if (!costs || !ends[i] || !ends[i]->failure.empty()) {
       fmt::print("  failed: {}\n", in_words(candidates[i]));
       continue;
     }

@@ -19,6 +19,7 @@ Json candidate_json(const PlanCandidate& candidate) {
           {"micro_batch", candidate.micro_batch},
           {"micro_batches", candidate.micro_batches},
           {"sequence_parallel", plan.sequence_parallel},
+          {"tensor_overlap", plan.tensor_overlap},
           {"schedule", name_of(plan.schedule)},
           {"chunks", plan.chunks},
           {"sharding", name_of(plan.sharding)},
@@ -28,9 +29,11 @@ Json candidate_json(const PlanCandidate& candidate) {
 }
 
 Json found_json(const FoundPlan& found) {
-  Json json{{"plan", candidate_json(found.candidate)},
-            {"estimated_step_s", found.estimate.step.in_base_units()},
-            {"estimated_memory_bytes", found.estimate.memory.in_base_units()}};
+  Json json{{"plan", candidate_json(found.candidate)}};
+  if (found.is_estimated()) {
+    json["estimated_step_s"] = found.estimate.step.in_base_units();
+    json["estimated_memory_bytes"] = found.estimate.memory.in_base_units();
+  }
   if (found.judgement) {
     json["step_s"] = found.judgement->step;
     json["band"] = found.judgement->band;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -67,11 +68,38 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
   }
   std::ranges::sort(gpus);
   gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
-  if (gpus.back() > all || gpus.front() < 1) {
-    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}",
-                                            gpus.front() < 1 ? gpus.front() : gpus.back(), all)};
+  if (gpus.front() < 1) {
+    throw std::invalid_argument{
+        fmt::format("{} GPUs were asked for: at least 1, at most the cluster's {}", gpus.front(), all)};
+  }
+  if (gpus.back() > all) {
+    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}", gpus.back(), all)};
   }
   return gpus;
+}
+
+FlopsPerSecond peak_of_products(const GpuSpec& gpu, Precision precision) {
+  return is_mixed(precision) ? std::max(gpu.peak.bf16, gpu.peak.fp16)
+                             : std::max(gpu.peak.tf32, gpu.peak.fp32);
+}
+
+/// As PlanProblem has them.
+std::vector<std::uint32_t> kinds_of(const Setting& setting) {
+  if (setting.gpu_models.size() == 1) {
+    return {};
+  }
+  std::vector<std::uint32_t> fastest_first(setting.gpu_models.size());
+  std::iota(fastest_first.begin(), fastest_first.end(), 0U);
+  std::ranges::stable_sort(fastest_first, std::ranges::greater{}, [&](std::uint32_t model) {
+    const GpuSpec& gpu = setting.gpu_models[model];
+    return std::pair{peak_of_products(gpu, setting.scenario.workload->precision), gpu.memory_bandwidth};
+  });
+  std::vector<std::uint32_t> kinds;
+  for (const std::uint32_t model : setting.gpu_model_of_rank) {
+    const auto place = std::ranges::find(fastest_first, model) - fastest_first.begin();
+    kinds.push_back(static_cast<std::uint32_t>(place));
+  }
+  return kinds;
 }
 
 /// Keys of `parallelism` that a candidate says.
@@ -213,6 +241,7 @@ std::string PlanJudge::effective(const PlanCandidate& candidate) const {
 
 void PlanJudge::prepare(const PlanCandidate& any) {
   setting_ = build(document_of(any), configs_);
+  problem_.gpu_kinds = kinds_of(*setting_);
   setting_->job = {};  // of no use to others, and every probe's process has a copy
   messages_.emplace(*setting_);
 }
@@ -235,13 +264,12 @@ EstimateInput PlanJudge::estimate_input(const PlanCandidate& candidate) const {
 MachineRates PlanJudge::rates() const {
   const Setting& setting = setting_.value();
   const auto gpus = setting.fabric.gpus();
-  const PeakThroughput& peak = setting.gpu_models.front().peak;
-  const bool mixed = is_mixed(setting.scenario.workload->precision);
   const auto between = [&](std::size_t other) {
     return bottleneck(setting.fabric, setting.fabric.route(gpus[0], gpus[std::min(other, gpus.size() - 1)]));
   };
-  return {mixed ? std::max(peak.bf16, peak.fp16) : std::max(peak.tf32, peak.fp32), between(1),
-          between(static_cast<std::size_t>(problem_.gpus_of_node))};
+  const FlopsPerSecond peak =
+      peak_of_products(setting.gpu_models.front(), setting.scenario.workload->precision);
+  return {peak, between(1), between(static_cast<std::size_t>(problem_.gpus_of_node))};
 }
 
 Bytes PlanJudge::whole_memory(Bytes allocated) const {

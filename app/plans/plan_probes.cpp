@@ -44,14 +44,28 @@ class PlanProbes::Stages {
   std::map<std::string, std::size_t> numbers_;  // by key
 };
 
+namespace {
+
+std::vector<StageProbe> relaxed(std::vector<StageProbe> probes, const PlanProblem& problem) {
+  for (StageProbe& probe : probes) {
+    probe = relaxed(std::move(probe), problem);
+  }
+  return probes;
+}
+
+}  // namespace
+
 void PlanProbes::run_relaxed() {
   Stages stages;
   const MachineRates rates = judge_.rates();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    const StageProbe probe = probe_of(candidates_[i]), simple = relaxed(probe, judge_.problem());
-    Stage& stage = stages.with(simple, outlook(candidates_[i], judge_.problem(), rates).in_base_units());
-    if (key_of(probe) == stage.key) {
-      stage.candidates.push_back(i);
+    const double promise = outlook(candidates_[i], judge_.problem(), rates).in_base_units();
+    for (const StageProbe& probe : probes_of(candidates_[i], judge_.problem())) {
+      Stage& stage = stages.with(relaxed(probe, judge_.problem()), promise);
+      const bool is_new = stage.candidates.empty() || stage.candidates.back() != i;
+      if (is_new && key_of(probe) == stage.key) {
+        stage.candidates.push_back(i);
+      }
     }
   }
   known_ = run(std::move(stages).in_order(), "simulating stages");
@@ -62,19 +76,25 @@ void PlanProbes::run_others(std::size_t keep) {
   PlanRivals rivals{keep};
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const PlanCandidate& candidate = candidates_[i];
-    const StageProbe probe = probe_of(candidate), simple = relaxed(probe, judge_.problem());
-    const StageCosts* costs = costs_of(simple);
-    if (costs == nullptr || key_of(probe) == key_of(simple)) {
+    const std::vector<StageProbe> probes = probes_of(candidate, judge_.problem());
+    const std::vector<StageProbe> simple = relaxed(probes, judge_.problem());
+    const std::optional<CostsOfStages> costs = costs_of(simple);
+    if (!costs || key_of(probes.front()) == key_of(simple.front())) {
       continue;
     }
     const EstimateInput input = judge_.estimate_input(candidate);
     const Seconds promise = estimate(candidate, *costs, input).step;
     const Seconds least = least_step(promise, candidate, *costs, input);
-    const Bytes of_layer{costs->pass_memory.of_layer[MemoryUse::Activations]};
+    const Bytes of_layer{(*costs)[0].pass_memory.of_layer[MemoryUse::Activations]};
     const Bytes memory = judge_.whole_memory(memory_bound(candidate, judge_.problem(), of_layer));
-    Stage& stage = stages.with(probe, promise.in_base_units());
-    stage.candidates.push_back(i);
-    stage.rivals.push_back(rivals.add({least.in_base_units(), memory.in_base_units(), candidate.gpus}));
+    const std::size_t rival = rivals.add({least.in_base_units(), memory.in_base_units(), candidate.gpus});
+    for (const StageProbe& probe : probes) {
+      Stage& stage = stages.with(probe, promise.in_base_units());
+      if (stage.candidates.empty() || stage.candidates.back() != i) {
+        stage.candidates.push_back(i);
+        stage.rivals.push_back(rival);
+      }
+    }
   }
   const auto meet = [&](const std::vector<PlanFigures>& known) {
     std::ranges::for_each(known, [&](const PlanFigures& figures) { rivals.meet(figures); });
@@ -85,7 +105,9 @@ void PlanProbes::run_others(std::size_t keep) {
     std::erase_if(open, [&](const Stage& stage) {
       const bool is_beaten =
           std::ranges::all_of(stage.rivals, [&](std::size_t rival) { return rivals.is_beaten(rival); });
-      beaten_ += is_beaten ? stage.candidates.size() : 0;
+      if (is_beaten) {
+        beaten_.insert(stage.candidates.begin(), stage.candidates.end());
+      }
       return is_beaten;
     });
     const std::size_t next = std::min(kRound, open.size());
@@ -96,9 +118,20 @@ void PlanProbes::run_others(std::size_t keep) {
   wanted_ += open.size();
 }
 
-const StageCosts* PlanProbes::costs_of(const StageProbe& probe) const {
-  const auto costs = costs_.find(key_of(probe));
-  return costs == costs_.end() ? nullptr : &costs->second;
+std::optional<CostsOfStages> PlanProbes::costs_of(const PlanCandidate& candidate) const {
+  return costs_of(probes_of(candidate, judge_.problem()));
+}
+
+std::optional<CostsOfStages> PlanProbes::costs_of(const std::vector<StageProbe>& probes) const {
+  std::vector<const StageCosts*> of_stage;
+  for (const StageProbe& probe : probes) {
+    const auto costs = costs_.find(key_of(probe));
+    if (costs == costs_.end()) {
+      return std::nullopt;
+    }
+    of_stage.push_back(&costs->second);
+  }
+  return CostsOfStages{std::move(of_stage)};
 }
 
 std::vector<PlanFigures> PlanProbes::run(std::span<const Stage> stages, const std::string& what) {
@@ -147,11 +180,11 @@ void PlanProbes::take(std::span<const Stage> stages, const PlanTaskEnd& end,
   }
   std::istringstream answers{end.printed};
   for (const Stage& stage : stages) {
-    const StageCosts& costs =
-        costs_.emplace(stage.key, stage_costs(sizes_of(stage.probe), probe_answers_in(answers)))
-            .first->second;
+    costs_.emplace(stage.key, stage_costs(sizes_of(stage.probe), probe_answers_in(answers)));
     for (const std::size_t candidate : stage.candidates) {
-      if (const auto figures = estimator_(candidate, costs)) {
+      const std::optional<CostsOfStages> costs = costs_of(candidates_[candidate]);
+      const auto figures = costs ? estimator_(candidate, *costs) : std::nullopt;
+      if (figures) {
         known.push_back(*figures);
       }
     }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,9 @@ namespace lockstep {
 /// time runs short. What it is given must outlive it.
 class PlanProbes {
  public:
-  /// Is told of each candidate, by its number, as soon as its stage's costs are known.
+  /// Is told of each candidate, by its number, as soon as its stages' costs are known.
   /// @return its figures; nothing where it does not fit
-  using Estimator = std::function<std::optional<PlanFigures>(std::size_t candidate, const StageCosts&)>;
+  using Estimator = std::function<std::optional<PlanFigures>(std::size_t candidate, const CostsOfStages&)>;
 
   PlanProbes(const PlanJudge& judge, PlanTasks& tasks, const std::vector<PlanCandidate>& candidates,
              Estimator estimator)
@@ -34,12 +35,14 @@ class PlanProbes {
   /// @param keep so many plans are wanted
   void run_others(std::size_t keep);
 
-  /// Null: not simulated.
-  [[nodiscard]] const StageCosts* costs_of(const StageProbe& probe) const;
+  /// Nothing: not all of its stages were simulated.
+  [[nodiscard]] std::optional<CostsOfStages> costs_of(const PlanCandidate& candidate) const;
 
   [[nodiscard]] std::size_t wanted() const { return wanted_; }  ///< done, or left when time was up
   [[nodiscard]] std::size_t done() const { return costs_.size(); }
-  [[nodiscard]] std::size_t beaten() const { return beaten_; }  ///< candidates whose stages were left out
+  [[nodiscard]] std::size_t beaten() const {
+    return beaten_.size();
+  }  ///< candidates whose stages were left out
   [[nodiscard]] const std::map<std::string, PlanFailure>& failures() const { return failures_; }
 
  private:
@@ -50,6 +53,9 @@ class PlanProbes {
     std::vector<std::size_t> candidates;  ///< whose own probe it is
     std::vector<std::size_t> rivals;      ///< their numbers there
   };
+  /// Nothing: some are not known.
+  [[nodiscard]] std::optional<CostsOfStages> costs_of(const std::vector<StageProbe>& probes) const;
+
   class Stages;
 
   /// Some by some in a process each; those of one that fails again, one by one.
@@ -67,7 +73,8 @@ class PlanProbes {
   std::vector<PlanFigures> known_;
   std::map<std::string, StageCosts> costs_;  // by key
   std::map<std::string, PlanFailure> failures_;
-  std::size_t wanted_ = 0, beaten_ = 0;
+  std::size_t wanted_ = 0;
+  std::set<std::size_t> beaten_;  // candidates, by number
 };
 
 }  // namespace lockstep

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "app/plans/plan_probes.hpp"
+#include "app/plans/plan_variants.hpp"
+#include "search/plans/front_choice.hpp"
 #include "search/plans/memory_bound.hpp"
 
 namespace lockstep {
@@ -18,17 +20,17 @@ namespace {
 constexpr double kShareOfOwn = 0.2;      // of the budget, for the scenario's own plan
 constexpr double kShareOfRelaxed = 0.4;  // to the end of relaxed probes
 constexpr double kShareOfProbes = 0.65;  // to the end of the others; what is left is for simulations
-constexpr std::size_t kFront = 12;       // plans of the estimates' front that are simulated
+constexpr std::size_t kFront = 24;       // plans that are simulated for the front, at most
+constexpr std::size_t kFrontRound = 4;   // of these at a time
 constexpr std::size_t kRound = 8;        // simulated at a time
-constexpr std::size_t kMostSimulated = 64;
-constexpr double kSlack = 0.05;      // by which an estimate is taken to be too slow, until one is by more
-constexpr std::size_t kLeanest = 4;  // built when nothing fits, for what holds the memory
+constexpr double kSlack = 0.05;          // by which an estimate is taken to be too slow, until one is by more
+constexpr std::size_t kLeanest = 4;      // built when nothing fits, for what holds the memory
 
 class PlanSearch {
  public:
   PlanSearch(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
              const Progress& progress)
-      : judge_{judge}, options_{options}, tasks_{options.jobs, progress} {
+      : judge_{judge}, space_{space}, options_{options}, tasks_{options.jobs, progress} {
     result_.enumeration = enumerate_plans(judge.problem(), space);
   }
 
@@ -102,7 +104,7 @@ class PlanSearch {
   }
 
   /// How fast a plan would be that does not fit is worked out only if it is needed.
-  std::optional<PlanFigures> estimate_one(std::size_t number, const StageCosts& costs) {
+  std::optional<PlanFigures> estimate_one(std::size_t number, const CostsOfStages& costs) {
     const PlanCandidate& candidate = open_[number];
     const EstimateInput input = judge_.estimate_input(candidate);
     FoundPlan& plan =
@@ -144,6 +146,7 @@ class PlanSearch {
       simulate_fastest(order);
     }
     simulate_front();
+    simulate(with_overlap(judge_.problem(), space_, result_.estimated, result_.plans));
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
@@ -156,7 +159,7 @@ class PlanSearch {
     std::vector<FoundPlan> leanest = beyond_;
     leanest.resize(std::min(leanest.size(), kLeanest));
     for (auto& [candidate, guess, judgement] : leanest) {
-      const StageCosts& costs = *probes_.costs_of(probe_of(candidate));
+      const auto costs = probes_.costs_of(candidate).value();
       guess.step = estimate(candidate, costs, judge_.estimate_input(candidate)).step;
     }
     leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
@@ -167,17 +170,15 @@ class PlanSearch {
   /// Round by round in the order of estimates, until the next one is out of reach.
   void simulate_fastest(const std::vector<std::size_t>& order) {
     double best = 0, slack = kSlack;
-    std::size_t fits = 0;
-    for (std::size_t next = 0; next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped();) {
+    std::size_t fits = 0, next = 0;
+    const auto is_in_reach = [&](std::size_t number) {
+      return fits < options_.keep ||
+             result_.estimated[number].estimate.step.in_base_units() <= best * (1 + slack);
+    };
+    while (next < std::min(order.size(), kMostSimulated) && !tasks_.is_stopped()) {
       std::vector<FoundPlan> round;
-      for (; next < order.size() && round.size() < kRound; ++next) {
-        const FoundPlan& plan = result_.estimated[order[next]];
-        const bool is_out_of_reach =
-            fits >= options_.keep && plan.estimate.step.in_base_units() > best * (1 + slack);
-        if (is_out_of_reach) {
-          break;
-        }
-        round.push_back(plan);
+      for (; next < order.size() && round.size() < kRound && is_in_reach(order[next]); ++next) {
+        round.push_back(result_.estimated[order[next]]);
       }
       if (round.empty()) {
         return;
@@ -190,21 +191,43 @@ class PlanSearch {
         }
       }
     }
+    const auto left =
+        std::ranges::count_if(order.begin() + static_cast<std::ptrdiff_t>(next), order.end(), is_in_reach);
+    if (left > 0 && !tasks_.is_stopped()) {
+      result_.left[result_.estimated[order.front()].candidate.gpus] = static_cast<std::size_t>(left);
+    }
   }
 
-  /// Evenly chosen of the estimates' front.
+  /// Plans of the estimates' front, until the simulated ones show it.
   void simulate_front() {
-    std::vector<PlanFigures> figures;
-    for (const FoundPlan& plan : result_.estimated) {
-      figures.push_back(plan.figures());
+    for (std::size_t done = 0; done < kFront && !tasks_.is_stopped();) {
+      const auto [plans, numbers] = known_so_far();
+      std::vector<FoundPlan> chosen;
+      for (const std::size_t i : next_of_front(plans, std::min(kFrontRound, kFront - done))) {
+        chosen.push_back(result_.estimated[numbers[i]]);
+      }
+      if (chosen.empty()) {
+        return;
+      }
+      done += chosen.size();
+      simulate(chosen);
     }
-    const std::vector<std::size_t> front = pareto_front(figures);
-    std::vector<FoundPlan> chosen;
-    for (std::size_t i = 0; i < std::min(front.size(), kFront); ++i) {
-      const std::size_t place = front.size() <= kFront ? i : i * (front.size() - 1) / (kFront - 1);
-      chosen.push_back(result_.estimated[front[place]]);
+  }
+
+  /// What is estimated to fit but for what was simulated and does not, and its numbers there.
+  [[nodiscard]] std::pair<std::vector<FrontPlan>, std::vector<std::size_t>> known_so_far() const {
+    std::vector<FrontPlan> plans;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
+      const FoundPlan& guess = result_.estimated[i];
+      const auto found = std::ranges::find(result_.plans, guess.candidate, &FoundPlan::candidate);
+      const bool fits = found != result_.plans.end();
+      if (fits || std::ranges::find(simulated_, guess.candidate) == simulated_.end()) {
+        plans.push_back({fits ? found->figures() : guess.figures(), fits});
+        numbers.push_back(i);
+      }
     }
-    simulate(chosen);
+    return {std::move(plans), std::move(numbers)};
   }
 
   /// Those that were not yet. @return with judgements; what failed is left out
@@ -251,25 +274,8 @@ class PlanSearch {
 
   /// What the host's memory could do for those that do not fit.
   void try_offload() {
-    std::vector<FoundPlan> plans;
-    for (const FoundPlan& plan : plans_to_offload()) {
-      for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
-        FoundPlan other{plan.candidate, plan.estimate, {}};
-        other.candidate.plan.offload = offload;
-        if (other.candidate.plan.casts_shares()) {  // DeepSpeed's host memory, not FSDP's
-          other.candidate.plan.shard_copies = ShardCopies::None;
-        }
-        Sharding& sharding = other.candidate.plan.sharding;
-        sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
-        const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
-        const auto is_same = [&](const FoundPlan& known) { return known.candidate == other.candidate; };
-        if (can_be && plan.candidate.plan.offload == Offload::None && std::ranges::none_of(plans, is_same)) {
-          plans.push_back(other);
-        }
-      }
-    }
     const std::vector<FoundPlan> without = result_.too_big;
-    simulate(plans);
+    simulate(with_offload(plans_to_offload()));
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
   }
@@ -292,11 +298,12 @@ class PlanSearch {
   }
 
   PlanJudge& judge_;
+  const PlanSpace& space_;
   const PlanSearchOptions& options_;
   PlanTasks tasks_;
   PlanSearchResult result_;
   std::vector<PlanCandidate> open_;  // that may fit
-  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const StageCosts& costs) {
+  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const CostsOfStages& costs) {
                        return estimate_one(number, costs);
                      }};
   std::map<std::size_t, FoundPlan> estimates_;  // by number in open_
@@ -312,12 +319,17 @@ class PlanSearch {
 
 PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
   EstimateErrors errors;
+  double count = 0;
   for (const FoundPlan& plan : plans) {
-    const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
-    errors.mean += std::abs(error) / static_cast<double>(plans.size());
-    errors.least = std::min(errors.least, error);
-    errors.most = std::max(errors.most, error);
+    if (plan.is_estimated()) {
+      const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
+      errors.mean += std::abs(error);
+      errors.least = std::min(errors.least, error);
+      errors.most = std::max(errors.most, error);
+      ++count;
+    }
   }
+  errors.mean /= std::max(count, 1.0);
   return errors;
 }
 

@@ -16,6 +16,8 @@
 
 namespace lockstep {
 
+constexpr std::size_t kMostSimulated = 64;  ///< of the fastest by estimate, for a number of GPUs
+
 struct PlanSearchOptions {
   std::optional<std::chrono::duration<double>> budget;  ///< none: until all is estimated
   std::size_t jobs = 1;
@@ -24,9 +26,10 @@ struct PlanSearchOptions {
 
 struct FoundPlan {
   PlanCandidate candidate;
-  PlanEstimate estimate;                   ///< memory with context and fragmentation
+  PlanEstimate estimate;                   ///< memory with context and fragmentation; 0 of variants
   std::optional<PlanJudgement> judgement;  ///< none: not simulated
 
+  [[nodiscard]] bool is_estimated() const { return estimate.step > Seconds{0}; }
   [[nodiscard]] PlanFigures figures() const {
     return judgement
                ? PlanFigures{judgement->step, judgement->memory.total().in_base_units(), candidate.gpus}
@@ -35,8 +38,11 @@ struct FoundPlan {
 };
 
 struct PlanSearchResult {
-  PlanEnumeration enumeration;                  ///< Pruned::Bound and Memory counted too
-  std::size_t probes = 0, probes_run = 0;       ///< stages to simulate, and simulated
+  PlanEnumeration enumeration;             ///< Pruned::Bound and Memory counted too
+  std::size_t probes = 0, probes_run = 0;  ///< stages to simulate, and simulated
+  /// By number of GPUs, where as many plans were simulated as are at most: those left that may be faster than
+  /// the best, as estimated.
+  std::map<int, std::size_t> left;
   std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
   std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
   std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
@@ -55,8 +61,9 @@ struct PlanSearchResult {
 };
 
 /// Estimates every candidate from probes of its stage, then simulates the best by estimate: the fastest of
-/// each number of GPUs and the estimates' front, and on until no estimate is closer to the best than
-/// estimates have been too slow. @pre the process has one thread
+/// each number of GPUs and what shows the front (next_of_front()), and on until no estimate is closer to the
+/// best than estimates have been too slow, but at most kMostSimulated of a number of GPUs. @pre the process
+/// has one thread
 /// @throws InputError where the scenario cannot be built
 [[nodiscard]] PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space,
                                             const PlanSearchOptions& options, const Progress& progress);

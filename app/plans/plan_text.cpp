@@ -6,11 +6,13 @@
 #include <algorithm>
 
 #include "app/memory_report.hpp"
+#include "search/plans/least_gpus.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostOfFront = 20;  // rows of the table
+constexpr std::size_t kMostOfFront = 30;  // rows of the table
+constexpr double kTight = 0.95;           // of a GPU's memory
 
 std::string refusals_text(const PlanEnumeration& all) {
   std::string text;
@@ -45,6 +47,12 @@ std::string looked_at_text(const PlanSearchResult& result) {
     text += fmt::format("{} simulations failed, the first ({}): {}\n", failure.count, failure.first,
                         message.substr(0, message.find('\n')));
   }
+  for (const auto& [gpus, left] : result.left) {
+    text += fmt::format(
+        "on {} GPUs the search ended with the {} fastest by estimate: {} more may be faster than the best; "
+        "leave choices out (--only) to have them simulated\n",
+        gpus, kMostSimulated, left);
+  }
   if (result.out_of_time) {
     text += "time was up before all of this was looked at: a larger --budget may find better\n";
   }
@@ -54,23 +62,35 @@ std::string looked_at_text(const PlanSearchResult& result) {
   return text;
 }
 
+/// Of the GPU's memory; nothing where that is not checked, or the plan not simulated.
+double share_of_gpu(const FoundPlan& plan) {
+  return plan.judgement && plan.judgement->capacity > 0 ? plan.figures().memory / plan.judgement->capacity
+                                                        : 0;
+}
+
 std::string memory_text(const FoundPlan& plan) {
-  const Bytes total{plan.figures().memory};
-  const bool is_known = plan.judgement && plan.judgement->capacity > 0;
-  return to_string(total) +
-         (is_known ? fmt::format(" ({:.0f} %)", 100 * total.in_base_units() / plan.judgement->capacity) : "");
+  const double share = share_of_gpu(plan);
+  return to_string(Bytes{plan.figures().memory}) +
+         (share > 0 ? fmt::format(" ({:.0f} %{})", 100 * share, share > kTight ? ", tight" : "") : "");
 }
 
 std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& plans) {
-  std::string text = fmt::format("{:>5}  {:>10}  {:>5}  {:>10}  {:>16}  {:>4}  {}\n", "", "step time", "+-",
+  std::string text = fmt::format("{:>5}  {:>10}  {:>5}  {:>10}  {:>23}  {:>4}  {}\n", "", "step time", "+-",
                                  "samples/s", "memory", "GPUs", "plan");
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanFigures figures = plans[i].figures();
     const auto batch = static_cast<double>(judge.problem().global_batch);
     text += fmt::format(
-        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>16}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
+        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
         plans[i].judgement ? fmt::format("{:.0f} %", 100 * plans[i].judgement->band) : "est.",
         batch / figures.step, memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
+  }
+  if (std::ranges::any_of(plans, [](const FoundPlan& plan) { return share_of_gpu(plan) > kTight; })) {
+    text += fmt::format(
+        "tight: above {:.0f} % of the GPU's memory, of which predictions are a few per cent off: it may not "
+        "fit, "
+        "or wait for an allocator that finds no room\n",
+        100 * kTight);
   }
   return text;
 }
@@ -115,26 +135,37 @@ std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, con
 
 namespace {
 
+/// How many GPUs would do, as far as is known without building them.
+std::string more_gpus_text(const PlanJudge& judge) {
+  const PlanProblem& problem = judge.problem();
+  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
+  const auto least = least_gpus(problem, problem.gpus.back(),
+                                [&](Bytes bound) { return judge.whole_memory(bound) <= judge.capacity(); });
+  if (!least) {
+    return "  a smaller model or shorter sequences";
+  }
+  if (*least <= all) {
+    return fmt::format("  more of the cluster's GPUs: --gpus {}", *least);
+  }
+  return fmt::format(
+      "  more GPUs in the cluster: {}, as estimated ({} nodes of {})\n  a smaller model or shorter sequences",
+      *least, *least / problem.gpus_of_node, problem.gpus_of_node);
+}
+
 std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result) {
   const FoundPlan& leanest = result.too_big.front();
   std::string text = fmt::format("What would make it fit:\n  GPUs with at least {}\n",
                                  to_string(leanest.judgement->memory.total()));
   if (judge.problem().model.lora) {
     text += "  not offload to the host: it was not tried, for LoRA's adapters are not written with it\n";
-  } else if (result.offloaded.empty()) {
-    text += "  not offload to the host: no plan was found to fit with it\n";
-  } else {
+  } else if (!result.offloaded.empty()) {
     const FoundPlan& best = result.offloaded.front();
     text +=
         fmt::format("  offload to the host, e.g. {}: {} of GPU memory, {:.0f} % of the host's, {} a step\n",
                     in_words(best.candidate), to_string(best.judgement->memory.total()),
                     100 * best.judgement->host_share, to_string(Seconds{best.judgement->step}));
   }
-  const auto& gpus = judge.problem().gpus;
-  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
-  text += gpus.back() < all ? fmt::format("  more of the cluster's GPUs: --gpus {}", all)
-                            : "  more GPUs in the cluster, a smaller model or shorter sequences";
-  return text;
+  return text + more_gpus_text(judge);
 }
 
 }  // namespace

@@ -17,20 +17,6 @@ Bytes message_of(const PlanCandidate& candidate, const PlanProblem& problem, Pre
   return tokens * static_cast<double>(problem.model.hidden) * (is_mixed(precision) ? 2.0 : 4.0) * Bytes{1};
 }
 
-/// Ranks from one stage to the next: those that differ in what is nearer than the stage.
-int stride_of(const PlanCandidate& candidate) {
-  const TransformerPlanSpec& plan = candidate.plan;
-  int stride = 1;
-  for (std::size_t at = 0; at < plan.rank_order.size(); at += 3) {
-    const std::string part = plan.rank_order.substr(at, 2);
-    if (part == "pp") {
-      break;
-    }
-    stride *= part == "tp" ? plan.tensor : part == "cp" ? plan.context : candidate.data;
-  }
-  return stride;
-}
-
 }  // namespace
 
 StageMessages::StageMessages(const Setting& setting)
@@ -40,7 +26,7 @@ std::vector<PipelineMessage> StageMessages::of(const PlanCandidate& candidate,
                                                const PlanProblem& problem) const {
   const int stages = candidate.plan.pipeline;
   const Bytes size = message_of(candidate, problem, setting_.scenario.workload->precision);
-  const Layout layout{candidate.gpus, stages, stride_of(candidate), size.in_base_units()};
+  const Layout layout{candidate.gpus, stages, stage_stride(candidate), size.in_base_units()};
   const auto [known, fresh] = known_.try_emplace(layout);
   if (fresh) {
     for (int stage = 0; stage < stages; ++stage) {

@@ -25,8 +25,8 @@ StageSimulator::StageSimulator(const Setting& setting)
       known_{nothing_known(setting_.gpu_models)} {}
 
 ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
-  setting_.gpu_model_of_rank = gpu_model_of_rank_;
-  setting_.gpu_model_of_rank.resize(static_cast<std::size_t>(probe.gpus));
+  const auto first = gpu_model_of_rank_.begin() + probe.first;
+  setting_.gpu_model_of_rank.assign(first, first + probe.gpus);
   ProbeAnswers answers{};
   const ProbeSizes sizes = sizes_of(probe);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -62,6 +62,10 @@ Job StageSimulator::job_of(const StageProbe& probe, ProbeSize size) const {
   const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
   workload.global_batch = probe.micro_batch * data * size.micro_batches;
   Job job = make_job(workload, parallelism, setting_.fabric, setting_.host.at_speed(), memory);
+  const auto gpus = setting_.fabric.gpus().subspan(static_cast<std::size_t>(probe.first));
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    job.ranks[rank].gpu = gpus[rank];
+  }
   job.steps = kProbeSteps;
   return job;
 }

@@ -6,6 +6,19 @@
 
 namespace lockstep {
 
+int stage_stride(const PlanCandidate& candidate) {
+  const TransformerPlanSpec& plan = candidate.plan;
+  int stride = 1;
+  for (std::size_t at = 0; at < plan.rank_order.size(); at += 3) {
+    const std::string part = plan.rank_order.substr(at, 2);
+    if (part == "pp") {
+      break;
+    }
+    stride *= part == "tp" ? plan.tensor : part == "cp" ? plan.context : candidate.data;
+  }
+  return stride;
+}
+
 std::string in_words(const PlanCandidate& candidate) {
   const TransformerPlanSpec& plan = candidate.plan;
   std::string text = fmt::format("tp {} dp {} pp {}", plan.tensor, candidate.data, plan.pipeline);
@@ -24,6 +37,9 @@ std::string in_words(const PlanCandidate& candidate) {
   }
   if (plan.sequence_parallel) {
     text += ", sequence parallel";
+  }
+  if (plan.tensor_overlap) {
+    text += ", tensor overlap";
   }
   if (plan.sharding != Sharding::None) {
     text += fmt::format(", {}", name_of(plan.sharding));

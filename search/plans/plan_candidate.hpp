@@ -18,6 +18,10 @@ struct PlanCandidate {
   bool operator==(const PlanCandidate&) const = default;
 };
 
+/// Ranks from one stage to the next: those that differ in what is nearer than the stage (`rank_order`). Stage
+/// s has the ranks r of which r / stride % stages is s.
+[[nodiscard]] int stage_stride(const PlanCandidate& candidate);
+
 /// `tp 8 dp 2 pp 4, micro-batch 1, interleaved x 3, sequence parallel, zero1, recompute full`: what is usual
 /// is left out.
 [[nodiscard]] std::string in_words(const PlanCandidate& candidate);

@@ -67,8 +67,8 @@ void read(std::vector<Enum>& choices, const std::string& key, const std::vector<
 
 PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
   const std::vector<std::string> keys{
-      "tensor",   "pipeline", "context",  "expert",    "micro_batch",          "sequence_parallel",
-      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward"};
+      "tensor",   "pipeline", "context",  "expert",    "micro_batch",           "sequence_parallel",
+      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward", "tensor_overlap"};
   std::vector<std::string> each;  // said twice, it is one choice
   for (const std::string& value : values) {
     if (std::ranges::find(each, value) == each.end()) {
@@ -79,6 +79,7 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
   switch (std::ranges::find(keys, key) - keys.begin()) {
     case 0:
       into(space.tensor);
+      space.tensor_is_given = true;
       break;
     case 1:
       into(space.pipeline);
@@ -100,6 +101,7 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       break;
     case 7:
       into(space.chunks);
+      space.chunks_are_given = true;
       break;
     case 8:
       into(space.sharding);
@@ -110,9 +112,15 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
     case 10:
       into(space.reshard_after_forward);
       break;
-    default:
-      throw std::invalid_argument{fmt::format("'{}' is not searched{} (searched: {})", key,
-                                              did_you_mean(key, keys), fmt::join(keys, ", "))};
+    case 11:
+      into(space.tensor_overlap);
+      break;
+    default: {
+      const std::string closest = closest_word(key, keys);
+      throw std::invalid_argument{fmt::format(
+          "'{}' is not searched{} (searched: {})", key,
+          closest.empty() ? "" : fmt::format(" - did you mean '{}'?", closest), fmt::join(keys, ", "))};
+    }
   }
   return space;
 }

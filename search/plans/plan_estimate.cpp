@@ -1,6 +1,8 @@
 #include "search/plans/plan_estimate.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "ops/workload/parallel/parallel_plan.hpp"
 
@@ -18,11 +20,13 @@ std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64
 }
 
 /// What the parts of the pipeline take. Where the probe did not put off gradients of weights, they take as
-/// long as forward.
-PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& costs,
+/// long as forward. Messages disturb the stages like the slowest one.
+PipelineCosts pipeline_costs(const PlanCandidate& candidate, const CostsOfStages& costs,
                              const EstimateInput& input) {
   const TransformerPlanSpec& plan = candidate.plan;
   const std::vector<LayerRange> layers = split_layers(input.layers, plan.pipeline * plan.chunks);
+  const auto stages = static_cast<std::size_t>(plan.pipeline);
+  const StageCosts &first = costs[0], &last = costs[stages - 1], *slowest = &first;
   PipelineCosts parts;
   for (std::vector<double>* times : {&parts.forward, &parts.backward, &parts.weights, &parts.last}) {
     times->resize(layers.size());
@@ -33,16 +37,18 @@ PipelineCosts pipeline_costs(const PlanCandidate& candidate, const StageCosts& c
     parts.weights[part] += work * (shares.weights > 0 ? shares.weights : shares.forward);
   };
   for (std::size_t part = 0; part < layers.size(); ++part) {
+    const StageCosts& of = costs[part % stages];
     const auto count = static_cast<double>(layers[part].count);
-    add(part, count * costs.layer_pass.in_base_units(), costs.layer_shares);
-    parts.last[part] = count * costs.last_layer;
+    add(part, count * of.layer_pass.in_base_units(), of.layer_shares);
+    parts.last[part] = count * of.last_layer;
+    slowest = of.layer_pass > slowest->layer_pass ? &of : slowest;
   }
-  parts.last.front() += costs.last_embedding;
-  parts.last.back() += costs.last_head;
-  add(0, costs.pass.in_base_units(), costs.embedding_shares);
-  add(layers.size() - 1, costs.pass.in_base_units(), costs.head_shares);
+  parts.last.front() += first.last_embedding;
+  parts.last.back() += last.last_head;
+  add(0, first.pass.in_base_units(), first.embedding_shares);
+  add(layers.size() - 1, last.pass.in_base_units(), last.head_shares);
   parts.messages = input.messages;
-  parts.compute = costs.compute;
+  parts.compute = slowest->compute;
   parts.interference = input.interference;
   return parts;
 }
@@ -52,37 +58,33 @@ double states(const MemoryBreakdown& memory) {
          memory[MemoryUse::Communication];
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the fullest rank at one moment, with @p flying micro-batches in the stage.
-double fullest(const PlanCandidate& candidate, const StageMemory& memory, const EstimateInput& input,
-               double (*flying)(const PlanCandidate&, int)) {
+double fullest(const PlanCandidate& candidate, const CostsOfStages& costs, const EstimateInput& input,
+               StageMemory StageCosts::*moment, double (*flying)(const PlanCandidate&, int)) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  const double layer_states = states(memory.of_layer), rest_states = states(memory.of_rest);
-  const double kept = memory.of_layer[MemoryUse::Activations];
-  const double layer_workspace = memory.of_layer[MemoryUse::Workspace];
-  const double rest = memory.of_rest[MemoryUse::Activations] + memory.of_rest[MemoryUse::Workspace];
-  const int stages = candidate.plan.pipeline;
-  // Each end of a pipeline has a matrix of its own.
-  const double end_states = stages == 1 || input.tied ? rest_states : rest_states / 2;
   double most = 0;
-  for (int stage = 0; stage < stages; ++stage) {
-    const bool is_last = stage == stages - 1;
-    const double ends = (stage == 0 || is_last ? end_states : 0) + (is_last ? rest : 0);
-    most = std::max(most, ends + layers[static_cast<std::size_t>(stage)] *
-                                     (layer_states + layer_workspace + flying(candidate, stage) * kept));
+  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+    const StageMemory& memory = costs[stage].*moment;
+    const double kept = memory.of_layer[MemoryUse::Activations];
+    const double layer = states(memory.of_layer) + memory.of_layer[MemoryUse::Workspace] +
+                         flying(candidate, static_cast<int>(stage)) * kept;
+    // Each end of a pipeline has a matrix of its own.
+    const double end_states = states(memory.of_rest) / (layers.size() == 1 || input.tied ? 1 : 2);
+    const double rest = memory.of_rest[MemoryUse::Activations] + memory.of_rest[MemoryUse::Workspace];
+    const bool is_last = stage == layers.size() - 1;
+    most = std::max(most,
+                    (stage == 0 || is_last ? end_states : 0) + (is_last ? rest : 0) + layers[stage] * layer);
   }
   return most;
 }
 
 }  // namespace
 
-Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
-  const double passes = fullest(candidate, costs.pass_memory, input, in_flight);
-  const double update =
-      fullest(candidate, costs.update_memory, input, [](const PlanCandidate&, int) { return 1.0; });
+Bytes estimated_memory(const PlanCandidate& candidate, const CostsOfStages& costs,
+                       const EstimateInput& input) {
+  const double passes = fullest(candidate, costs, input, &StageCosts::pass_memory, in_flight);
+  const double update = fullest(candidate, costs, input, &StageCosts::update_memory,
+                                [](const PlanCandidate&, int) { return 1.0; });
   return Bytes{std::max(passes, update)};
 }
 
@@ -106,45 +108,49 @@ double in_flight(const PlanCandidate& candidate, int stage) {
              : std::min(all, static_cast<double>(warm_up + 1) / plan.chunks);
 }
 
-PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs, const EstimateInput& input) {
+PlanEstimate estimate(const PlanCandidate& candidate, const CostsOfStages& costs,
+                      const EstimateInput& input) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  const double most_layers = *std::ranges::max_element(layers);
-  const double step =
-      pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input)) +
-      most_layers * (costs.layer.in_base_units() - costs.last_layer) + costs.step.in_base_units() -
-      costs.last_embedding - costs.last_head;
+  const double passes =
+      pipeline_time(candidate.plan, candidate.micro_batches, pipeline_costs(candidate, costs, input));
+  double step = 0;
+  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+    const StageCosts& of = costs[stage];
+    step = std::max(step, passes + layers[stage] * (of.layer.in_base_units() - of.last_layer) +
+                              of.step.in_base_units() - of.last_embedding - of.last_head);
+  }
   return {Seconds{step}, estimated_memory(candidate, costs, input)};
 }
 
 /// What the last backward pass adds goes through all stages, at most.
-Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const StageCosts& relaxed,
+Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const CostsOfStages& relaxed,
                    const EstimateInput& input) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  const double most_layers = *std::ranges::max_element(layers);
-  const double last = static_cast<double>(input.layers) * relaxed.last_layer;
-  return estimated - Seconds{most_layers * (relaxed.layer.in_base_units() - relaxed.last_layer) + last} -
-         relaxed.step;
+  double most = 0;
+  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+    const StageCosts& of = relaxed[stage];
+    const double last = static_cast<double>(input.layers) * of.last_layer;
+    most = std::max(
+        most, layers[stage] * (of.layer.in_base_units() - of.last_layer) + last + of.step.in_base_units());
+  }
+  return estimated - Seconds{most};
 }
 
 std::vector<std::size_t> pareto_front(std::span<const PlanFigures> plans) {
-  const auto beats = [](const PlanFigures& a, const PlanFigures& b) {
-    return a.step <= b.step && a.memory <= b.memory && a.gpus <= b.gpus &&
-           (a.step < b.step || a.memory < b.memory || a.gpus < b.gpus);
-  };
-  const auto same = [](const PlanFigures& a, const PlanFigures& b) {
-    return a.step == b.step && a.memory == b.memory && a.gpus == b.gpus;
-  };
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {  // nobody is beaten by one behind it
+    return std::tuple{plans[i].step, plans[i].memory, plans[i].gpus};
+  });
   std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    bool is_beaten = false;
-    for (std::size_t j = 0; j < plans.size() && !is_beaten; ++j) {
-      is_beaten = beats(plans[j], plans[i]) || (j < i && same(plans[j], plans[i]));
-    }
+  for (const std::size_t i : order) {
+    const bool is_beaten = std::ranges::any_of(front, [&](std::size_t j) {
+      return plans[j].memory <= plans[i].memory && plans[j].gpus <= plans[i].gpus;
+    });
     if (!is_beaten) {
       front.push_back(i);
     }
   }
-  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return plans[i].step; });
   return front;
 }
 

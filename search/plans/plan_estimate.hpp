@@ -24,9 +24,9 @@ struct PlanEstimate {
   Bytes memory;  ///< peak of the fullest rank, without context and fragmentation
 };
 
-/// The step time and memory of a candidate from the costs of its stage.
+/// The step time and memory of a candidate from the costs of its stages.
 ///
-///   step   = pipeline_time + L layer + step, L of the fullest stage
+///   step   = pipeline_time + L layer + step, of the stage in which the last two are most
 ///
 /// where a part's layers take layer_pass each, split as stages split them, the first part what the embedding
 /// takes of the pass besides, and the last part what the head does;
@@ -36,16 +36,16 @@ struct PlanEstimate {
 /// *Assumes* gradients of weights that take as long as forward (Qi et al., arXiv 2401.10241, table 1) where
 /// the probe did not put them off; messages that meet nobody else's. *Valid for* ranking: who is simulated
 /// next. The answer is the simulation's.
-[[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const StageCosts& costs,
+[[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const CostsOfStages& costs,
                                     const EstimateInput& input);
 
 /// What is left of a step time estimated from relaxed() costs without all that happens once a step, of which
 /// sharding may save the most: the candidate hardly takes less. @param estimated by estimate(), of the same
-[[nodiscard]] Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const StageCosts& relaxed,
-                                 const EstimateInput& input);
+[[nodiscard]] Seconds least_step(Seconds estimated, const PlanCandidate& candidate,
+                                 const CostsOfStages& relaxed, const EstimateInput& input);
 
 /// The memory alone: no pipeline is worked out for it.
-[[nodiscard]] Bytes estimated_memory(const PlanCandidate& candidate, const StageCosts& costs,
+[[nodiscard]] Bytes estimated_memory(const PlanCandidate& candidate, const CostsOfStages& costs,
                                      const EstimateInput& input);
 
 /// Micro-batches whose activations stage s keeps at once, in micro-batches of a whole stage (a chunk's are

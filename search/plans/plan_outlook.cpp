@@ -29,7 +29,7 @@ Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem, cons
   const double products = of_weight * passes * tokens * (layer.dense + layer.met * layer.expert) / t /
                           rates.products.in_base_units();
   const double bubble = products * (p - 1) / (n * plan.chunks);
-  const double tensor = seconds(passes * 4 * row * 2 * (t - 1) / t, rates.in_node);
+  const double tensor = seconds(passes * 4 * row * 2 * (t - 1) / t, rate_of(t));
   const double of_experts = layer.met * row / t;
   const double experts = seconds(passes * 4 * of_experts * (e - 1) / e, rate_of(t * e));
   const double context = seconds(passes * 3 * row * (c - 1) / t, rate_of(t * c));

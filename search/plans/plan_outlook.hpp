@@ -23,7 +23,7 @@ struct MachineRates {
 ///   what they can data       4 (d - 1) / d bytes of each parameter a step, of which products hide what they
 ///   can
 ///
-/// *Assumes* tensor groups inside a node, others between nodes once what is nested inside them fills one.
+/// *Assumes* groups between nodes once they and what is nested inside them fill one.
 /// *Valid for* the order only: it knows neither kernels nor launches.
 [[nodiscard]] Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem,
                               const MachineRates& rates);

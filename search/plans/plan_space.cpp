@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLargestMicroBatch = 64;
-constexpr int kMostChunks = 4;
+constexpr int kMostUneven = 4;  // chunks of a stage that need not be of equal depth
 
 /// Divisors of any of the numbers, ascending.
 template <class Number>
@@ -36,6 +36,22 @@ std::vector<Enum> all_of() {
   return values;
 }
 
+/// A few, and those that divide the layers of a stage.
+std::vector<int> usual_chunks(std::int64_t layers, const std::vector<int>& stages) {
+  std::set<int> chunks;
+  for (int few = 2; few <= kMostUneven; ++few) {
+    chunks.insert(few);
+  }
+  for (const int of : stages) {
+    for (std::int64_t many = kMostUneven + 1; of > 1 && layers % of == 0 && many <= layers / of; ++many) {
+      if (layers / of % many == 0) {
+        chunks.insert(static_cast<int>(many));
+      }
+    }
+  }
+  return {chunks.begin(), chunks.end()};
+}
+
 }  // namespace
 
 PlanSpace usual_space(const PlanProblem& problem) {
@@ -49,14 +65,13 @@ PlanSpace usual_space(const PlanProblem& problem) {
   std::erase_if(space.micro_batch, [](std::int64_t size) { return size > kLargestMicroBatch; });
   space.sequence_parallel = {false, true};
   space.schedule = all_of<PipelineSchedule>();
-  for (int chunks = 2; chunks <= kMostChunks; ++chunks) {
-    space.chunks.push_back(chunks);
-  }
+  space.chunks = usual_chunks(problem.model.layers, degrees);
   const bool is_fsdp = problem.base.casts_shares();
   space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::Zero3} : all_of<Sharding>();
   space.reshard_after_forward =
       is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
+  space.tensor_overlap = {problem.base.tensor_overlap, !problem.base.tensor_overlap};
   if (problem.model.implementation == Implementation::HuggingFaceLlama) {
     space.tensor = space.pipeline = space.context = {1};
   }
@@ -76,9 +91,11 @@ std::string reason_of(Pruned pruned) {
     case Pruned::CannotBe:
       return "cannot be: degrees, batch, heads, layers or experts do not divide";
     case Pruned::BeyondNode:
-      return "tensor parallelism beyond a node";
+      return "tensor parallelism beyond a node (--only tensor=A,B has it looked at)";
     case Pruned::SameAsOther:
       return "the same as another: nothing to schedule, to share or to compute again";
+    case Pruned::UnevenChunks:
+      return "more than 4 chunks of a stage, of unequal depth (--only chunks=A,B has them looked at)";
     case Pruned::GPipe:
       return "gpipe: the bubble of 1f1b, and more memory";
     case Pruned::Bound:
@@ -93,6 +110,17 @@ std::string reason_of(Pruned pruned) {
 }
 
 namespace {
+
+bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
+  try {
+    candidate.plan.check();
+    (void)make_plan(candidate.plan, problem.model, candidate.gpus, problem.global_batch,
+                    candidate.micro_batches);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
 
 class Enumerator {
  public:
@@ -136,13 +164,19 @@ class Enumerator {
 
   void drop(Pruned why, std::uint64_t combinations) { found_.pruned[why] += combinations; }
 
+  /// A node, or as many GPUs as there are for each sample: there are no more replicas than samples, and a
+  /// pipeline of few samples is mostly bubble.
+  [[nodiscard]] std::int64_t most_tensor(int gpus) const {
+    return std::max<std::int64_t>(problem_.gpus_of_node, gpus / problem_.global_batch);
+  }
+
   void add_degrees(PlanCandidate candidate, std::uint64_t below) {
     const TransformerPlanSpec& plan = candidate.plan;
     const std::int64_t of_replica = std::int64_t{plan.tensor} * plan.pipeline * plan.context;
     if (candidate.gpus % of_replica != 0) {
       return drop(Pruned::CannotBe, below);
     }
-    if (plan.tensor > problem_.gpus_of_node) {
+    if (!space_.tensor_is_given && plan.tensor > most_tensor(candidate.gpus)) {
       return drop(Pruned::BeyondNode, below);
     }
     candidate.data = static_cast<int>(candidate.gpus / of_replica);
@@ -164,7 +198,7 @@ class Enumerator {
         continue;
       }
       candidate.plan.sequence_parallel = sequence_parallel;
-      candidate.plan.tensor_overlap = problem_.base.tensor_overlap && sequence_parallel;
+      candidate.plan.tensor_overlap = space_.tensor_overlap.front() && sequence_parallel;
       candidate.plan.tensor_layers = sequence_parallel ? problem_.base.tensor_layers : TensorLayers::Megatron;
       for (const auto& [schedule, chunks] : schedules_) {
         candidate.plan.schedule = schedule;
@@ -188,6 +222,11 @@ class Enumerator {
     }
     if (schedule == PipelineSchedule::GPipe && has_choice(PipelineSchedule::OneFOneB)) {
       return drop(Pruned::GPipe, variants());
+    }
+    const bool is_even =
+        problem_.model.layers % (std::int64_t{candidate.plan.pipeline} * candidate.plan.chunks) == 0;
+    if (candidate.plan.chunks > kMostUneven && !is_even && !space_.chunks_are_given) {
+      return drop(Pruned::UnevenChunks, variants());
     }
     for (const Sharding sharding : space_.sharding) {
       add_sharding(candidate, sharding);
@@ -232,7 +271,7 @@ class Enumerator {
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except
     }
-    if (!can_be(candidate)) {
+    if (!can_be(candidate, problem_)) {
       return drop(Pruned::CannotBe, 1);
     }
     try {
@@ -244,17 +283,6 @@ class Enumerator {
     found_.candidates.push_back(candidate);
   }
 
-  [[nodiscard]] bool can_be(const PlanCandidate& candidate) const {
-    try {
-      candidate.plan.check();
-      (void)make_plan(candidate.plan, problem_.model, candidate.gpus, problem_.global_batch,
-                      candidate.micro_batches);
-      return true;
-    } catch (const std::invalid_argument&) {
-      return false;
-    }
-  }
-
   const PlanProblem& problem_;
   const PlanSpace& space_;
   std::vector<std::pair<PipelineSchedule, int>> schedules_;
@@ -262,6 +290,22 @@ class Enumerator {
 };
 
 }  // namespace
+
+std::optional<PlanCandidate> with_tensor_overlap(PlanCandidate candidate, const PlanProblem& problem,
+                                                 const PlanSpace& space) {
+  bool& overlap = candidate.plan.tensor_overlap;
+  overlap = !overlap;
+  const bool is_choice = std::ranges::find(space.tensor_overlap, overlap) != space.tensor_overlap.end();
+  if (!is_choice || candidate.plan.tensor > problem.gpus_of_node || !can_be(candidate, problem)) {
+    return std::nullopt;
+  }
+  try {
+    check_framework(candidate.plan, problem.model, problem.framework, problem.precision);
+    return candidate;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
 
 PlanEnumeration enumerate_plans(const PlanProblem& problem, const PlanSpace& space) {
   return Enumerator{problem, space}.enumerate();

@@ -20,12 +20,46 @@ StageProbe probe_of(const PlanCandidate& candidate) {
   return probe;
 }
 
+namespace {
+
+/// Where the stage's slowest GPU is, in rows of as many GPUs as a stage has; of alike rows the first.
+int first_of(const PlanCandidate& candidate, int stage, const std::vector<std::uint32_t>& kinds) {
+  const int stages = candidate.plan.pipeline, stride = stage_stride(candidate);
+  int slowest = -1;
+  for (int rank = 0; rank < candidate.gpus; ++rank) {
+    const bool is_slower =
+        slowest < 0 || kinds[static_cast<std::size_t>(rank)] > kinds[static_cast<std::size_t>(slowest)];
+    if (rank / stride % stages == stage && is_slower) {
+      slowest = rank;
+    }
+  }
+  const int gpus = candidate.gpus / stages;
+  const int row = slowest / gpus * gpus;
+  int first = 0;
+  while (!std::equal(kinds.begin() + row, kinds.begin() + row + gpus, kinds.begin() + first)) {
+    first += gpus;
+  }
+  return first;
+}
+
+}  // namespace
+
+std::vector<StageProbe> probes_of(const PlanCandidate& candidate, const PlanProblem& problem) {
+  const bool are_alike = problem.gpu_kinds.empty() || candidate.plan.pipeline == 1;
+  std::vector<StageProbe> probes(
+      are_alike ? std::size_t{1} : static_cast<std::size_t>(candidate.plan.pipeline), probe_of(candidate));
+  for (std::size_t stage = 0; stage < probes.size() && !are_alike; ++stage) {
+    probes[stage].first = first_of(candidate, static_cast<int>(stage), problem.gpu_kinds);
+  }
+  return probes;
+}
+
 std::string key_of(const StageProbe& probe) {
   const TransformerPlanSpec& plan = probe.plan;
-  return fmt::format("{} {} gpus tp {} cp {} ep {} sp {} mb {} {}{} {}", name_of(plan.schedule), probe.gpus,
-                     plan.tensor, plan.context, plan.expert, plan.sequence_parallel, probe.micro_batch,
-                     name_of(plan.sharding), plan.reshard_after_forward ? "" : " kept",
-                     name_of(plan.recompute));
+  return fmt::format("{} {} gpus{} tp {} cp {} ep {} sp {} mb {} {}{} {}", name_of(plan.schedule), probe.gpus,
+                     probe.first == 0 ? "" : fmt::format(" from {}", probe.first), plan.tensor, plan.context,
+                     plan.expert, plan.sequence_parallel, probe.micro_batch, name_of(plan.sharding),
+                     plan.reshard_after_forward ? "" : " kept", name_of(plan.recompute));
 }
 
 StageProbe relaxed(StageProbe probe, const PlanProblem& problem) {

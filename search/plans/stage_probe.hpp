@@ -4,11 +4,13 @@
 /// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
 /// stage: 2 and 4 layers (zero2: 8 and 16), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
 /// differ in schedule and stages alone share them, but for ZB-H1: its weight gradients come too late to hide
-/// what others hide behind them.
+/// what others hide behind them. Where GPUs are of several kinds, stages on others have probes of their own.
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.hpp"
 #include "ops/memory.hpp"
@@ -21,10 +23,15 @@ struct StageProbe {
   TransformerPlanSpec plan;  ///< without a pipeline
   int gpus = 1;              ///< of a stage
   std::int64_t micro_batch = 1;
+  int first = 0;  ///< the rank on whose GPU it begins
 
   bool operator==(const StageProbe&) const = default;
 };
-[[nodiscard]] StageProbe probe_of(const PlanCandidate& candidate);
+[[nodiscard]] StageProbe probe_of(const PlanCandidate& candidate);  ///< on the first GPUs
+
+/// By stage; one for all of them where GPUs are alike. Each is on the slowest GPU that the stage has and
+/// those beside it: as many in a row as a stage has, which are the stage's where it is a row (`rank_order`).
+[[nodiscard]] std::vector<StageProbe> probes_of(const PlanCandidate& candidate, const PlanProblem& problem);
 
 /// Equal for equal probes of one problem.
 [[nodiscard]] std::string key_of(const StageProbe& probe);
@@ -87,6 +94,22 @@ struct StageCosts {
   /// gradients are scaled and reduced in it.
   double last_layer = 0, last_embedding = 0, last_head = 0;
   StageMemory pass_memory, update_memory;  ///< with one micro-batch in flight
+};
+
+/// Those of the stages of a pipeline, which must outlive it.
+class CostsOfStages {
+ public:
+  /// The same for each stage.
+  CostsOfStages(const StageCosts& all) : of_stage_{&all} {}
+  /// @param of_stage by stage; of one alone: the same for each
+  explicit CostsOfStages(std::vector<const StageCosts*> of_stage) : of_stage_{std::move(of_stage)} {}
+
+  [[nodiscard]] const StageCosts& operator[](std::size_t stage) const {
+    return *of_stage_[of_stage_.size() == 1 ? 0 : stage];
+  }
+
+ private:
+  std::vector<const StageCosts*> of_stage_;
 };
 
 /// @param answers in the order of @p sizes

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <list>
 #include <set>
 
 #include "app/memory_report.hpp"
@@ -93,6 +94,10 @@ TEST(PlanSearch, MissesNothingByWhatIsBeaten) {
   EXPECT_EQ(few.estimated[0].candidate, all.estimated[0].candidate);
   EXPECT_EQ(few.estimated[1].candidate, all.estimated[1].candidate);
   EXPECT_EQ(front_of(few.estimated), front_of(all.estimated));
+  ASSERT_TRUE(few.left.empty());  // but as many plans are asked for here as are not simulated at once
+  EXPECT_EQ(all.left.at(4) + kMostSimulated, all.estimated.size());
+  EXPECT_THAT(plans_text(judge, all, 5),
+              HasSubstr("on 4 GPUs the search ended with the 64 fastest by estimate"));
 }
 
 /// What a layer keeps is known from a probe without recomputation: then the bound is closer, and still one.
@@ -138,9 +143,13 @@ TEST(PlanJudge, ProbesTellWhatPassesTake) {
 
 double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate) {
   judge.prepare(candidate);
-  const StageProbe probe = probe_of(candidate);
-  const PlanEstimate found = estimate(candidate, stage_costs(sizes_of(probe), judge.stages().answers(probe)),
-                                      judge.estimate_input(candidate));
+  std::list<StageCosts> costs;
+  std::vector<const StageCosts*> of_stage;
+  for (const StageProbe& probe : probes_of(candidate, judge.problem())) {
+    of_stage.push_back(&costs.emplace_back(stage_costs(sizes_of(probe), judge.stages().answers(probe))));
+  }
+  const PlanEstimate found =
+      estimate(candidate, CostsOfStages{std::move(of_stage)}, judge.estimate_input(candidate));
   return found.step.in_base_units() / judge.judge(candidate).step;
 }
 
@@ -184,6 +193,26 @@ TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   candidate.micro_batch = 2;
   candidate.micro_batches = 8;
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.01);
+}
+
+/// The second stage is on A100s, which take more than twice as long as the H100s of the first.
+TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
+  PlanJudge judge{YamlDocument::from_text(R"(
+name: an old node and a new one
+cluster: { name: mixed, source: a test, nodes: [{ node: dgx_h100, count: 1 }, { node: dgx_a100, count: 1 }] }
+workload: { model: gpt3_1b3, global_batch: 64, micro_batch: 1, precision: bf16 }
+steps: 2
+)",
+                                          "mixed.yaml"),
+                  ConfigPath::standard(),
+                  {}};
+  PlanCandidate candidate;
+  candidate.plan.pipeline = 2;
+  candidate.plan.sharding = Sharding::Zero1;
+  candidate.gpus = 16;
+  candidate.data = 8;
+  candidate.micro_batches = 8;
+  EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
 }
 
 /// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
@@ -234,8 +263,44 @@ TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
   EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("; the best here on 2: "));
 }
 
+/// What is close to all of a GPU's memory is told, where it is and in a line.
+TEST(PlanSearch, SaysWhatIsTight) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  EXPECT_THAT(plans_text(judge, found, 1), testing::Not(HasSubstr("tight")));
+  PlanJudgement& best = found.plans.front().judgement.value();
+  best.capacity = best.memory.total().in_base_units() / 0.96;
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("(96 %, tight)"));
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("\ntight: above 95 % of the GPU's memory"));
+}
+
+TEST(PlanSearch, SaysWhichNumbersOfGpusCanBe) {
+  try {
+    const PlanJudge judge{scenario(), ConfigPath::standard(), {0}};
+    FAIL();
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_STREQ(problem.what(), "0 GPUs were asked for: at least 1, at most the cluster's 8");
+  }
+}
+
+/// Of 11 stages the fullest has 9 of 96 layers of 1.8 billion parameters on 8 GPUs, and an embedding of 0.6:
+/// 34 GB with 16 bytes each, 37 with fragmentation and context, of 42.9. Of 10 stages it has 10 layers: 42,
+/// and activations.
+TEST(PlanSearch, SaysHowManyGpusWouldDo) {
+  YamlDocument document = YamlDocument::from_text(
+      "name: large\ncluster: dgx_a100\nworkload: { model: gpt3_175b, global_batch: 64, precision: bf16 }\n"
+      "steps: 1\n",
+      "large.yaml");
+  PlanJudge judge{std::move(document), ConfigPath::standard(), {}};
+  const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
+  ASSERT_FALSE(found.too_big.empty());
+  const std::string text = no_plan_text(judge, found);
+  EXPECT_THAT(text, HasSubstr("more GPUs in the cluster: 88, as estimated (11 nodes of 8)"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("offload")));
+}
+
 TEST(PlanSearch, SaysWhatHoldsTheMemoryWhereNothingFits) {
-  YamlDocument document = scenario("memory: { context: 39 GiB }\n");
+  YamlDocument document = scenario("memory: { context: 38 GiB }\n");
   PlanJudge judge{std::move(document), ConfigPath::standard(), {2}};
   const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
   EXPECT_TRUE(found.plans.empty());

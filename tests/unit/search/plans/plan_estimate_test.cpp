@@ -111,6 +111,47 @@ TEST(PlanEstimate, LeastStepHasNothingThatHappensOnce) {
   EXPECT_GE(least, left - Seconds{8 * 0.5 + 1});
 }
 
+/// The last stage on GPUs that take twice as long: it works 6 x 2 x 17, the first fills the pipeline with 12;
+/// once a step, the slow one's 2 x (4 x 2 + 7).
+TEST(PlanEstimate, HasTheCostsOfEachStage) {
+  const StageCosts fast = stage_costs(kSizes, answers());
+  ProbeAnswers twice = answers();
+  for (ProbeAnswer& answer : twice) {
+    answer.step *= 2;
+  }
+  const StageCosts slow = stage_costs(kSizes, twice);
+  const PlanEstimate found =
+      estimate(plan(PipelineSchedule::OneFOneB, 2, 6), CostsOfStages{std::vector{&fast, &slow}}, layers(8));
+  EXPECT_NEAR(found.step.in_base_units(), 6 * 2 * 17 + 12 + 2 * (4 * 2 + 7), 1e-9);
+}
+
+/// Two fast GPUs, then six slow ones: of 4 stages the first is on fast ones, of 2 the first has both. Where
+/// stages are not in a row, each has slow ones.
+TEST(StageProbe, IsOnTheSlowestGpusOfItsStage) {
+  PlanProblem problem;
+  PlanCandidate candidate = plan(PipelineSchedule::OneFOneB, 4, 4);
+  candidate.gpus = 8;
+  candidate.data = 2;
+  const auto firsts = [&] {
+    std::vector<int> first;
+    for (const StageProbe& probe : probes_of(candidate, problem)) {
+      first.push_back(probe.first);
+    }
+    return first;
+  };
+  EXPECT_THAT(firsts(), ElementsAre(0));  // alike
+  problem.gpu_kinds = {0, 0, 1, 1, 1, 1, 1, 1};
+  EXPECT_THAT(firsts(), ElementsAre(0, 2, 2, 2));
+  candidate.plan.rank_order = "tp-cp-pp-dp";
+  EXPECT_THAT(firsts(), ElementsAre(2, 2, 2, 2));
+  candidate.plan = plan(PipelineSchedule::OneFOneB, 2, 4).plan;
+  candidate.data = 4;
+  EXPECT_THAT(firsts(), ElementsAre(0, 4));
+  candidate.gpus = 2;
+  candidate.data = 1;
+  EXPECT_THAT(firsts(), ElementsAre(0, 0));
+}
+
 /// 8 layers in 2 stages: work of a micro-batch 4 x 3 = 12 in the first stage, 12 + 5 = 17 in the last. The
 /// longest works 6 x 17; the other fills the pipeline once (12), with v chunks 1 / v of it, with ZB-H1 a
 /// third: (tf + tb - tw) / (tf + tb + tw) of equal parts. Once a step: 4 x 2 + 7.

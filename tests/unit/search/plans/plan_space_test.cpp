@@ -63,6 +63,20 @@ TEST(PlanSpace, IsRestrictedByKey) {
   }
 }
 
+/// The choices are told once, whether the key is like one of them or not.
+TEST(PlanSpace, SaysOnceWhatIsSearched) {
+  for (const std::string key : {"shard_group", "tensr"}) {
+    try {
+      (void)restricted(usual_space(small()), key, {"2"});
+      FAIL() << key;
+    } catch (const std::invalid_argument& problem) {
+      const std::string text = problem.what();
+      EXPECT_THAT(text, HasSubstr(" (searched: tensor, pipeline, "));
+      EXPECT_EQ(text.find("micro_batch"), text.rfind("micro_batch")) << text;
+    }
+  }
+}
+
 /// t x p in {1, 2, 4}^2 on 4 GPUs: 6 of 9 products divide 4 (1x1, 1x2, 2x1, 1x4, 4x1, 2x2); t = 4 leaves the
 /// node.
 TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
@@ -71,6 +85,19 @@ TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
   EXPECT_EQ(found.pruned.at(Pruned::CannotBe), 3U);
   EXPECT_EQ(found.pruned.at(Pruned::BeyondNode), 1U);
   EXPECT_EQ(found.candidates.size(), 5U);
+}
+
+/// Where it is asked for, or where 4 GPUs have but one sample: 2 samples are for 2 GPUs each, as a node has.
+TEST(PlanSpace, LeavesTheNodeWhereThereIsReason) {
+  PlanProblem problem = small();
+  const PlanSpace usual = one_choice_each(problem), given = restricted(usual, "tensor", {"1", "2", "4"});
+  EXPECT_EQ(enumerate_plans(problem, given).candidates.back().plan.tensor, 4);
+  problem.global_batch = 2;
+  EXPECT_EQ(enumerate_plans(problem, usual).pruned.at(Pruned::BeyondNode), 1U);
+  problem.global_batch = 1;
+  const PlanEnumeration found = enumerate_plans(problem, usual);
+  EXPECT_EQ(found.pruned.count(Pruned::BeyondNode), 0U);
+  EXPECT_EQ(found.candidates.back().plan.tensor, 4);
 }
 
 TEST(PlanSpace, EveryCombinationIsACandidateOrCounted) {
@@ -101,6 +128,27 @@ TEST(PlanSpace, LeavesOutWhatIsNoBetter) {
   ASSERT_EQ(found.candidates.size(), 1U);
   space.schedule = {PipelineSchedule::GPipe};
   EXPECT_EQ(enumerate_plans(problem, space).candidates.front().plan.schedule, PipelineSchedule::GPipe);
+}
+
+/// 40 layers in 4 stages of 10: 2 to 4 chunks of one or two layers more or less, 5 and 10 alike ones; 20 are
+/// for the 20 layers of 2 stages.
+TEST(PlanSpace, HasChunksThatDivideTheLayersOfAStage) {
+  PlanProblem problem = small();
+  problem.model.layers = 40;
+  PlanSpace space = one_choice_each(problem);
+  EXPECT_THAT(space.chunks, ElementsAre(2, 3, 4, 5, 10, 20));
+  space.schedule = {PipelineSchedule::Interleaved};
+  space.tensor = {1};
+  space.pipeline = {4};
+  std::vector<int> chunks;
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  for (const PlanCandidate& candidate : found.candidates) {
+    chunks.push_back(candidate.plan.chunks);
+  }
+  EXPECT_THAT(chunks, ElementsAre(2, 3, 4, 5, 10));
+  EXPECT_EQ(found.pruned.at(Pruned::UnevenChunks), 1U);
+  space = restricted(space, "chunks", {"7"});
+  EXPECT_EQ(enumerate_plans(problem, space).candidates.size(), 1U);
 }
 
 /// Behind torch.compile logits that tensor-parallel ranks share need another loss; FP8 needs zero3.

@@ -1,0 +1,27 @@
+#pragma once
+
+/// @file
+/// Plans that are made of those that a search found, with what it does not combine with everything else.
+
+#include <vector>
+
+#include "app/plans/plan_search.hpp"
+
+namespace lockstep {
+
+/// The fastest whose tensor parallelism may hide its messages (`tensor_overlap`), hiding them: of each number
+/// of GPUs and degree, which says how much there is to hide, at most kMostOverlapping, and none that takes
+/// longer than kOverlapGain would make up for. @param simulated of the estimated; their times go before
+/// estimates
+[[nodiscard]] std::vector<FoundPlan> with_overlap(const PlanProblem& problem, const PlanSpace& space,
+                                                  const std::vector<FoundPlan>& estimated,
+                                                  const std::vector<FoundPlan>& simulated);
+
+constexpr std::size_t kMostOverlapping = 4;
+/// By how much longer than the best plan one may take that hidden messages could make the best.
+constexpr double kOverlapGain = 0.2;
+
+/// What the host's memory could do for plans that do not fit: optimizer states there, and parameters.
+[[nodiscard]] std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big);
+
+}  // namespace lockstep

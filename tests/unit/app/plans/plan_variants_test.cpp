@@ -1,0 +1,72 @@
+#include "app/plans/plan_variants.hpp"
+
+#include <gmock/gmock.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// 8 layers of 8 heads on two nodes of 4 GPUs.
+PlanProblem problem_of(Implementation implementation = Implementation::Megatron) {
+  PlanProblem problem;
+  problem.model.layers = 8;
+  problem.model.hidden = 64;
+  problem.model.heads = 8;
+  problem.model.vocabulary = 128;
+  problem.model.positions = problem.model.sequence = 32;
+  problem.model.implementation = implementation;
+  problem.global_batch = 8;
+  problem.gpus = {8};
+  problem.gpus_of_node = 4;
+  return problem;
+}
+
+FoundPlan plan(int tensor, bool sequence_parallel, double step, std::int64_t micro_batch = 1) {
+  FoundPlan found;
+  found.candidate.plan.tensor = tensor;
+  found.candidate.plan.sequence_parallel = sequence_parallel;
+  found.candidate.gpus = 8;
+  found.candidate.data = 8 / tensor;
+  found.candidate.micro_batch = micro_batch;
+  found.candidate.micro_batches = static_cast<int>(tensor / micro_batch);
+  found.estimate = {Seconds{step}, Bytes{1}};
+  return found;
+}
+
+std::vector<std::pair<int, std::int64_t>> of(const std::vector<FoundPlan>& plans) {
+  std::vector<std::pair<int, std::int64_t>> told;
+  for (const FoundPlan& found : plans) {
+    EXPECT_TRUE(found.candidate.plan.tensor_overlap);
+    EXPECT_FALSE(found.is_estimated());
+    told.emplace_back(found.candidate.plan.tensor, found.candidate.micro_batch);
+  }
+  return told;
+}
+
+/// Messages of tensor parallelism that shares the tokens are hidden, inside a node, and where they could make
+/// up for what the plan takes longer: not 1.3 s where the best takes 1.
+TEST(WithOverlap, IsOfThoseThatHaveSomethingToHide) {
+  const std::vector<FoundPlan> estimated{plan(1, false, 1),   plan(2, false, 1.01), plan(2, true, 1.02),
+                                         plan(8, true, 1.05), plan(4, true, 1.1),   plan(4, true, 1.3, 2)};
+  const PlanProblem problem = problem_of();
+  EXPECT_THAT(of(with_overlap(problem, usual_space(problem), estimated, {})),
+              ElementsAre(std::pair{2, 1}, std::pair{4, 1}));
+  FoundPlan slower = estimated[2];
+  slower.judgement = PlanJudgement{.step = 1.25};
+  EXPECT_THAT(of(with_overlap(problem, usual_space(problem), estimated, {slower})),
+              ElementsAre(std::pair{4, 1}));
+}
+
+TEST(WithOverlap, IsNotOfFrameworksOrChoicesWithoutIt) {
+  const std::vector<FoundPlan> estimated{plan(2, true, 1)};
+  const PlanProblem nanotron = problem_of(Implementation::Nanotron), problem = problem_of();
+  EXPECT_THAT(with_overlap(nanotron, usual_space(nanotron), estimated, {}), IsEmpty());
+  PlanSpace space = usual_space(problem);
+  space.tensor_overlap = {false};
+  EXPECT_THAT(with_overlap(problem, space, estimated, {}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep
