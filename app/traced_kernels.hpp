@@ -14,7 +14,8 @@ namespace lockstep {
 /// attention, element-wise kernels. Kernels that together do one thing are one row. Others are counted as not
 /// modelled. Times are as recorded, lengthened by what ran beside them and, by about a microsecond, by the
 /// profiler.
-/// @throws InputError for a file that cannot be read or holds no work
+/// @throws InputError for a file that cannot be read, holds no work, or is of a GPU with other
+/// multiprocessors
 KernelImportReport import_traced_kernels(const std::filesystem::path& file,
                                          const KernelImportOptions& options,
                                          KernelMeasurements& measurements);

@@ -22,6 +22,7 @@
 #include "base/yaml_reader.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/kernels/constant_fit.hpp"
+#include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 
 namespace lockstep {
@@ -52,6 +53,14 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
   fmt::print(stderr, "{}\n", text);
+}
+
+/// A file that names another GPU's model than --gpu is: a GPU of one's own may be called anything.
+void warn_of_another_gpu(const std::string& device, const std::string& file, const std::string& gpu) {
+  const GpuModelNames models{ConfigPath::standard().names("gpus")};
+  const std::string said = models.in(device), meant = models.in(gpu);
+  if (said.empty() || meant.empty() || said == meant) return;
+  spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
 }
 
 /// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.
@@ -104,13 +113,16 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
   refuse_twice(files);
   KernelImportOptions of_gpu = options;
   if (is_path(options.gpu)) of_gpu.gpu = std::filesystem::absolute(options.gpu).lexically_normal().string();
-  of_gpu.multiprocessors = static_cast<int>(GpuModels{}(options.gpu).sm_count);
+  GpuModels gpus;
+  const GpuSpec& gpu = gpus(options.gpu);
+  of_gpu.multiprocessors = static_cast<int>(gpu.sm_count);
   KernelMeasurements measurements;
   std::vector<std::string> sources;
   for (const auto& file : files) {
     const KernelImportReport found = is_trace_name(file) ? import_traced_kernels(file, of_gpu, measurements)
                                                          : import_kernel_table(file, of_gpu, measurements);
     report(file, found);
+    warn_of_another_gpu(found.device, file.filename().string(), gpu.name);
     if (found.used > 0) sources.push_back(found.source);
   }
   if (measurements.empty()) throw std::invalid_argument{"no kernel to learn from is in these tables"};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -31,6 +33,17 @@ TEST(TracedKernels, are_rows_of_measured_kernels) {
                                   {.gpu = "h200_141gb_boost", .shortest = 1_s}, rows)
                 .used,
             0U);
+}
+
+// The trace says that its GPU has 132 multiprocessors.
+TEST(TracedKernels, of_another_gpu_are_refused) {
+  const std::string trace = LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/gpt2_b4_bf16.kineto.json.gz";
+  KernelMeasurements rows;
+  EXPECT_THAT(import_traced_kernels(trace, {.gpu = "h200_141gb_boost", .multiprocessors = 132}, rows).device,
+              testing::HasSubstr("H200"));
+  EXPECT_THAT(
+      [&] { (void)import_traced_kernels(trace, {.gpu = "a100_40gb", .multiprocessors = 108}, rows); },
+      testing::ThrowsMessage<InputError>(testing::HasSubstr("132 multiprocessors, a100_40gb has 108")));
 }
 
 TEST(TracedKernels, are_of_files_that_are_named_as_traces) {
