@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "calibration/kernels/shape_words.hpp"
+#include "traces/kineto/concurrent_work.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -61,6 +63,7 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
   check_multiprocessors(gpu, options);
   report.device = gpu.name;
   if (!gpu.name.empty()) report.source += ", " + gpu.name;
+  const std::vector<bool> beside = kineto::runs_beside_others(rank.trace);
   std::size_t modelled = 0;
   for (const replay::ModelledWork& work : replay::modelled_work(rank)) {
     const bool is_kernel =
@@ -69,6 +72,10 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
     auto call = work.calls.size() == 1 ? sayable(work.calls.front()) : std::nullopt;
     if (!call) continue;
     modelled += work.work.size();
+    if (std::ranges::any_of(work.work, [&](std::uint32_t index) { return beside[index]; })) {
+      ++report.beside_others;
+      continue;
+    }
     const Seconds time = recorded_time(work, rank.trace);
     if (!(time > Seconds{0}) || time < options.shortest) {  // old traces count whole microseconds
       ++report.too_short;
