@@ -20,7 +20,6 @@
 #include "base/parse_units.hpp"
 #include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
-#include "calibration/error_summary.hpp"
 #include "calibration/kernels/constant_fit.hpp"
 #include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
@@ -49,6 +48,7 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   for (const auto& [count, what] :
        {std::pair{found.other_device, "of other devices left out"},
         std::pair{found.too_short, "of 0 us, or shorter than --shortest, left out"},
+        std::pair{found.beside_others, "that ran beside work on other streams left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
@@ -151,20 +151,6 @@ void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options) {
 
 namespace {
 
-/// Families that are missed whatever their constants are.
-void warn_of_misfit(const ConstantFit& fit) {
-  constexpr double kUsable = 0.5;
-  for (const ConstantErrors& family : fit.families) {
-    if (family.held_out_after.empty()) continue;
-    const double error = summarise(family.held_out_after).mean;
-    if (error <= kUsable) continue;
-    spdlog::warn(
-        "{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these kernels, "
-        "and are the times in microseconds?",
-        family.family, 100 * error);
-  }
-}
-
 int fit_constants_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                           const std::string& output, const FitKernelsOptions& options) {
   if (!options.tests.empty()) {
@@ -175,7 +161,7 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   constexpr double kHeldOut = 0.2;
   const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
   fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
-  warn_of_misfit(fit);
+  for (const std::string& doubt : constant_doubts(fit)) spdlog::warn("{}", doubt);
   warn_of_power(fit.gpu);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",
