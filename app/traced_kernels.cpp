@@ -1,11 +1,14 @@
 #include "app/traced_kernels.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "calibration/kernels/shape_words.hpp"
+#include "traces/kineto/concurrent_work.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -33,6 +36,15 @@ Seconds recorded_time(const replay::ModelledWork& work, const kineto::RecordedTr
   return sum;
 }
 
+/// The GPU of a rank's kernels. deviceProperties lists all that the process sees, by their numbers.
+StatedGpu stated_gpu(const kineto::RecordedTrace& trace, const std::filesystem::path& file) {
+  if (trace.gpu_names.empty()) return {"", file.string(), 0};
+  const std::int32_t device = trace.work.empty() ? 0 : trace.work.front().device;
+  const auto at = static_cast<std::size_t>(std::max(device, 0));
+  const std::size_t its = at < trace.gpu_names.size() ? at : 0;
+  return {trace.gpu_names[its], file.string(), static_cast<int>(trace.multiprocessors[its])};
+}
+
 }  // namespace
 
 bool is_trace_name(const std::filesystem::path& file) {
@@ -47,7 +59,11 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
   const replay::RankRecording& rank = replay.ranks.front();
   KernelImportReport report;
   report.source = file.filename().string() + ", PyTorch's profiler";
-  if (!rank.trace.gpu_names.empty()) report.source += ", " + rank.trace.gpu_names.front();
+  const StatedGpu gpu = stated_gpu(rank.trace, file);
+  check_multiprocessors(gpu, options);
+  report.device = gpu.name;
+  if (!gpu.name.empty()) report.source += ", " + gpu.name;
+  const std::vector<bool> beside = kineto::runs_beside_others(rank.trace);
   std::size_t modelled = 0;
   for (const replay::ModelledWork& work : replay::modelled_work(rank)) {
     const bool is_kernel =
@@ -56,6 +72,10 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
     auto call = work.calls.size() == 1 ? sayable(work.calls.front()) : std::nullopt;
     if (!call) continue;
     modelled += work.work.size();
+    if (std::ranges::any_of(work.work, [&](std::uint32_t index) { return beside[index]; })) {
+      ++report.beside_others;
+      continue;
+    }
     const Seconds time = recorded_time(work, rank.trace);
     if (!(time > Seconds{0}) || time < options.shortest) {  // old traces count whole microseconds
       ++report.too_short;

@@ -87,6 +87,9 @@ std::string validation_json(const Validation& validation) {
   const std::string duration = name_of(duration_of(validation.set.predicts));
   json["left_out_rows"] = validation.left_out;
   json["every"] = validation.every;
+  if (validation.set.predicts == PredictedThing::Kernel) {
+    json["out_of_range"] = points_out_of_range(validation);
+  }
   json["points"] = Json::array();
   for (const ValidationPoint& point : validation.points) {
     Json of_point;
@@ -98,6 +101,9 @@ std::string validation_json(const Validation& validation) {
     of_point[duration] = time_json(point.step, validation.set);
     if (point.gpu_busy) {
       of_point["gpu_busy"] = time_json(*point.gpu_busy, validation.set);
+    }
+    if (!point.in_range) {
+      of_point["in_range"] = false;
     }
     json["points"].push_back(std::move(of_point));
   }

@@ -114,12 +114,14 @@ CollectiveMeasurement collective_in(ScenarioSettings& settings) {
 /// Bands are taken to err in one direction.
 PredictedTimes one_after_the_other(const std::vector<KernelCall>& kernels, const GpuSpec& gpu) {
   Seconds time{0}, off{0};
+  bool in_range = true;
   for (const KernelCall& call : kernels) {
     const Prediction prediction = model_for(call).predict(call, gpu);
     time += prediction.duration;
     off += prediction.duration * prediction.band;
+    in_range = in_range && prediction.in_range;
   }
-  return {time, Seconds{0}, off / time};
+  return {.step = time, .gpu_busy = Seconds{0}, .band = off / time, .in_range = in_range};
 }
 
 }  // namespace

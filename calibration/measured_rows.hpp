@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-/// By the kernel model of the row's GPU (ops/kernel_model.hpp), with its band.
+/// By the kernel model of the row's GPU (ops/kernel_model.hpp), with its band, and whether it is in the range
+/// that the model was checked in.
 /// @param name of the set, for messages
 /// @throws InputError for settings that describe no kernel, with the row's
 [[nodiscard]] std::vector<PredictedTimes> predict_kernels(const std::string& name,

@@ -235,6 +235,7 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   for (std::size_t i = 0; i < settings.size(); ++i) {
     validation.points[i].step.predicted = times.at(i).step;
     validation.points[i].step.band = times[i].band;
+    validation.points[i].in_range = times[i].in_range;
     if (auto& gpu_busy = validation.points[i].gpu_busy) {
       gpu_busy->predicted = times[i].gpu_busy + times[i].kernels * set.measured.profiler_adds;
     }

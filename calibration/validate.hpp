@@ -32,6 +32,7 @@ struct ValidationPoint {
   std::vector<std::string> labels;  ///< by Validation::columns
   ComparedTime step;
   std::optional<ComparedTime> gpu_busy;
+  bool in_range = true;  ///< PredictedTimes::in_range
 };
 
 struct Validation {
@@ -48,6 +49,7 @@ struct PredictedTimes {
   Seconds gpu_busy;              ///< at least one stream active, a step
   std::optional<double> band{};  ///< relative half-width of the step time
   double kernels = 0;            ///< that a GPU runs in a step, copies and memory sets aside
+  bool in_range = true;          ///< of kernels: false when outside what their models were checked in
 };
 
 /// Predicts the scenarios of rows, in their order.

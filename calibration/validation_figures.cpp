@@ -169,6 +169,10 @@ std::vector<ReachedAim> reached_aims(const Validation& validation) {
   return reached;
 }
 
+std::size_t points_out_of_range(const Validation& validation) {
+  return static_cast<std::size_t>(std::ranges::count(validation.points, false, &ValidationPoint::in_range));
+}
+
 std::vector<std::size_t> worst_points(const Validation& validation, std::size_t count) {
   std::vector<std::size_t> points(validation.points.size());
   std::iota(points.begin(), points.end(), std::size_t{0});

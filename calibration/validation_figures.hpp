@@ -38,6 +38,9 @@ struct ReachedAim {
 /// Of all points, in the set's order. An aim at GPU busy time has none where that was not measured.
 [[nodiscard]] std::vector<ReachedAim> reached_aims(const Validation& validation);
 
+/// How many points are of kernels outside the ranges that their models were checked in.
+[[nodiscard]] std::size_t points_out_of_range(const Validation& validation);
+
 /// Numbers of the points with the largest absolute errors of step time, the worst first.
 [[nodiscard]] std::vector<std::size_t> worst_points(const Validation& validation, std::size_t count);
 

@@ -139,6 +139,14 @@ std::string order_text(const Validation& validation) {
   return text + '\n';
 }
 
+/// "" where all are inside, as they are of what is no kernel.
+std::string range_text(const Validation& validation) {
+  const std::size_t outside = points_out_of_range(validation);
+  if (outside == 0) return "";
+  return fmt::format("{} of {} points {} outside the ranges that their models were checked in\n\n", outside,
+                     validation.points.size(), outside == 1 ? "is" : "are");
+}
+
 std::string title_text(const Validation& validation) {
   std::string text = fmt::format("{}: {} points", validation.set.title, validation.points.size());
   if (validation.every > 1) {
@@ -231,7 +239,7 @@ std::string validation_text(const Validation& validation, PrintedPoints printed)
   for (const ComparedQuantity quantity : validation.set.quantities()) {
     text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
   }
-  text += order_text(validation) + plan_picks_text(validation);
+  text += range_text(validation) + order_text(validation) + plan_picks_text(validation);
   if (const std::string aims = aims_text({&validation, 1}); !aims.empty()) {
     text += aims + '\n';
   }

@@ -20,11 +20,11 @@ void KernelEfficiency::check() {
   check_keys<KernelEfficiency>(provenance);
   const auto is_its_own = [&](const char* key) { return is_own(evidence_for(provenance, key).is); };
   calibrated = is_its_own("memory");
-  fp32.calibrated = is_its_own("fp32");
-  fp32_batched.calibrated = is_its_own("fp32_batched");
-  tensor.calibrated = is_its_own("tensor");
+  fp32.calibrated = is_its_own("fp32.tiles");
+  fp32_batched.calibrated = is_its_own("fp32_batched.tiles");
+  tensor.calibrated = is_its_own("tensor.tiles");
   convolution.calibrated = is_its_own("convolution");
-  if (tf32) tf32->calibrated = is_its_own("tf32");
+  if (tf32) tf32->calibrated = is_its_own("tf32.tiles");
   if (tensor_convolution) tensor_convolution->calibrated = is_its_own("tensor_convolution");
   if (tf32_convolution) tf32_convolution->calibrated = is_its_own("tf32_convolution");
 }

@@ -20,8 +20,8 @@
 #include "base/parse_units.hpp"
 #include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
-#include "calibration/error_summary.hpp"
 #include "calibration/kernels/constant_fit.hpp"
+#include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 
 namespace lockstep {
@@ -48,10 +48,19 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   for (const auto& [count, what] :
        {std::pair{found.other_device, "of other devices left out"},
         std::pair{found.too_short, "of 0 us, or shorter than --shortest, left out"},
+        std::pair{found.beside_others, "that ran beside work on other streams left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
   fmt::print(stderr, "{}\n", text);
+}
+
+/// A file that names another GPU's model than --gpu is: a GPU of one's own may be called anything.
+void warn_of_another_gpu(const std::string& device, const std::string& file, const std::string& gpu) {
+  const GpuModelNames models{ConfigPath::standard().names("gpus")};
+  const std::string said = models.in(device), meant = models.in(gpu);
+  if (said.empty() || meant.empty() || said == meant) return;
+  spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
 }
 
 /// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.
@@ -104,13 +113,16 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
   refuse_twice(files);
   KernelImportOptions of_gpu = options;
   if (is_path(options.gpu)) of_gpu.gpu = std::filesystem::absolute(options.gpu).lexically_normal().string();
-  of_gpu.multiprocessors = static_cast<int>(GpuModels{}(options.gpu).sm_count);
+  GpuModels gpus;
+  const GpuSpec& gpu = gpus(options.gpu);
+  of_gpu.multiprocessors = static_cast<int>(gpu.sm_count);
   KernelMeasurements measurements;
   std::vector<std::string> sources;
   for (const auto& file : files) {
     const KernelImportReport found = is_trace_name(file) ? import_traced_kernels(file, of_gpu, measurements)
                                                          : import_kernel_table(file, of_gpu, measurements);
     report(file, found);
+    warn_of_another_gpu(found.device, file.filename().string(), gpu.name);
     if (found.used > 0) sources.push_back(found.source);
   }
   if (measurements.empty()) throw std::invalid_argument{"no kernel to learn from is in these tables"};
@@ -139,20 +151,6 @@ void add_fit_kernels_options(CLI::App& command, FitKernelsOptions& options) {
 
 namespace {
 
-/// Families that are missed whatever their constants are.
-void warn_of_misfit(const ConstantFit& fit) {
-  constexpr double kUsable = 0.5;
-  for (const ConstantErrors& family : fit.families) {
-    if (family.held_out_after.empty()) continue;
-    const double error = summarise(family.held_out_after).mean;
-    if (error <= kUsable) continue;
-    spdlog::warn(
-        "{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these kernels, "
-        "and are the times in microseconds?",
-        family.family, 100 * error);
-  }
-}
-
 int fit_constants_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                           const std::string& output, const FitKernelsOptions& options) {
   if (!options.tests.empty()) {
@@ -163,7 +161,7 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   constexpr double kHeldOut = 0.2;
   const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
   fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
-  warn_of_misfit(fit);
+  for (const std::string& doubt : constant_doubts(fit)) spdlog::warn("{}", doubt);
   warn_of_power(fit.gpu);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",

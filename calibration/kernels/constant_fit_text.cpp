@@ -1,8 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
 
-#include "base/yaml_text.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/kernels/constant_fit.hpp"
 
@@ -15,25 +15,14 @@ std::string mean_and_count(const std::vector<double>& before, const std::vector<
                      100 * summarise(after).mean);
 }
 
-std::string tiles_text(const GemmProfile& profile) {
-  std::string text;
-  for (const GemmTile& tile : profile.tiles) {
-    text += fmt::format("{}{{rows: {}, columns: {}, warps: {}, efficiency: {:.4f}}}",
-                        text.empty() ? "" : ", ", tile.rows, tile.columns, tile.warps, tile.efficiency);
-  }
-  return "[" + text + "]";
-}
-
-/// Sets a value, of which the document will say that it is this fit's.
-void put(YamlDocument& document, const std::string& key_path, const std::string& value) {
-  const auto mark = [](const auto& self, YamlNode& node) -> void {
-    node.at = {"this fit", 0, 0};
-    for (YamlNode& item : node.items) self(self, item);
-    for (YamlEntry& entry : node.entries) self(self, entry.value);
-  };
-  YamlNode node = YamlDocument::value_of_set(key_path, value);
-  mark(mark, node);
-  document.set(key_path, std::move(node));
+std::string far_off(const FittedConstant& constant) {
+  const std::string unit = constant.unit.empty() ? "" : " " + constant.unit;
+  return fmt::format(
+      "{} went from {:.3f} to {:.3f}{}, by a factor of {:.1f}; between GPUs it differs by up to {}: are the "
+      "times in microseconds, are they of this GPU (--gpu) at its usual clocks and power, and did these "
+      "kernels have it to themselves?",
+      constant.key, constant.before, constant.after, unit, std::max(constant.factor(), 1 / constant.factor()),
+      constant.plausible);
 }
 
 }  // namespace
@@ -64,34 +53,32 @@ std::string constant_fit_text(const ConstantFit& fit) {
                         mean_and_count(family.fitted_before, family.fitted_after),
                         mean_and_count(family.held_out_before, family.held_out_after));
   }
+  if (!fit.split_with_m.empty()) {
+    text += fmt::format("{}: of few weight matrices, so that other m of them are held out\n",
+                        fmt::join(fit.split_with_m, "; "));
+  }
   if (fit.unused > 0) text += fmt::format("{} rows of other families were not used\n", fit.unused);
   return text;
 }
 
-YamlDocument with_constants(const ConstantFit& fit, YamlDocument base, const std::string& name,
-                            const std::string& source) {
-  put(base, "name", quoted_if_needed(name));
-  put(base, "source", quoted_if_needed(source));
-  const std::map<std::string, const GemmProfile*> products{
-      {"fp32.tiles", &fit.efficiency.fp32},
-      {"fp32_batched.tiles", &fit.efficiency.fp32_batched},
-      {"tensor.tiles", &fit.efficiency.tensor},
-      {"tf32.tiles", fit.efficiency.tf32 ? &*fit.efficiency.tf32 : nullptr}};
-  std::string quoted = source;
-  for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 2) {
-    quoted.insert(at, 1, '\'');
+std::vector<std::string> constant_doubts(const ConstantFit& fit) {
+  constexpr double kUsable = 0.5;
+  std::vector<std::string> doubts;
+  for (const ConstantErrors& family : fit.families) {
+    const double error = family.held_out_after.empty() ? 0 : summarise(family.held_out_after).mean;
+    if (error <= kUsable) continue;
+    doubts.push_back(
+        fmt::format("{}: rows held out are missed by {:.0f} % on average: is it this GPU, are they these "
+                    "kernels, and are "
+                    "the times in microseconds?",
+                    family.family, 100 * error));
   }
   for (const FittedConstant& constant : fit.constants) {
-    const auto product = products.find(constant.key);
-    put(base, constant.key,
-        product != products.end()
-            ? tiles_text(*product->second)
-            : fmt::format("{:.4g}{}{}", constant.after, constant.unit.empty() ? "" : " ", constant.unit));
-    put(base, "provenance." + constant.key.substr(0, constant.key.find('.')),
-        fmt::format("{{is: fitted, source: '{}; error: of the rows held out', error: {:.3f}}}", quoted,
-                    fit.error_of(constant.key)));
+    if (std::max(constant.factor(), 1 / constant.factor()) > constant.plausible) {
+      doubts.push_back(far_off(constant));
+    }
   }
-  return base;
+  return doubts;
 }
 
 }  // namespace lockstep

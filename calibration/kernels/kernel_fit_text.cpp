@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/yaml_text.hpp"
@@ -96,9 +98,12 @@ std::string learned_kernels_yaml(const KernelFit& fit, const std::string& name, 
                layers_yaml("trunk", network.trunk) + layers_yaml("head", network.head);
   }
   if (kernels.empty()) {
-    throw std::invalid_argument{
+    const bool are_few = std::ranges::any_of(fit.kernels, [](const auto& kernel) { return !kernel.trained; });
+    throw std::invalid_argument{fmt::format(
         "no network is better than its formula on rows that it did not learn from: nothing is written, the "
-        "formulas stay"};
+        "formulas stay{}",
+        are_few ? "; where rows are too few for a network, --constants fits the formulas' own few constants"
+                : "")};
   }
   return fmt::format("name: {}\nsource: {}\ngpus: [{}]\nkernels:\n{}", quoted_if_needed(name),
                      quoted_if_needed(source), fmt::join(fit.gpus, ", "), kernels);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -170,13 +171,17 @@ std::string own_family(const CsvTable& table) {
   return table.has("operation") && table.has("columns") ? "normalisation" : "";
 }
 
-/// A table that says how many multiprocessors its GPU has is of that GPU or of none of the name.
+/// The maker's name of the GPU that the rows taken are of; "" where the table does not say it.
+std::string device_of(const CsvTable& table, const KernelImportOptions& options) {
+  if (!table.has("Device")) return table.fact("gpu");
+  return options.device.empty() && table.rows() > 0 ? table.cell(0, "Device") : options.device;
+}
+
 void check_gpu(const CsvTable& table, const std::filesystem::path& file, const KernelImportOptions& options) {
   const std::string said = table.fact("multiprocessors");
-  if (options.multiprocessors == 0 || said.empty() || said == std::to_string(options.multiprocessors)) return;
-  throw InputError{{file.string()},
-                   fmt::format("is of {} with {} multiprocessors, {} has {}", table.fact("gpu"), said,
-                               options.gpu, options.multiprocessors)};
+  int count = 0;
+  std::from_chars(said.data(), said.data() + said.size(), count);
+  check_multiprocessors({table.fact("gpu"), file.string(), count}, options);
 }
 
 std::string source_of(const CsvTable& table, const std::filesystem::path& file) {
@@ -192,6 +197,16 @@ std::string source_of(const CsvTable& table, const std::filesystem::path& file) 
 
 }  // namespace
 
+void check_multiprocessors(const StatedGpu& stated, const KernelImportOptions& options) {
+  if (options.multiprocessors == 0 || stated.multiprocessors <= 0 ||
+      stated.multiprocessors == options.multiprocessors) {
+    return;
+  }
+  throw InputError{{stated.file},
+                   fmt::format("is of {} with {} multiprocessors, {} has {}", stated.name,
+                               stated.multiprocessors, options.gpu, options.multiprocessors)};
+}
+
 KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
                                        KernelMeasurements& measurements) {
   const CsvTable table = CsvTable::from_file(file);
@@ -204,6 +219,7 @@ KernelImportReport import_kernel_table(const std::filesystem::path& file, const 
   check_gpu(table, file, options);
   Taking taking{options, measurements};
   taking.report.source = source_of(table, file);
+  taking.report.device = device_of(table, options);
   if (const std::string family = own_family(table); !family.empty()) {
     take_own(family, table, taking);
   } else if (table.has("OPName") && table.has("Latency")) {

@@ -13,7 +13,7 @@ struct KernelImportOptions {
   std::string gpu;          ///< a name of configs/gpus, or a file: the table's machine
   std::string device;       ///< of tables of several machines: the rows of this `Device`; empty: all
   Seconds shortest{0};      ///< shorter rows are left out: where a table's times contain the host's launches
-  int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a table says of its own
+  int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a file says of its own
 };
 
 /// What became of a table's rows.
@@ -21,9 +21,22 @@ struct KernelImportReport {
   std::size_t used = 0;
   std::size_t other_device = 0;
   std::size_t too_short = 0;
-  std::size_t not_modelled = 0;  ///< kinds of kernel without a network's features
-  std::string source;            ///< the file and what it says of its machine, versions and date
+  std::size_t beside_others = 0;  ///< of traces: ran while other streams had work, which makes them longer
+  std::size_t not_modelled = 0;   ///< kinds of kernel without a network's features
+  std::string source;             ///< the file and what it says of its machine, versions and date
+  std::string device;             ///< the GPU's name by its maker, as the file has it; empty: not said
 };
+
+/// What a file says of the GPU that its kernels ran on.
+struct StatedGpu {
+  std::string name;     ///< by its maker
+  std::string file;     ///< that says so
+  int multiprocessors;  ///< 0: not said
+};
+
+/// A file that says how many multiprocessors its GPU has is of that GPU or of none of the name.
+/// @throws InputError where they are others than those of @p options
+void check_multiprocessors(const StatedGpu& stated, const KernelImportOptions& options);
 
 /// Appends the measurements of a table, plain or gzip, to @p measurements. The table's columns tell whose it
 /// is:

@@ -246,7 +246,11 @@ KernelCall call_in(const CsvTable& table, std::size_t row) {
 double place_of_shape(const KernelWork& work) {
   KernelWork key = work;
   if (auto* product = std::get_if<Gemm>(&key); product != nullptr && product->batch == 1) product->m = 1;
-  return Random{0, shape_text(key)}.uniform(0);
+  return place_with_m(key);
+}
+
+double place_with_m(const KernelWork& work) {
+  return Random{0, shape_text(work)}.uniform(0);
 }
 
 DataType type_named(const std::string& name) {

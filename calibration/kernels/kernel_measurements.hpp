@@ -52,6 +52,9 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 /// single products, so that all rows with one weight matrix stay together.
 [[nodiscard]] double place_of_shape(const KernelWork& work);
 
+/// The same with m.
+[[nodiscard]] double place_with_m(const KernelWork& work);
+
 /// The names of the families above.
 [[nodiscard]] std::vector<std::string> kernel_families();
 

@@ -60,6 +60,7 @@ class RankSplit {
     part.world_size = whole_.world_size;
     part.backend = whole_.backend;
     part.gpu_names = whole_.gpu_names;
+    part.multiprocessors = whole_.multiprocessors;
     part.compute_major = whole_.compute_major;
     part.groups = whole_.groups;
     std::map<std::uint32_t, std::uint32_t> threads;

@@ -1,8 +1,13 @@
 #include "app/traced_kernels.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,6 +36,42 @@ TEST(TracedKernels, are_rows_of_measured_kernels) {
                                   {.gpu = "h200_141gb_boost", .shortest = 1_s}, rows)
                 .used,
             0U);
+}
+
+// The trace says that its GPU has 132 multiprocessors.
+TEST(TracedKernels, of_another_gpu_are_refused) {
+  const std::string trace = LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/gpt2_b4_bf16.kineto.json.gz";
+  KernelMeasurements rows;
+  EXPECT_THAT(import_traced_kernels(trace, {.gpu = "h200_141gb_boost", .multiprocessors = 132}, rows).device,
+              testing::HasSubstr("H200"));
+  EXPECT_THAT(
+      [&] { (void)import_traced_kernels(trace, {.gpu = "a100_40gb", .multiprocessors = 108}, rows); },
+      testing::ThrowsMessage<InputError>(testing::HasSubstr("132 multiprocessors, a100_40gb has 108")));
+}
+
+// Three products of one stream, the second beside a collective on another.
+TEST(TracedKernels, beside_others_are_left_out) {
+  std::string events;
+  for (const int start : {1000, 2000, 3000}) {
+    events += fmt::format(
+        R"({{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": {0}, "dur": 30, "args": {{"External id": {0}, "Input Dims": [[512, 512], [512, 512]], "Input type": ["float", "float"]}}}},
+{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": {1}, "dur": 5, "args": {{"correlation": {0}, "External id": {0}}}}},
+{{"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": {2}, "dur": 40, "args": {{"device": 0, "stream": 7, "correlation": {0}, "External id": {0}}}}},
+)",
+        start, start + 10, start + 20);
+  }
+  const test::ScratchFolder folder;
+  const auto file = folder.path() / "step.json";
+  write_whole_file(
+      file,
+      R"({"traceEvents": [)" + events +
+          R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel", "pid": 0, "tid": 20, "ts": 2050, "dur": 400, "args": {"device": 0, "stream": 20, "correlation": 4000}}
+]})");
+  KernelMeasurements rows;
+  const KernelImportReport report = import_traced_kernels(file, {.gpu = "v100_16gb"}, rows);
+  EXPECT_EQ(report.used, 2U);
+  EXPECT_EQ(report.beside_others, 1U);
+  EXPECT_EQ(report.not_modelled, 1U);
 }
 
 TEST(TracedKernels, are_of_files_that_are_named_as_traces) {

@@ -55,6 +55,14 @@ TEST(MeasuredRows, AKernelTakesWhatItsModelSays) {
   EXPECT_EQ(times.band, expected.band);
 }
 
+// Products were checked up to a size (ops/kernels/gemm.cpp), as `lockstep run` warns.
+TEST(MeasuredRows, SayWhetherTheModelWasCheckedThere) {
+  ScenarioSettings long_product = kProduct;
+  long_product["m"] = "100000000";
+  EXPECT_TRUE(kernels(kProduct).at(0).in_range);
+  EXPECT_FALSE(kernels(long_product).at(0).in_range);
+}
+
 TEST(MeasuredRows, TablesThatAreAlikeNeedNoList) {
   const ScenarioSettings few{{"gpu", "v100_16gb"}, {"family", "embedding_forward"},
                              {"type", "fp32"},     {"batch", "2048"},

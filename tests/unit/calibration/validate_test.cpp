@@ -13,6 +13,7 @@ namespace {
 
 using namespace lockstep::literals;
 using testing::HasSubstr;
+using testing::Not;
 
 ValidationSet two_gpus() {
   return read_text<ValidationSet>(R"(
@@ -279,6 +280,19 @@ TEST_F(ValidateTable, CountsWhatIsMeasuredInsideTheBand) {
   EXPECT_FALSE(error_lines(validation, ComparedQuantity::GpuBusy).at(2).inside.has_value());
   EXPECT_THAT(validation_text(validation), HasSubstr("bias  in band"));
   EXPECT_THAT(validation_text(validation), HasSubstr("     66.7"));
+}
+
+TEST_F(ValidateTable, CountsWhatWasNotCheckedInItsRange) {
+  const auto validated = [&](bool in_range) {
+    return validate_rows("V100,1,10,5,0\nP100,1,10,5,0\n", [&](const ScenarioSettings& row) {
+      return PredictedTimes{
+          .step = 10_ms, .gpu_busy = 5_ms, .in_range = in_range || row.at("gpu") == "v100_16gb"};
+    });
+  };
+  EXPECT_EQ(points_out_of_range(validated(false)), 1U);
+  EXPECT_THAT(validation_text(validated(false)),
+              HasSubstr("1 of 2 points is outside the ranges that their models were checked in"));
+  EXPECT_THAT(validation_text(validated(true)), Not(HasSubstr("outside the ranges")));
 }
 
 TEST_F(ValidateTable, AimsStandBesideWhatIsReached) {

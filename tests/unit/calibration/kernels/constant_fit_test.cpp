@@ -7,14 +7,19 @@
 
 #include "base/random.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/kernels/constant_split.hpp"
 #include "ops/kernel_model.hpp"
 
 namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
+using ::testing::UnorderedElementsAre;
 
 const GpuSpec& v100(const std::string& /*name*/) {
   static const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");
@@ -209,6 +214,87 @@ TEST(ConstantFit, TellsEveryRowBeforeAndAfter) {
   const ResidualPlot plot = residuals_of("kernels", fit.residuals);
   EXPECT_EQ(plot.series.size(), 2U);
   EXPECT_THAT(to_svg(plot), HasSubstr("hollow: not learned from"));
+}
+
+// Times in nanoseconds by mistake, and a rate that no GPU has.
+TEST(ConstantFit, DoubtsConstantsThatMoveTooFar) {
+  KernelMeasurements rows = measured_there(additions_and_products(24));
+  EXPECT_THAT(constant_doubts(fit_constants(rows, v100, 0.2)), IsEmpty());
+  for (KernelMeasurement& row : rows) row.time = 3 * row.time;
+  EXPECT_THAT(
+      constant_doubts(fit_constants(rows, v100, 0.2)),
+      UnorderedElementsAre(AllOf(HasSubstr("memory went from 0.920 to 0.2"), HasSubstr("factor of 3.3")),
+                           AllOf(HasSubstr("tensor.tiles went from 1.000 to 0.2"),
+                                 HasSubstr("differs by up to 2.5"), HasSubstr("microseconds"))));
+}
+
+// Rows held out get better with a lower rate by chance, those that it is fitted to only in the part that
+// counts for the fit: nine of ten are as they were, strays are far off.
+TEST(ConstantFit, TakesNothingThatFitsItsOwnRowsNoBetter) {
+  KernelMeasurements rows;
+  for (const KernelCall& call : additions_and_products(60)) {
+    if (!std::holds_alternative<Gemm>(call.work)) continue;
+    const bool is_held_out = place_of_shape(call.work) < 0.2;
+    const double factor = is_held_out || rows.size() % 3 == 0 ? 1.5 : rows.size() % 3 == 1 ? 1.6 : 0.4;
+    rows.push_back({"v100_32gb", call, factor * model_for(call).predict(call, v100("")).duration});
+  }
+  EXPECT_THAT([&] { (void)fit_constants(rows, v100, 0.2); },
+              ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("tensor.tiles: fitted, the rows that it is fitted to would be missed by")));
+}
+
+// Six numbers of tokens with one weight matrix: by matrix, all or nothing would be held out.
+TEST(ConstantFit, SplitsASweepOverTokens) {
+  std::vector<KernelCall> calls;
+  for (std::int64_t m = 256; m <= 8192; m *= 2) {
+    calls.push_back({"", DataType::FP16, Gemm{.batch = 1, .m = m, .n = 4096, .k = 4096}});
+  }
+  const ConstantFit fit = fit_constants(measured_there(calls), v100, 0.2);
+  EXPECT_NEAR(value_of(fit, "tensor.tiles"), 0.7, 0.02);
+  EXPECT_THAT(fit.split_with_m, ElementsAre("tensor.tiles"));
+  EXPECT_THAT(constant_fit_text(fit), HasSubstr("tensor.tiles: of few weight matrices"));
+  EXPECT_THAT(fit_constants(measured_there(additions_and_products(24)), v100, 0.2).split_with_m, IsEmpty());
+}
+
+TEST(ConstantSplit, LeavesNeitherPartEmpty) {
+  for (std::int64_t n = 1; n <= 64; ++n) {
+    KernelMeasurements rows;
+    for (const std::int64_t m : {1, 2, 3, 4}) {
+      rows.push_back({"g", {"", DataType::FP16, Gemm{.batch = 1, .m = m, .n = n, .k = 64}}, 1_us});
+    }
+    const SplitRows parts = split_by_shape(rows, 0.2);
+    EXPECT_GE(parts.held_out.size(), 1U);
+    EXPECT_GE(parts.fitted.size(), 1U);
+    EXPECT_EQ(parts.fitted.size() + parts.held_out.size(), 4U);
+    EXPECT_TRUE(split_by_shape({rows[0], rows[0]}, 0.2).held_out.size() % 2 == 0);  // of one shape
+  }
+}
+
+// Of what was not fitted, the start's evidence stays where that set is this GPU's own; else it is a
+// relative's.
+TEST(ConstantFit, SaysWhereEachNumberIsFrom) {
+  const auto base = YamlDocument::from_file(LOCKSTEP_SOURCE_DIR "/configs/kernel_efficiency/v100.yaml");
+  const auto written = [&](const std::string& gpu) {
+    const auto spec = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + gpu + ".yaml");
+    const ConstantFit fit = fit_constants(
+        measured_there(additions_and_products(24)),
+        [&](const std::string& /*name*/) -> const GpuSpec& { return spec; }, 0.2);
+    return read_document<KernelEfficiency>(with_constants(fit, base, "mine", "a table"));
+  };
+  const auto start = read_document<KernelEfficiency>(base).provenance;
+  for (const std::string gpu : {"v100_32gb", "rtx_2080ti"}) {
+    const bool is_own_set = gpu == "v100_32gb";
+    const KernelEfficiency set = written(gpu);
+    const Evidence& fitted = evidence_for(set.provenance, "tensor.tiles");
+    EXPECT_EQ(fitted.is, Provenance::Fitted);
+    EXPECT_EQ(fitted.source, "a table; error: of the rows held out");
+    const Evidence& unmoved = evidence_for(set.provenance, "tensor.fixed_depth");
+    EXPECT_EQ(unmoved.is, is_own_set ? Provenance::Fitted : Provenance::Derived);
+    EXPECT_EQ(unmoved.source, "v100's: " + start.at("tensor").source);
+    EXPECT_EQ(unmoved.error, is_own_set ? start.at("tensor").error : std::nullopt);
+    EXPECT_TRUE(set.tensor.calibrated);
+    EXPECT_EQ(set.fp32.calibrated, is_own_set);
+  }
 }
 
 TEST(ConstantFit, WritesASetThatReadsBack) {

@@ -216,6 +216,17 @@ TEST_F(KernelTables, of_another_gpu_are_refused) {
   }
 }
 
+// NeuSight's tables name the GPU of each row and say nothing of its multiprocessors.
+TEST_F(KernelTables, say_which_gpu_they_are_of) {
+  const std::string header = "OPName,Latency,Device,B,M,N,K,H\n";
+  const std::string v100 = "softmax,2.5,Tesla V100-PCIE-32GB,8,,,,32\n";
+  EXPECT_EQ(imported(header + v100, {.gpu = "h100_80gb"}).device, "Tesla V100-PCIE-32GB");
+  const KernelImportReport of_one =
+      imported(header + v100 + "softmax,2.5,Tesla T4,8,,,,32\n", {.gpu = "t4_16gb", .device = "Tesla T4"});
+  EXPECT_EQ(of_one.device, "Tesla T4");
+  EXPECT_EQ(of_one.used, 1U);
+}
+
 TEST_F(KernelTables, sources_are_kept_and_cited) {
   const KernelMeasurements rows{{"g", {"softmax", DataType::FP16, Softmax{7, 8}}, 6_us}};
   const auto table = file(kernel_csv(rows, {"gemm.csv, an H100", "softmax.csv"}));

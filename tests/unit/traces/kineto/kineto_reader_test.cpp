@@ -55,7 +55,8 @@ class KinetoReader : public testing::Test {
 };
 
 /// As PyTorch 1.8 wrote it: other categories, thread numbers as text, whole microseconds.
-const std::string kOf2021 = R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Tesla V100"}],
+const std::string kOf2021 =
+    R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Tesla V100", "numSms": 80}, {"id": 1, "name": "Tesla V100"}],
 "traceEvents": [
 {"ph": "X", "cat": "Operator", "name": "aten::mm", "pid": 9, "tid": "9", "ts": 1000, "dur": 30, "args": {"External id": 2, "Input Dims": [[4, 5], [5, 6]]}},
 {"ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": "9", "ts": 1010, "dur": 5, "args": {"correlation": 7, "external id": 2}},
@@ -73,7 +74,8 @@ TEST_F(KinetoReader, ReadsTheNamesOf2021) {
   ASSERT_EQ(trace.work.size(), 1U);
   EXPECT_EQ(trace.work[0].start, 1018000);
   EXPECT_EQ(trace.work[0].stream, 7);
-  EXPECT_THAT(trace.gpu_names, ElementsAre("Tesla V100"));
+  EXPECT_THAT(trace.gpu_names, ElementsAre("Tesla V100", "Tesla V100"));
+  EXPECT_THAT(trace.multiprocessors, ElementsAre(80, -1));
   ASSERT_EQ(trace.threads.size(), 1U);
   EXPECT_EQ(trace.threads[0].name, "main");
 }
