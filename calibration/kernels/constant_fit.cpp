@@ -30,8 +30,7 @@ enum class Unit : std::uint8_t { Fraction, Factor, Time };
 ///   fraction   1.26 in what kernels that stream reach of the memory (0.74 on T4, 0.93 on H100), and 1.14 in
 ///              parts of that (softmax 0.88 on T4, 1 on A100): 1.44 together
 ///   factor     2.4 in the best tile (tensor 0.42 on T4, 1.0 on GeForce); 1.9 and 2.1 in FP32 (T4, and V100
-///   or
-///              A100), most of it the clock that a power limit leaves
+///              or A100), most of it the clock that a power limit leaves
 ///   time       1.05 in row_latency, which is of two GPUs only: as for rates
 constexpr double plausible_factor(Unit unit) {
   return unit == Unit::Fraction ? 1.5 : 2.5;
