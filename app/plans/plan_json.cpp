@@ -22,6 +22,7 @@ Json candidate_json(const PlanCandidate& candidate) {
           {"tensor_overlap", plan.tensor_overlap},
           {"schedule", name_of(plan.schedule)},
           {"chunks", plan.chunks},
+          {"stage_layers", plan.stage_layers},
           {"sharding", name_of(plan.sharding)},
           {"reshard_after_forward", plan.reshard_after_forward},
           {"recompute", name_of(plan.recompute)},

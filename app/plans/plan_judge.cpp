@@ -284,6 +284,26 @@ Bytes PlanJudge::capacity() const {
   return std::ranges::min_element(models, {}, &GpuSpec::memory)->memory;
 }
 
+Bytes PlanJudge::most_capacity() const {
+  const auto& models = setting_.value().gpu_models;
+  return std::max(capacity(), std::ranges::max_element(models, {}, &GpuSpec::memory)->memory);
+}
+
+double PlanJudge::fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const {
+  const bool are_alike = capacity() == most_capacity();
+  std::vector<Bytes> smallest(of_stages.size(), most_capacity());
+  const std::size_t stride = static_cast<std::size_t>(stage_stride(candidate)), stages = of_stages.size();
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(candidate.gpus) && !are_alike; ++rank) {
+    Bytes& least = smallest[rank / stride % stages];
+    least = std::min(least, setting_->gpu_models[setting_->gpu_model_of_rank[rank]].memory);
+  }
+  double most = 0;
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    most = std::max(most, whole_memory(of_stages[stage]) / smallest[stage]);
+  }
+  return most;
+}
+
 PlanJudgement PlanJudge::judge(const std::optional<PlanCandidate>& candidate) const {
   const Setting setting = build(candidate ? document_of(*candidate) : document_, configs_);
   PlanJudgement judgement;

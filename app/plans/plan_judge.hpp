@@ -69,6 +69,10 @@ class PlanJudge {
   /// With context and fragmentation.
   [[nodiscard]] Bytes whole_memory(Bytes allocated) const;
   [[nodiscard]] Bytes capacity() const;  ///< of the smallest GPU; infinite where the scenario does not check
+  [[nodiscard]] Bytes most_capacity() const;  ///< likewise of the largest
+  /// The largest share of its smallest GPU's memory that a stage needs: more than 1 does not fit.
+  /// @param of_stages allocated, by stage (memory_of_stages())
+  [[nodiscard]] double fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
 
   /// The plan, or the scenario as it is (std::nullopt), simulated: at most once per process.
   /// @throws InputError, StallError

@@ -11,6 +11,7 @@
 #include "search/plans/plan_estimate.hpp"
 #include "search/plans/plan_outlook.hpp"
 #include "search/plans/plan_rivals.hpp"
+#include "search/plans/stage_balance.hpp"
 
 namespace lockstep {
 namespace {
@@ -84,7 +85,8 @@ void PlanProbes::run_others(std::size_t keep) {
     }
     const EstimateInput input = judge_.estimate_input(candidate);
     const Seconds promise = estimate(candidate, *costs, input).step;
-    const Seconds least = least_step(promise, candidate, *costs, input);
+    const Seconds least =
+        least_step(promise, candidate, *costs, input) - most_gained(candidate, *costs, input);
     const Bytes of_layer{(*costs)[0].pass_memory.of_layer[MemoryUse::Activations]};
     const Bytes memory = judge_.whole_memory(memory_bound(candidate, judge_.problem(), of_layer));
     const std::size_t rival = rivals.add({least.in_base_units(), memory.in_base_units(), candidate.gpus});

@@ -38,7 +38,7 @@ class PlanSearch {
     if (result_.enumeration.candidates.empty()) {
       return std::move(result_);
     }
-    judge_.prepare(result_.enumeration.candidates.front());
+    judge_.prepare(*std::ranges::max_element(result_.enumeration.candidates, {}, &PlanCandidate::gpus));
     end_after(kShareOfOwn);
     judge_own();
     rule_out();
@@ -69,7 +69,7 @@ class PlanSearch {
 
   /// What cannot fit, whatever it takes.
   void rule_out() {
-    const Bytes capacity = judge_.capacity();
+    const Bytes capacity = judge_.most_capacity();
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {
       const Bytes bound = judge_.whole_memory(memory_bound(candidate, judge_.problem()));
       if (bound > capacity) {
@@ -107,14 +107,10 @@ class PlanSearch {
   std::optional<PlanFigures> estimate_one(std::size_t number, const CostsOfStages& costs) {
     const PlanCandidate& candidate = open_[number];
     const EstimateInput input = judge_.estimate_input(candidate);
-    FoundPlan& plan =
-        estimates_
-            .emplace(number,
-                     FoundPlan{candidate,
-                               {Seconds{0}, judge_.whole_memory(estimated_memory(candidate, costs, input))},
-                               {}})
-            .first->second;
-    if (plan.estimate.memory > judge_.capacity()) {
+    const std::vector<Bytes> memory = memory_of_stages(candidate, costs, input);
+    const Bytes most = judge_.whole_memory(std::ranges::max(memory));
+    FoundPlan& plan = estimates_.emplace(number, FoundPlan{candidate, {Seconds{0}, most}, {}}).first->second;
+    if (judge_.fullness(candidate, memory) > 1) {
       return std::nullopt;
     }
     plan.estimate.step = estimate(candidate, costs, input).step;
@@ -122,17 +118,31 @@ class PlanSearch {
   }
 
   void sort_estimates() {
-    const Bytes capacity = judge_.capacity();
     for (const auto& [number, plan] : estimates_) {
-      if (plan.estimate.memory > capacity) {
+      if (plan.is_estimated()) {
+        result_.estimated.push_back(plan);
+      } else {
         ++result_.enumeration.pruned[Pruned::Memory];
         beyond_.push_back(plan);
-      } else {
-        result_.estimated.push_back(plan);
       }
     }
+    balance_stages();
     std::ranges::stable_sort(result_.estimated, {}, [](const FoundPlan& plan) { return plan.estimate.step; });
     std::ranges::stable_sort(beyond_, {}, [](const FoundPlan& plan) { return plan.estimate.memory; });
+  }
+
+  /// Beside those with even stages, or in their place.
+  void balance_stages() {
+    std::vector<FoundPlan> balanced;
+    if (space_.has(StageDepths::Uneven)) {
+      balanced = with_balanced_stages(judge_, probes_, result_.estimated, beyond_);
+      result_.balanced = balanced.size();
+    }
+    if (!space_.has(StageDepths::Even)) {
+      std::erase_if(result_.estimated,
+                    [](const FoundPlan& plan) { return plan.candidate.plan.pipeline > 1; });
+    }
+    result_.estimated.insert(result_.estimated.end(), balanced.begin(), balanced.end());
   }
 
   void simulate_best() {

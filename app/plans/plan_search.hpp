@@ -45,6 +45,7 @@ struct PlanSearchResult {
   std::map<int, std::size_t> left;
   std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
   std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
+  std::size_t balanced = 0;                     ///< of these with uneven stages
   std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
   std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs
   std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first

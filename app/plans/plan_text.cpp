@@ -30,8 +30,11 @@ std::string looked_at_text(const PlanSearchResult& result) {
     text += fmt::format("  {:>10}  {}\n", count, reason_of(why));
   }
   text += refusals_text(all);
-  text += fmt::format("fast model: {} of {} stages simulated, {} plans estimated to fit\n", result.probes_run,
-                      result.probes, result.estimated.size());
+  text += fmt::format("fast model: {} of {} stages simulated, {} plans estimated to fit{}\n",
+                      result.probes_run, result.probes, result.estimated.size(),
+                      result.balanced == 0
+                          ? ""
+                          : fmt::format(", {} of them with uneven stages (stage_layers)", result.balanced));
   if (result.plans.empty() && !result.too_big.empty()) {
     text += fmt::format("simulated: {} plans, of which none fits\n", result.too_big.size());
   }
@@ -186,6 +189,7 @@ std::string plan_text(const PlanCandidate& candidate) {
   const TransformerPlanSpec usual;
   say("schedule", name_of(plan.schedule), name_of(usual.schedule));
   say("chunks", plan.chunks, 1);
+  say("stage_layers", fmt::format("[{}]", fmt::join(plan.stage_layers, ", ")), "[]");
   say("sharding", name_of(plan.sharding), name_of(usual.sharding));
   say("shard_copies", name_of(plan.shard_copies), name_of(usual.shard_copies));
   say("reshard_after_forward", plan.reshard_after_forward, usual.reshard_after_forward);

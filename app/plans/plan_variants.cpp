@@ -1,8 +1,11 @@
 #include "app/plans/plan_variants.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
+
+#include "search/plans/stage_balance.hpp"
 
 namespace lockstep {
 namespace {
@@ -39,6 +42,77 @@ std::vector<FoundPlan> with_overlap(const PlanProblem& problem, const PlanSpace&
     }
   }
   return variants;
+}
+
+namespace {
+
+/// A plan with even stages, and what others could make of it.
+struct Balanceable {
+  FoundPlan plan;
+  double promise;  // s, hardly less
+};
+
+/// What a plan takes with even stages, if the memory were there.
+Seconds estimated_step(const PlanJudge& judge, const CostsOfStages& costs, const FoundPlan& plan) {
+  return plan.is_estimated() ? plan.estimate.step
+                             : estimate(plan.candidate, costs, judge.estimate_input(plan.candidate)).step;
+}
+
+/// With the stages that make it fastest, and estimated so; nothing where even ones are as good.
+std::optional<FoundPlan> cut_well(const PlanJudge& judge, const PlanProbes& probes, const FoundPlan& even) {
+  const CostsOfStages costs = probes.costs_of(even.candidate).value();
+  const EstimateInput input = judge.estimate_input(even.candidate);
+  const auto cut = with_balanced_stages(even.candidate, costs, input, [&](const std::vector<Bytes>& memory) {
+    return judge.fullness(even.candidate, memory);
+  });
+  if (!cut) {
+    return std::nullopt;
+  }
+  PlanEstimate figures = estimate(*cut, costs, input);
+  figures.memory = judge.whole_memory(figures.memory);
+  return FoundPlan{*cut, figures, {}};
+}
+
+}  // namespace
+
+std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanProbes& probes,
+                                            const std::vector<FoundPlan>& estimated,
+                                            const std::vector<FoundPlan>& beyond) {
+  std::map<int, std::vector<Balanceable>> of_gpus;
+  std::map<int, double> best;  // s, by GPUs: what even stages reach, or is promised
+  const auto add = [&](const FoundPlan& plan) {
+    double& least =
+        best.try_emplace(plan.candidate.gpus, std::numeric_limits<double>::infinity()).first->second;
+    const auto costs = probes.costs_of(plan.candidate);
+    const Seconds even = estimated_step(judge, *costs, plan);
+    const Seconds gain = most_gained(plan.candidate, *costs, judge.estimate_input(plan.candidate));
+    if (gain > kWorthCutting * even || !plan.is_estimated()) {
+      of_gpus[plan.candidate.gpus].push_back({plan, (even - gain).in_base_units()});
+    }
+    least = std::min(least, plan.is_estimated() ? even.in_base_units() : least);
+  };
+  std::ranges::for_each(estimated, add);
+  for (const FoundPlan& plan : beyond) {
+    const auto memory = memory_of_stages(plan.candidate, probes.costs_of(plan.candidate).value(),
+                                         judge.estimate_input(plan.candidate));
+    if (plan.candidate.plan.pipeline > 1 && judge.fullness(plan.candidate, memory) <= 1 + kMostBeyond) {
+      add(plan);
+    }
+  }
+  std::vector<FoundPlan> balanced;
+  for (auto& [gpus, plans] : of_gpus) {
+    std::ranges::stable_sort(plans, {}, &Balanceable::promise);
+    plans.resize(std::min(plans.size(), kMostBalanced));
+    for (const Balanceable& even : plans) {
+      const auto cut = even.promise <= best[gpus] * (1 + kBalanceReach) ? cut_well(judge, probes, even.plan)
+                                                                        : std::nullopt;
+      if (cut) {
+        best[gpus] = std::min(best[gpus], cut->figures().step);
+        balanced.push_back(*cut);
+      }
+    }
+  }
+  return balanced;
 }
 
 std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {

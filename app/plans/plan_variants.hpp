@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "app/plans/plan_probes.hpp"
 #include "app/plans/plan_search.hpp"
 
 namespace lockstep {
@@ -20,6 +21,20 @@ namespace lockstep {
 constexpr std::size_t kMostOverlapping = 4;
 /// By how much longer than the best plan one may take that hidden messages could make the best.
 constexpr double kOverlapGain = 0.2;
+
+/// Those of which another number of layers for each stage makes a faster plan, so cut, with estimates: of
+/// each number of GPUs the kMostBalanced that could gain to become the fastest, and only such as could be
+/// within kBalanceReach of the best of all.
+/// @param estimated that fit with even stages
+/// @param beyond that do not: a few per cent too full, they may fit with other ones
+[[nodiscard]] std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanProbes& probes,
+                                                          const std::vector<FoundPlan>& estimated,
+                                                          const std::vector<FoundPlan>& beyond);
+
+constexpr std::size_t kMostBalanced = 256;
+constexpr double kBalanceReach = 0.05;
+/// By how much more than its GPU has a plan may need that other stages could make fit.
+constexpr double kMostBeyond = 0.25;
 
 /// What the host's memory could do for plans that do not fit: optimizer states there, and parameters.
 [[nodiscard]] std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big);

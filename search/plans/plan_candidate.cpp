@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/parameters.hpp"
 
 namespace lockstep {
@@ -19,6 +21,24 @@ int stage_stride(const PlanCandidate& candidate) {
   return stride;
 }
 
+namespace {
+
+/// `9-9-9-6`, with many of a kind one behind the other `5x14-4`: fourteen of 5 and a 4.
+std::string layers_in_words(const std::vector<std::int64_t>& layers) {
+  constexpr std::ptrdiff_t kMany = 4;
+  std::string text;
+  for (auto begin = layers.begin(); begin != layers.end();) {
+    const auto end = std::find_if(begin, layers.end(), [&](std::int64_t count) { return count != *begin; });
+    const bool are_many = end - begin >= kMany;
+    text += fmt::format("{}{}{}", text.empty() ? "" : "-", *begin,
+                        are_many ? fmt::format("x{}", end - begin) : "");
+    begin = are_many ? end : begin + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string in_words(const PlanCandidate& candidate) {
   const TransformerPlanSpec& plan = candidate.plan;
   std::string text = fmt::format("tp {} dp {} pp {}", plan.tensor, candidate.data, plan.pipeline);
@@ -34,6 +54,9 @@ std::string in_words(const PlanCandidate& candidate) {
   }
   if (plan.chunks > 1) {
     text += fmt::format(" x {}", plan.chunks);
+  }
+  if (!plan.stage_layers.empty()) {
+    text += fmt::format(", layers {}", layers_in_words(plan.stage_layers));
   }
   if (plan.sequence_parallel) {
     text += ", sequence parallel";

@@ -22,8 +22,8 @@ struct PlanCandidate {
 /// s has the ranks r of which r / stride % stages is s.
 [[nodiscard]] int stage_stride(const PlanCandidate& candidate);
 
-/// `tp 8 dp 2 pp 4, micro-batch 1, interleaved x 3, sequence parallel, zero1, recompute full`: what is usual
-/// is left out.
+/// `tp 8 dp 2 pp 4, micro-batch 1, 1f1b, layers 9-9-9-5, sequence parallel, zero1, recompute full`: what is
+/// usual is left out.
 [[nodiscard]] std::string in_words(const PlanCandidate& candidate);
 
 }  // namespace lockstep

@@ -67,8 +67,9 @@ void read(std::vector<Enum>& choices, const std::string& key, const std::vector<
 
 PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
   const std::vector<std::string> keys{
-      "tensor",   "pipeline", "context",  "expert",    "micro_batch",           "sequence_parallel",
-      "schedule", "chunks",   "sharding", "recompute", "reshard_after_forward", "tensor_overlap"};
+      "tensor",      "pipeline", "context",  "expert",    "micro_batch",           "sequence_parallel",
+      "schedule",    "chunks",   "sharding", "recompute", "reshard_after_forward", "tensor_overlap",
+      "stage_layers"};
   std::vector<std::string> each;  // said twice, it is one choice
   for (const std::string& value : values) {
     if (std::ranges::find(each, value) == each.end()) {
@@ -114,6 +115,9 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       break;
     case 11:
       into(space.tensor_overlap);
+      break;
+    case 12:
+      into(space.stage_layers);
       break;
     default: {
       const std::string closest = closest_word(key, keys);

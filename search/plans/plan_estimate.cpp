@@ -11,7 +11,7 @@ namespace {
 
 /// Layers of each stage, over its chunks.
 std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64_t layers) {
-  const std::vector<LayerRange> parts = split_layers(layers, plan.pipeline * plan.chunks);
+  const std::vector<LayerRange> parts = layers_of_chunks(plan, layers);
   std::vector<double> of_stage(static_cast<std::size_t>(plan.pipeline));
   for (std::size_t part = 0; part < parts.size(); ++part) {
     of_stage[part % of_stage.size()] += static_cast<double>(parts[part].count);
@@ -24,7 +24,7 @@ std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64
 PipelineCosts pipeline_costs(const PlanCandidate& candidate, const CostsOfStages& costs,
                              const EstimateInput& input) {
   const TransformerPlanSpec& plan = candidate.plan;
-  const std::vector<LayerRange> layers = split_layers(input.layers, plan.pipeline * plan.chunks);
+  const std::vector<LayerRange> layers = layers_of_chunks(plan, input.layers);
   const auto stages = static_cast<std::size_t>(plan.pipeline);
   const StageCosts &first = costs[0], &last = costs[stages - 1], *slowest = &first;
   PipelineCosts parts;
@@ -58,11 +58,12 @@ double states(const MemoryBreakdown& memory) {
          memory[MemoryUse::Communication];
 }
 
-/// Of the fullest rank at one moment, with @p flying micro-batches in the stage.
-double fullest(const PlanCandidate& candidate, const CostsOfStages& costs, const EstimateInput& input,
-               StageMemory StageCosts::*moment, double (*flying)(const PlanCandidate&, int)) {
+/// Of the fullest rank of each stage at one moment, with @p flying micro-batches in it, bytes.
+std::vector<double> at_once(const PlanCandidate& candidate, const CostsOfStages& costs,
+                            const EstimateInput& input, StageMemory StageCosts::*moment,
+                            double (*flying)(const PlanCandidate&, int)) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);
-  double most = 0;
+  std::vector<double> of_stages(layers.size());
   for (std::size_t stage = 0; stage < layers.size(); ++stage) {
     const StageMemory& memory = costs[stage].*moment;
     const double kept = memory.of_layer[MemoryUse::Activations];
@@ -72,20 +73,24 @@ double fullest(const PlanCandidate& candidate, const CostsOfStages& costs, const
     const double end_states = states(memory.of_rest) / (layers.size() == 1 || input.tied ? 1 : 2);
     const double rest = memory.of_rest[MemoryUse::Activations] + memory.of_rest[MemoryUse::Workspace];
     const bool is_last = stage == layers.size() - 1;
-    most = std::max(most,
-                    (stage == 0 || is_last ? end_states : 0) + (is_last ? rest : 0) + layers[stage] * layer);
+    of_stages[stage] =
+        (stage == 0 || is_last ? end_states : 0) + (is_last ? rest : 0) + layers[stage] * layer;
   }
-  return most;
+  return of_stages;
 }
 
 }  // namespace
 
-Bytes estimated_memory(const PlanCandidate& candidate, const CostsOfStages& costs,
-                       const EstimateInput& input) {
-  const double passes = fullest(candidate, costs, input, &StageCosts::pass_memory, in_flight);
-  const double update = fullest(candidate, costs, input, &StageCosts::update_memory,
-                                [](const PlanCandidate&, int) { return 1.0; });
-  return Bytes{std::max(passes, update)};
+std::vector<Bytes> memory_of_stages(const PlanCandidate& candidate, const CostsOfStages& costs,
+                                    const EstimateInput& input) {
+  const std::vector<double> passes = at_once(candidate, costs, input, &StageCosts::pass_memory, in_flight);
+  const std::vector<double> update = at_once(candidate, costs, input, &StageCosts::update_memory,
+                                             [](const PlanCandidate&, int) { return 1.0; });
+  std::vector<Bytes> most;
+  for (std::size_t stage = 0; stage < passes.size(); ++stage) {
+    most.emplace_back(std::max(passes[stage], update[stage]));
+  }
+  return most;
 }
 
 double in_flight(const PlanCandidate& candidate, int stage) {
@@ -119,7 +124,7 @@ PlanEstimate estimate(const PlanCandidate& candidate, const CostsOfStages& costs
     step = std::max(step, passes + layers[stage] * (of.layer.in_base_units() - of.last_layer) +
                               of.step.in_base_units() - of.last_embedding - of.last_head);
   }
-  return {Seconds{step}, estimated_memory(candidate, costs, input)};
+  return {Seconds{step}, std::ranges::max(memory_of_stages(candidate, costs, input))};
 }
 
 /// What the last backward pass adds goes through all stages, at most.

@@ -40,13 +40,14 @@ struct PlanEstimate {
                                     const EstimateInput& input);
 
 /// What is left of a step time estimated from relaxed() costs without all that happens once a step, of which
-/// sharding may save the most: the candidate hardly takes less. @param estimated by estimate(), of the same
+/// sharding may save the most: with stages as they are the candidate hardly takes less. @param estimated by
+/// estimate(), of the same
 [[nodiscard]] Seconds least_step(Seconds estimated, const PlanCandidate& candidate,
                                  const CostsOfStages& relaxed, const EstimateInput& input);
 
-/// The memory alone: no pipeline is worked out for it.
-[[nodiscard]] Bytes estimated_memory(const PlanCandidate& candidate, const CostsOfStages& costs,
-                                     const EstimateInput& input);
+/// The memory alone, of the fullest rank of each stage: no pipeline is worked out for it.
+[[nodiscard]] std::vector<Bytes> memory_of_stages(const PlanCandidate& candidate, const CostsOfStages& costs,
+                                                  const EstimateInput& input);
 
 /// Micro-batches whose activations stage s keeps at once, in micro-batches of a whole stage (a chunk's are
 /// 1 / chunks): n for GPipe; min(p - s, n) for 1F1B; min(p, n) for ZB-H1, whose later stages put off weight

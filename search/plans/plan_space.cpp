@@ -54,6 +54,10 @@ std::vector<int> usual_chunks(std::int64_t layers, const std::vector<int>& stage
 
 }  // namespace
 
+bool PlanSpace::has(StageDepths depths) const {
+  return std::ranges::find(stage_layers, depths) != stage_layers.end();
+}
+
 PlanSpace usual_space(const PlanProblem& problem) {
   PlanSpace space;
   const std::vector<int> degrees = divisors_of(problem.gpus);
@@ -72,6 +76,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
       is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
   space.recompute = {Recompute::None, Recompute::Selective, Recompute::Full};
   space.tensor_overlap = {problem.base.tensor_overlap, !problem.base.tensor_overlap};
+  space.stage_layers = all_of<StageDepths>();
   if (problem.model.implementation == Implementation::HuggingFaceLlama) {
     space.tensor = space.pipeline = space.context = {1};
   }
@@ -203,7 +208,7 @@ class Enumerator {
       for (const auto& [schedule, chunks] : schedules_) {
         candidate.plan.schedule = schedule;
         candidate.plan.chunks = chunks;
-        candidate.plan.stage_layers.clear();  // of the scenario's own plan alone
+        candidate.plan.stage_layers.clear();  // those said are of the scenario's own plan alone
         add_schedule(candidate);
       }
     }

@@ -4,12 +4,14 @@
 /// Which plans are looked at: the choices for each key of `parallelism` that is searched, and all their
 /// combinations that can be and are worth a prediction.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/parameters.hpp"
 #include "ops/workload/framework_spec.hpp"
 #include "ops/workload/parallel/plan_spec.hpp"
 #include "ops/workload/precision.hpp"
@@ -32,6 +34,15 @@ struct PlanProblem {
   std::vector<std::uint32_t> gpu_kinds = {};
 };
 
+/// Whether stages of a pipeline are alike.
+enum class StageDepths : std::uint8_t {
+  Even,    ///< as many layers in each, but for one
+  Uneven,  ///< `stage_layers`: as many as make the step shortest (stage_balance.hpp)
+};
+constexpr auto names_of(StageDepths) {
+  return std::to_array<EnumName<StageDepths>>({{StageDepths::Even, "even"}, {StageDepths::Uneven, "uneven"}});
+}
+
 /// Choices by key of `parallelism` (and `micro_batch`).
 struct PlanSpace {
   std::vector<int> tensor, pipeline, context, expert;
@@ -46,6 +57,10 @@ struct PlanSpace {
   std::vector<Recompute> recompute;
   /// All combinations have the first where they can; another is for variants of the best.
   std::vector<bool> tensor_overlap;
+  /// All combinations have even ones; uneven ones are of those that they promise the most (`stage_layers`).
+  std::vector<StageDepths> stage_layers;
+
+  [[nodiscard]] bool has(StageDepths depths) const;
 };
 
 /// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert

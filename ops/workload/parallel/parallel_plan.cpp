@@ -133,6 +133,11 @@ std::vector<LayerRange> split_layers(std::int64_t layers, int parts) {
   return ranges_of(counts);
 }
 
+std::vector<LayerRange> layers_of_chunks(const TransformerPlanSpec& spec, std::int64_t layers) {
+  return spec.stage_layers.empty() ? split_layers(layers, spec.pipeline * spec.chunks)
+                                   : ranges_of(spec.stage_layers);
+}
+
 int replicas_of(const TransformerPlanSpec& spec, int ranks) {
   const std::int64_t model_ranks = std::int64_t{spec.tensor} * spec.context * spec.pipeline;
   expect(ranks % model_ranks == 0,
@@ -170,8 +175,7 @@ ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& m
          plan.shard, spec.tensor, of_group, spec.expert, spec.expert_tensor, expert_ranks);
   plan.expert_shard = of_group / expert_ranks;
   plan.expert_places = model.experts && model.experts->imbalance > 1 ? spec.expert : 1;
-  plan.layers = spec.stage_layers.empty() ? split_layers(model.layers, spec.pipeline * spec.chunks)
-                                          : ranges_of(spec.stage_layers);
+  plan.layers = layers_of_chunks(spec, model.layers);
   return plan;
 }
 

@@ -83,6 +83,10 @@ struct ParallelPlan {
 /// fewer, because they hold the embedding and the head too.
 [[nodiscard]] std::vector<LayerRange> split_layers(std::int64_t layers, int parts);
 
+/// The layers of a pipeline's chunks, in the order of the model: `stage_layers`, or even ones.
+/// @pre the plan says so many layers, or none
+[[nodiscard]] std::vector<LayerRange> layers_of_chunks(const TransformerPlanSpec& spec, std::int64_t layers);
+
 /// @param micro_batches per step
 /// @throws std::invalid_argument with a sentence about what does not divide
 [[nodiscard]] ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,

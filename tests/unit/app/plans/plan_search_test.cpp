@@ -195,17 +195,19 @@ TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.01);
 }
 
-/// The second stage is on A100s, which take more than twice as long as the H100s of the first.
-TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
-  PlanJudge judge{YamlDocument::from_text(R"(
+YamlDocument on_two_kinds() {
+  return YamlDocument::from_text(R"(
 name: an old node and a new one
 cluster: { name: mixed, source: a test, nodes: [{ node: dgx_h100, count: 1 }, { node: dgx_a100, count: 1 }] }
 workload: { model: gpt3_1b3, global_batch: 64, micro_batch: 1, precision: bf16 }
 steps: 2
 )",
-                                          "mixed.yaml"),
-                  ConfigPath::standard(),
-                  {}};
+                                 "mixed.yaml");
+}
+
+/// The second stage is on A100s, which take more than twice as long as the H100s of the first.
+TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
+  PlanJudge judge{on_two_kinds(), ConfigPath::standard(), {}};
   PlanCandidate candidate;
   candidate.plan.pipeline = 2;
   candidate.plan.sharding = Sharding::Zero1;
@@ -215,12 +217,38 @@ steps: 2
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
 }
 
-/// Stages that the scenario cuts by hand are those of its own plan; others have even ones.
+/// Two pipeline stages, one on each node: with more layers on the H100s a step takes a quarter less, and more
+/// memory there than the A100s have. Of 8 GPUs all are alike.
+TEST(PlanSearch, GivesSlowerGpusFewerLayers) {
+  PlanJudge judge{on_two_kinds(), ConfigPath::standard(), {8, 16}};
+  PlanSpace space = space_of(judge.problem());
+  space.tensor = space.context = space.expert = {1};
+  space.pipeline = {2};
+  space.micro_batch = {1};
+  space.sharding = {Sharding::Zero1};
+  space.recompute = {Recompute::None};
+  const PlanSearchResult both = search(judge, space, 8);
+  EXPECT_TRUE(both.failures.empty());
+  const FoundPlan& best = both.plans.front();
+  ASSERT_EQ(best.candidate.plan.stage_layers.size(), 2);
+  EXPECT_EQ(best.candidate.gpus, 16);
+  EXPECT_GE(best.candidate.plan.stage_layers[0], 2 * best.candidate.plan.stage_layers[1]);
+  EXPECT_NEAR(best.estimate.step.in_base_units() / best.judgement->step, 1, 0.05);
+  const auto even = std::ranges::find_if(both.plans, [](const FoundPlan& plan) {
+    return plan.candidate.gpus == 16 && plan.candidate.plan.stage_layers.empty();
+  });
+  ASSERT_NE(even, both.plans.end());
+  EXPECT_LT(best.judgement->step, 0.75 * even->judgement->step);
+  EXPECT_NE(plan_text(best.candidate).find("stage_layers: ["), std::string::npos);
+}
+
+/// Stages that the scenario cuts by hand are those of its own plan alone.
 TEST(PlanSearch, StagesSaidAreOfTheScenariosOwnPlan) {
   PlanJudge judge{scenario("", "pipeline: 2, stage_layers: [5, 3]"), ConfigPath::standard(), {}};
   PlanSpace space = space_of(judge.problem());
   space.sharding = {Sharding::None};
   space.recompute = {Recompute::None};
+  space.stage_layers = {StageDepths::Even};
   const PlanSearchResult all = search(judge, space, 64);
   EXPECT_EQ(all.plans.size(), all.enumeration.candidates.size());
   for (const FoundPlan& plan : all.plans) {

@@ -86,7 +86,9 @@ TEST(PlanEstimate, MemoryIsThatOfTheFullerMoment) {
   }
   const StageCosts costs = stage_costs(kSizes, probe);
   const auto memory = [&](std::int64_t count) {
-    return estimated_memory(plan(PipelineSchedule::OneFOneB, 1, 4), costs, layers(count)).in_base_units();
+    return memory_of_stages(plan(PipelineSchedule::OneFOneB, 1, 4), costs, layers(count))
+        .front()
+        .in_base_units();
   };
   EXPECT_DOUBLE_EQ(memory(10), 6 + 10 * (10 + 90));
   EXPECT_DOUBLE_EQ(costs.pass_memory.of_layer[MemoryUse::Activations], 4);

@@ -55,6 +55,7 @@ TEST(PlanSpace, IsRestrictedByKey) {
   EXPECT_THAT(restricted(usual_space(small()), "tensor", {"2", "4"}).tensor, ElementsAre(2, 4));
   EXPECT_THAT(restricted(usual_space(small()), "schedule", {"1f1b"}).schedule,
               ElementsAre(PipelineSchedule::OneFOneB));
+  EXPECT_FALSE(restricted(usual_space(small()), "stage_layers", {"even"}).has(StageDepths::Uneven));
   EXPECT_THAT(restricted(usual_space(small()), "sequence_parallel", {"true"}).sequence_parallel,
               ElementsAre(true));
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -180,6 +181,8 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   candidate.plan.chunks = 3;
   candidate.plan.sharding = Sharding::Zero1;
   EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
+  candidate.plan.stage_layers = {4, 4, 4, 4, 3, 2};
+  EXPECT_THAT(in_words(candidate), HasSubstr("interleaved x 3, layers 4x4-3-2, zero1"));
 }
 
 /// A scenario of FSDP is not answered with DeepSpeed's stages, but with FULL_SHARD and SHARD_GRAD_OP.
