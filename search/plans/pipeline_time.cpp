@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "ops/workload/parallel/pipeline_schedule.hpp"
 
@@ -60,15 +62,18 @@ class PipelineRun {
         micro_batches_{static_cast<std::uint32_t>(micro_batches)},
         waits_for_sends_{plan.schedule == PipelineSchedule::OneFOneB ||
                          plan.schedule == PipelineSchedule::GPipe},
-        asks_ahead_{plan.schedule == PipelineSchedule::Interleaved && plan.overlap_p2p},
         apart_{plan.schedule == PipelineSchedule::ZeroBubble},
         costs_{costs},
         stages_(stage_count_),
         messages_(std::size_t{2} * parts_ * micro_batches_),
         dates_{3 * stage_count_} {
     for (std::uint32_t stage = 0; stage < stage_count_; ++stage) {
-      stages_[stage].actions =
+      std::vector<StageAction>& actions = stages_[stage].actions;
+      actions =
           stage_actions(plan.schedule, plan.pipeline, static_cast<int>(stage), micro_batches, plan.chunks);
+      stages_[stage].behind = plan.schedule == PipelineSchedule::Interleaved
+                                  ? stage_exchanges(actions, plan.overlap_p2p)
+                                  : std::vector<StageExchange>(actions.size());
     }
   }
 
@@ -108,14 +113,16 @@ class PipelineRun {
   };
   struct Stage {
     std::vector<StageAction> actions;
+    std::vector<StageExchange> behind;  // them
     std::size_t next = 0;
     bool runs = false;
-    double left = 0, since = 0;                    // work of the action that runs, s, at that date
-    double pace = 1;                               // how long a second of it takes
-    double due = 0;                                // when it ends
-    std::uint32_t sent = kNone;                    // by the action before
-    int held = 0, transferring = 0;                // SMs
-    std::array<std::array<Stream, 2>, 2> streams;  // by end and direction
+    double left = 0, since = 0;  // work of the action that runs, s, at that date
+    double pace = 1;             // how long a second of it takes
+    double due = 0;              // when it ends
+    std::array<std::uint32_t, 4> awaited{kNone, kNone, kNone, kNone};  // before the next action
+    std::uint32_t unsent = kNone;                                      // goes with the next exchange
+    int held = 0, transferring = 0;                                    // SMs
+    std::array<std::array<Stream, 2>, 2> streams;                      // by end and direction
   };
   struct Message {
     std::uint8_t ends = 0;  // that are there
@@ -186,7 +193,9 @@ class PipelineRun {
     const StageAction& action = stage.actions[stage.next];
     const std::uint32_t input = input_of(number, action);
     ask_for(input, number, direction(action.kind));
-    if (!has_come(input) || (waits_for_sends_ && !has_come(stage.sent))) {
+    const bool is_ready =
+        std::ranges::all_of(stage.awaited, [&](std::uint32_t message) { return has_come(message); });
+    if (!has_come(input) || !is_ready) {
       return;
     }
     stage.runs = true;
@@ -208,21 +217,42 @@ class PipelineRun {
     if (number == 0 && action.kind == Kind::Forward) {
       forward_ends_.push_back(now_);
     }
-    stage.sent = output_of(number, action);
-    if (stage.sent != kNone) {
-      join(route(stage.sent, direction(action.kind), Sender, number), Sender);
-    }
-    if (asks_ahead_) {
-      const auto next =
-          std::find_if(stage.actions.begin() + static_cast<std::ptrdiff_t>(stage.next), stage.actions.end(),
-                       [&](const StageAction& other) { return other.kind == action.kind; });
-      if (next != stage.actions.end()) {
-        ask_for(input_of(number, *next), number, direction(action.kind));
-      }
-    }
+    exchange(number, action, stage.behind[stage.next - 1]);
     go_on(number);
     if (!stage.runs) {
       dates_.set(number, kNever);
+    }
+  }
+
+  /// Sends what the action made, and asks for what comes next.
+  void exchange(std::uint32_t number, const StageAction& action, const StageExchange& behind) {
+    Stage& stage = stages_[number];
+    const std::uint32_t output = output_of(number, action);
+    if (!behind.sends) {
+      stage.unsent = output;
+      return;
+    }
+    const std::uint32_t held_back = std::exchange(stage.unsent, kNone);
+    std::array<std::uint32_t, 2> inputs{kNone, kNone};
+    send(held_back, number, direction(Kind::Forward));
+    send(output, number, direction(action.kind));
+    for (const std::optional<StageAction>& next : {behind.forward, behind.backward}) {
+      if (next) {
+        std::uint32_t& input = inputs[direction(next->kind)];
+        input = input_of(number, *next);
+        ask_for(input, number, direction(next->kind));
+      }
+    }
+    if (behind.waits) {
+      stage.awaited = {held_back, output, inputs[0], inputs[1]};
+    } else {
+      stage.awaited = {waits_for_sends_ ? output : kNone, kNone, kNone, kNone};
+    }
+  }
+
+  void send(std::uint32_t message, std::uint32_t stage, std::uint32_t direction) {
+    if (message != kNone) {
+      join(route(message, direction, Sender, stage), Sender);
     }
   }
 
@@ -305,7 +335,7 @@ class PipelineRun {
   }
 
   std::uint32_t stage_count_, parts_, micro_batches_;
-  bool waits_for_sends_, asks_ahead_, apart_;
+  bool waits_for_sends_, apart_;
   const PipelineCosts& costs_;
   std::vector<Stage> stages_;
   std::vector<Message> messages_;     // by direction, receiving part and micro-batch

@@ -77,6 +77,32 @@ std::vector<StageAction> zero_bubble(int stages, int stage, int micro_batches) {
 
 }  // namespace
 
+std::vector<StageExchange> stage_exchanges(const std::vector<StageAction>& actions, bool overlap) {
+  const auto is_backward = [](const StageAction& action) { return action.kind == Kind::Backward; };
+  const auto at_first =
+      static_cast<std::size_t>(std::ranges::find_if(actions, is_backward) - actions.begin());
+  const bool has_steady_state = 2 * at_first < actions.size();  // the first backward's pair begins it
+  const std::size_t warm_up = has_steady_state ? at_first - 1 : at_first;
+  std::vector<StageExchange> exchanges(actions.size());
+  std::optional<StageAction> forward, backward;  // the next ones
+  for (std::size_t i = actions.size(); i-- > 0;) {
+    StageExchange& exchange = exchanges[i];
+    std::optional<StageAction>& own = is_backward(actions[i]) ? backward : forward;
+    if (overlap) {
+      (is_backward(actions[i]) ? exchange.backward : exchange.forward) = own;
+    } else if (!is_backward(actions[i]) && i >= warm_up) {
+      exchange.sends = false;
+    } else {
+      exchange.waits = true;
+      exchange.forward = forward;
+      exchange.backward =
+          is_backward(actions[i]) || (has_steady_state && i + 1 == warm_up) ? backward : std::nullopt;
+    }
+    own = actions[i];
+  }
+  return exchanges;
+}
+
 std::vector<StageAction> stage_actions(PipelineSchedule schedule, int stages, int stage, int micro_batches,
                                        int chunks) {
   switch (schedule) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ops/workload/parallel/plan_spec.hpp"
@@ -30,5 +31,23 @@ struct StageAction {
 /// @param stages p  @param stage s, from 0  @param micro_batches m  @param chunks v
 [[nodiscard]] std::vector<StageAction> stage_actions(PipelineSchedule schedule, int stages, int stage,
                                                      int micro_batches, int chunks);
+
+/// What an interleaved stage sends and receives behind an action, besides what the action sends.
+struct StageExchange {
+  std::optional<StageAction> forward, backward;  ///< next ones whose inputs are asked for
+  /// The stage waits for all of it, and for what was sent.
+  bool waits = false;
+  bool sends = true;  ///< false: what the action sends goes with the next exchange
+  bool operator==(const StageExchange&) const = default;
+};
+
+/// By action. As Megatron-LM has them (core/pipeline_parallel/schedules.py,
+/// forward_backward_pipelining_with_interleaving): with overlap_p2p_comm behind each action the input of the
+/// next of its kind is asked for. Without, behind each forward of the warm-up its output is exchanged for the
+/// next input (send_forward_recv_forward), and from then on behind each backward the outputs of the pair of
+/// actions for the inputs of the next pair (send_forward_backward_recv_forward_backward).
+/// @param actions of an interleaved schedule
+[[nodiscard]] std::vector<StageExchange> stage_exchanges(const std::vector<StageAction>& actions,
+                                                         bool overlap);
 
 }  // namespace lockstep

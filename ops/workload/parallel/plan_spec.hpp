@@ -142,9 +142,11 @@ struct TransformerPlanSpec {
         "all send all. With sequence_parallel ranks have but their share, and nothing changes");
     key.optional("schedule", plan.schedule, PipelineSchedule::OneFOneB, "order of micro-batches in a stage");
     key.optional("chunks", plan.chunks, 1, "of layers a stage has (interleaved: at least 2)");
-    key.optional("overlap_p2p", plan.overlap_p2p, true,
-                 "interleaved: a chunk's input is asked for behind the chunk before (Megatron-LM's "
-                 "overlap_p2p_comm, since 2023); else when the stage comes to it");
+    key.optional(
+        "overlap_p2p", plan.overlap_p2p, true,
+        "interleaved: a chunk's input is asked for behind the chunk before, and nobody waits for what "
+        "is sent (Megatron-LM's overlap_p2p_comm, since 2023); else outputs are exchanged for inputs "
+        "behind each pair of a forward and a backward, and waited for");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
                  "layers of each stage, or of each chunk in the order of layers, 0 too; as even as they go "
                  "when left out");

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
@@ -38,15 +41,54 @@ void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends)
   step_.program().end();
 }
 
-/// Megatron-LM's interleaved schedule with overlap_p2p_comm asks for the input of the next chunk behind each
-/// chunk, forward and backward, and waits for it when that begins (core/pipeline_parallel/schedules.py,
-/// forward_backward_pipelining_with_interleaving): it comes while the pass of the other direction computes.
-bool StageWriter::posts_ahead() const {
-  return plan_.spec.schedule == PipelineSchedule::Interleaved && plan_.spec.overlap_p2p;
+std::vector<StageExchange> StageWriter::exchanges(const std::vector<StageAction>& actions) const {
+  return plan_.spec.schedule == PipelineSchedule::Interleaved
+             ? stage_exchanges(actions, plan_.spec.overlap_p2p)
+             : std::vector<StageExchange>(actions.size());
+}
+
+void StageWriter::exchange(const StageExchange& behind) {
+  if (!behind.waits) {
+    for (const std::optional<StageAction>& next : {behind.forward, behind.backward}) {
+      if (next) {
+        post_receive(next->kind, next->chunk, posted(next->kind));
+      }
+    }
+    return;
+  }
+  if (messages_.unsent) {
+    send(StageAction::Kind::Forward, *std::exchange(messages_.unsent, std::nullopt));
+  }
+  std::size_t arrivals = 0;
+  for (const std::optional<StageAction>& next : {behind.forward, behind.backward}) {
+    if (next) {
+      const std::size_t before = receives_.size();
+      post_receive(next->kind, next->chunk, receives_);
+      arrivals += receives_.size() - before;
+      messages_.has_come[place_of(next->kind)] = true;
+    }
+  }
+  std::ranges::for_each(std::exchange(messages_.sends, {}), [&](EventId end) { step_.wait_for(end); });
+  wait_for_transfers();
+  for (; arrivals > 0; --arrivals) {
+    gather_message();
+  }
+}
+
+std::size_t StageWriter::place_of(StageAction::Kind kind) {
+  return kind == StageAction::Kind::Forward ? 0 : 1;
 }
 
 std::vector<EventId>& StageWriter::posted(StageAction::Kind kind) {
-  return posted_[kind == StageAction::Kind::Forward ? 0 : 1];
+  return messages_.posted[place_of(kind)];
+}
+
+/// Of the tensor-parallel ranks, each of which was sent a share.
+void StageWriter::gather_message() {
+  if (plan_.spec.shares_messages()) {
+    scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor,
+                       scope_.bytes(scope_.sizes.elements()));
+  }
 }
 
 void StageWriter::post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends) {
@@ -65,33 +107,38 @@ void StageWriter::receive(const StageAction& action) {
     receive_one_by_one(action);
     return;
   }
-  std::vector<EventId>& ahead = posted(action.kind);
-  if (ahead.empty()) {
-    post_receive(action.kind, action.chunk, receives_);
-  } else {
-    receives_ = std::move(ahead);
-    ahead.clear();
+  if (std::exchange(messages_.has_come[place_of(action.kind)], false)) {
+    return;
   }
-  const bool gathers = plan_.spec.shares_messages() && !receives_.empty();
+  receives_ = std::exchange(posted(action.kind), {});
+  if (receives_.empty()) {
+    post_receive(action.kind, action.chunk, receives_);
+  }
+  const bool is_sent_one = !receives_.empty();
   wait_for_transfers();
-  if (gathers) {
-    scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor,
-                       scope_.bytes(scope_.sizes.elements()));
+  if (is_sent_one) {
+    gather_message();
   }
 }
 
 void StageWriter::send(const StageAction& action) {
   if (sends_tensors_one_by_one()) {
     send_one_by_one(action);
-    return;
+  } else if (sends_later_) {
+    messages_.unsent = action.chunk;
+  } else {
+    send(action.kind, action.chunk);
   }
+}
+
+void StageWriter::send(StageAction::Kind kind, int chunk) {
   const int stages = plan_.spec.pipeline;
-  const bool forward = action.kind == StageAction::Kind::Forward;
-  const bool at_end = forward ? plan_.is_last(stage_, action.chunk) : plan_.is_first(stage_, action.chunk);
+  const bool forward = kind == StageAction::Kind::Forward;
+  const bool at_end = forward ? plan_.is_last(stage_, chunk) : plan_.is_first(stage_, chunk);
   if (!at_end && stages > 1) {
     transfer({CollectiveKind::Send, forward ? "pp" : "pp gradients",
               (stage_ + (forward ? 1 : stages - 1)) % stages, message_size()},
-             sends_);
+             messages_.sends);
   }
 }
 
@@ -100,12 +147,12 @@ void StageWriter::wait_for_transfers() {
     step_.wait_for(end);
   }
   if (waits_for_sends()) {
-    for (const EventId end : sends_) {
+    for (const EventId end : messages_.sends) {
       step_.wait_for(end);
     }
   }
   receives_.clear();
-  sends_.clear();
+  messages_.sends.clear();
 }
 
 Bytes StageWriter::message_size() const {
@@ -176,9 +223,9 @@ void StageWriter::receive_one_by_one(const StageAction& action) {
   if (stage_ > 0) {
     exchange_activations(CollectiveKind::Receive, before, stage_);
   }
-  if (owes_gradient_) {
+  if (messages_.owes_gradient) {
     exchange({CollectiveKind::Send, "pp gradients", before, message_size()});
-    owes_gradient_ = false;
+    messages_.owes_gradient = false;
   }
 }
 
@@ -189,7 +236,7 @@ void StageWriter::send_one_by_one(const StageAction& action) {
     }
   } else if (stage_ > 0) {
     if (forward_follows_) {
-      owes_gradient_ = true;
+      messages_.owes_gradient = true;
     } else {
       exchange({CollectiveKind::Send, "pp gradients", stage_ - 1, message_size()});
     }

@@ -105,12 +105,11 @@ void StageWriter::write() {
   begin_step();
   const std::vector<StageAction> actions =
       stage_actions(plan_.spec.schedule, plan_.spec.pipeline, stage_, plan_.micro_batches, plan_.spec.chunks);
-  for (auto action = actions.begin(); action != actions.end(); ++action) {
-    const auto next = std::find_if(action + 1, actions.end(),
-                                   [&](const StageAction& other) { return other.kind == action->kind; });
-    forward_follows_ = sends_tensors_one_by_one() && action + 1 != actions.end() &&
-                       (action + 1)->kind == StageAction::Kind::Forward;
-    act(*action, posts_ahead() && next != actions.end() ? next->chunk : -1);
+  const std::vector<StageExchange> behind = exchanges(actions);
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    forward_follows_ = sends_tensors_one_by_one() && i + 1 < actions.size() &&
+                       actions[i + 1].kind == StageAction::Kind::Forward;
+    act(actions[i], behind[i]);
   }
   update();
 }
@@ -121,47 +120,43 @@ bool StageWriter::is_like_others(const StageAction& action) const {
          action.micro_batch + 1 < plan_.micro_batches;
 }
 
-/// Writes an action, and behind it the receive for the next of its kind where these begin ahead.
-void StageWriter::act(const StageAction& action, int next_chunk) {
+/// Writes an action, and the exchange behind it.
+void StageWriter::act(const StageAction& action, const StageExchange& behind) {
+  sends_later_ = !behind.sends;
   const auto write_all = [&] {
     write(action);
-    if (next_chunk >= 0) {
-      post_receive(action.kind, next_chunk, posted(action.kind));
-    }
+    exchange(behind);
   };
   if (!is_like_others(action)) {
     write_all();
     return;
   }
+  StageExchange alike = behind;
+  for (std::optional<StageAction>* next : {&alike.forward, &alike.backward}) {
+    if (*next) {
+      (*next)->micro_batch = 0;
+    }
+  }
   const auto known = std::find_if(passages_.begin(), passages_.end(), [&](const Passage& passage) {
-    return passage.kind == action.kind && passage.chunk == action.chunk && passage.next_chunk == next_chunk &&
-           passage.sends_before == sends_ && passage.posted_before == posted(action.kind) &&
-           passage.forward_follows == forward_follows_ && passage.owed_before == owes_gradient_;
+    return passage.kind == action.kind && passage.chunk == action.chunk && passage.behind == alike &&
+           passage.before == messages_ && passage.forward_follows == forward_follows_;
   });
   if (known != passages_.end()) {
     step_.program().repeat(known->instructions[0], known->instructions[1]);
     memory_.repeat(known->memory[0], known->memory[1]);
-    sends_ = known->sends_after;
-    posted(action.kind) = known->posted_after;
-    owes_gradient_ = known->owed_after;
+    messages_ = known->after;
     return;
   }
   Passage passage{.kind = action.kind,
                   .chunk = action.chunk,
-                  .next_chunk = next_chunk,
-                  .sends_before = sends_,
-                  .sends_after = {},
-                  .posted_before = posted(action.kind),
-                  .posted_after = {},
+                  .behind = alike,
+                  .before = messages_,
+                  .after = {},
                   .forward_follows = forward_follows_,
-                  .owed_before = owes_gradient_,
-                  .owed_after = false,
                   .instructions = {step_.program().position(), 0},
                   .memory = {memory_.position(), 0}};
   write_all();
-  passage.sends_after = sends_;
-  passage.posted_after = posted(action.kind);
-  passage.owed_after = owes_gradient_;
+  passage.after = messages_;
   passage.instructions[1] = step_.program().position();
   passage.memory[1] = memory_.position();
   passages_.push_back(std::move(passage));

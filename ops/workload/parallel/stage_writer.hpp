@@ -42,13 +42,23 @@ class StageWriter {
     Bytes size;
   };
 
+  /// What of the messages is left from one action to the next.
+  struct Messages {
+    std::vector<EventId> sends;                  ///< not waited for yet
+    std::array<std::vector<EventId>, 2> posted;  ///< forward, backward: receives that began ahead
+    std::array<bool, 2> has_come{};              ///< likewise: inputs of the next actions
+    std::optional<int> unsent;                   ///< chunk whose forward output goes with the next exchange
+    bool owes_gradient = false;                  ///< to the stage before
+    bool operator==(const Messages&) const = default;
+  };
+
   /// What was written for an action, to be repeated for those like it.
   struct Passage {
     StageAction::Kind kind;
     int chunk;
-    int next_chunk;  ///< of the action of its kind whose input is asked for behind it; -1: none
-    std::vector<EventId> sends_before, sends_after, posted_before, posted_after;
-    bool forward_follows, owed_before, owed_after;
+    StageExchange behind;  ///< of actions, their chunks alone
+    Messages before, after;
+    bool forward_follows;
     std::array<std::size_t, 2> instructions, memory;  ///< from, to
   };
 
@@ -57,7 +67,7 @@ class StageWriter {
   void allocate_frozen();
   [[nodiscard]] DataType type_of_trained() const;
   void begin_step();
-  void act(const StageAction& action, int next_chunk);
+  void act(const StageAction& action, const StageExchange& behind);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
   void write(const StageAction& action);
   void forward(const StageAction& action);
@@ -98,9 +108,13 @@ class StageWriter {
   void clip(std::int64_t elements);
   void receive(const StageAction& action);
   void post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends);
-  [[nodiscard]] bool posts_ahead() const;
+  [[nodiscard]] std::vector<StageExchange> exchanges(const std::vector<StageAction>& actions) const;
+  [[nodiscard]] static std::size_t place_of(StageAction::Kind kind);
   [[nodiscard]] std::vector<EventId>& posted(StageAction::Kind kind);
+  void gather_message();
   void send(const StageAction& action);
+  void send(StageAction::Kind kind, int chunk);
+  void exchange(const StageExchange& behind);
   void fetch(int chunk);
   void transfer(const Transfer& transfer, std::vector<EventId>& ends);
   void wait_for_transfers();
@@ -141,10 +155,10 @@ class StageWriter {
   std::int64_t fp8_elements_ = 0, fp8_weights_ = 0;  // of all weights of FP8 products, and how many there are
   ParameterGather gather_;
   BatchLoader loader_;
-  std::vector<EventId> sends_, receives_;
-  std::array<std::vector<EventId>, 2> posted_;  // forward, backward: receives that began ahead
-  bool forward_follows_ = false;                // the action that is written
-  bool owes_gradient_ = false;                  // to the stage before
+  Messages messages_;
+  std::vector<EventId> receives_;
+  bool sends_later_ = false;      // the action that is written
+  bool forward_follows_ = false;  // it
   std::vector<Passage> passages_;
 };
 

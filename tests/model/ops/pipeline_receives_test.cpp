@@ -1,9 +1,11 @@
 /// @file
-/// When a pipeline stage asks for its inputs: an interleaved schedule does so ahead of other work.
+/// When a pipeline stage asks for its inputs, and what it waits for: an interleaved schedule asks ahead of
+/// other work.
 
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "tests/support/plan_job.hpp"
 
@@ -50,8 +52,9 @@ TEST(PipelineReceives, OfAnInterleavedScheduleBeginAheadOfTheOtherDirection) {
   EXPECT_EQ(receives.ahead, 5 + 2);
 }
 
-/// Without overlap each comes when the stage is at it, as with 1F1B.
-TEST(PipelineReceives, OfAnInterleavedScheduleWithoutOverlapBeginWhenTheyAreNeeded) {
+/// Without overlap each is waited for where it is asked for, behind a forward of the warm-up or a pair, as
+/// with 1F1B.
+TEST(PipelineReceives, OfAnInterleavedScheduleWithoutOverlapAreWaitedFor) {
   const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
   TransformerPlanSpec plan{.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2};
   plan.overlap_p2p = false;
@@ -59,6 +62,43 @@ TEST(PipelineReceives, OfAnInterleavedScheduleWithoutOverlapBeginWhenTheyAreNeed
   const Receives receives = receives_of(*job.programs[job.ranks.at(1).program]);
   EXPECT_EQ(receives.all, 8 + 4);
   EXPECT_EQ(receives.ahead, 0);
+}
+
+/// Kernels that are launched while the compute stream has not waited for a send.
+int launched_beside_sends(const Program& program) {
+  int launched = 0;
+  for (const Program::Thread& thread : program.threads) {
+    std::set<std::uint32_t> sends;  // by the event behind them
+    std::optional<std::uint8_t> sending;
+    for (const Instruction& instruction : thread.instructions) {
+      const std::uint32_t operand = instruction.operand;
+      if (instruction.op == Opcode::Launch) {
+        launched += sends.empty() ? 0 : 1;
+      } else if (instruction.op == Opcode::Collective &&
+                 program.collectives[operand].kind == CollectiveKind::Send) {
+        sending = instruction.stream;
+      } else if (instruction.op == Opcode::RecordEvent && sending == instruction.stream) {
+        sends.insert(operand);
+        sending.reset();
+      } else if (instruction.op == Opcode::StreamWait) {
+        sends.erase(operand);
+      }
+    }
+  }
+  return launched;
+}
+
+/// A send that nobody waits for holds its SMs until the other end is there.
+TEST(PipelineSends, WithoutOverlapAreWaitedFor) {
+  const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
+  TransformerPlanSpec plan{.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2};
+  const auto beside = [&] {
+    const Job job = job_of(gpt3(), plan, run);
+    return launched_beside_sends(*job.programs[job.ranks.at(1).program]);
+  };
+  EXPECT_GT(beside(), 0);
+  plan.overlap_p2p = false;
+  EXPECT_EQ(beside(), 0);
 }
 
 TEST(PipelineReceives, OfOneFOneBBeginWhenTheyAreNeeded) {

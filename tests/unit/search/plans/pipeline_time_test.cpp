@@ -47,15 +47,14 @@ TEST(PipelineTime, WaitsForMessages) {
 }
 
 /// Once the pipeline is full, p micro-batches more take p v (f + b) = 12 where each message comes during the
-/// pass of the other direction. Without overlap 6 of the 8 passes of a stage wait for theirs: two have none,
-/// being those of the first part forward or of the last part back.
+/// pass of the other direction. Without overlap each of the 4 pairs of passes ends with an exchange.
 TEST(PipelineTime, MessagesAskedForAheadHideBehindTheOtherDirection) {
   TransformerPlanSpec plan = pipeline(PipelineSchedule::Interleaved, 2, 2);
   const PipelineCosts costs = equal_parts(4, 0.25);
   const auto round = [&] { return pipeline_time(plan, 12, costs) - pipeline_time(plan, 10, costs); };
   EXPECT_DOUBLE_EQ(round(), 2 * 2 * 3);
   plan.overlap_p2p = false;
-  EXPECT_DOUBLE_EQ(round(), 2 * 2 * 3 + 6 * 0.25);
+  EXPECT_DOUBLE_EQ(round(), 2 * 2 * 3 + 4 * 0.25);
 }
 
 /// ZB-H1, two stages, one micro-batch, messages of 1 that hold 1 of 2 SMs. Stage 0: forward 0-1; stage 1:
@@ -70,6 +69,17 @@ TEST(PipelineTime, MessagesSlowDownWhatRunsBesideThem) {
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7.5);
   costs.compute = 0.5;
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 1, costs), 7 + 1.0 / 3);
+}
+
+/// An interleaved schedule without overlap waits for what it sends, too.
+TEST(PipelineTime, MessagesWithoutOverlapRunAlone) {
+  TransformerPlanSpec plan = pipeline(PipelineSchedule::Interleaved, 4, 2);
+  plan.overlap_p2p = false;
+  PipelineCosts costs = equal_parts(8, 0.5);
+  const double without = pipeline_time(plan, 8, costs);
+  costs.messages.assign(4, {0.5, 1});
+  costs.interference = {.sms = 2, .collective_sms = 1, .memory_share = 0};
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 8, costs), without);
 }
 
 /// The backward of the last micro-batch goes from stage to stage, and what each adds to it, too; ZB-H1 adds

@@ -48,6 +48,35 @@ INSTANTIATE_TEST_SUITE_P(All, Schedules,
                                          Case{PipelineSchedule::Interleaved, 4, 4, 2},
                                          Case{PipelineSchedule::ZeroBubble, 4, 8, 1}));
 
+/// F0 F1 F2 B0 F3 B1 ... of stage 1 of 2 with 2 chunks and 4 micro-batches: behind F0 and F1, the warm-up,
+/// comes the input of the next forward, behind F1 the first gradient, too; F2's output goes with B0's.
+TEST(StageExchanges, WithoutOverlapAreOfPairs) {
+  const std::vector<StageAction> actions = stage_actions(PipelineSchedule::Interleaved, 2, 1, 4, 2);
+  const std::vector<StageExchange> behind = stage_exchanges(actions, false);
+  EXPECT_EQ(behind[0], (StageExchange{.forward = actions[1], .backward = {}, .waits = true}));
+  EXPECT_EQ(behind[1], (StageExchange{.forward = actions[2], .backward = actions[3], .waits = true}));
+  EXPECT_EQ(behind[2], (StageExchange{.forward = {}, .backward = {}, .waits = false, .sends = false}));
+  EXPECT_EQ(behind[3], (StageExchange{.forward = actions[4], .backward = actions[5], .waits = true}));
+  EXPECT_EQ(behind[14], (StageExchange{.forward = {}, .backward = actions[15], .waits = true}));
+  EXPECT_EQ(behind[15], (StageExchange{.forward = {}, .backward = {}, .waits = true}));
+}
+
+/// As many micro-batches as stages: all forward is warm-up, and each sends by itself.
+TEST(StageExchanges, OfAnAllWarmUpScheduleSendEachForward) {
+  const std::vector<StageAction> actions = stage_actions(PipelineSchedule::Interleaved, 2, 0, 2, 2);
+  const std::vector<StageExchange> behind = stage_exchanges(actions, false);
+  EXPECT_EQ(behind[3], (StageExchange{.forward = {}, .backward = {}, .waits = true}));
+  EXPECT_EQ(behind[4], (StageExchange{.forward = {}, .backward = actions[5], .waits = true}));
+}
+
+/// With overlap each asks for the next of its kind.
+TEST(StageExchanges, WithOverlapAreOfOneKind) {
+  const std::vector<StageAction> actions = stage_actions(PipelineSchedule::Interleaved, 2, 1, 4, 2);
+  const std::vector<StageExchange> behind = stage_exchanges(actions, true);
+  EXPECT_EQ(behind[2], (StageExchange{.forward = actions[4], .backward = {}}));
+  EXPECT_EQ(behind[3], (StageExchange{.forward = {}, .backward = actions[5]}));
+}
+
 /// Micro-batches whose activations a stage holds at most.
 int most_in_flight(PipelineSchedule schedule, int stages, int stage, int micro_batches) {
   int now = 0, most = 0;
