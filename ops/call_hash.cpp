@@ -116,7 +116,7 @@ std::size_t hash_of(const KernelCall& call) {
 }
 
 std::size_t hash_of(const CollectiveCall& call) {
-  Mixer mixer{call.kind, call.type, call.group, call.size, call.peer, call.sm_limit};
+  Mixer mixer{call.kind, call.type, call.group, call.size, call.peer, call.sm_limit, call.batched};
   for (const double bytes : call.send_bytes) {
     mixer.add(bytes);
   }

@@ -13,7 +13,7 @@ namespace lockstep {
 
 bool same_request(const CollectiveRequest& a, const CollectiveRequest& b) {
   return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
-         a.source == b.source && a.bytes == b.bytes && a.recorded == b.recorded;
+         a.source == b.source && a.bytes == b.bytes && a.recorded == b.recorded && a.carrier == b.carrier;
 }
 
 bool is_pair(CollectiveKind kind) {
@@ -42,8 +42,15 @@ std::string described(const CollectiveCall& call, const CollectiveCall& other) {
 
 }  // namespace
 
-CollectiveRequest pair_request(const CollectiveCall& call) {
-  return {CollectiveKind::Send, call.type, call.size, 1, 0, {}, call.recorded};
+CollectiveRequest pair_request(const CollectiveCall& call, const MessageCarrier& batch) {
+  return {CollectiveKind::Send,
+          call.type,
+          call.size,
+          1,
+          0,
+          {},
+          call.recorded,
+          call.batched ? batch : MessageCarrier{}};
 }
 
 CollectiveRequest even_request(const CollectiveCall& call) {
@@ -122,7 +129,7 @@ void Communicator::check_match(const Meeting& meeting, std::uint32_t position, c
 CollectiveRequest Communicator::request_of(const Meeting& meeting) const {
   const CollectiveCall& call = *meeting.arrivals.front().call;
   if (is_pair(call.kind)) {
-    return pair_request(call);
+    return pair_request(call, batch_);
   }
   CollectiveRequest request = even_request(call);
   if (call.send_bytes.empty()) {

@@ -52,7 +52,8 @@ struct Meeting {
 };
 
 /// What a send or receive asks of the planner: of its two-member group, position 0 sends to position 1.
-[[nodiscard]] CollectiveRequest pair_request(const CollectiveCall& call);
+/// @param batch the communicator that carries it where it is batched
+[[nodiscard]] CollectiveRequest pair_request(const CollectiveCall& call, const MessageCarrier& batch);
 
 /// What a collective with equal parts asks of the planner.
 [[nodiscard]] CollectiveRequest even_request(const CollectiveCall& call);
@@ -90,6 +91,10 @@ class Communicator {
   void limit_sms(int most) { sm_limit_ = most; }
   [[nodiscard]] int sm_limit() const { return sm_limit_; }
 
+  /// Of two members that send and receive: what carries their messages where these are batched.
+  void carry_batches(const MessageCarrier& batch) { batch_ = batch; }
+  [[nodiscard]] const MessageCarrier& batch() const { return batch_; }
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<VertexId>& gpus() const { return gpus_; }
   [[nodiscard]] std::size_t size() const { return ranks_.size(); }
@@ -119,6 +124,7 @@ class Communicator {
   std::vector<std::unique_ptr<Meeting>> spare_;
   std::vector<MeetingRecord> records_;  // by number
   int sm_limit_ = std::numeric_limits<int>::max();
+  MessageCarrier batch_;
   std::list<PlanUse> plans_;  // stable addresses: networks keep them
 };
 

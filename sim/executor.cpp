@@ -140,6 +140,7 @@ Membership Executor::pair(const Rank& rank, const CollectiveCall& call) {
     known = &communicators_.emplace_back(
         group.name, std::vector{job_.ranks[source].gpu, job_.ranks[target].gpu}, std::vector{source, target});
     limit_channels(*known);
+    known->carry_batches(carrier_of(group));
   }
   return {known, sends ? 0U : 1U};
 }

@@ -102,6 +102,7 @@ class Executor final : public Surroundings {
 
   // Surroundings
   Membership pair(const Rank& rank, const CollectiveCall& call) override;
+  [[nodiscard]] MessageCarrier carrier_of(const ProcessGroup& group) const;
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
   void call_at(Rank& rank, std::uint8_t stream, double date) override;

@@ -38,6 +38,14 @@ void Executor::limit_channels(Communicator& group) const {
   }
 }
 
+MessageCarrier Executor::carrier_of(const ProcessGroup& group) const {
+  std::vector<VertexId> gpus;
+  for (const std::uint32_t rank : group.ranks) {
+    gpus.push_back(job_.ranks[rank].gpu);
+  }
+  return lockstep::carrier_of(*spec_.fabric, gpus);
+}
+
 /// One communicator for all groups that are alike; their plans are known.
 void Executor::make_folded_groups() {
   const Folding& folding = *spec_.folding;
@@ -49,6 +57,7 @@ void Executor::make_folded_groups() {
     }
     communicators_.emplace_back(job_.groups[original.group].name, std::move(gpus), group.ranks);
     limit_channels(communicators_.back());
+    communicators_.back().carry_batches(original.batch);
     for (std::size_t call = 0; call < group.plans.size(); ++call) {
       network_.prepare(communicators_.back().adopt(original.calls[call].request, group.plans[call]));
     }
@@ -138,7 +147,8 @@ void Executor::prepare_plans() {
 void Executor::prepare_pairs(Rank& rank) {
   const auto prepare = [&](const CollectiveCall& call) {
     if (is_pair(call.kind)) {
-      network_.prepare(pair(rank, call).group->plan(pair_request(call), spec_.plan_collective));
+      Communicator& group = *pair(rank, call).group;
+      network_.prepare(group.plan(pair_request(call, group.batch()), spec_.plan_collective));
     }
   };
   const CompiledProgram& compiled = compiled_of(rank.number());

@@ -165,8 +165,10 @@ Rank::CommunicationChannel Rank::channel_of(const CollectiveCall& call) {
 
 void Rank::communication_arrives(double now, const CollectiveCall& call, const Communicator& group) {
   if (context_->stepped) {
+    const CollectivePlan* message = is_pair(call.kind) ? group.find_plan(call) : nullptr;
+    const int channels = message != nullptr ? message->channels : std::numeric_limits<int>::max();
     communication_.push_back(
-        {channel_of(call), timing_->interference.held(call.sm_limit, group.sm_limit()), false});
+        {channel_of(call), timing_->interference.held(call.sm_limit, group.sm_limit(), channels), false});
     set_slowdown(now);
   }
 }

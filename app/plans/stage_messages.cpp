@@ -26,7 +26,9 @@ std::vector<PipelineMessage> StageMessages::of(const PlanCandidate& candidate,
                                                const PlanProblem& problem) const {
   const int stages = candidate.plan.pipeline;
   const Bytes size = message_of(candidate, problem, setting_.scenario.workload->precision);
-  const Layout layout{candidate.gpus, stages, stage_stride(candidate), size.in_base_units()};
+  const bool overlaps =
+      candidate.plan.schedule == PipelineSchedule::Interleaved && candidate.plan.overlap_p2p;
+  const Layout layout{candidate.gpus, stages, stage_stride(candidate), size.in_base_units(), !overlaps};
   const auto [known, fresh] = known_.try_emplace(layout);
   if (fresh) {
     for (int stage = 0; stage < stages; ++stage) {
@@ -44,19 +46,27 @@ PipelineMessage StageMessages::between(const Layout& layout, int stage, int next
   };
   const DataType type = storage_type(setting_.scenario.workload->precision);
   const int first = stage * layout.stride;
+  MessageCarrier carrier;
+  if (layout.is_batched) {
+    std::vector<VertexId> group;
+    for (int other = 0; other < layout.stages; ++other) {
+      group.push_back(gpu(first + (other - stage) * layout.stride));
+    }
+    carrier = carrier_of(setting_.fabric, group);
+  }
   std::vector<CollectivePlan> plans;
   std::map<LinkId, double> loads;
   for (int rank = first; rank < layout.gpus && node(rank) == node(first); ++rank) {
     if (rank / layout.stride % layout.stages == stage) {
-      plans.push_back(
-          planner_.plan({CollectiveKind::Send, type, Bytes{layout.bytes}, 1, 0, {}}, pair_of(rank)));
+      plans.push_back(planner_.plan({CollectiveKind::Send, type, Bytes{layout.bytes}, 1, 0, {}, {}, carrier},
+                                    pair_of(rank)));
       for (const LinkLoad& load : plans.back().loads) {
         loads[load.link] += load.share;
       }
     }
   }
   PipelineMessage message;
-  message.sms = interference().held(channel_limit(setting_.fabric, pair_of(first)));
+  message.sms = interference().held(channel_limit(setting_.fabric, pair_of(first)), plans.front().channels);
   for (CollectivePlan& plan : plans) {
     for (LinkLoad& load : plan.loads) {
       load.share = loads.at(load.link);

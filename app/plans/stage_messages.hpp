@@ -30,8 +30,9 @@ class StageMessages {
  private:
   struct Layout {
     int gpus, stages;
-    int stride;    ///< ranks from one stage to the next
-    double bytes;  ///< of a message
+    int stride;       ///< ranks from one stage to the next
+    double bytes;     ///< of a message
+    bool is_batched;  ///< CollectiveCall::batched
     auto operator<=>(const Layout&) const = default;
   };
   [[nodiscard]] PipelineMessage between(const Layout& layout, int stage, int next) const;

@@ -1,6 +1,7 @@
 #include "ops/collectives/channels.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -56,6 +57,27 @@ int channel_limit(const Fabric& fabric, std::span<const VertexId> members) {
     fewest = std::min(fewest, here.size());
   }
   return kTimesTaken * std::max(1, static_cast<int>(fewest));
+}
+
+MessageCarrier carrier_of(const Fabric& fabric, std::span<const VertexId> members) {
+  const auto node = [&](VertexId gpu) { return fabric.vertices()[gpu].node; };
+  return {static_cast<int>(members.size()),
+          std::ranges::any_of(members, [&](VertexId gpu) { return node(gpu) != node(members.front()); })};
+}
+
+int message_channels(const MessageCarrier& carrier, Bytes size, int all) {
+  constexpr Bytes kMostOfOne{16.0 * 1024 * 1024};
+  if (carrier.spans_nodes) {
+    return kTimesTaken;
+  }
+  int channels = all;
+  while (channels > 1 && std::int64_t{channels} * carrier.members > all) {
+    channels /= 2;
+  }
+  while (channels <= all / 2 && size / channels > kMostOfOne) {
+    channels *= 2;
+  }
+  return channels;
 }
 
 }  // namespace lockstep

@@ -38,6 +38,9 @@ struct CollectiveCall {
   /// empty.
   std::vector<double> send_bytes;
   int peer = 0;  ///< position in the group: root of broadcast and reduce, other end of send and receive
+  /// Send and receive: by the communicator of the group, in one batch with others (PyTorch's
+  /// batch_isend_irecv); else by one that the two have for themselves.
+  bool batched = false;
   /// Most SMs that its kernel holds where those of NCCL hold more (Transformer Engine's userbuffers).
   int sm_limit = std::numeric_limits<int>::max();
   /// Of a replayed trace: how long it took from when all members had arrived; it then uses no links.

@@ -49,6 +49,14 @@ struct CollectivePlan {
   BytesPerSecond rate_cap{std::numeric_limits<double>::infinity()};
   Provenance provenance = Provenance::Guessed;  ///< of the costs of its algorithm and protocol on its links
   double band = 0;                              ///< relative half-width of its time, likewise
+  int channels = std::numeric_limits<int>::max();  ///< most SMs that hold a message; max: not known
+};
+
+/// The communicator that a message goes by.
+struct MessageCarrier {
+  int members = 2;
+  bool spans_nodes = false;
+  bool operator==(const MessageCarrier&) const = default;
 };
 
 /// All members' calls of one collective, gathered: what each rank's CollectiveCall says together.
@@ -61,6 +69,7 @@ struct CollectiveRequest {
   /// Uneven all-to-all: bytes[src * n + dst]; else empty.
   std::vector<double> bytes;
   std::optional<Seconds> recorded = std::nullopt;  ///< as in CollectiveCall
+  MessageCarrier carrier = {};                     ///< of send and receive
 };
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "ops/collectives/channels.hpp"
 #include "ops/collectives/plan_costs.hpp"
 
 namespace lockstep {
@@ -111,6 +112,17 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
     }
   }
   return slowest;
+}
+
+/// What a message is held to besides: between GPUs of a node over NVSwitches by the channels that carry it.
+void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const CollectiveProfile& profile,
+                   const Fabric& fabric) {
+  const bool is_message = request.kind == CollectiveKind::Send || request.kind == CollectiveKind::Receive;
+  if (!is_message || !profile.messages || std::string_view{slowest_step(plan, fabric)} != "nvlink") {
+    return;
+  }
+  plan.channels = message_channels(request.carrier, request.size, profile.messages->channels);
+  plan.rate_cap = std::min(plan.rate_cap, plan.channels * profile.messages->channel_bandwidth);
 }
 
 /// What is said of the costs that decide a plan's time: those of its slowest kind of step.
@@ -226,6 +238,7 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
                : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
                              options_.profile.name));
   }
+  limit_message(*best, wanted, options_.profile, *fabric_);
   tell_evidence(*best, options_.profile, *fabric_);
   return *std::move(best);
 }

@@ -1,5 +1,6 @@
 #include "ops/collectives/collective_profile.hpp"
 
+#include <bit>
 #include <stdexcept>
 
 namespace lockstep {
@@ -32,6 +33,15 @@ void ProtocolCosts::check() const {
     if (rate && !(*rate > BytesPerSecond{0})) {
       throw FieldError{key, "must be greater than 0"};
     }
+  }
+}
+
+void MessageCosts::check() const {
+  if (channels < 1 || !std::has_single_bit(static_cast<unsigned>(channels))) {
+    throw FieldError{"channels", "must be a power of two: NCCL halves and doubles them"};
+  }
+  if (!(channel_bandwidth > BytesPerSecond{0})) {
+    throw FieldError{"channel_bandwidth", "must be greater than 0"};
   }
 }
 
@@ -91,7 +101,7 @@ CollectiveProfile ideal_collective_profile() {
   free.simple = ProtocolCosts{};
   const Evidence links{Provenance::Derived, "the links of the fabric", 0.0, std::nullopt, {}};
   CollectiveProfile ideal{
-      "ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free, {}};
+      "ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free, {}, {}};
   for (const char* key : {"link_efficiency", "ring", "tree", "direct", "hierarchical", "pat"}) {
     ideal.provenance.emplace(key, links);
   }

@@ -46,6 +46,22 @@ struct ProtocolCosts {
   void check() const;
 };
 
+/// What carries a message between GPUs of a node over NVSwitches.
+struct MessageCosts {
+  int channels = 1;                  ///< that a GPU has for messages: a power of two
+  BytesPerSecond channel_bandwidth;  ///< payload of each
+
+  template <class Visitor>
+  static void describe(Visitor& key, MessageCosts& costs) {
+    key.required("channels", costs.channels,
+                 "NCCL's channels of a GPU for messages, a power of two, e.g. 32");
+    key.required("channel_bandwidth", costs.channel_bandwidth,
+                 "payload that one channel copies, e.g. 20.4 GB/s");
+  }
+  /// @throws FieldError
+  void check() const;
+};
+
 /// The protocols an algorithm may use here; one that is left out is never chosen.
 struct AlgorithmCosts {
   std::optional<ProtocolCosts> ll;
@@ -91,9 +107,10 @@ struct CollectiveProfile {
   AlgorithmCosts tree;
   AlgorithmCosts direct;
   AlgorithmCosts hierarchical;
-  AlgorithmCosts nvls;       ///< none: the NVSwitches do not add
-  AlgorithmCosts nvls_tree;  ///< likewise, or NCCL is older than 2.18
-  AlgorithmCosts pat;        ///< none: NCCL is older than 2.23
+  AlgorithmCosts nvls;                   ///< none: the NVSwitches do not add
+  AlgorithmCosts nvls_tree;              ///< likewise, or NCCL is older than 2.18
+  AlgorithmCosts pat;                    ///< none: NCCL is older than 2.23
+  std::optional<MessageCosts> messages;  ///< none: a message takes what the links allow
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -110,6 +127,8 @@ struct CollectiveProfile {
                  "all-reduce by the NVSwitches of several nodes and trees between them; left out: not used");
     key.optional("pat", profile.pat, {},
                  "all-gather and reduce-scatter with one GPU a node; left out: not used");
+    key.optional("messages", profile.messages, std::nullopt,
+                 "channels of send and receive over NVSwitches; left out: what the links allow");
     key.optional("provenance", profile.provenance, {}, "where each of these numbers comes from, by its key");
   }
   /// @throws FieldError for an algorithm that is always needed and has no protocol, a provenance of what is

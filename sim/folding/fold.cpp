@@ -23,6 +23,7 @@ void append(Digest& digest, const CollectiveCall& call) {
       .append(std::uint64_t{call.group})
       .append(call.size.in_base_units())
       .append(static_cast<std::uint64_t>(call.sm_limit))
+      .append(std::uint64_t{call.batched})
       .append(call.recorded.value_or(Seconds{-1}).in_base_units())
       .append(is_pair(call.kind) ? std::uint64_t{0} : static_cast<std::uint64_t>(call.peer));
 }

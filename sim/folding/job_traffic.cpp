@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
 
+#include "ops/collectives/channels.hpp"
 #include "sim/copy_plan.hpp"
 #include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
@@ -138,10 +140,13 @@ class Collector {
         }
       }
     }
-    for (const auto& [pair, sizes] : sizes_) {
-      for (const auto& [size, type] : sizes) {  // position 0 sends to position 1
-        add_call(traffic_.groups[pair], {CollectiveKind::Send, type, size, 1, 0, {}});
-      }
+    for (auto& [pair, requests] : requests_) {
+      const auto order = [](const CollectiveRequest& of) {
+        return std::tuple{of.size, of.type, of.carrier.members};
+      };
+      std::ranges::sort(requests, {}, order);
+      std::ranges::for_each(
+          requests, [&](const CollectiveRequest& request) { add_call(traffic_.groups[pair], request); });
     }
   }
 
@@ -150,12 +155,29 @@ class Collector {
     const auto [entry, fresh] =
         traffic_.pair_of.try_emplace(ends, static_cast<std::uint32_t>(traffic_.groups.size()));
     if (fresh) {
-      traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}, {}});
+      traffic_.groups.push_back({ends[0], true, {ends[1], ends[2]}, {}, {}, {}, batch_of(ends[0])});
     }
     const std::uint32_t position = rank == ends[1] ? 0U : 1U;
     traffic_.pairs[rank].push_back({entry->second, position, place});
     traffic_.groups[entry->second].places[position].push_back(place);
-    sizes_[entry->second].insert({call.size, call.type});
+    std::vector<CollectiveRequest>& requests = requests_[entry->second];
+    const CollectiveRequest request = pair_request(call, traffic_.groups[entry->second].batch);
+    const auto is_same = [&](const CollectiveRequest& known) { return same_request(known, request); };
+    if (std::ranges::none_of(requests, is_same)) {
+      requests.push_back(request);
+    }
+  }
+
+  const MessageCarrier& batch_of(std::uint32_t group) {
+    const auto [known, fresh] = batches_.try_emplace(group);
+    if (fresh) {
+      std::vector<VertexId> gpus;
+      for (const std::uint32_t rank : job_.groups[group].ranks) {
+        gpus.push_back(job_.ranks[rank].gpu);
+      }
+      known->second = carrier_of(fabric_, gpus);
+    }
+    return known->second;
   }
 
   void add_copies(const std::vector<const CompiledProgram*>& compiled) {
@@ -185,7 +207,8 @@ class Collector {
   const Fabric& fabric_;
   const PlanCollective& plan_collective_;
   JobTraffic traffic_;
-  std::map<std::uint32_t, std::set<std::pair<Bytes, DataType>>> sizes_;  // by pair
+  std::map<std::uint32_t, std::vector<CollectiveRequest>> requests_;  // by pair: each once
+  std::map<std::uint32_t, MessageCarrier> batches_;                   // by group of the job
 };
 
 }  // namespace
@@ -200,7 +223,8 @@ const TrafficCall* TrafficGroup::find(const CollectiveCall& call) const {
   const auto found = std::ranges::find_if(calls, [&](const TrafficCall& planned) {
     const CollectiveKind kind = lockstep::is_pair(call.kind) ? CollectiveKind::Send : call.kind;
     return planned.request.kind == kind && planned.request.size == call.size &&
-           planned.request.recorded == call.recorded;
+           planned.request.recorded == call.recorded &&
+           planned.request.carrier == (call.batched ? batch : MessageCarrier{});
   });
   return found == calls.end() ? nullptr : &*found;
 }

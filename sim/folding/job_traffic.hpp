@@ -40,6 +40,7 @@ struct TrafficGroup {
   std::vector<TrafficShape> shapes;
   /// Of a pair, by position: TrafficPair::place of all its calls.
   std::array<std::vector<std::uint32_t>, 2> places;
+  MessageCarrier batch = {};  ///< of a pair: what carries its messages where they are batched
 
   /// What a member's call runs with; null: nothing of its kind and size.
   [[nodiscard]] const TrafficCall* find(const CollectiveCall& call) const;

@@ -28,6 +28,14 @@ bool StageWriter::waits_for_sends() const {
   return plan_.spec.schedule == PipelineSchedule::GPipe || plan_.spec.schedule == PipelineSchedule::OneFOneB;
 }
 
+/// Megatron-LM's batch_p2p_comm, and the authors' fork of ZB-H1 (fused_pipeline_ops): batch_isend_irecv over
+/// the pipeline's group. With overlap_p2p_comm each message is by itself, and PyTorch has a communicator for
+/// each pair (ProcessGroupNCCL.cpp, getKeySendRecv). So has nanotron, which sends tensors one by one.
+bool StageWriter::is_batched() const {
+  const bool overlaps = plan_.spec.schedule == PipelineSchedule::Interleaved && plan_.spec.overlap_p2p;
+  return !overlaps && !sends_tensors_one_by_one();
+}
+
 void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
   const bool sends = transfer.kind == CollectiveKind::Send;
   step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
@@ -36,7 +44,8 @@ void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends)
                                     .type = scope_.storage(),
                                     .size = transfer.size,
                                     .send_bytes = {},
-                                    .peer = transfer.peer},
+                                    .peer = transfer.peer,
+                                    .batched = is_batched()},
                                    {.group = transfer.group, .stream = stream, .name = stream}));
   step_.program().end();
 }

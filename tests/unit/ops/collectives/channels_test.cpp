@@ -47,5 +47,33 @@ TEST(ChannelLimit, BesideNvLinkIsTwo) {
   EXPECT_EQ(channel_limit(without, without.gpus().first(8)), 2);
 }
 
+constexpr double kMiB = 1024.0 * 1024;
+
+/// By the rates of sendrecv_perf on 8 and 4 H100 of a node (docs/collectives.md): as many as leave one for
+/// every member, twice as many where more than 16 MiB were left to each.
+TEST(MessageChannels, AreFewerTheMoreMembersThereAre) {
+  const auto channels = [](int members, double mib) {
+    return message_channels({members, false}, Bytes{mib * kMiB}, 32);
+  };
+  EXPECT_EQ(channels(8, 1), 4);
+  EXPECT_EQ(channels(8, 64), 4);
+  EXPECT_EQ(channels(8, 128), 8);
+  EXPECT_EQ(channels(8, 256), 16);
+  EXPECT_EQ(channels(8, 512), 32);
+  EXPECT_EQ(channels(8, 4096), 32);
+  EXPECT_EQ(channels(4, 32), 8);
+  EXPECT_EQ(channels(4, 128), 8);
+  EXPECT_EQ(channels(2, 32), 16);
+  EXPECT_EQ(channels(64, 1), 1);
+}
+
+/// The fewest channels to any peer, two to those over the network, are those to all.
+TEST(MessageChannels, AreTwoWhereTheCommunicatorSpansNodes) {
+  EXPECT_EQ(message_channels({16, true}, Bytes{64 * kMiB}, 32), 2);
+  const Fabric nodes = rail_fabric(2);
+  EXPECT_EQ(carrier_of(nodes, nodes.gpus()), (MessageCarrier{16, true}));
+  EXPECT_EQ(carrier_of(nodes, nodes.gpus().first(8)), (MessageCarrier{8, false}));
+}
+
 }  // namespace
 }  // namespace lockstep

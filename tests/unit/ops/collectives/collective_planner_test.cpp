@@ -235,6 +235,23 @@ TEST(CollectivePlanner, SendUsesTheRouteOfItsTwoEnds) {
   EXPECT_NEAR(time_alone(plan, fabric) / (Seconds{3e-6} + 1_GB / 25_GBps), 1.0, 1e-9);
 }
 
+/// 300 GB/s of NVLink, channels of 20: four of them on 8 members, 16 between two that have a communicator.
+TEST(CollectivePlanner, AMessageIsHeldToItsChannels) {
+  const Fabric fabric = testing::switched_node(8);
+  CollectiveOptions options;
+  options.profile = ideal_collective_profile();
+  options.profile.messages = MessageCosts{.channels = 32, .channel_bandwidth = 20_GBps};
+  const CollectivePlanner planner{fabric, options};
+  const auto plan = [&](const MessageCarrier& carrier) {
+    const CollectiveRequest request{
+        .kind = CollectiveKind::Send, .size = Bytes{3e7}, .root = 1, .source = 0, .carrier = carrier};
+    return planner.plan(request, fabric.gpus().first(2));
+  };
+  EXPECT_EQ(plan({8, false}).channels, 4);
+  EXPECT_NEAR(time_alone(plan({8, false}), fabric) / (Bytes{3e7} / 80_GBps), 1, 1e-3);
+  EXPECT_NEAR(time_alone(plan({}), fabric) / (Bytes{3e7} / 300_GBps), 1, 0.01);
+}
+
 TEST(CollectivePlanner, MessagesBetweenNodesChangeRailsOverNvlink) {
   // 3 nodes of 4. NCCL relays over the GPU on the receiver's rail, so nothing crosses the spine; direct does.
   const Fabric fabric = testing::rail_cluster(3, 4);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "base/yaml_reader.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "tests/support/measured_table.hpp"
@@ -47,6 +49,13 @@ class Bench {
       request.root = 1;
     }
     return time_alone(planner_.plan(request, members), fabric_);
+  }
+
+  /// From the first GPU to the second, by a communicator of so many.
+  [[nodiscard]] Seconds message(Bytes size, const MessageCarrier& carrier) const {
+    const CollectiveRequest request{
+        .kind = CollectiveKind::Send, .size = size, .root = 1, .carrier = carrier};
+    return time_alone(planner_.plan(request, fabric_.gpus().first(2)), fabric_);
   }
 
  private:
@@ -207,6 +216,24 @@ TEST_F(MeasuredCollectives, DgxH100) {
 
 TEST_F(MeasuredCollectives, H100Cluster) {
   nccl_tests("H100 cluster", Bench{"dgx_h100 x 10", "dgx_h100"}, "example-cluster01", 0.7);
+}
+
+/// sendrecv_perf in nodes of H100, us out of place (../shared/data/collectives/h100_cluster_pairs,
+/// nccl_N1_G8_cnode2-001 and nccl_N1_G4_cnode2-001): the fewer channels a message has, the longer it takes.
+TEST(MeasuredMessages, OfAnH100NodeAreHeldToTheirChannels) {
+  const Bench bench{"dgx_h100", "dgx_h100"};
+  struct Row {
+    int gpus;
+    double mib, measured, within;
+  };
+  for (const auto& [gpus, mib, measured, within] :
+       {Row{8, 32, 423.47, 0.03}, Row{8, 64, 817.03, 0.02}, Row{8, 128, 826.01, 0.02},
+        Row{8, 256, 896.26, 0.1}, Row{8, 1024, 2973.26, 0.08}, Row{4, 32, 224.93, 0.05},
+        Row{4, 64, 425.12, 0.02}, Row{4, 128, 822.04, 0.02}}) {
+    const double predicted = bench.message(mib * 1_MiB, {gpus, false}) / 1_us;
+    std::printf("%d GPUs, %4.0f MiB: %7.1f us, measured %7.1f\n", gpus, mib, predicted, measured);
+    EXPECT_NEAR(predicted / measured, 1, within) << gpus << " GPUs, " << mib << " MiB";
+  }
 }
 
 }  // namespace
