@@ -99,13 +99,10 @@ void projections_forward(StepWriter& step, const XlnetAttentionShape& shape) {
 /// rel_shift_bnij(): row i of the result begins i elements later than row i of the product; read as a matrix
 /// of other rows without its first, nothing has to be moved until elements are picked.
 void shift_forward(StepWriter& step, const XlnetAttentionShape& shape) {
-  const double index = static_cast<double>(shape.sequence) / static_cast<double>(shape.scores()) *
-                       (size_of(DataType::INT64) / size_of(narrow(step)));
   views(step, {"aten::reshape", "aten::slice", "aten::slice", "aten::slice", "aten::slice", "aten::reshape"});
   step.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                             Pointwise{.elements = shape.sequence, .reads = 0, .writes = 1, .flops = 1}}});
-  step.op("aten::index_select", {kernels::by_offsets("index_select", shape.scores(), narrow(step),
-                                                     {.reads = 1 + index, .flops = 0})});
+  step.op("aten::index_select", {kernels::index_select(shape.scores(), shape.sequence, narrow(step))});
 }
 
 /// A score for either kind of pair by query, and the one that holds picked by a product with the one-hot.
@@ -260,8 +257,7 @@ void shift_backward(StepWriter& step, const XlnetAttentionShape& shape) {
     step.op("SliceBackward0", {kernels::fill(elements, type),
                                kernels::copy_on_device(static_cast<double>(elements) * size_of(type))});
   };
-  step.op("IndexSelectBackward0",
-          {kernels::fill(cut, type), kernels::by_offsets("index_add", shape.scores(), type, {.reads = 2})});
+  step.op("IndexSelectBackward0", {kernels::fill(cut, type), kernels::index_add(shape.scores(), type)});
   views(step, {"ReshapeAliasBackward0"});
   zeros_and_copy(cut);
   step.op("SliceBackward0", {kernels::fill(all, type), kernels::strided_copy(cut, type)});

@@ -160,8 +160,16 @@ TEST(Xlnet, OperandsThatDoNotFoldAreCopied) {
 }
 
 TEST(Xlnet, TheShiftsBackwardWritesFourSlices) {
-  // Gradients of B N S (2 S - 1) = 112 elements are copied whole, cut into, and all 128 copied twice.
+  // Gradients of B N S (2 S - 1) = 112 elements are copied whole, cut into, and all 128 copied twice; before
+  // that 64 are added to zeros by index, as they were picked.
   const Job job = job_of(tiny(), {.batch = 2});
+  const std::vector<Pointwise> added = pointwise_kernels(job, "indexFuncLargeIndex<add>");
+  ASSERT_EQ(added.size(), 1);
+  EXPECT_EQ(added[0].elements, 64);
+  EXPECT_GT(pointwise_kernels(job_of(tiny(), {.batch = 2, .precision = Precision::BF16}),
+                              "indexFuncLargeIndex<add>")[0]
+                .instructions,
+            added[0].instructions);
   EXPECT_EQ(count(job, "SliceBackward0"), 4);
   std::vector<double> copies;
   for (const KernelCall& kernel : job.programs[0]->kernels) {
