@@ -216,6 +216,44 @@ TEST(Xlnet, AutocastCastsWhatProductsRead) {
   EXPECT_EQ(count_of_layer(tiny(), {.batch = 2}, kCast), 0);
 }
 
+TEST(Xlnet, WithoutAnAttentionMaskNoneIsMade) {
+  XlnetSpec spec = tiny();
+  spec.attention_mask = false;
+  const lockstep::Run forward{.batch = 4, .phases = Phases::Forward};
+  const Job job = job_of(spec, forward);
+  EXPECT_EQ(count(job, "aten::eye"), 0);
+  EXPECT_EQ(count(job, "aten::sub"), 0);
+  EXPECT_EQ(count(job, "Memcpy HtoD (Pageable -> Device)"), 1);  // distances
+  EXPECT_EQ(count(job, "Memcpy HtoD (Pinned -> Device)"), 2);    // tokens, segments
+  EXPECT_EQ(count_of_layer(tiny(), forward, "aten::mul"), 2);    // the scale, what is masked
+  EXPECT_EQ(count_of_layer(spec, forward, "aten::mul"), 1);
+  spec.input_on_device = true;
+  EXPECT_EQ(count(job_of(spec, forward), "Memcpy HtoD (Pinned -> Device)"), 0);
+}
+
+TEST(Xlnet, AutocastsSoftmaxOfUnmaskedScoresMakesThemFp32) {
+  // The subtraction did; PyTorch's softmax of FP16 does itself, of BF16 a cast before it, and one behind its
+  // backward (the other precision casts the gradient of what was masked).
+  XlnetSpec spec = tiny();
+  spec.attention_mask = false;
+  const auto casts = [](const XlnetSpec& of, Precision precision, Phases phases) {
+    return count_of_layer(of, {.batch = 2, .precision = precision, .phases = phases}, kCast);
+  };
+  EXPECT_EQ(casts(spec, Precision::BF16, Phases::Forward),
+            casts(tiny(), Precision::BF16, Phases::Forward) + 1);
+  EXPECT_EQ(casts(spec, Precision::FP16, Phases::Forward), casts(tiny(), Precision::FP16, Phases::Forward));
+  EXPECT_EQ(casts(spec, Precision::BF16, Phases::ForwardBackward),
+            casts(tiny(), Precision::BF16, Phases::ForwardBackward) + 1);
+  EXPECT_EQ(casts(spec, Precision::FP16, Phases::ForwardBackward),
+            casts(tiny(), Precision::FP16, Phases::ForwardBackward) - 1);
+  for (const KernelCall& kernel :
+       job_of(spec, {.batch = 2, .precision = Precision::FP16}).programs[0]->kernels) {
+    if (const auto* softmax = std::get_if<Softmax>(&kernel.work); softmax && softmax->columns == 4) {
+      EXPECT_TRUE(softmax->half_to_float);
+    }
+  }
+}
+
 TEST(Xlnet, DistancesAreCopiedForEachSample) {
   // Tokens, mask, segments and labels from pinned memory; the identity of 4 x 4 and distances 2 x 4 tokens x
   // 4 samples x 8 from where they were made, for which the host waits.
