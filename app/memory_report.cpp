@@ -15,8 +15,8 @@ std::optional<FullestRank> fullest_rank(const Setting& setting) {
   std::optional<FullestRank> fullest;
   const Job& job = setting.job;
   for (std::uint32_t rank = 0; rank < job.ranks.size() && !job.memory.empty(); ++rank) {
-    FullestRank candidate{rank, job.memory[job.ranks[rank].memory],
-                          setting.gpu_models[setting.gpu_model_of_rank[rank]].memory};
+    const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank[rank]];
+    const FullestRank candidate{rank, gpu.name, job.memory[job.ranks[rank].memory], gpu.memory};
     if (!fullest || candidate.share() > fullest->share()) {
       fullest = candidate;
     }
@@ -81,11 +81,11 @@ void check_device(const Setting& setting) {
   if (!fullest || fullest->share() <= 1) {
     return;
   }
-  throw OutOfMemoryError{
-      fmt::format("out of memory: rank {} needs {} of its GPU's {}\n{}"
-                  "{}, or go on with --set memory.check_capacity=false",
-                  fullest->rank, to_string(fullest->memory.total()), to_string(fullest->capacity),
-                  memory_lines(fullest->memory, fullest->capacity), what_helps(setting))};
+  throw OutOfMemoryError{fmt::format(
+      "out of memory: rank {} needs {}, its GPU ({}) has {}\n{}"
+      "{}, or go on with --set memory.check_capacity=false",
+      fullest->rank, to_string(fullest->memory.total()), fullest->gpu, to_string(fullest->capacity),
+      memory_lines(fullest->memory, fullest->capacity), what_helps(setting))};
 }
 
 void check_host(const Setting& setting) {

@@ -11,6 +11,7 @@ namespace lockstep {
 /// The rank whose GPU is filled most.
 struct FullestRank {
   std::uint32_t rank = 0;
+  std::string gpu;         ///< its model
   MemoryBreakdown memory;  ///< at its peak, with context and fragmentation
   Bytes capacity;
 

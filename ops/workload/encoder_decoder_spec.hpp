@@ -53,7 +53,7 @@ struct EncoderDecoderSpec {
   T5FeedForward activation = T5FeedForward::Relu;
   bool tied = true, dropout = true;
   std::optional<SwitchExpertsSpec> experts;
-  bool blocking_input_copies = true, loss_readback = false;
+  bool input_on_device = false, blocking_input_copies = true, loss_readback = false;
 
   template <class Visitor>
   static void describe(Visitor& key, EncoderDecoderSpec& model) {
@@ -74,6 +74,8 @@ struct EncoderDecoderSpec {
                  "the output uses the token embedding's weight, and scales what it reads (T5 1.1: false)");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional("experts", model.experts, std::nullopt, "those of Switch Transformers");
+    key.optional("input_on_device", model.input_on_device, false,
+                 "tokens are there, as benchmarks have them; else each batch is copied");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,

@@ -42,6 +42,9 @@ EncoderDecoderStep::EncoderDecoderStep(StepWriter& step, const EncoderDecoderSpe
 
 /// Tokens and which of them are padding; labels, or in an evaluation the decoder's tokens.
 void EncoderDecoderStep::copy_inputs() {
+  if (spec_.input_on_device) {
+    return;
+  }
   const auto copy =
       spec_.blocking_input_copies ? BatchLoader::Copy::Blocking : BatchLoader::Copy::NonBlocking;
   for (const std::int64_t rows : {encoder_.rows(), encoder_.rows(), decoder_.rows()}) {

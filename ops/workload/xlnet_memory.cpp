@@ -35,7 +35,7 @@ void XlnetMemory::keep_feed_forward(Tensors& kept) const {
 
 Tensors XlnetMemory::kept_by_embeddings() const {
   const XlnetAttentionShape& shape = layer_.attention;
-  return tensors({mask(shape.elements()), model(shape.pairs()),
+  return tensors({mask(shape.elements()), shape.masked ? model(shape.pairs()) : Bytes{0},
                   shape.segments ? model(shape.pair_segments()) : Bytes{0}, wide(shape.distances())});
 }
 

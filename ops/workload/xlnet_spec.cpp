@@ -31,6 +31,7 @@ XlnetLayerShape XlnetSpec::layer(std::int64_t batch) const {
                         .hidden = hidden,
                         .heads = heads,
                         .segments = segments,
+                        .masked = attention_mask,
                         .dropout = dropout},
           .feed_forward = feed_forward_width()};
 }

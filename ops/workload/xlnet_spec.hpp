@@ -15,8 +15,8 @@ namespace lockstep {
 struct XlnetSpec {
   std::int64_t layers = 0, hidden = 0, heads = 0, vocabulary = 0, sequence = 0;
   std::optional<std::int64_t> feed_forward;
-  bool segments = true, dropout = true;
-  bool blocking_input_copies = true, loss_readback = false;
+  bool segments = true, attention_mask = true, dropout = true;
+  bool input_on_device = false, blocking_input_copies = true, loss_readback = false;
 
   template <class Visitor>
   static void describe(Visitor& key, XlnetSpec& model) {
@@ -29,7 +29,13 @@ struct XlnetSpec {
     key.required("sequence", model.sequence, "tokens of a sample");
     key.optional("segments", model.segments, true,
                  "token_type_ids are given, so that scores have a term of segments");
+    key.optional(
+        "attention_mask", model.attention_mask, true,
+        "which tokens are padding is given, as tokenizers of Hugging Face give it; without it no mask "
+        "is made");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
+    key.optional("input_on_device", model.input_on_device, false,
+                 "tokens are there, as benchmarks have them; else each batch is copied");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,

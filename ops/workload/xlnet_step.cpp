@@ -35,8 +35,11 @@ XlnetStep::XlnetStep(StepWriter& step, const XlnetSpec& spec, const TrainingSetu
 
 /// Tokens, which of them are padding, their segments; labels.
 void XlnetStep::copy_inputs() {
+  if (spec_.input_on_device) {
+    return;
+  }
   const Bytes tokens = static_cast<double>(layer_.attention.rows()) * size_of(kToken);
-  const int tensors = 2 + int{spec_.segments} + int{is_training()};
+  const int tensors = 1 + int{spec_.attention_mask} + int{spec_.segments} + int{is_training()};
   for (int tensor = 0; tensor < tensors; ++tensor) {
     loader_.copy(tokens,
                  spec_.blocking_input_copies ? BatchLoader::Copy::Blocking : BatchLoader::Copy::NonBlocking);
@@ -78,13 +81,16 @@ void XlnetStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t tokens = layer_.attention.rows();
   keep(is_training() ? MemoryUse::Activations : MemoryUse::Workspace, memory_.kept_by_embeddings());
-  for (int tensor = 0; tensor < 2 + int{spec_.segments}; ++tensor) {  // samples become the second dimension
+  const int tensors = 1 + int{spec_.attention_mask} + int{spec_.segments};
+  for (int tensor = 0; tensor < tensors; ++tensor) {  // samples become the second dimension
     step_.op("aten::transpose");
     if (layer_.attention.batch > 1) {
       step_.op("aten::contiguous", {kernels::strided_copy(tokens, kToken)});
     }
   }
-  mask_forward();
+  if (spec_.attention_mask) {
+    mask_forward();
+  }
   token_embedding_forward(step_, embedding_of(spec_, layer_));
   if (spec_.dropout) {
     dropout_forward(step_, layer_.attention.elements(), step_.types().model());

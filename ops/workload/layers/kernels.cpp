@@ -5,6 +5,7 @@
 namespace lockstep::kernels {
 namespace {
 
+constexpr double kByIndex = 119;           // see index_select()
 constexpr double kAtomicOf16Bits = 187;    // see index_add()
 constexpr double kOffsetArithmetic = 100;  // of an element's offset in one operand, see unrolled_copy()
 
@@ -71,10 +72,19 @@ KernelCall silu_backward(std::int64_t elements, DataType type) {
   return elementwise("silu_backward", elements, type, {.reads = 2, .flops = 15, .instructions = 31});
 }
 
+KernelCall index_select(std::int64_t elements, std::int64_t indices, DataType type) {
+  const double index = static_cast<double>(indices) / static_cast<double>(elements) *
+                       (size_of(DataType::INT64) / size_of(type));
+  KernelCall call =
+      elementwise("index_select", elements, type, {.reads = 1 + index, .flops = 0, .instructions = kByIndex});
+  call.name = "indexSelectLargeIndex";
+  return call;
+}
+
 KernelCall index_add(std::int64_t elements, DataType type) {
   const bool is_narrow = type == DataType::BF16 || type == DataType::FP16;
   KernelCall call = elementwise("index_add", elements, type,
-                                {.reads = 2, .instructions = is_narrow ? kAtomicOf16Bits : kUnvectorised});
+                                {.reads = 2, .instructions = is_narrow ? kAtomicOf16Bits : kByIndex});
   call.name = "indexFuncLargeIndex<add>";
   return call;
 }

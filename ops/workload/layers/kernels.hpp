@@ -58,12 +58,19 @@ inline constexpr double kUnvectorised = 67;
 [[nodiscard]] KernelCall of_two_types(std::string_view what, std::int64_t elements, DataType type,
                                       Passes passes);
 
-/// Rows added to rows by index, `indexFuncLargeIndex<ReduceAdd>`: an atomic addition an element. Of 16 bits
-/// it takes 187 instructions in place of kUnvectorised: a loop that reads the 4 bytes around the element,
-/// adds and compares and swaps, in which neighbours displace each other. *Source*: 8.3 to 9.8 ps an element,
-/// whatever the rows, in BF16 on an H100; an H200's memory gains nothing
-/// (calibration/measurements/*/pytorch_experts.csv); PyTorch aten/src/ATen/native/cuda/Indexing.cu,
-/// Atomic.cuh. That FP32 waits for nothing is assumed.
+/// Elements picked along another dimension than the first, `indexSelectLargeIndex`: eight blocks of 128
+/// threads an SM, and of each element a thread divides to find its index, reads that, then what it picks: 119
+/// instructions. *Source*: 10 million of 4 bytes out of 1000 in 95.4 us by 864 blocks, eight for each SM of
+/// an A100 (github.com/pytorch/pytorch/issues/111247); a second dimension, whose offset is divided too, is
+/// assumed to take no longer. Rows picked by the first dimension have vectors since PyTorch 2.8.
+/// @param indices how many elements of the picked dimension there are
+[[nodiscard]] KernelCall index_select(std::int64_t elements, std::int64_t indices, DataType type);
+
+/// Elements added to others by index, `indexFuncLargeIndex<ReduceAdd>`: the loop of index_select(), at whose
+/// end is an atomic addition. Of 16 bits that takes 187 instructions: neighbours share the 4 bytes around an
+/// element and displace each other. *Source*: 8.3 to 9.8 ps an element, whatever the rows, in BF16 on an
+/// H100; an H200's memory gains nothing (calibration/measurements/*/pytorch_experts.csv); PyTorch
+/// aten/src/ATen/native/cuda/Indexing.cu. That FP32 waits for nothing besides is assumed.
 [[nodiscard]] KernelCall index_add(std::int64_t elements, DataType type);
 
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.

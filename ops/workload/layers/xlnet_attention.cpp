@@ -59,15 +59,6 @@ void cast_back(StepWriter& step, std::int64_t elements) {
   }
 }
 
-/// A node whose gradient is of what products leave, and comes in the model's type.
-void narrowing_node(StepWriter& step, const char* name, std::int64_t elements) {
-  if (step.types().casts()) {
-    step.op(name, {kernels::cast(elements, wide(step), narrow(step))});
-  } else {
-    step.op(name);
-  }
-}
-
 /// An operator whose second operand is strided: it has @p neighbours elements side by side that are of
 /// matrices of scores behind each other.
 KernelCall with_strided(const XlnetAttentionShape& shape, KernelCall call, std::int64_t neighbours,
@@ -99,13 +90,10 @@ void projections_forward(StepWriter& step, const XlnetAttentionShape& shape) {
 /// rel_shift_bnij(): row i of the result begins i elements later than row i of the product; read as a matrix
 /// of other rows without its first, nothing has to be moved until elements are picked.
 void shift_forward(StepWriter& step, const XlnetAttentionShape& shape) {
-  const double index = static_cast<double>(shape.sequence) / static_cast<double>(shape.scores()) *
-                       (size_of(DataType::INT64) / size_of(narrow(step)));
   views(step, {"aten::reshape", "aten::slice", "aten::slice", "aten::slice", "aten::slice", "aten::reshape"});
   step.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                             Pointwise{.elements = shape.sequence, .reads = 0, .writes = 1, .flops = 1}}});
-  step.op("aten::index_select", {kernels::by_offsets("index_select", shape.scores(), narrow(step),
-                                                     {.reads = 1 + index, .flops = 0})});
+  step.op("aten::index_select", {kernels::index_select(shape.scores(), shape.sequence, narrow(step))});
 }
 
 /// A score for either kind of pair by query, and the one that holds picked by a product with the one-hot.
@@ -123,7 +111,18 @@ void segments_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   }
 }
 
-/// The sum of three terms, scaled, and the mask of all heads, whose samples are side by side.
+/// Of all heads, whose samples are side by side: it makes scores of products the model's.
+void mask_forward(StepWriter& step, const XlnetAttentionShape& shape) {
+  views(step, {"aten::einsum"});
+  step.op("aten::mul", {kernels::scale(shape.pairs(), wide(step))});
+  KernelCall mask = with_strided(shape, kernels::by_offsets("sub", shape.scores(), wide(step), {}),
+                                 shape.batch, wide(step));
+  auto& work = std::get<Pointwise>(mask.work);
+  work.reads = share_of_narrow(step) + (work.sector_window > 0 ? 1 : 1 / static_cast<double>(shape.heads));
+  step.op("aten::sub", {mask});
+}
+
+/// The sum of three terms, scaled and masked.
 void scores_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   const DataType type = narrow(step);
   step.op("aten::add", {kernels::add(shape.scores(), type)});
@@ -134,17 +133,31 @@ void scores_forward(StepWriter& step, const XlnetAttentionShape& shape) {
     step.op("aten::add", {kernels::scale(shape.scores(), type)});  // Python's 0
   }
   step.op("aten::mul", {kernels::scale(shape.scores(), type)});
-  views(step, {"aten::einsum"});
-  step.op("aten::mul", {kernels::scale(shape.pairs(), wide(step))});
-  KernelCall mask = with_strided(shape, kernels::by_offsets("sub", shape.scores(), wide(step), {}),
-                                 shape.batch, wide(step));
-  auto& work = std::get<Pointwise>(mask.work);
-  work.reads = share_of_narrow(step) + (work.sector_window > 0 ? 1 : 1 / static_cast<double>(shape.heads));
-  step.op("aten::sub", {mask});
+  if (shape.masked) {
+    mask_forward(step, shape);
+  }
 }
 
-Softmax softmax_of(const XlnetAttentionShape& shape, Direction direction) {
-  return {.rows = shape.rows() * shape.heads, .columns = shape.sequence, .direction = direction};
+/// Autocast's softmax, of scores that no mask made FP32: PyTorch's makes that of FP16 itself
+/// (aten/src/ATen/native/SoftMax.cpp).
+bool makes_fp32_itself(const StepWriter& step, const XlnetAttentionShape& shape) {
+  return step.types().casts() && !shape.masked && narrow(step) == DataType::FP16;
+}
+
+Softmax softmax_of(const StepWriter& step, const XlnetAttentionShape& shape, Direction direction) {
+  return {.rows = shape.rows() * shape.heads,
+          .columns = shape.sequence,
+          .direction = direction,
+          .half_to_float = makes_fp32_itself(step, shape)};
+}
+
+void softmax_forward(StepWriter& step, const XlnetAttentionShape& shape) {
+  step.program().begin("aten::softmax");
+  if (step.types().casts() && !shape.masked && !makes_fp32_itself(step, shape)) {
+    step.launch(kernels::cast(shape.scores(), narrow(step), wide(step)));
+  }
+  step.launch({"softmax_warp_forward", wide(step), softmax_of(step, shape, Direction::Forward)});
+  step.program().end();
 }
 
 /// Probabilities times values, and the projection back, whose weight has heads inside.
@@ -208,9 +221,15 @@ void softmax_backward(StepWriter& step, const XlnetAttentionShape& shape) {
   if (shape.dropout) {
     dropout_backward(step, shape.scores(), type);
   }
-  step.op("SoftmaxBackward0", {kernels::mul(shape.scores(), type),
-                               {"softmax_warp_backward", type, softmax_of(shape, Direction::Backward)}});
-  narrowing_node(step, "SubBackward0", shape.scores());
+  step.op("SoftmaxBackward0",
+          {kernels::mul(shape.scores(), type),
+           {"softmax_warp_backward", type, softmax_of(step, shape, Direction::Backward)}});
+  const char* const before = shape.masked ? "SubBackward0" : "ToCopyBackward0";
+  if (step.types().casts() && !makes_fp32_itself(step, shape)) {
+    step.op(before, {kernels::cast(shape.scores(), type, narrow(step))});
+  } else if (shape.masked) {
+    step.op(before);
+  }
   step.op("MulBackward0", {kernels::scale(shape.scores(), narrow(step))});
   views(step, {"AddBackward0", "AddBackward0"});
 }
@@ -260,8 +279,7 @@ void shift_backward(StepWriter& step, const XlnetAttentionShape& shape) {
     step.op("SliceBackward0", {kernels::fill(elements, type),
                                kernels::copy_on_device(static_cast<double>(elements) * size_of(type))});
   };
-  step.op("IndexSelectBackward0",
-          {kernels::fill(cut, type), kernels::by_offsets("index_add", shape.scores(), type, {.reads = 2})});
+  step.op("IndexSelectBackward0", {kernels::fill(cut, type), kernels::index_add(shape.scores(), type)});
   views(step, {"ReshapeAliasBackward0"});
   zeros_and_copy(cut);
   step.op("SliceBackward0", {kernels::fill(all, type), kernels::strided_copy(cut, type)});
@@ -338,7 +356,7 @@ void xlnet_attention_forward(StepWriter& step, const XlnetAttentionShape& shape)
     segments_forward(step, shape);
   }
   scores_forward(step, shape);
-  step.op("aten::softmax", {{"softmax_warp_forward", wide(step), softmax_of(shape, Direction::Forward)}});
+  softmax_forward(step, shape);
   if (shape.dropout) {
     dropout_forward(step, shape.scores(), wide(step));
   }

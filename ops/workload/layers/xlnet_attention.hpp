@@ -13,6 +13,7 @@ namespace lockstep {
 struct XlnetAttentionShape {
   std::int64_t batch = 0, sequence = 0, hidden = 0, heads = 0;
   bool segments = true;  ///< scores have a term of whether two tokens are of one segment
+  bool masked = true;    ///< scores of padding are made small
   bool dropout = true;
 
   [[nodiscard]] std::int64_t rows() const { return sequence * batch; }

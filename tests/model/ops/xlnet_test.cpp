@@ -160,8 +160,16 @@ TEST(Xlnet, OperandsThatDoNotFoldAreCopied) {
 }
 
 TEST(Xlnet, TheShiftsBackwardWritesFourSlices) {
-  // Gradients of B N S (2 S - 1) = 112 elements are copied whole, cut into, and all 128 copied twice.
+  // Gradients of B N S (2 S - 1) = 112 elements are copied whole, cut into, and all 128 copied twice; before
+  // that 64 are added to zeros by index, as they were picked.
   const Job job = job_of(tiny(), {.batch = 2});
+  const std::vector<Pointwise> added = pointwise_kernels(job, "indexFuncLargeIndex<add>");
+  ASSERT_EQ(added.size(), 1);
+  EXPECT_EQ(added[0].elements, 64);
+  EXPECT_GT(pointwise_kernels(job_of(tiny(), {.batch = 2, .precision = Precision::BF16}),
+                              "indexFuncLargeIndex<add>")[0]
+                .instructions,
+            added[0].instructions);
   EXPECT_EQ(count(job, "SliceBackward0"), 4);
   std::vector<double> copies;
   for (const KernelCall& kernel : job.programs[0]->kernels) {
@@ -206,6 +214,44 @@ TEST(Xlnet, AutocastCastsWhatProductsRead) {
   both.mixed = MixedPrecision::Pure;
   EXPECT_EQ(count_of_layer(tiny(), both, kCast), 1);
   EXPECT_EQ(count_of_layer(tiny(), {.batch = 2}, kCast), 0);
+}
+
+TEST(Xlnet, WithoutAnAttentionMaskNoneIsMade) {
+  XlnetSpec spec = tiny();
+  spec.attention_mask = false;
+  const lockstep::Run forward{.batch = 4, .phases = Phases::Forward};
+  const Job job = job_of(spec, forward);
+  EXPECT_EQ(count(job, "aten::eye"), 0);
+  EXPECT_EQ(count(job, "aten::sub"), 0);
+  EXPECT_EQ(count(job, "Memcpy HtoD (Pageable -> Device)"), 1);  // distances
+  EXPECT_EQ(count(job, "Memcpy HtoD (Pinned -> Device)"), 2);    // tokens, segments
+  EXPECT_EQ(count_of_layer(tiny(), forward, "aten::mul"), 2);    // the scale, what is masked
+  EXPECT_EQ(count_of_layer(spec, forward, "aten::mul"), 1);
+  spec.input_on_device = true;
+  EXPECT_EQ(count(job_of(spec, forward), "Memcpy HtoD (Pinned -> Device)"), 0);
+}
+
+TEST(Xlnet, AutocastsSoftmaxOfUnmaskedScoresMakesThemFp32) {
+  // The subtraction did; PyTorch's softmax of FP16 does itself, of BF16 a cast before it, and one behind its
+  // backward (the other precision casts the gradient of what was masked).
+  XlnetSpec spec = tiny();
+  spec.attention_mask = false;
+  const auto casts = [](const XlnetSpec& of, Precision precision, Phases phases) {
+    return count_of_layer(of, {.batch = 2, .precision = precision, .phases = phases}, kCast);
+  };
+  EXPECT_EQ(casts(spec, Precision::BF16, Phases::Forward),
+            casts(tiny(), Precision::BF16, Phases::Forward) + 1);
+  EXPECT_EQ(casts(spec, Precision::FP16, Phases::Forward), casts(tiny(), Precision::FP16, Phases::Forward));
+  EXPECT_EQ(casts(spec, Precision::BF16, Phases::ForwardBackward),
+            casts(tiny(), Precision::BF16, Phases::ForwardBackward) + 1);
+  EXPECT_EQ(casts(spec, Precision::FP16, Phases::ForwardBackward),
+            casts(tiny(), Precision::FP16, Phases::ForwardBackward) - 1);
+  for (const KernelCall& kernel :
+       job_of(spec, {.batch = 2, .precision = Precision::FP16}).programs[0]->kernels) {
+    if (const auto* softmax = std::get_if<Softmax>(&kernel.work); softmax && softmax->columns == 4) {
+      EXPECT_TRUE(softmax->half_to_float);
+    }
+  }
 }
 
 TEST(Xlnet, DistancesAreCopiedForEachSample) {

@@ -137,6 +137,33 @@ TEST(PlansOfPyTorch, OptimisationsOfNanoGptArePredicted) {
   EXPECT_GT(*step_order(validation).overall, 0.99);  // each step is shorter than the one before
 }
 
+/// An encoder-decoder.
+TEST(PlansOfPyTorch, PrecisionsOfNanoT5ArePredicted) {
+  const Validation validation =
+      validate_set("nanot5_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 3U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.08);
+}
+
+/// XLNet is too short for reasons that its page names, BERT on the same machine is not.
+TEST(PlansOfPyTorch, StepsOfTorchDynamosDashboardArePredicted) {
+  const Validation validation =
+      validate_set("torchdynamo_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 3U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.21);
+}
+
+/// HSDP, compiled.
+TEST(PlansOfPyTorch, OfOlmoCoreArePredicted) {
+  const Validation validation =
+      validate_set("olmo_core_h100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 2U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.1);
+}
+
 TEST(PlansOfPyTorch, EagerPassesOnOneH100ArePredicted) {
   const Validation validation =
       validate_set("gpt_eager_h100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});

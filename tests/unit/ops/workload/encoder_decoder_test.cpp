@@ -187,6 +187,14 @@ TEST(EncoderDecoder, CapacityBoundsWhatExpertsMultiply) {
                    2.0 * 4 * 2 * 8 * 16);
 }
 
+TEST(EncoderDecoder, TokensOnTheDeviceAreNotCopied) {
+  EncoderDecoderSpec spec = tiny();
+  const std::string copy = "Memcpy HtoD (Pinned -> Device)";
+  EXPECT_EQ(count(job_of(spec, {.batch = 2}), copy), 3);  // tokens, which are padding, labels
+  spec.input_on_device = true;
+  EXPECT_EQ(count(job_of(spec, {.batch = 2}), copy), 0);
+}
+
 TEST(EncoderDecoder, EveryGradientIsReducedOnce) {
   for (const char* name : {"t5_base", "switch_base_8"}) {
     const EncoderDecoderSpec spec = spec_of(name);
