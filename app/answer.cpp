@@ -146,6 +146,21 @@ std::string gpu_names(const Setting& setting) {
   return names;
 }
 
+/// Which host stands in where the scenario names none, and GPUs whose kernels are not what their files say.
+std::string machine_remarks(const Setting& setting) {
+  std::string text;
+  if (!setting.scenario.host && !setting.scenario.trace) {
+    text += fmt::format("  host {} stands in ({})\n", setting.host.name,
+                        name_of(evidence_for(setting.host.provenance, "operators").is));
+  }
+  for (const GpuSpec& gpu : setting.gpu_models) {
+    if (!gpu.lent_because.empty()) {
+      text += fmt::format("  {} is derived, since {}\n", gpu.name, gpu.lent_because);
+    }
+  }
+  return text;
+}
+
 constexpr double kRounding = 1e-12;  // of a step: what sums of times may be wrong by
 
 }  // namespace
@@ -269,12 +284,14 @@ std::string headline(const Setting& setting, const SimulationResult& result, con
   const Seconds step = result.mean_step();
   const std::string ranks = plural(setting.job.ranks.size(), "rank") + " on " + gpu_names(setting);
   if (const auto& trace = setting.scenario.trace) {
-    return fmt::format("  {}, {} of trace {}\n\nrun time     {}{}\n", ranks,
-                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra, step,
+    return fmt::format("  {}, {} of trace {}\n{}\nrun time     {}{}\n", ranks,
+                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra,
+                       machine_remarks(setting), step,
                        band.relative >= 0.005 ? fmt::format("  (+- {:.0f} %)", 100 * band.relative) : "");
   }
   const auto batch = setting.scenario.workload->global_batch;
-  return fmt::format("  {}, {} steps of {} samples\n\n", ranks, setting.job.steps, batch) +
+  return fmt::format("  {}, {} steps of {} samples\n{}\n", ranks, setting.job.steps, batch,
+                     machine_remarks(setting)) +
          fmt::format("step time    {}  (+- {:.0f} %), {:.4g} samples/s\n", step, 100 * band.relative,
                      *figures.samples_per_s);
 }

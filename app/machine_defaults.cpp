@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 namespace lockstep {
 namespace {
@@ -37,19 +35,12 @@ std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu) {
 }
 
 std::string usual_host(const GpuSpec& gpu) {
-  // In this order: a GB200's CPU is Grace, of which nothing is known here; that of a B200's server is of the
-  // time of h100_server's
-  const std::vector<std::pair<std::string, std::string>> by_generation{{"a100", "a100_server"},
-                                                                       {"h100", "h100_server"},
-                                                                       {"h200", "h100_server"},
-                                                                       {"gb200", "a100_server"},
-                                                                       {"b200", "h100_server"}};
-  for (const auto& [generation, host] : by_generation) {
-    if (gpu.name.find(generation) != std::string::npos) {
-      return host;
-    }
+  if (gpu.host.empty()) {
+    throw std::invalid_argument{fmt::format(
+        "no host belongs to GPU '{}': say host: NAME (lockstep list hosts), here or in the GPU's file",
+        gpu.name)};
   }
-  return "dgx1v_torchrec";
+  return gpu.host;
 }
 
 }  // namespace lockstep

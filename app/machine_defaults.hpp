@@ -11,7 +11,8 @@ namespace lockstep {
 /// @throws std::invalid_argument where none belongs to the GPU
 [[nodiscard]] std::string usual_profile(const Fabric& fabric, const GpuSpec& gpu);
 
-/// The host (configs/hosts) that was measured with the GPU's generation.
+/// The host (configs/hosts) that the GPU says stands in.
+/// @throws std::invalid_argument where it says none
 [[nodiscard]] std::string usual_host(const GpuSpec& gpu);
 
 }  // namespace lockstep

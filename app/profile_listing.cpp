@@ -215,7 +215,8 @@ std::string quality(const Evidence& evidence) {
   if (evidence.machines) {
     text += fmt::format("; machines of this kind differ by {:.1f} %", 100 * *evidence.machines);
   }
-  return evidence.range.empty() ? text : text + "; checked: " + evidence.range;
+  return evidence.range.empty() ? text
+                                : text + (evidence.error ? "; checked: " : "; range: ") + evidence.range;
 }
 
 bool is_same(const Evidence& a, const Evidence& b) {

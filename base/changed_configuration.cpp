@@ -1,10 +1,13 @@
 #include "base/changed_configuration.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/provenance.hpp"
 
 namespace lockstep {
 namespace {
@@ -62,7 +65,8 @@ class Changes {
                  speaks_of(before_, key) && !speaks_of(over_, key)) {
         const SourceLocation& at = entry.value.at;
         said_.entries.push_back(
-            {key, at, yaml_node(YamlNode::Kind::Scalar, at, "guessed, set at " + to_string(at))});
+            {key, at,
+             yaml_node(YamlNode::Kind::Scalar, at, fmt::format("guessed, {}{}", kSetAnew, to_string(at)))});
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -69,6 +70,13 @@ struct Evidence {
   /// @throws FieldError for an empty source, an error or a difference below 0
   void check() const;
 };
+
+/// Of a number that a scenario or an including file sets without saying why (base/changed_configuration.hpp):
+/// what begins its source, before where that is.
+inline constexpr std::string_view kSetAnew = "set at ";
+[[nodiscard]] inline bool is_set_anew(const Evidence& evidence) {
+  return evidence.is == Provenance::Guessed && evidence.source.starts_with(kSetAnew);
+}
 
 /// By the key of a parameter, or of a mapping for all that it holds: the longest key counts.
 using ProvenanceTable = std::map<std::string, Evidence>;

@@ -1,12 +1,19 @@
 #include "calibration/least_squares.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <unsupported/Eigen/NonLinearOptimization>
-#include <unsupported/Eigen/NumericalDiff>
 
 namespace lockstep {
 namespace {
+
+/// Models choose between branches, and a smaller step would be lost in their rounding. Of parameters below 1
+/// it is this much, not so much of them: one that is almost 0 would never be seen to do anything.
+constexpr double kStep = 1e-4;
+
+/// A step that makes the sum of squares less by such a part is the last: between branches there are many.
+constexpr double kEnough = 1e-4;
 
 /// What Eigen asks of a problem. Its names are Eigen's.
 struct Problem {
@@ -28,6 +35,22 @@ struct Problem {
     out = Eigen::Map<const Eigen::VectorXd>(found.data(), static_cast<Eigen::Index>(found.size()));
     return 0;
   }
+
+  /// Central differences. Not counted as evaluations: that is what 0 says.
+  int df(const InputType& at, JacobianType& slopes) const {
+    InputType moved = at;
+    ValueType above(rows), below(rows);
+    for (Eigen::Index i = 0; i < parameters; ++i) {
+      const double step = kStep * std::max(1.0, std::abs(at[i]));
+      moved[i] = at[i] + step;
+      (*this)(moved, above);
+      moved[i] = at[i] - step;
+      (*this)(moved, below);
+      moved[i] = at[i];
+      slopes.col(i) = (above - below) / (2 * step);
+    }
+    return 0;
+  }
 };
 
 }  // namespace
@@ -38,10 +61,11 @@ std::vector<double> least_squares(const Residuals& residuals, std::vector<double
   if (rows < parameters) {
     throw std::logic_error("least_squares: fewer residuals than parameters");
   }
-  const Problem problem{residuals, parameters, rows};
-  // Steps of 1e-4: models choose between branches, and a smaller one would be lost in their rounding.
-  Eigen::NumericalDiff<Problem> differentiated{problem, 1e-8};
-  Eigen::LevenbergMarquardt<Eigen::NumericalDiff<Problem>> solver{differentiated};
+  constexpr Eigen::Index kEvaluations = 100;  // for each parameter, as MINPACK's lmder1
+  Problem problem{residuals, parameters, rows};
+  Eigen::LevenbergMarquardt<Problem> solver{problem};
+  solver.parameters.maxfev = kEvaluations * (parameters + 1);
+  solver.parameters.ftol = kEnough;
   Eigen::VectorXd at = Eigen::Map<const Eigen::VectorXd>(start.data(), parameters);
   solver.minimize(at);
   return {at.data(), at.data() + at.size()};

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -13,13 +11,26 @@
 namespace lockstep {
 namespace {
 
-/// True where something is known to support the numbers that kernels' durations follow from. A set of
-/// efficiencies that was fitted on a GPU is not of one whose numbers are guessed.
-bool is_described(const GpuSpec& gpu) {
-  return std::ranges::none_of(
-      std::to_array({"sm_count", "cores_per_sm", "peak.fp32", "peak.tf32", "peak.fp16", "peak.bf16",
-                     "memory_bandwidth", "l2", "l2_bandwidth"}),
-      [&](const char* key) { return evidence_for(gpu.provenance, key).is == Provenance::Guessed; });
+/// The numbers that kernels' durations follow from and that nothing is known to support: a set of
+/// efficiencies that was fitted on a GPU is not of one whose numbers are guessed. l2_bandwidth, of which
+/// makers say nothing, is guessed of many GPUs; a set was fitted with it as it is, and only where it is set
+/// anew it is another's. Empty: there are none.
+std::string guessed_numbers(const GpuSpec& gpu) {
+  std::string guessed;
+  const auto add = [&](const char* key, const Evidence& evidence) {
+    guessed += fmt::format("{}{}{}", guessed.empty() ? "" : ", ", key,
+                           is_set_anew(evidence) ? fmt::format(" ({})", evidence.source) : "");
+  };
+  for (const char* key : {"sm_count", "cores_per_sm", "peak.fp32", "peak.tf32", "peak.fp16", "peak.bf16",
+                          "memory_bandwidth", "l2"}) {
+    if (const Evidence& evidence = evidence_for(gpu.provenance, key); evidence.is == Provenance::Guessed) {
+      add(key, evidence);
+    }
+  }
+  if (const Evidence& evidence = evidence_for(gpu.provenance, "l2_bandwidth"); is_set_anew(evidence)) {
+    add("l2_bandwidth", evidence);
+  }
+  return guessed;
 }
 
 }  // namespace
@@ -54,12 +65,15 @@ void GpuSpec::check() {
                                learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
   check_keys<GpuSpec>(provenance);
-  if (is_own(evidence_for(provenance, "efficiency").is) && !is_described(*this)) {
+  if (const std::string guessed = guessed_numbers(*this);
+      is_own(evidence_for(provenance, "efficiency").is) && !guessed.empty()) {
+    lent_because = fmt::format("guessed: {}{}", guessed, learned ? "; the networks do not answer" : "");
     provenance["efficiency"] = {Provenance::Derived,
-                                efficiency.name + "'s, of a GPU with other numbers",
+                                fmt::format("{}'s; {}", efficiency.name, lent_because),
                                 std::nullopt,
                                 std::nullopt,
                                 {}};
+    learned.reset();
   }
   if (!is_own(evidence_for(provenance, "efficiency").is)) {
     efficiency.value.lend();

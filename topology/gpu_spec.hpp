@@ -85,6 +85,10 @@ struct GpuSpec {
   NicAccess nic_access = NicAccess::Full;  ///< what NCCL lets NICs do with its memory (GPUDirect RDMA)
   Named<KernelEfficiency> efficiency;
   std::optional<Named<LearnedKernels>> learned;  ///< networks that answer where they were trained
+  std::string host;  ///< of configs/hosts, where a scenario names none; empty: such a scenario is an error
+  /// Why kernels are taken as another GPU's though `efficiency` is said to be of this one; empty: they are
+  /// not.
+  std::string lent_because;
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -125,11 +129,15 @@ struct GpuSpec {
     key.optional("learned", gpu.learned, std::nullopt,
                  "networks that answer instead of formulas where they were trained; ~ for none");
     key.optional(
+        "host", gpu.host, {},
+        "host that stands in where a scenario names none: that of machines with this GPU, or of its time");
+    key.optional(
         "provenance", gpu.provenance, {},
         "where each of these numbers comes from, by its key; of efficiency: whether that set was made "
         "for this GPU");
   }
-  /// Fractions that are said to be of another GPU are not calibrated on this one.
+  /// Fractions that are said to be of another GPU are not calibrated on this one. Nor are those of this one
+  /// where its numbers are guessed, and networks, which were trained on it as it was, are left out.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
   void check();
 };

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "calibration/collectives/group_errors.hpp"
 #include "calibration/collectives/nccl_tests_log.hpp"
 #include "calibration/error_summary.hpp"
+#include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/residual_plot.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
@@ -35,6 +37,7 @@ bool is_csv(const std::filesystem::path& file) {
 struct MeasuredFiles {
   CollectiveMeasurements measurements;
   std::vector<std::filesystem::path> used;
+  std::map<std::string, std::set<std::string>> devices;  ///< GPUs by their own names, by log
 };
 
 void append(const CollectiveMeasurements& more, CollectiveMeasurements& all) {
@@ -70,7 +73,9 @@ MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
                      ? fmt::format("{} rows in place, or of collectives without a model", of_file.left_out)
                      : std::string{};
     } else {
-      left_out = left_out_in_words(NcclTestsLog{collective}.read(files[i], of_file, names[i]));
+      const NcclTestsReport read = NcclTestsLog{collective}.read(files[i], of_file, names[i]);
+      found.devices[names[i]] = read.devices;
+      left_out = left_out_in_words(read);
     }
     report += fmt::format("{}: {} measurements{}\n", files[i].string(), of_file.rows.size(),
                           left_out.empty() ? "" : "; left out: " + left_out);
@@ -101,6 +106,24 @@ Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs)
     access.level.net_gdr = p2p_level_of(options.net_gdr_level);
   }
   return with_peer_access(drawn, access);
+}
+
+/// Of logs whose GPUs are of another model than the cluster's.
+void warn_of_other_gpus(const MeasuredFiles& files, const Fabric& fabric, const std::string& cluster) {
+  const GpuModelNames models{ConfigPath::standard().names("gpus")};
+  std::set<std::string> meant;
+  for (const VertexId gpu : fabric.gpus()) {
+    meant.insert(fabric.vertices()[gpu].model);
+  }
+  for (const auto& [file, devices] : files.devices) {
+    for (const std::string& device : devices) {
+      if (std::ranges::all_of(meant,
+                              [&](const std::string& gpu) { return models.tell_apart(device, gpu); })) {
+        spdlog::warn("{} is of '{}', and --cluster {} has {}: a collective's time is its own machine's", file,
+                     device, cluster, fmt::join(meant, ", "));
+      }
+    }
+  }
 }
 
 /// Nothing is written over what is read, or over another output, and a picture is what its name says.
@@ -155,8 +178,10 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
   const std::filesystem::path start = configs.find_or_file("profiles", options.start);
   keep_files(options);
-  const auto [measurements, used] = read_measurements(options.files, options.collective);
+  const MeasuredFiles files = read_measurements(options.files, options.collective);
+  const CollectiveMeasurements& measurements = files.measurements;
   const Fabric fabric = machine_of(options, configs);
+  warn_of_other_gpus(files, fabric, options.cluster);
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
@@ -167,7 +192,8 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const std::string name =
       options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
   std::vector<FileToWrite> outputs{
-      {options.output, fitted_profile_yaml(measurements, fit, {name, cited(used), options.cluster, start})}};
+      {options.output,
+       fitted_profile_yaml(measurements, fit, {name, cited(files.used), options.cluster, start})}};
   if (!options.residuals.empty()) {
     outputs.push_back({options.residuals, collective_residuals_csv(measurements, fit)});
   }

@@ -8,6 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "app/set_in_words.hpp"
@@ -21,6 +22,8 @@
 
 namespace lockstep {
 namespace {
+
+constexpr double kSlow = 3;  // hosts of one generation differ by 2
 
 Seconds cost(const std::string& option, const std::string& text) {
   Seconds parsed;
@@ -43,6 +46,28 @@ std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTr
   return files;
 }
 
+/// What the profiler recorded beside times of the host, in words; empty: nothing.
+/// @throws InputError unless @p are_meant
+std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool are_meant) {
+  std::set<std::string> observers;
+  const kineto::RecordedTrace* first = nullptr;
+  for (const kineto::RecordedTrace& trace : traces) {
+    first = first == nullptr && !trace.observers.empty() ? &trace : first;
+    observers.insert(trace.observers.begin(), trace.observers.end());
+  }
+  if (first != nullptr && !are_meant) {
+    throw InputError{
+        {first->file},
+        fmt::format(
+            "the profiler recorded more than times ({}), which makes all that the host does longer, with an "
+            "execution trace observer beside it several times: record without record_shapes, with_stack, "
+            "profile_memory and execution_trace_observer (docs/calibration.md), or take it all the same, as "
+            "derived, by --with-observers",
+            fmt::join(first->observers, ", "))};
+  }
+  return fmt::format("{}", fmt::join(observers, ", "));
+}
+
 }  // namespace
 
 int calibrate_host_command(const CalibrateHostOptions& options) {
@@ -58,6 +83,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   refuse_twice(files_of(traces));
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
+  profile.observers = observers_of(traces, options.with_observers);
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -78,6 +104,19 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   if (!made.missing.empty()) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
                fmt::join(made.missing, ", "));
+  }
+  if (!profile.observers.empty()) {
+    fmt::print(
+        stderr,
+        "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
+        profile.observers);
+  }
+  if (made.slower && *made.slower > kSlow) {
+    fmt::print(stderr,
+               "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
+               "slow CPU, or an "
+               "observer that the traces do not name?\n",
+               *made.slower, profile.start.name);
   }
   return 0;
 }
@@ -103,6 +142,9 @@ void add_calibrate_host(CLI::App& calibrate, std::function<int()>& action) {
       ->capture_default_str();
   command->add_option("--call-cost", options->call_cost, "what it adds to the length of a call")
       ->capture_default_str();
+  command->add_flag(
+      "--with-observers", options->with_observers,
+      "take traces with shapes, stacks or memory recorded, whose host times are too long, as derived");
   command->callback([options, &action] { action = [options] { return calibrate_host_command(*options); }; });
 }
 

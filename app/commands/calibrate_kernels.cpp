@@ -55,12 +55,11 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   fmt::print(stderr, "{}\n", text);
 }
 
-/// A file that names another GPU's model than --gpu is: a GPU of one's own may be called anything.
+/// Of a file that names another GPU's model than --gpu is.
 void warn_of_another_gpu(const std::string& device, const std::string& file, const std::string& gpu) {
-  const GpuModelNames models{ConfigPath::standard().names("gpus")};
-  const std::string said = models.in(device), meant = models.in(gpu);
-  if (said.empty() || meant.empty() || said == meant) return;
-  spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
+  if (GpuModelNames{ConfigPath::standard().names("gpus")}.tell_apart(device, gpu)) {
+    spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
+  }
 }
 
 /// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.

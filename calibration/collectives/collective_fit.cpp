@@ -129,12 +129,12 @@ class Fit {
                       std::vector<double>(numbers_.size() + measurements_.runs.size(), 0.0));
     CollectiveFit fit;
     fit.profile = profile_at(found);
-    machine_.set_profile(fit.profile);
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       fit.numbers.push_back({numbers_[i].key,
                              numbers_[i].text(numbers_[i].start),
                              numbers_[i].text(value_at(i, found)),
                              std::abs(found[i]) > kMoved,
+                             matters(i, found),
                              {},
                              value_at(i, found) / numbers_[i].start,
                              std::exp(kPlausibleSpreads * numbers_[i].spread)});
@@ -142,6 +142,7 @@ class Fit {
     for (std::size_t run = 0; run < measurements_.runs.size(); ++run) {
       fit.runs.push_back({added_at(run, found), floors_[run]});
     }
+    machine_.set_profile(fit.profile);
     for (std::size_t i = 0; i < measurements_.rows.size(); ++i) {
       fit.rows.push_back({i, predicted(measurements_.rows[i], found), held_[i]});
     }
@@ -154,10 +155,31 @@ class Fit {
   }
 
  private:
+  static constexpr double kStep = 0.01, kNoticed = 1e-4;  // of a number, of a time
+
+  /// True where a hundredth more or less of the number is noticed in a row that the fit looked at.
+  bool matters(std::size_t number, std::vector<double> at) {
+    machine_.set_profile(profile_at(at));
+    std::vector<Seconds> before;
+    for (const std::size_t i : seen_) {
+      before.push_back(predicted(measurements_.rows[i], at));
+    }
+    const double middle = at[number];
+    for (const double step : {-kStep, kStep}) {
+      at[number] = middle + step;
+      machine_.set_profile(profile_at(at));
+      for (std::size_t i = 0; i < seen_.size(); ++i) {
+        if (std::abs(predicted(measurements_.rows[seen_[i]], at) / before[i] - 1) > kNoticed) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /// A hundredth more or less of the number changes the time by a ten-thousandth or more.
   std::vector<std::size_t> rows_predicted_with(std::size_t number, std::vector<double> at,
                                                const std::vector<FittedRow>& rows) {
-    constexpr double kStep = 0.01, kNoticed = 1e-4;
     std::set<std::size_t> found;
     const double middle = at[number];
     for (const double step : {-kStep, kStep}) {

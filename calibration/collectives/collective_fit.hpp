@@ -21,7 +21,8 @@ struct FittedNumber {
   std::string key;
   std::string before;
   std::string after;
-  bool moved = false;               ///< by more than 0.1 %: the measurements have something to say about it
+  bool moved = false;    ///< by more than 0.1 %: the measurements have something to say about it
+  bool matters = false;  ///< 1 % of it, where the fit ended, changes a fitted row's time by 0.01 % or more
   std::vector<std::size_t> rows{};  ///< of a number that moved: what is predicted with it, indices into rows
   double factor = 1;                ///< after / before
   /// Factors beyond it, or below its inverse, are more than machines differ: three spreads of the fit

@@ -1,6 +1,7 @@
 #include "calibration/collectives/collective_fit_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "calibration/collectives/group_errors.hpp"
 #include "calibration/error_summary.hpp"
@@ -42,15 +43,21 @@ std::string errors_text(const CollectiveMeasurements& measurements, const Collec
 
 std::string numbers_text(const CollectiveFit& fit) {
   std::string text = "\nnumbers that the measurements moved\n";
-  std::size_t kept = 0;
+  std::size_t idle = 0;
+  std::vector<std::string> right;
   for (const FittedNumber& number : fit.numbers) {
     if (number.moved) {
       text += fmt::format("  {:<32}{:>14}  ->{:>14}\n", number.key, number.before, number.after);
+    } else if (number.matters) {
+      right.push_back(number.key);
     } else {
-      ++kept;
+      ++idle;
     }
   }
-  return text + fmt::format("  the other {} keep their values: nothing measured depends on them\n", kept);
+  if (!right.empty()) {
+    text += fmt::format("  as they were: {}\n", fmt::join(right, ", "));
+  }
+  return text + fmt::format("  the other {} keep their values: nothing measured depends on them\n", idle);
 }
 
 std::string runs_text(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {

@@ -19,11 +19,11 @@ double error_of(const CollectiveMeasurements& measurements, const FittedRow& row
 }
 
 std::map<MeasuredGroup, GroupErrors> errors_by_group(const CollectiveMeasurements& measurements,
-                                                     const CollectiveFit& fit) {
+                                                     const CollectiveFit& fit, Bytes from) {
   std::map<MeasuredGroup, GroupErrors> groups;
   for (const FittedRow& row : fit.rows) {
     const CollectiveMeasurement& measured = measurements.rows[row.measurement];
-    if (measured.size >= kSmallMessages) {
+    if (measured.size >= from) {
       GroupErrors& errors = groups[group_of(measured)];
       (row.held_out ? errors.held_out : errors.seen).push_back(error_of(measurements, row));
     }

@@ -34,9 +34,10 @@ struct GroupErrors {
   std::vector<double> held_out;
 };
 
-/// Of messages of at least 64 KiB.
+/// Of messages of at least @p from.
 [[nodiscard]] std::map<MeasuredGroup, GroupErrors> errors_by_group(const CollectiveMeasurements& measurements,
-                                                                   const CollectiveFit& fit);
+                                                                   const CollectiveFit& fit,
+                                                                   Bytes from = kSmallMessages);
 
 /// Signed errors of the rows that the fit did not see, of messages of at least 64 KiB.
 /// @param of of those that are predicted with this number; null: all

@@ -150,6 +150,9 @@ class LogPass {
         begin(fallback_);
       }
       ++ranks_on_[found[1]];
+      if (found[2].matched) {
+        report_.devices.insert(found[2]);
+      }
     } else if (line.find("size") != std::string::npos && line.find("busbw") != std::string::npos) {
       take_header(words_of(line));
     } else {
@@ -162,7 +165,7 @@ class LogPass {
 
  private:
   static inline const std::regex kStarting{R"(# Collective test starting: (\w+))"};
-  static inline const std::regex kRank{R"(#\s+Rank\s+\d+ .* on\s+(\S+) device)"};
+  static inline const std::regex kRank{R"(#\s+Rank\s+\d+ .* on\s+(\S+) device(?:.*\]\s+(\S.*?)\s*$)?)"};
 
   void begin(const std::string& program) {
     program_ = program;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "calibration/collectives/collective_measurements.hpp"
@@ -10,12 +11,13 @@ namespace lockstep {
 /// What a log holds, and besides rows that could be used.
 struct NcclTestsReport {
   std::size_t used = 0;
-  std::size_t without_size = 0;  ///< rows of 0 bytes
-  std::size_t broken = 0;        ///< rows cut off or mixed with other output
-  std::size_t unread = 0;        ///< rows behind a mark that is no launcher's, or before any header
-  int first_unread = 0;          ///< its line
-  std::size_t wrong = 0;         ///< rows whose results were wrong: #wrong of 2.13 and later
-  std::size_t not_modelled = 0;  ///< rows of sendrecv, gather, scatter, hypercube
+  std::size_t without_size = 0;   ///< rows of 0 bytes
+  std::size_t broken = 0;         ///< rows cut off or mixed with other output
+  std::size_t unread = 0;         ///< rows behind a mark that is no launcher's, or before any header
+  int first_unread = 0;           ///< its line
+  std::size_t wrong = 0;          ///< rows whose results were wrong: #wrong of 2.13 and later
+  std::size_t not_modelled = 0;   ///< rows of sendrecv, gather, scatter, hypercube
+  std::set<std::string> devices;  ///< GPUs by the names of the `# Rank` lines, e.g. NVIDIA H100 80GB HBM3
 };
 
 /// `3 broken lines, 2 with wrong results (#wrong)`: what was left out of a log; "" for nothing.

@@ -66,12 +66,15 @@ double mean_without_outliers(const std::vector<Seconds>& samples) {
 struct Part {
   const char* key;
   std::vector<Seconds> OperatorSamples::*samples;
+  Seconds OperatorOverhead::*overhead;
 };
 
-constexpr std::array kParts{Part{"before_first_launch", &OperatorSamples::before_first_launch},
-                            Part{"after_last_launch", &OperatorSamples::after_last_launch},
-                            Part{"between_launches", &OperatorSamples::between_launches},
-                            Part{"without_launch", &OperatorSamples::without_launch}};
+constexpr std::array kParts{
+    Part{"before_first_launch", &OperatorSamples::before_first_launch,
+         &OperatorOverhead::before_first_launch},
+    Part{"after_last_launch", &OperatorSamples::after_last_launch, &OperatorOverhead::after_last_launch},
+    Part{"between_launches", &OperatorSamples::between_launches, &OperatorOverhead::between_launches},
+    Part{"without_launch", &OperatorSamples::without_launch, &OperatorOverhead::without_launch}};
 
 /// What the calls of an operator cost, us and us^2: its parts are taken to vary on their own.
 struct CallCost {
@@ -106,21 +109,20 @@ bool is_no_operator(const std::string& name) {
 class ProfileText {
  public:
   ProfileText(const HostSamples& samples, const HostProfileOptions& options)
-      : samples_{samples}, options_{options} {}
+      : samples_{samples}, options_{options}, start_{options.start.at_speed()} {}
 
   std::string text() {
     text_ = fmt::format(
         "name: {}\nsource: {}\n", quoted_if_needed(options_.name),
         quoted_if_needed(options_.traces + "; what an operator was never seen to do is as in fallback"));
     const double between =
-        mean_time("between_operators", samples_.between_operators, options_.start.between_operators);
-    mean_time("between_module_operators", samples_.between_module_operators,
-              options_.start.between_modules());
+        mean_time("between_operators", samples_.between_operators, start_.between_operators);
+    mean_time("between_module_operators", samples_.between_module_operators, start_.between_modules());
     calls();
-    gap("synchronize_return", samples_.synchronize_return, 0, options_.start.synchronize_return);
+    gap("synchronize_return", samples_.synchronize_return, 0, start_.synchronize_return);
     const double event = kMicro * options_.event_cost.in_base_units();
-    gap("backward_start", samples_.backward_start, event + between, options_.start.backward_start);
-    gap("backward_return", samples_.backward_return, event + between, options_.start.backward_return);
+    gap("backward_start", samples_.backward_start, event + between, start_.backward_start);
+    gap("backward_return", samples_.backward_return, event + between, start_.backward_return);
     spread();
     operators();
     return text_ + "provenance:\n  speed: measured, 1 is this very CPU\n" + provenance_;
@@ -133,11 +135,20 @@ class ProfileText {
     measured(key, fmt::format("{}, less {} for every traced event", options_.traces, options_.event_cost));
   }
   void measured(const std::string& key, const std::string& source) {
-    provenance_ += fmt::format("  {}:\n    is: measured\n    source: {}\n", key, quoted_if_needed(source));
+    const std::string longer =
+        options_.observers.empty()
+            ? ""
+            : fmt::format("; recorded with {}, which made it longer: at most this", options_.observers);
+    provenance_ +=
+        fmt::format("  {}:\n    is: {}\n    source: {}\n", key, word(), quoted_if_needed(source + longer));
   }
+  /// Of what the traces show.
+  [[nodiscard]] const char* word() const { return options_.observers.empty() ? "measured" : "derived"; }
   void taken_over(const std::string& key) {
     missing_.push_back(key);
-    provenance_ += fmt::format("  {}: derived, {}'s\n", key, options_.start.name);
+    const std::string at_speed =
+        options_.start.speed == 1 ? "" : fmt::format(" at its speed of {}", options_.start.speed);
+    provenance_ += fmt::format("  {}: derived, {}'s{}\n", key, options_.start.name, at_speed);
   }
 
   /// @return what was written, us
@@ -165,12 +176,12 @@ class ProfileText {
       const bool is_collective = kind == RuntimeCall::LaunchCollective;
       const auto found = samples_.calls.find(is_collective ? RuntimeCall::LaunchKernel : kind);
       const bool is_of_allocator = kind == RuntimeCall::Malloc || kind == RuntimeCall::Free;
-      if (is_of_allocator && !options_.start.runtime_calls.contains(kind)) {
+      if (is_of_allocator && !start_.runtime_calls.contains(kind)) {
         continue;  // a step in which all comes from PyTorch's cache shows none
       }
       const Seconds length =
           found == samples_.calls.end()
-              ? options_.start.duration_of(kind)
+              ? start_.duration_of(kind)
               : std::max(kShortestCall, Seconds{median(found->second) / kMicro} - options_.call_cost);
       text_ += fmt::format("  {}: {:.1f} us", name, kMicro * length.in_base_units());
       text_ += found == samples_.calls.end() || is_collective
@@ -204,14 +215,7 @@ class ProfileText {
   }
 
   void operators() {
-    std::array<double, kParts.size()> usual{};
-    for (std::size_t i = 0; i < kParts.size(); ++i) {
-      std::vector<Seconds> pooled;
-      for (const auto& [name, of] : samples_.operators) {
-        std::ranges::copy(of.*kParts[i].samples, std::back_inserter(pooled));
-      }
-      usual[i] = pooled.empty() ? 0 : median(pooled);
-    }
+    const std::array<double, kParts.size()> usual = usual_parts();
     text_ +=
         fmt::format("fallback: {{{}}}\noperators:  # parts that were never seen are those of the fallback\n",
                     parts_of({}, usual));
@@ -231,6 +235,23 @@ class ProfileText {
     provenance_ += "  fallback: guessed, the median operator of the traces for one that was never seen\n";
   }
 
+  /// Those of the median operator, us; the start's where no operator has any.
+  std::array<double, kParts.size()> usual_parts() {
+    std::array<double, kParts.size()> usual{};
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      std::vector<Seconds> pooled;
+      for (const auto& [name, of] : samples_.operators) {
+        std::ranges::copy(of.*kParts[i].samples, std::back_inserter(pooled));
+      }
+      if (pooled.empty()) {
+        taken_over(fmt::format("fallback.{}", kParts[i].key));
+      }
+      usual[i] =
+          pooled.empty() ? kMicro * (start_.fallback.*kParts[i].overhead).in_base_units() : median(pooled);
+    }
+    return usual;
+  }
+
   /// Of an operator that was never seen to have some of the parts: the block's word does not hold for them.
   void provenance_of_parts(const std::string& name, const OperatorSamples& of) {
     std::vector<std::string_view> seen, unseen;
@@ -242,9 +263,9 @@ class ProfileText {
     }
     const std::string as_fallback =
         fmt::format("guessed, as fallback, since never seen: {}", fmt::join(unseen, ", "));
-    const std::string text =
-        seen.empty() ? as_fallback
-                     : fmt::format("measured, as all operators: {}; {}", fmt::join(seen, ", "), as_fallback);
+    const std::string text = seen.empty() ? as_fallback
+                                          : fmt::format("{}, as all operators: {}; {}", word(),
+                                                        fmt::join(seen, ", "), as_fallback);
     provenance_ += fmt::format("  {}: {}\n", quoted_if_needed("operators." + name), quoted_if_needed(text));
   }
 
@@ -260,9 +281,29 @@ class ProfileText {
 
   const HostSamples& samples_;
   const HostProfileOptions& options_;
+  HostOverheads start_;  // of a CPU of speed 1, as the profile's
   std::string text_, provenance_;
   std::vector<std::string> missing_;
 };
+
+std::optional<double> slowdown(const HostSamples& samples, const HostOverheads& start) {
+  std::vector<double> ratios;
+  for (const auto& [name, of] : samples.operators) {
+    const auto usual = start.operators.find(name);
+    if (usual == start.operators.end() || of.before_first_launch.empty()) {
+      continue;
+    }
+    const double before =
+        kMicro * (usual->second.before_first_launch + usual->second.after_last_launch).in_base_units();
+    if (before > 0) {
+      ratios.push_back(
+          (mean_without_outliers(of.before_first_launch) + mean_without_outliers(of.after_last_launch)) /
+          before);
+    }
+  }
+  std::ranges::sort(ratios);
+  return ratios.empty() ? std::nullopt : std::optional{quantile(ratios, 0.5)};
+}
 
 }  // namespace
 
@@ -277,6 +318,7 @@ HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& o
   HostProfile made;
   made.text = profile.text();
   made.missing = profile.missing();
+  made.slower = slowdown(samples, options.start.at_speed());
   made.overheads = read_text<HostOverheads>(made.text, options.name + ".yaml");
   return made;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "calibration/hosts/host_samples.hpp"
 
@@ -9,24 +11,28 @@ namespace lockstep {
 /// What a new profile is called and rests on.
 struct HostProfileOptions {
   std::string name;
-  std::string traces;   ///< in words, for `source`
-  Seconds event_cost;   ///< already taken off the samples
-  Seconds call_cost;    ///< that the profiler adds to the length of a runtime call
-  HostOverheads start;  ///< what the traces do not show is taken from it
+  std::string traces;     ///< in words, for `source`
+  Seconds event_cost;     ///< already taken off the samples
+  Seconds call_cost;      ///< that the profiler adds to the length of a runtime call
+  HostOverheads start;    ///< what the traces do not show is taken from it, at its speed
+  std::string observers;  ///< RecordedTrace::observers in words; empty: the profiler recorded times alone
 };
 
 struct HostProfile {
   HostOverheads overheads;
   std::string text;                  ///< the YAML file, with numbers of samples and provenance
   std::vector<std::string> missing;  ///< keys taken from the start
+  /// T2 and T3 over the start's: the median of the launching operators that both list; none: there are none.
+  std::optional<double> slower;
 };
 
 /// Operators and T1: means without outliers (beyond the quartiles by more than 1.5 interquartile ranges);
 /// runtime calls, returns and handing over: medians. A collective's launch takes as long as a kernel's. Parts
 /// that an operator was never seen to have are those of the median operator (`fallback`), and guessed, as the
-/// provenance of `operators.NAME` tells. `spread`: of an
-/// operator's calls without outliers, its parts taken as independent; of all operators weighed by their
-/// calls' squared times (HostOverheads::spread). Operators seen once have none.
+/// provenance of `operators.NAME` tells; one that no operator was seen to have is the start's. `spread`: of
+/// an operator's calls without outliers, its parts taken as independent; of all operators weighed by their
+/// calls' squared times (HostOverheads::spread). Operators seen once have none. Where observers made the
+/// recorded times longer, nothing is called measured, but derived.
 /// @throws std::invalid_argument when the traces hold no operator that launches
 [[nodiscard]] HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options);
 

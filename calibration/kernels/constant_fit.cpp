@@ -87,6 +87,8 @@ constexpr Constant kTf32 = {"tf32.tiles", [](const KernelEfficiency& /*of*/) { r
                             Unit::Factor,
                             [](const KernelEfficiency& of) { return most_of(of.tf32.value()); }};
 
+constexpr const char* kNoConstant = "none of the constants";
+
 /// What a row's time depends on, among the constants that its own family tells.
 std::vector<const Constant*> constants_of(const KernelCall& call, const GpuSpec& gpu) {
   if (std::holds_alternative<Pointwise>(call.work)) return {&kMemory};
@@ -123,7 +125,7 @@ class Fitting {
     std::map<std::string, KernelMeasurements> families;
     for (const KernelMeasurement& row : measurements) {
       if (constants_of(row.call, gpu_).empty()) {
-        ++unused_;
+        others_[kNoConstant].push_back(row);
       } else {
         families[family_of(row.call)].push_back(row);
       }
@@ -140,7 +142,7 @@ class Fitting {
     std::vector<double> found = least_logs();
     while (keep_what_is_no_better(found)) found = least_logs();
     ConstantFit fit;
-    fit.unused = unused_;
+    fit.unused = others_[kNoConstant].size();
     fit.kept = kept_;
     fit.split_with_m = split_with_m_;
     fit.start = gpu_.efficiency->name;
@@ -202,13 +204,17 @@ class Fitting {
       kept_.push_back(
           {at->first, fmt::format("{} rows to fit it to are too few: at least {} beside those held out",
                                   at->second.size(), kFewestRows)});
-      held_out_.erase(at->first);
+      others_[at->first] = std::move(at->second);
       at = fitted_.erase(at);
     }
     if (fitted_.empty()) {
       throw std::invalid_argument{fmt::format("{}: {}", kept_.front().key, kept_.front().why)};
     }
-    std::erase_if(held_out_, [&](const auto& of) { return !fitted_.contains(of.first); });
+    std::erase_if(held_out_, [&](const auto& of) {
+      const bool is_alone = !fitted_.contains(of.first);
+      if (is_alone) others_[of.first].insert(others_[of.first].end(), of.second.begin(), of.second.end());
+      return is_alone;
+    });
     for (const auto& [family, rows] : fitted_) {
       all_fitted_.insert(all_fitted_.end(), rows.begin(), rows.end());
       for (const Constant* constant : constants_of(rows.front().call, gpu_)) add(constant);
@@ -271,8 +277,7 @@ class Fitting {
     return is_any;
   }
 
-  /// Of absolute errors, before the constants moved and after.
-  struct MeanErrors {
+  struct MeanErrors {  ///< absolute, before the constants moved and after
     double before = 0, after = 0;
     std::size_t rows = 0;
   };
@@ -356,6 +361,7 @@ class Fitting {
       add_residuals(family, held_out_[family], "held out", after, fit);
       fit.families.push_back(std::move(errors));
     }
+    for (const auto& [family, rows] : others_) add_residuals(family, rows, "not fitted", after, fit);
     if (count == 0) throw std::invalid_argument{"no row is held out: the rows of a kind are of one shape"};
     fit.error = sum_after / static_cast<double>(count);
     if (fit.constants.empty()) {
@@ -368,12 +374,11 @@ class Fitting {
   }
 
   GpuSpec gpu_;
-  std::map<std::string, KernelMeasurements> fitted_, held_out_;  // by family
+  std::map<std::string, KernelMeasurements> fitted_, held_out_, others_;  // by family
   KernelMeasurements all_fitted_;
   std::vector<const Constant*> constants_;
   std::vector<KeptConstant> kept_;
   std::vector<std::string> split_with_m_;
-  std::size_t unused_ = 0;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ struct ConstantFit {
   /// Likewise of the families that depend on a constant.
   [[nodiscard]] double error_of(const std::string& key) const;
   KernelEfficiency efficiency;
-  std::vector<KernelResidual> residuals;
+  std::vector<KernelResidual> residuals;  ///< one each measurement
 };
 
 /// The few constants of the kernel models for one GPU, fitted to measurements there: where a network would

@@ -77,4 +77,9 @@ std::string GpuModelNames::in(const std::string& name) const {
   return longest == nullptr ? "" : fmt::format("{}", fmt::join(*longest, " "));
 }
 
+bool GpuModelNames::tell_apart(const std::string& one, const std::string& other) const {
+  const std::string first = in(one), second = in(other);
+  return !first.empty() && !second.empty() && first != second;
+}
+
 }  // namespace lockstep

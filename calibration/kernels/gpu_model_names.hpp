@@ -17,6 +17,9 @@ class GpuModelNames {
   /// of `rtx_2080ti`, "v100" of `Tesla V100-SXM2-32GB`; empty: none that is known.
   [[nodiscard]] std::string in(const std::string& name) const;
 
+  /// Whether the names speak of two models that are known: a GPU of one's own may be called anything.
+  [[nodiscard]] bool tell_apart(const std::string& one, const std::string& other) const;
+
  private:
   std::vector<std::vector<std::string>> models_;  // words
 };

@@ -111,6 +111,9 @@ void take_argument(std::string_view key, json::value& value, KinetoEvent& event)
     take_raw(value, event.input_types);
   } else if (key == "Concrete Inputs") {
     take_raw(value, event.concrete_inputs);
+  } else if (key == "Call stack") {
+    std::string_view stack;
+    event.has_stack = value.get_string().get(stack) == simdjson::SUCCESS && !stack.empty();
   } else if (key == "cuda_sync_kind") {
     take_text(value, event.sync_kind);
   } else if (key == "wait_on_stream") {

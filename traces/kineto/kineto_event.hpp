@@ -25,6 +25,7 @@ struct KinetoEvent {
   std::int64_t sequence_number = -1, wait_on_stream = -1, wait_on_record = -1;
   double bytes = 0;
   std::string input_dims, input_types, concrete_inputs, sync_kind;
+  bool has_stack = false;  ///< args has a call stack that is not empty
   bool has_communication = false;
   Communication communication;
 };

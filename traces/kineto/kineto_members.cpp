@@ -1,6 +1,7 @@
 #include "traces/kineto/kineto_members.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -9,6 +10,10 @@ namespace lockstep::kineto {
 namespace {
 
 using nlohmann::json;
+
+// As torch.profiler writes them (torch/profiler/profiler.py, start_trace).
+constexpr auto kObservers = std::to_array<std::string_view>(
+    {"record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops"});
 
 constexpr Oddity kBadMember{"unreadable member", "of the outermost object; left out", Severity::Warning};
 
@@ -64,6 +69,12 @@ void take_devices(const json& list, RecordedTrace& trace) {
 void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base) {
   if (key == "baseTimeNanoseconds") {
     std::from_chars(text.data(), text.data() + text.size(), base);
+    return;
+  }
+  if (std::ranges::find(kObservers, key) != kObservers.end()) {
+    if (text != "0" && text != "false") {
+      trace.observers.emplace(key);
+    }
     return;
   }
   if (key != "distributedInfo" && key != "deviceProperties") {

@@ -96,6 +96,7 @@ class Reader {
     } else if ((event->phase == 's' || event->phase == 'f') && event->category == "fwdbwd") {
       flow(*event);
     } else {
+      memory_ = memory_ || event->name == "[memory]";
       trace_.report.add(kNotUsed, event->name);
     }
   }
@@ -107,6 +108,7 @@ class Reader {
       return;
     }
     if (known->second == Category::Unused) {
+      stacks_ = stacks_ || event.category == "python_function";
       trace_.report.add(kNotUsed, event.name);
       return;
     }
@@ -163,6 +165,8 @@ class Reader {
     made.input_types = trace_.names.number(event.input_types);
     made.concrete_inputs = trace_.names.number(event.concrete_inputs);
     trace_.operators.push_back(made);
+    shapes_ = shapes_ || !event.input_dims.empty() || !event.input_types.empty();
+    stacks_ = stacks_ || event.has_stack;
   }
 
   void add_work(const KinetoEvent& event, Nanoseconds end, WorkKind kind) {
@@ -216,6 +220,14 @@ class Reader {
   }
 
   void finish() {
+    // Traces before PyTorch 1.12 do not name them beside their events.
+    for (const auto& [is_seen, option] :
+         {std::pair{shapes_, "record_shapes"}, std::pair{stacks_, "with_stack"},
+          std::pair{memory_, "profile_memory"}}) {
+      if (is_seen) {
+        trace_.observers.emplace(option);
+      }
+    }
     for (Thread& thread : trace_.threads) {
       if (const auto name = thread_names_.find({thread.pid, thread.tid}); name != thread_names_.end()) {
         thread.name = name->second;
@@ -232,6 +244,7 @@ class Reader {
   RecordedTrace trace_;
   EventParser parser_;
   Nanoseconds base_ = 0;
+  bool shapes_ = false, stacks_ = false, memory_ = false;  // that events show
   std::map<std::pair<std::int64_t, std::string>, std::uint32_t> threads_;
   std::map<std::pair<std::int64_t, std::string>, std::string> thread_names_;
   std::map<std::int64_t, ForwardBackward> flows_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -135,6 +136,9 @@ struct RecordedTrace {
   std::int64_t compute_major = -1;                ///< of compute capability, the newest; -1: not said
   std::int64_t rank = -1, world_size = -1;
   std::string backend;
+  /// Options of torch.profiler.profile that record more than times, as the file names them (`record_shapes`)
+  /// or as its events show: each makes what the host does longer.
+  std::set<std::string> observers;
   std::uint64_t events = 0;  ///< that the file holds
   ImportReport report;
 };

@@ -62,6 +62,7 @@ class RankSplit {
     part.gpu_names = whole_.gpu_names;
     part.multiprocessors = whole_.multiprocessors;
     part.compute_major = whole_.compute_major;
+    part.observers = whole_.observers;
     part.groups = whole_.groups;
     std::map<std::uint32_t, std::uint32_t> threads;
     for (std::uint32_t i = 0; i < whole_.threads.size(); ++i) {

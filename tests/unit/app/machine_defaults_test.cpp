@@ -1,28 +1,55 @@
 #include "app/machine_defaults.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
 
 #include "base/config_path.hpp"
 #include "base/yaml_reader.hpp"
 #include "ops/host_overhead.hpp"
+#include "tests/support/scratch_folder.hpp"
 #include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 namespace {
 
-GpuSpec named(const char* name) {
-  GpuSpec gpu;
-  gpu.name = name;
-  return gpu;
+std::string host_of(const std::string& gpu) {
+  const auto configs = ConfigPath::standard();
+  return usual_host(read_file<GpuSpec>(configs.find("gpus", gpu), configs));
 }
 
-TEST(UsualHost, IsThatOfTheGpusGeneration) {
-  EXPECT_EQ(usual_host(named("v100_32gb")), "dgx1v_torchrec");
-  EXPECT_EQ(usual_host(named("a100_40gb_pcie")), "a100_server");
-  EXPECT_EQ(usual_host(named("h100_80gb_boost")), "h100_server");
-  EXPECT_EQ(usual_host(named("h200_141gb")), "h100_server");
-  EXPECT_EQ(usual_host(named("b200_180gb")), "h100_server");
-  EXPECT_EQ(usual_host(named("gb200_186gb")), "a100_server");
+TEST(UsualHost, IsThatOfTheGpusTime) {
+  EXPECT_EQ(host_of("v100_32gb"), "dgx1v_torchrec");
+  EXPECT_EQ(host_of("t4_16gb"), "dgx1v_torchrec");
+  EXPECT_EQ(host_of("a100_40gb_pcie"), "a100_server");
+  EXPECT_EQ(host_of("rtx_3090_24gb"), "a100_server");
+  EXPECT_EQ(host_of("h100_80gb_boost"), "h100_server");
+  EXPECT_EQ(host_of("h200_141gb"), "h100_server");
+  EXPECT_EQ(host_of("rtx_4090_24gb"), "h100_server");
+  EXPECT_EQ(host_of("b200_180gb"), "h100_server");
+  EXPECT_EQ(host_of("gb200_186gb"), "a100_server");
+}
+
+TEST(UsualHost, IsThereForEveryShippedGpu) {
+  const auto configs = ConfigPath::standard();
+  for (const std::string& gpu : configs.names("gpus")) {
+    EXPECT_NO_THROW((void)configs.find(HostOverheads::kConfigKind, host_of(gpu))) << gpu;
+  }
+}
+
+TEST(UsualHost, WhateverTheGpuIsCalled) {
+  const test::ScratchFolder folder;
+  folder.write("acme.yaml", "include: gpus/h100_80gb.yaml\nname: acme\n");
+  EXPECT_EQ(usual_host(read_file<GpuSpec>(folder / "acme.yaml", ConfigPath::standard())), "h100_server");
+}
+
+TEST(UsualHost, IsAskedForWhereTheGpuSaysNone) {
+  GpuSpec gpu;
+  gpu.name = "acme";
+  EXPECT_THAT([&] { (void)usual_host(gpu); }, ::testing::ThrowsMessage<std::invalid_argument>(
+                                                  ::testing::HasSubstr("no host belongs to GPU 'acme'")));
 }
 
 /// The A100 server's operators, each in 1 / 1.6 of its time.

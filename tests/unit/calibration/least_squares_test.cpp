@@ -32,6 +32,17 @@ TEST(LeastSquares, FollowsACurvedValley) {  // Rosenbrock's function as residual
   EXPECT_NEAR(found[1], 1, 1e-4);
 }
 
+TEST(LeastSquares, MovesAParameterThatIsAlmostZero) {
+  // The second does something only once the first has come down, and is then no longer exactly 0.
+  const auto found = least_squares(
+      [](std::span<const double> at) {
+        return std::vector<double>{at[0] + 2, at[0] < -1 ? at[1] - 0.5 : 0.0, 1e-3 * (at[1] - 1e-12)};
+      },
+      {0, 0});
+  EXPECT_NEAR(found[0], -2, 1e-6);
+  EXPECT_NEAR(found[1], 0.5, 1e-5);
+}
+
 TEST(LeastSquares, NeedsAsManyResidualsAsParameters) {
   EXPECT_THROW((void)least_squares([](std::span<const double>) { return std::vector<double>{1}; }, {0, 0}),
                std::logic_error);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -210,6 +211,48 @@ TEST(HostProfile, TakesFromTheStartWhatNoTraceShows) {
   EXPECT_THAT(made.overheads.of("aten::view").between_launches, micros(24));
   EXPECT_THAT(made.missing, Contains("backward_start"));
   EXPECT_THAT(made.text, HasSubstr("backward_start: derived, other's"));
+}
+
+TEST(HostProfile, TakesFromAFasterStartWhatItsSpeedLeaves) {
+  HostProfileOptions faster = options();
+  faster.start.speed = 1.5;
+  const HostProfile made = host_profile(linear_and_view(), faster);
+  EXPECT_THAT(made.overheads.backward_start, micros(123 / 1.5));
+  EXPECT_THAT(made.overheads.between_operators, micros(6 / 1.5));
+  EXPECT_THAT(made.overheads.duration_of(RuntimeCall::LaunchKernel), micros(4));  // of the trace
+  EXPECT_THAT(made.text, HasSubstr("backward_start: derived, other's at its speed of 1.5"));
+}
+
+TEST(HostProfile, TakesFromTheStartAPartThatNoOperatorShows) {
+  HostProfileOptions with_parts = options();
+  with_parts.start.fallback.between_launches = 8_us;
+  HostSamples samples = linear_and_view();
+  samples.operators.at("aten::linear").between_launches.clear();
+  const HostProfile made = host_profile(samples, with_parts);
+  EXPECT_THAT(made.overheads.fallback.between_launches, micros(8));
+  EXPECT_THAT(made.overheads.of("aten::linear").between_launches, micros(8));
+  EXPECT_THAT(made.missing, Contains("fallback.between_launches"));
+  EXPECT_EQ(evidence_for(made.overheads.provenance, "fallback.between_launches").is, Provenance::Derived);
+}
+
+TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
+  HostProfileOptions with_operators = options();
+  EXPECT_EQ(host_profile(linear_and_view(), with_operators).slower, std::nullopt);  // none in common
+  with_operators.start.speed = 2;
+  with_operators.start.operators["aten::linear"] = {10_us, 19_us, 1_us,
+                                                    0_us};  // T2 and T3: 14.5 us at its speed
+  EXPECT_NEAR(host_profile(linear_and_view(), with_operators).slower.value(), (18 + 40) / 14.5, 1e-3);
+}
+
+TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
+  HostProfileOptions observed = options();
+  observed.observers = "record_shapes";
+  const ProvenanceTable told = host_profile(linear_and_view(), observed).overheads.provenance;
+  for (const char* key : {"operators", "operators.aten::linear", "operators.aten::view",
+                          "runtime_calls.launch_kernel", "between_operators"}) {
+    EXPECT_EQ(evidence_for(told, key).is, Provenance::Derived) << key;
+  }
+  EXPECT_THAT(evidence_for(told, "operators").source, HasSubstr("recorded with record_shapes"));
 }
 
 TEST(HostProfile, TellsPartsThatWereNeverSeenFromMeasuredOnes) {

@@ -153,6 +153,8 @@ TEST(ConstantFit, LeavesOutKindsOfFewRows) {
   ASSERT_EQ(fit.kept.size(), 1U);
   EXPECT_EQ(fit.kept.front().key, "softmax");
   EXPECT_THAT(fit.kept.front().why, HasSubstr("too few"));
+  EXPECT_EQ(fit.residuals.size(), rows.size());
+  EXPECT_EQ(std::ranges::count(fit.residuals, "not fitted", &KernelResidual::part), 3);
 }
 
 // Products far faster than the peak: the best tile reaches it, and the others stay in proportion.

@@ -41,6 +41,14 @@ TEST(GpuModelNames, AreFoundInNamesOfConfigurations) {
   EXPECT_EQ(model_in("my_h100"), "h100");
 }
 
+TEST(GpuModelNames, TellKnownModelsApart) {
+  const GpuModelNames models{ConfigPath{{LOCKSTEP_SOURCE_DIR}}.names("gpus")};
+  EXPECT_TRUE(models.tell_apart("NVIDIA A100-SXM4-80GB", "h100_80gb"));
+  EXPECT_FALSE(models.tell_apart("NVIDIA H100 80GB HBM3", "h100_80gb_boost"));
+  EXPECT_FALSE(models.tell_apart("NVIDIA H100 80GB HBM3", "acme"));
+  EXPECT_FALSE(models.tell_apart("NVIDIA L40S", "h100_80gb"));
+}
+
 TEST(GpuModelNames, AreNotFoundInOthers) {
   EXPECT_EQ(model_in("NVIDIA L40S"), "");
   EXPECT_EQ(model_in("NVIDIA A10G"), "");

@@ -115,6 +115,18 @@ TEST_F(KinetoReader, CountsWhatIsOdd) {
   EXPECT_EQ(trace.events, 6U);
 }
 
+TEST_F(KinetoReader, TellsWhatWasRecordedBesideTimes) {
+  EXPECT_THAT(read(R"({"with_flops": 1, "record_shapes": 0, "traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {"External id": 1, "Call stack": ""}}]})")
+                  .observers,
+              ElementsAre("with_flops"));
+  const std::string before_1_12 = R"({"traceEvents": [
+{"ph": "X", "cat": "Operator", "name": "a", "ts": 1, "dur": 1, "args": {"Input Dims": [], "Input type": []}},
+{"ph": "X", "cat": "Operator", "name": "b", "ts": 3, "dur": 1, "args": {"Call stack": "f.py(1): f"}},
+{"ph": "i", "cat": "", "name": "[memory]", "ts": 3, "s": "t", "args": {"Bytes": 4}}]})";
+  EXPECT_THAT(read(before_1_12).observers, ElementsAre("profile_memory", "record_shapes", "with_stack"));
+}
+
 TEST_F(KinetoReader, SaysWhatAFileIsNot) {
   EXPECT_THAT([this] { (void)read("{}"); },
               testing::ThrowsMessage<InputError>(HasSubstr("not a trace of PyTorch's profiler")));

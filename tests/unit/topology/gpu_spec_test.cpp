@@ -1,0 +1,63 @@
+#include "topology/gpu_spec.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/config_path.hpp"
+#include "base/yaml_reader.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+GpuSpec gpu_of(const std::string& text) {
+  const test::ScratchFolder folder;
+  folder.write("mine.yaml", text);
+  return read_file<GpuSpec>(folder / "mine.yaml", ConfigPath::standard());
+}
+
+const Evidence& efficiency_of(const GpuSpec& gpu) {
+  return evidence_for(gpu.provenance, "efficiency");
+}
+
+TEST(GpuSpec, NetworksAreOfTheGpuAsItWasMeasured) {
+  EXPECT_TRUE(gpu_of("include: gpus/a100_80gb.yaml\n").learned);
+  const GpuSpec slower = gpu_of("include: gpus/a100_80gb.yaml\nmemory_bandwidth: 800 GB/s\n");
+  EXPECT_FALSE(slower.learned);
+  EXPECT_FALSE(slower.efficiency->calibrated);
+  EXPECT_EQ(efficiency_of(slower).is, Provenance::Derived);
+  EXPECT_THAT(slower.lent_because, AllOf(HasSubstr("memory_bandwidth (set at "), HasSubstr("mine.yaml:2:"),
+                                         HasSubstr("the networks do not answer"), Not(HasSubstr("peak"))));
+  EXPECT_THAT(efficiency_of(slower).source, HasSubstr("memory_bandwidth"));
+}
+
+TEST(GpuSpec, ANumberWithASourceIsTheGpusOwn) {
+  const GpuSpec gpu = gpu_of(
+      "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
+      "provenance:\n  memory_bandwidth: measured, its data sheet\n");
+  EXPECT_TRUE(gpu.learned);
+  EXPECT_THAT(gpu.lent_because, IsEmpty());
+}
+
+// A set is fitted with the guess as it is.
+TEST(GpuSpec, AGuessedLevel2RateLeavesAFittedSetFitted) {
+  const std::string mine =
+      "include: gpus/rtx_6000_ada_48gb.yaml\nname: l40s\nefficiency: a100_300w\n"
+      "provenance:\n  efficiency: fitted, to kernels of this board\n";
+  const GpuSpec fitted = gpu_of(mine);
+  EXPECT_EQ(efficiency_of(fitted).is, Provenance::Fitted);
+  EXPECT_TRUE(fitted.efficiency->calibrated);
+  const GpuSpec changed = gpu_of("l2_bandwidth: 9 TB/s\n" + mine);
+  EXPECT_EQ(efficiency_of(changed).is, Provenance::Derived);
+  EXPECT_THAT(changed.lent_because, HasSubstr("l2_bandwidth (set at "));
+}
+
+}  // namespace
+}  // namespace lockstep
