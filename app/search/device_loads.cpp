@@ -60,8 +60,10 @@ class Adding {
     const auto ranks = static_cast<double>(loads_.size());
     const double samples = static_cast<double>(problem_.task().batch);
     if (!tables.empty()) {
-      load.compute += copied ? time_of(tables, samples / ranks, dense_optimizer)
-                             : time_of(tables, samples, table_optimizer);
+      const Setting& setting = problem_.setting();
+      const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank[rank]];
+      load.compute += copied ? time_of(tables, gpu, samples / ranks, dense_optimizer)
+                             : time_of(tables, gpu, samples, table_optimizer);
     }
     if (copied) {  // all-reduced: a ring sends a rank's part of the sums to all but one, and then the whole
       load.sent += 2 * (ranks - 1) / ranks * weights_of(tables) * problem_.gradient_of_copies();
@@ -73,11 +75,9 @@ class Adding {
     }
   }
 
-  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples,
+  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, const GpuSpec& gpu, double samples,
                                 Optimizer (*optimizer_of)(DlrmOptimizer)) const {
-    const Setting& setting = problem_.setting();
-    const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
-    const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
+    const DlrmSpec& dlrm = *problem_.setting().scenario.workload->model->dlrm;
     const auto batch = static_cast<std::int64_t>(samples);
     Seconds sum;
     for (const KernelCall& call : dlrm.embedding_kernels == EmbeddingKernels::EmbeddingBag

@@ -90,7 +90,7 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   }
   const sharding::Task task = task_of_nodes(problem, tables);
   const Exchanges exchanges = problem.exchanges_of_nodes();
-  const sharding::ModelCosts costs = problem.costs(1, exchanges);
+  const sharding::ModelCosts costs = problem.costs_of_nodes(exchanges);
   sharding::Judge judge{task, costs};
   auto plan = sharding::neuroshard_table_wise(judge, {});
   if (!plan) {

@@ -43,6 +43,21 @@ TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
   EXPECT_EQ(problem.step_time(greedy->plan).value(), predict(setting, nullptr, EngineMode::Bare).mean_step());
 }
 
+/// Pairs of a DGX-1V's GPUs share a link to the host: where all of a node have their part of a table, its
+/// indices take longer than those of a GPU that has all of it alone, and no other node is in the way.
+TEST(ShardingProblem, CopiesToANodesGpusShareItsLinks) {
+  const ShardingProblem problem =
+      test::problem_of({.parallelism = "{}", .cluster = "dgx1v x 2", .global_batch = 65536});
+  const Exchanges exchanges = problem.exchanges_of_nodes();
+  const sharding::ModelCosts alone = problem.costs(0), of_node = problem.costs_of_nodes(exchanges);
+  const sharding::Table& table = problem.task().tables[0];
+  EXPECT_GT(of_node.compute(of_node.load_of(table, 100, 0)),
+            1.1 * alone.compute(alone.load_of(table, 100, 0)));
+  const std::vector<Seconds> none(2);
+  const std::vector<double> widths(2, 0), indices{10, 20};
+  EXPECT_EQ(of_node.estimate(none, widths, indices).compute, none);
+}
+
 /// 40 MB on a rank that has 27 MB for tables: no plan, and no error that ends a search.
 TEST(ShardingProblem, APlanThatDoesNotFitHasNoTime) {
   const ShardingProblem roomy{small_model("{}"), ConfigPath::standard()};
