@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/svg.hpp"
 #include "ops/kernel_model.hpp"
@@ -91,6 +93,13 @@ class Adding {
   static std::vector<KernelCall> together(const std::vector<EmbeddingTable>& tables, std::int64_t batch,
                                           Optimizer optimizer) {
     std::vector<KernelCall> calls;
+    EmbeddingCacheInsert fetched{.batch = batch, .tables = {}};
+    std::ranges::copy_if(tables, std::back_inserter(fetched.tables), [](const EmbeddingTable& table) {
+      return table.location == TableLocation::HostCached;
+    });
+    if (!fetched.tables.empty()) {
+      calls.push_back({"embedding_cache", DataType::FP32, std::move(fetched)});
+    }
     for (const Direction direction : {Direction::Forward, Direction::Backward}) {
       calls.push_back(
           {"embedding", DataType::FP32,

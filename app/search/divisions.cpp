@@ -302,21 +302,32 @@ Division all_by_rows(const Task& task) {
   return without_first(task, "all row-wise", largest_first(task), task.tables.size(), how);
 }
 
-std::string cached_in_host_memory(double cached) {
+TableShardingSpec rows_in_host_memory(double cached) {
+  TableShardingSpec how;
+  how.sharding = TableSharding::RowWise;
+  how.kernel = cached > 0 ? TableKernel::UvmCaching : TableKernel::Uvm;
+  if (cached > 0 && cached != TableShardingSpec::kCacheLoadFactor) {
+    how.cache_load_factor = cached;
+  }
+  return how;
+}
+
+std::string in_host_memory(const TableShardingSpec& how) {
+  if (how.kernel == TableKernel::Uvm) {
+    return "in host memory";
+  }
+  const double cached = how.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor);
   return "cached in host memory" + (cached == TableShardingSpec::kCacheLoadFactor
                                         ? ""
                                         : fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached));
 }
 
-Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached) {
-  TableShardingSpec how;
-  how.sharding = TableSharding::RowWise;
-  how.kernel = TableKernel::UvmCaching;
-  if (cached != TableShardingSpec::kCacheLoadFactor) {
-    how.cache_load_factor = cached;
-  }
-  const std::string name = fmt::format("{} {}", count, cached_in_host_memory(cached));
-  return without_first(problem.task(), name, tables_for_hosts(problem), count, how);
+Division into_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
+                          TableShardingSpec how, std::string_view which) {
+  std::string name =
+      fmt::format("{}{}{} {}", tables.size(), which.empty() ? "" : " ", which, in_host_memory(how));
+  how.tables.assign(tables.begin(), tables.end());
+  return without(problem.task(), std::move(name), {std::move(how)});
 }
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {

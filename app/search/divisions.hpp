@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/search/sharding_problem.hpp"
@@ -47,12 +49,17 @@ struct Division {
 /// All tables cut by the rows of all GPUs: the least that a GPU can have of them.
 [[nodiscard]] Division all_by_rows(const sharding::Task& task);
 
-/// `cached in host memory, 5 % of their rows on GPUs`: a name; the share where it is not the usual one.
-[[nodiscard]] std::string cached_in_host_memory(double cached);
+/// Cut by the rows of all GPUs, in host memory. @param cached share of the rows in a cache on GPUs; 0:
+/// without
+[[nodiscard]] TableShardingSpec rows_in_host_memory(double cached);
 
-/// The first @p count of tables_for_hosts() in host memory, with a cache of @p cached of their rows.
-/// @pre there are so many
-[[nodiscard]] Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached);
+/// `cached in host memory, 5 % of their rows on GPUs`, `in host memory`: a name of @p how tables are there;
+/// the share where it is not the usual one.
+[[nodiscard]] std::string in_host_memory(const TableShardingSpec& how);
+
+/// @p tables in host memory, the others placed. @param which `largest`, `coldest`: of the name; or ""
+[[nodiscard]] Division into_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
+                                        TableShardingSpec how, std::string_view which = "");
 
 /// What is left to place, with the memory that is left.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);
