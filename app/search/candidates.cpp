@@ -242,11 +242,18 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
   for (const double exposed : {1.0, 0.5, 0.0}) {
     add(all, exposed);
   }
-  for (const Division& division : divisions(problem)) {
-    add(division, 1);
+  const auto add_those = [&](const std::vector<Division>& divisions) {
+    for (const Division& division : divisions) {
+      add(division, 1);
+    }
+  };
+  const bool fits_placed = any_fits();
+  if (fits_placed) {  // first: there is nothing to place, which takes the effort
+    add_those(divisions_of_all(problem));
   }
-  for (const Division& division : any_fits() ? divisions_of_all(problem) : last_resorts(problem, options)) {
-    add(division, 1);
+  add_those(divisions(problem));
+  if (!fits_placed) {
+    add_those(any_fits() ? divisions_of_all(problem) : last_resorts(problem, options));
   }
   return candidates;
 }

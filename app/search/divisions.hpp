@@ -35,15 +35,16 @@ struct Division {
 
 /// Those with the fewest rows for each look-up on every GPU, none and in eight numbers of them, and of the
 /// others none, 1, 2 and 4 that cost most cut by the rows of all GPUs; 1, 2 and 4 of the largest tables cut
-/// so; on several nodes the 2, 4 and eighth of the tables that cost most cut by the rows of a node, so that
-/// nodes are equally busy with them. None where every table has to be whole. Of HugeCTR: those numbers on
-/// every GPU, and the others in pieces by rows, of which none costs more than twice, once or half of what a
-/// GPU does on average, each placed by itself; on several nodes also all of them by the rows of some nodes.
+/// so; on several nodes the 2, 4, 8, eighth, quarter and half of the tables that cost most cut by the rows of
+/// a node, so that nodes are equally busy with them. None where every table has to be whole. Of HugeCTR:
+/// those numbers on every GPU, and the others in pieces by rows, of which none costs more than twice, once or
+/// half of what a GPU does on average, each placed by itself; on several nodes also all of them by the rows
+/// of some nodes.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
 /// Those that leave nothing to place: all tables cut by the rows of all GPUs, all on every GPU, and those
-/// with the fewest rows for each look-up on every GPU and the others by rows. None where tables cannot be cut
-/// so, and of HugeCTR.
+/// with the fewest rows for each look-up on every GPU and the others by rows; on several nodes by those of a
+/// node, too. None where tables cannot be cut so, and of HugeCTR.
 [[nodiscard]] std::vector<Division> divisions_of_all(const ShardingProblem& problem);
 
 /// All tables cut by the rows of all GPUs: the least that a GPU can have of them.

@@ -11,6 +11,7 @@
 #include "app/search/device_loads.hpp"
 #include "app/search/host_tables.hpp"
 #include "app/search/movable_pieces.hpp"
+#include "app/search/rows_of_nodes.hpp"
 #include "base/random.hpp"
 
 namespace lockstep {
@@ -132,6 +133,10 @@ class OtherShardings {
     if (takes_rows_of_all && (!is_by_all_rows || is_in_host_memory(now))) {
       others.push_back(on_all(TableSharding::RowWise));
     }
+    if (now.sharding != TableSharding::TableRowWise && has_even_nodes(problem_) && !is_hugectr(problem_)) {
+      others.push_back(on_all(TableSharding::TableRowWise));
+      others.back().node = first_done_node();
+    }
     if (now.ranks.size() != 1 && !best_.division.by_nodes) {
       for (const std::uint32_t rank : first_done_with_room(size_of(table))) {
         others.push_back(whole_on(rank));
@@ -146,6 +151,19 @@ class OtherShardings {
       others.push_back(*in_host);
     }
     return others;
+  }
+
+  /// The one that is done first with its look-ups.
+  [[nodiscard]] std::int64_t first_done_node() const {
+    const auto nodes = problem_.ranks_of_node();
+    const auto slowest = [&](const std::vector<std::uint32_t>& ranks) {
+      Seconds most;
+      for (const std::uint32_t rank : ranks) {
+        most = std::max(most, loads_[rank].compute);
+      }
+      return most;
+    };
+    return std::ranges::min_element(nodes, {}, slowest) - nodes.begin();
   }
 
   /// Of a table in host memory: what could change places with it, for it would be read less there. The

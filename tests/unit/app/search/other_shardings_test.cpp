@@ -81,6 +81,22 @@ TEST(OtherShardings, LeaveHostMemory) {
   }
 }
 
+/// One table costs as much as its GPU can bear, and a node has nothing to do.
+TEST(OtherShardings, CutByTheRowsOfTheNodeThatIsDoneFirst) {
+  test::SmallDlrm of;
+  of.cluster = "dgx_a100 x 2";
+  of.global_batch = 65536;
+  of.tables =
+      "{ rows: [30000000], dimension: 128, pooling_factor: 60 }, { rows: [10000000], dimension: 128, "
+      "pooling_factor: 20 }";
+  of.parallelism =
+      "{ embedding: { plan: { tables: [{ tables: [0], sharding: table_wise, ranks: [8] }, { tables: [1], "
+      "sharding: table_row_wise, node: 1 }] } } }";
+  const Candidate best = with_others(test::problem_of(of), 12);  // 3 of which are simulated
+  EXPECT_EQ(entry_of(best.plan, 0).sharding, TableSharding::TableRowWise);
+  EXPECT_EQ(entry_of(best.plan, 0).node, 0);
+}
+
 /// Two tables of 41 GB and memory for one: neither can move by itself, but that with 30 look-ups changes
 /// places with that which has one, though this is the smaller.
 TEST(OtherShardings, ExchangeATableInHostMemoryForAColderOne) {
