@@ -124,10 +124,12 @@ int run(const std::string& file, std::int64_t effort) {
   const ExchangeCosts backward{planner, fabric, fabric.gpus(), Bytes{4.0 * kSamples}, true};
   fmt::print("{} column-wise tables on {} ranks; models ready after {:.1f} s\n", given.task.tables.size(),
              kRanks, seconds());
-  const ModelCosts costs{
-      {.gpu = *machine.gpu, .optimizer = Optimizer::RowWiseAdagrad, .batch = given.task.batch, .rows = 1e9},
-      forward,
-      backward};
+  const ModelCosts costs{{.gpus = {*machine.gpu},
+                          .optimizer = Optimizer::RowWiseAdagrad,
+                          .batch = given.task.batch,
+                          .rows = 1e9},
+                         forward,
+                         backward};
   compare(given, costs, effort);
   return 0;
 }

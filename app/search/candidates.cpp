@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <utility>
 
 #include "app/search/host_tables.hpp"
 #include "app/search/left_out_plans.hpp"
@@ -66,8 +67,8 @@ Division with_spare(Division division, double spare) {
   return division;
 }
 
-/// The least number of the largest tables that hosts have room for, below @p end, in host memory with which
-/// all fits: GPUs have less to hold with each.
+/// The least number of the first tables that hosts have room for, below @p end, in host memory with which all
+/// fits: GPUs have less to hold with each.
 std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem, std::size_t end,
                                                  const std::function<Division(std::size_t)>& with,
                                                  const sharding::SearchOptions& options) {
@@ -79,12 +80,37 @@ std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem,
   return enough == end ? std::nullopt : std::optional{enough};
 }
 
+constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};  // of the room for tables, for the rest of the step
+
+/// As few of the first of @p tables as it takes.
+void add_in_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
+                        const TableShardingSpec& how, std::string_view which,
+                        const sharding::SearchOptions& options, std::vector<Division>& divisions) {
+  std::size_t end = tables.size() + 1;
+  for (const double spare : kSpares) {
+    const auto with = [&](std::size_t count) {
+      return with_spare(
+          into_host_memory(problem, tables.first(count), how, count < tables.size() ? which : ""), spare);
+    };
+    if (const auto count = fewest_in_host_memory(problem, end, with, options)) {
+      end = *count;  // more room kept free has to spare a table the way
+      Division division = with(*count);
+      const bool is_known = std::ranges::any_of(divisions, [&](const Division& other) {
+        return other.placed == division.placed && other.spare == spare &&
+               in_host_memory(other.spread.tables.front()) == in_host_memory(how);
+      });
+      if (!is_known) {
+        divisions.push_back(std::move(division));
+      }
+    }
+  }
+}
+
 /// Plans that fit where the usual ones do not, for the tables take too much room or leave too little: more of
-/// it is kept free, or every table cut by rows, or as few of the largest as it takes are in host memory, with
-/// caches of several sizes.
+/// it is kept free, or every table cut by rows, or as few as it takes are in host memory, the coldest or the
+/// largest, with caches of several sizes or without.
 std::vector<Division> last_resorts(const ShardingProblem& problem, const sharding::SearchOptions& options) {
-  constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};
-  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, 0.01};
+  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, 0.01, 0.0};
   std::vector<Division> divisions;
   for (const double spare : kSpares) {
     divisions.push_back(with_spare(everything(problem.task()), spare));
@@ -96,17 +122,13 @@ std::vector<Division> last_resorts(const ShardingProblem& problem, const shardin
   if (!divisions.empty() || !why_not_in_host_memory(problem).empty()) {
     return divisions;
   }
-  const std::size_t in_hosts = tables_for_hosts(problem).size();
   for (const double cached : kCaches) {
-    std::size_t end = in_hosts + 1;
-    for (const double spare : kSpares) {
-      const auto with = [&](std::size_t count) {
-        return with_spare(into_host_memory(problem, count, cached), spare);
-      };
-      if (const auto count = fewest_in_host_memory(problem, end, with, options)) {
-        divisions.push_back(with(*count));
-        end = *count;  // more room kept free has to spare a table the way
-      }
+    const TableShardingSpec how = rows_in_host_memory(cached);
+    const std::vector<std::int64_t> largest = tables_for_hosts(problem);
+    const std::vector<std::int64_t> coldest = tables_for_hosts(problem, coldest_first(problem, how));
+    add_in_host_memory(problem, coldest, how, "coldest", options, divisions);
+    if (largest != coldest) {
+      add_in_host_memory(problem, largest, how, "largest", options, divisions);
     }
   }
   return divisions;
@@ -220,11 +242,18 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
   for (const double exposed : {1.0, 0.5, 0.0}) {
     add(all, exposed);
   }
-  for (const Division& division : divisions(problem)) {
-    add(division, 1);
+  const auto add_those = [&](const std::vector<Division>& divisions) {
+    for (const Division& division : divisions) {
+      add(division, 1);
+    }
+  };
+  const bool fits_placed = any_fits();
+  if (fits_placed) {  // first: there is nothing to place, which takes the effort
+    add_those(divisions_of_all(problem));
   }
-  for (const Division& division : any_fits() ? divisions_of_all(problem) : last_resorts(problem, options)) {
-    add(division, 1);
+  add_those(divisions(problem));
+  if (!fits_placed) {
+    add_those(any_fits() ? divisions_of_all(problem) : last_resorts(problem, options));
   }
   return candidates;
 }

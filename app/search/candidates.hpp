@@ -46,8 +46,8 @@ struct Candidate {
 /// Plans of Lockstep's own search: for exchanges that are hidden, half hidden and not at all; with the tables
 /// that one GPU is too slow or too small for cut by rows; with small tables on every GPU; with all tables so.
 /// Where none of these fits: with room for tables kept free for the rest of the step, all tables by rows, and
-/// else as few as it takes in host memory, of those that it has room for, with caches of 1 to 50 % of their
-/// rows.
+/// else as few as it takes in host memory, the coldest or the largest of those that it has room for, with
+/// caches of 1 to 50 % of their rows or none.
 /// @param found is called with each as soon as it is made, and may simulate it: a search that is stopped has
 ///   judged what it made
 [[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,

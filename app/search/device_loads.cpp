@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/svg.hpp"
 #include "ops/kernel_model.hpp"
@@ -60,8 +62,10 @@ class Adding {
     const auto ranks = static_cast<double>(loads_.size());
     const double samples = static_cast<double>(problem_.task().batch);
     if (!tables.empty()) {
-      load.compute += copied ? time_of(tables, samples / ranks, dense_optimizer)
-                             : time_of(tables, samples, table_optimizer);
+      const Setting& setting = problem_.setting();
+      const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank[rank]];
+      load.compute += copied ? time_of(tables, gpu, samples / ranks, dense_optimizer)
+                             : time_of(tables, gpu, samples, table_optimizer);
     }
     if (copied) {  // all-reduced: a ring sends a rank's part of the sums to all but one, and then the whole
       load.sent += 2 * (ranks - 1) / ranks * weights_of(tables) * problem_.gradient_of_copies();
@@ -73,11 +77,9 @@ class Adding {
     }
   }
 
-  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, double samples,
+  [[nodiscard]] Seconds time_of(const std::vector<EmbeddingTable>& tables, const GpuSpec& gpu, double samples,
                                 Optimizer (*optimizer_of)(DlrmOptimizer)) const {
-    const Setting& setting = problem_.setting();
-    const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
-    const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
+    const DlrmSpec& dlrm = *problem_.setting().scenario.workload->model->dlrm;
     const auto batch = static_cast<std::int64_t>(samples);
     Seconds sum;
     for (const KernelCall& call : dlrm.embedding_kernels == EmbeddingKernels::EmbeddingBag
@@ -91,6 +93,13 @@ class Adding {
   static std::vector<KernelCall> together(const std::vector<EmbeddingTable>& tables, std::int64_t batch,
                                           Optimizer optimizer) {
     std::vector<KernelCall> calls;
+    EmbeddingCacheInsert fetched{.batch = batch, .tables = {}};
+    std::ranges::copy_if(tables, std::back_inserter(fetched.tables), [](const EmbeddingTable& table) {
+      return table.location == TableLocation::HostCached;
+    });
+    if (!fetched.tables.empty()) {
+      calls.push_back({"embedding_cache", DataType::FP32, std::move(fetched)});
+    }
     for (const Direction direction : {Direction::Forward, Direction::Backward}) {
       calls.push_back(
           {"embedding", DataType::FP32,

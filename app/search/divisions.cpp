@@ -129,7 +129,7 @@ void add_copied_and_by_rows(const ShardingProblem& problem, std::vector<Division
 void add_by_rows_of_nodes(const ShardingProblem& problem, std::vector<Division>& divisions) {
   const Task& task = problem.task();
   const std::size_t tables = task.tables.size();
-  const std::set<std::size_t> counts{2, 4, tables / 8};
+  const std::set<std::size_t> counts{2, 4, 8, tables / 8, tables / 4, tables / 2};
   for (const std::size_t count : counts) {
     if (count >= tables) {
       continue;
@@ -283,7 +283,22 @@ std::vector<Division> divisions_of_all(const ShardingProblem& problem) {
   }
   const std::vector<std::int64_t> order = fewest_rows_of_lookup_first(task);
   std::vector<Division> divisions{all_by_rows(task)};
+  const auto add_rest_by_rows_of_nodes = [&](std::size_t copied) {
+    const auto first_by_rows = order.begin() + static_cast<std::ptrdiff_t>(copied);
+    auto entries = rows_of_nodes(problem, {first_by_rows, order.end()});
+    if (!entries) {
+      return;
+    }
+    std::string name = fmt::format("{} table-row-wise", order.size() - copied);
+    if (copied > 0) {
+      entries->push_back(spread({order.begin(), first_by_rows}, TableSharding::DataParallel));
+      name = fmt::format("{} data-parallel, {}", copied, name);
+    }
+    divisions.push_back(without(task, copied > 0 ? name : "all table-row-wise", *std::move(entries)));
+  };
+  add_rest_by_rows_of_nodes(0);
   for (const std::size_t copied : numbers_to_copy(task, order)) {
+    add_rest_by_rows_of_nodes(copied);
     const auto first_by_rows = order.begin() + static_cast<std::ptrdiff_t>(copied);
     divisions.push_back(without(task,
                                 fmt::format("{} data-parallel, {} row-wise", copied, order.size() - copied),
@@ -302,21 +317,32 @@ Division all_by_rows(const Task& task) {
   return without_first(task, "all row-wise", largest_first(task), task.tables.size(), how);
 }
 
-std::string cached_in_host_memory(double cached) {
+TableShardingSpec rows_in_host_memory(double cached) {
+  TableShardingSpec how;
+  how.sharding = TableSharding::RowWise;
+  how.kernel = cached > 0 ? TableKernel::UvmCaching : TableKernel::Uvm;
+  if (cached > 0 && cached != TableShardingSpec::kCacheLoadFactor) {
+    how.cache_load_factor = cached;
+  }
+  return how;
+}
+
+std::string in_host_memory(const TableShardingSpec& how) {
+  if (how.kernel == TableKernel::Uvm) {
+    return "in host memory";
+  }
+  const double cached = how.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor);
   return "cached in host memory" + (cached == TableShardingSpec::kCacheLoadFactor
                                         ? ""
                                         : fmt::format(", {:.0f} % of their rows on GPUs", 100 * cached));
 }
 
-Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached) {
-  TableShardingSpec how;
-  how.sharding = TableSharding::RowWise;
-  how.kernel = TableKernel::UvmCaching;
-  if (cached != TableShardingSpec::kCacheLoadFactor) {
-    how.cache_load_factor = cached;
-  }
-  const std::string name = fmt::format("{} {}", count, cached_in_host_memory(cached));
-  return without_first(problem.task(), name, tables_for_hosts(problem), count, how);
+Division into_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
+                          TableShardingSpec how, std::string_view which) {
+  std::string name =
+      fmt::format("{}{}{} {}", tables.size(), which.empty() ? "" : " ", which, in_host_memory(how));
+  how.tables.assign(tables.begin(), tables.end());
+  return without(problem.task(), std::move(name), {std::move(how)});
 }
 
 Task placed_task(const ShardingProblem& problem, const Division& division) {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/search/sharding_problem.hpp"
@@ -33,26 +35,32 @@ struct Division {
 
 /// Those with the fewest rows for each look-up on every GPU, none and in eight numbers of them, and of the
 /// others none, 1, 2 and 4 that cost most cut by the rows of all GPUs; 1, 2 and 4 of the largest tables cut
-/// so; on several nodes the 2, 4 and eighth of the tables that cost most cut by the rows of a node, so that
-/// nodes are equally busy with them. None where every table has to be whole. Of HugeCTR: those numbers on
-/// every GPU, and the others in pieces by rows, of which none costs more than twice, once or half of what a
-/// GPU does on average, each placed by itself; on several nodes also all of them by the rows of some nodes.
+/// so; on several nodes the 2, 4, 8, eighth, quarter and half of the tables that cost most cut by the rows of
+/// a node, so that nodes are equally busy with them. None where every table has to be whole. Of HugeCTR:
+/// those numbers on every GPU, and the others in pieces by rows, of which none costs more than twice, once or
+/// half of what a GPU does on average, each placed by itself; on several nodes also all of them by the rows
+/// of some nodes.
 [[nodiscard]] std::vector<Division> divisions(const ShardingProblem& problem);
 
 /// Those that leave nothing to place: all tables cut by the rows of all GPUs, all on every GPU, and those
-/// with the fewest rows for each look-up on every GPU and the others by rows. None where tables cannot be cut
-/// so, and of HugeCTR.
+/// with the fewest rows for each look-up on every GPU and the others by rows; on several nodes by those of a
+/// node, too. None where tables cannot be cut so, and of HugeCTR.
 [[nodiscard]] std::vector<Division> divisions_of_all(const ShardingProblem& problem);
 
 /// All tables cut by the rows of all GPUs: the least that a GPU can have of them.
 [[nodiscard]] Division all_by_rows(const sharding::Task& task);
 
-/// `cached in host memory, 5 % of their rows on GPUs`: a name; the share where it is not the usual one.
-[[nodiscard]] std::string cached_in_host_memory(double cached);
+/// Cut by the rows of all GPUs, in host memory. @param cached share of the rows in a cache on GPUs; 0:
+/// without
+[[nodiscard]] TableShardingSpec rows_in_host_memory(double cached);
 
-/// The first @p count of tables_for_hosts() in host memory, with a cache of @p cached of their rows.
-/// @pre there are so many
-[[nodiscard]] Division into_host_memory(const ShardingProblem& problem, std::size_t count, double cached);
+/// `cached in host memory, 5 % of their rows on GPUs`, `in host memory`: a name of @p how tables are there;
+/// the share where it is not the usual one.
+[[nodiscard]] std::string in_host_memory(const TableShardingSpec& how);
+
+/// @p tables in host memory, the others placed. @param which `largest`, `coldest`: of the name; or ""
+[[nodiscard]] Division into_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
+                                        TableShardingSpec how, std::string_view which = "");
 
 /// What is left to place, with the memory that is left.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const Division& division);

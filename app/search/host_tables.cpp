@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
+#include "ops/kernels/host_traffic.hpp"
 #include "topology/host_memory.hpp"
 
 namespace lockstep {
@@ -58,8 +60,41 @@ Bytes size_in_host_memory(const ShardingProblem& problem, std::int64_t table) {
   return static_cast<double>(problem.task().devices()) * size_of_part(problem, table);
 }
 
+double heat(const ShardingProblem& problem, std::int64_t table, const TableShardingSpec& how) {
+  const sharding::Task& task = problem.task();
+  const EmbeddingTable shape = located(task.tables[static_cast<std::size_t>(table)].shape, how);
+  HostTraffic moved;
+  if (shape.location == TableLocation::HostCached) {
+    moved += host_traffic({"", DataType::FP32, EmbeddingCacheInsert{.batch = task.batch, .tables = {shape}}});
+  }
+  for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+    moved += host_traffic(
+        {"", DataType::FP32, EmbeddingBags{.batch = task.batch, .tables = {shape}, .direction = direction}});
+  }
+  const ShardStorage storage = problem.storage();
+  const Bytes whole = task.size_of(static_cast<std::size_t>(table), shape.dimension);
+  const Bytes freed = whole - on_gpu(shape, storage.sharded);
+  return freed > Bytes{0} ? std::max(moved.to_device, moved.to_host) / freed
+                          : std::numeric_limits<double>::infinity();
+}
+
+std::vector<std::int64_t> coldest_first(const ShardingProblem& problem, const TableShardingSpec& how) {
+  std::vector<std::int64_t> order = largest_first(problem.task());
+  std::vector<double> heats(order.size());
+  for (const std::int64_t table : order) {
+    heats[static_cast<std::size_t>(table)] = heat(problem, table, how);
+  }
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t table) { return heats[static_cast<std::size_t>(table)]; });
+  return order;
+}
+
 std::vector<std::int64_t> tables_for_hosts(const ShardingProblem& problem) {
-  const std::vector<std::int64_t> order = largest_first(problem.task());
+  return tables_for_hosts(problem, largest_first(problem.task()));
+}
+
+std::vector<std::int64_t> tables_for_hosts(const ShardingProblem& problem,
+                                           const std::vector<std::int64_t>& order) {
   if (!problem.setting().scenario.memory.check_capacity) {
     return order;
   }

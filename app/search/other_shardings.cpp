@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "app/search/device_loads.hpp"
+#include "app/search/host_tables.hpp"
 #include "app/search/movable_pieces.hpp"
+#include "app/search/rows_of_nodes.hpp"
 #include "base/random.hpp"
 
 namespace lockstep {
@@ -30,6 +32,16 @@ EmbeddingPlan without(EmbeddingPlan plan, std::int64_t table) {
   return plan;
 }
 
+/// @p a as @p b is, and the other way round.
+EmbeddingPlan exchanged(EmbeddingPlan plan, std::int64_t a, std::int64_t b) {
+  for (TableShardingSpec& entry : plan.tables) {
+    for (std::int64_t& table : entry.tables) {
+      table = table == a ? b : table == b ? a : table;
+    }
+  }
+  return plan;
+}
+
 TableShardingSpec on_all(TableSharding sharding) {
   TableShardingSpec entry;
   entry.sharding = sharding;
@@ -38,11 +50,8 @@ TableShardingSpec on_all(TableSharding sharding) {
 
 /// What becomes of the entry's tables; "" on single GPUs.
 std::string kind_of(const TableShardingSpec& entry) {
-  if (entry.kernel == TableKernel::Uvm) {
-    return "in host memory";
-  }
-  if (entry.kernel == TableKernel::UvmCaching) {
-    return cached_in_host_memory(entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor));
+  if (is_in_host_memory(entry)) {
+    return in_host_memory(entry);
   }
   if (!entry.ranks.empty()) {
     return "";
@@ -84,6 +93,9 @@ class OtherShardings {
         plan.tables.back().tables = {table};
         attempt(std::move(plan));
       }
+      for (const std::int64_t other : colder_on_gpus(table)) {
+        attempt(exchanged(best_.plan, table, other));
+      }
     }
     attempt_whole_tables_elsewhere();
     return std::move(best_);
@@ -121,9 +133,17 @@ class OtherShardings {
     if (takes_rows_of_all && (!is_by_all_rows || is_in_host_memory(now))) {
       others.push_back(on_all(TableSharding::RowWise));
     }
+    if (now.sharding != TableSharding::TableRowWise && has_even_nodes(problem_) && !is_hugectr(problem_)) {
+      others.push_back(on_all(TableSharding::TableRowWise));
+      others.back().node = first_done_node();
+    }
     if (now.ranks.size() != 1 && !best_.division.by_nodes) {
       for (const std::uint32_t rank : first_done_with_room(size_of(table))) {
         others.push_back(whole_on(rank));
+      }
+      if (!others.empty() && others.back().sharding == TableSharding::ColumnWise) {
+        others.push_back(others.back());  // and by itself, beside cut ones
+        others.back().sharding = TableSharding::TableWise;
       }
     }
     const auto in_host = std::ranges::find_if(best_.plan.tables, is_in_host_memory);
@@ -131,6 +151,46 @@ class OtherShardings {
       others.push_back(*in_host);
     }
     return others;
+  }
+
+  /// The one that is done first with its look-ups.
+  [[nodiscard]] std::int64_t first_done_node() const {
+    const auto nodes = problem_.ranks_of_node();
+    const auto slowest = [&](const std::vector<std::uint32_t>& ranks) {
+      Seconds most;
+      for (const std::uint32_t rank : ranks) {
+        most = std::max(most, loads_[rank].compute);
+      }
+      return most;
+    };
+    return std::ranges::min_element(nodes, {}, slowest) - nodes.begin();
+  }
+
+  /// Of a table in host memory: what could change places with it, for it would be read less there. The
+  /// largest, four at most.
+  [[nodiscard]] std::vector<std::int64_t> colder_on_gpus(std::int64_t table) const {
+    constexpr std::size_t kMost = 4;
+    const TableShardingSpec& now = entry_of(table);
+    if (!is_in_host_memory(now)) {
+      return {};
+    }
+    const double here = heat(problem_, table, now);
+    std::vector<std::int64_t> colder = largest_first(problem_.task());
+    std::erase_if(colder, [&](std::int64_t other) {
+      const TableShardingSpec& entry = entry_of(other);
+      return is_in_host_memory(entry) || !can_be_as(table, entry) || heat(problem_, other, now) >= here;
+    });
+    colder.resize(std::min(colder.size(), kMost));
+    return colder;
+  }
+
+  [[nodiscard]] bool can_be_as(std::int64_t table, const TableShardingSpec& entry) const {
+    const std::int64_t columns = problem_.task().tables[static_cast<std::size_t>(table)].shape.dimension;
+    const auto pieces = static_cast<std::int64_t>(entry.ranks.size());
+    return entry.sharding == TableSharding::DataParallel
+               ? size_of(table) <= kMostCopies
+               : entry.sharding != TableSharding::ColumnWise ||
+                     columns % (sharding::kColumnStep * pieces) == 0;
   }
 
   /// The two, at most, that are done first with their look-ups.

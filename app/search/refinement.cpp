@@ -40,7 +40,7 @@ class Refinement {
         options_{options},
         task_{placed_task(problem, start.division)},
         exchanges_{exchanges_of(problem, start.division)},
-        costs_{exchanges_ ? problem.costs(1, *exchanges_) : problem.costs(1)},
+        costs_{exchanges_ ? problem.costs_of_nodes(*exchanges_) : problem.costs(1)},
         judge_{task_, costs_},
         state_{judge_, start.pieces},
         changes_{options.seed, "refinement", !start.division.by_nodes},

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "search/sharding/greedy.hpp"
 #include "search/sharding/judge.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
@@ -90,9 +91,12 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   }
   const sharding::Task task = task_of_nodes(problem, tables);
   const Exchanges exchanges = problem.exchanges_of_nodes();
-  const sharding::ModelCosts costs = problem.costs(1, exchanges);
+  const sharding::ModelCosts costs = problem.costs_of_nodes(exchanges);
   sharding::Judge judge{task, costs};
   auto plan = sharding::neuroshard_table_wise(judge, {});
+  if (!plan) {  // few tables, of which a node with one is wider than the grid search allows
+    plan = sharding::size_greedy(judge, {});
+  }
   if (!plan) {
     return std::nullopt;
   }

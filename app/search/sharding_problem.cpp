@@ -91,11 +91,34 @@ ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& config
   planner_ = std::make_unique<CollectivePlanner>(setting_->fabric, collective_options(*setting_));
   exchanges_ = std::make_unique<const Exchanges>(exchanges_among(gpus_of(*setting_)));
   if (copies_within_step(scenario.parallelism.embedding)) {
-    const Bytes index = size_of(dlrm.index_type == IndexType::Int32 ? DataType::INT32 : DataType::INT64);
-    const GpuSpec& gpu = setting_->gpu_models[setting_->gpu_model_of_rank.front()];
-    inputs_ = std::make_unique<const sharding::InputCosts>(
-        setting_->fabric, gpus_of(*setting_), gpu.host_copy.pinned, static_cast<double>(task_.batch) * index);
+    add_inputs();
   }
+}
+
+/// Of nodes: all GPUs of one have equally many indices, and the last to have them all decides.
+void ShardingProblem::add_inputs() {
+  const DlrmSpec& dlrm = *setting_->scenario.workload->model->dlrm;
+  const Bytes indices = static_cast<double>(task_.batch) *
+                        size_of(dlrm.index_type == IndexType::Int32 ? DataType::INT32 : DataType::INT64);
+  std::vector<BytesPerSecond> alone;
+  for (const std::uint32_t model : setting_->gpu_model_of_rank) {
+    alone.push_back(setting_->gpu_models[model].host_copy.pinned);
+  }
+  inputs_ =
+      std::make_unique<const sharding::InputCosts>(setting_->fabric, gpus_of(*setting_), alone, indices);
+  const std::vector<double> equal(alone.size(), 1);
+  std::vector<VertexId> firsts;
+  std::vector<BytesPerSecond> of_nodes;
+  for (const std::vector<std::uint32_t>& ranks : ranks_of_node()) {
+    Seconds last;
+    for (const std::uint32_t rank : ranks) {
+      last = std::max(last, inputs_->alone(rank, 1) + inputs_->held_up(rank, equal));
+    }
+    firsts.push_back(gpus_of(*setting_)[ranks.front()]);
+    of_nodes.push_back(indices / last);
+  }
+  inputs_of_nodes_ =
+      std::make_unique<const sharding::InputCosts>(setting_->fabric, firsts, of_nodes, indices);
 }
 
 Exchanges ShardingProblem::exchanges_among(std::span<const VertexId> gpus) const {
@@ -133,19 +156,45 @@ Exchanges ShardingProblem::exchanges_of_nodes() const {
   return exchanges_among(gpus);
 }
 
-sharding::ModelCosts ShardingProblem::costs(double exposed, const Exchanges& exchanges) const {
+sharding::ModelCosts::Setup ShardingProblem::setup(double exposed) const {
   double rows = 0;
   for (const sharding::Table& table : task_.tables) {
     rows += static_cast<double>(table.shape.rows);
   }
-  return {{.gpu = setting_->gpu_models[setting_->gpu_model_of_rank.front()],
-           .optimizer = task_.optimizer,
-           .batch = task_.batch,
-           .rows = rows,
-           .exposed = exposed,
-           .inputs = inputs_.get()},
-          exchanges.forward,
-          exchanges.backward};
+  return {.gpus = setting_->gpu_models,
+          .gpu_of_device = setting_->gpu_model_of_rank,
+          .optimizer = task_.optimizer,
+          .batch = task_.batch,
+          .rows = rows,
+          .exposed = exposed,
+          .inputs = inputs_.get()};
+}
+
+sharding::ModelCosts ShardingProblem::costs(double exposed) const {
+  return {setup(exposed), exchanges_->forward, exchanges_->backward};
+}
+
+/// The one that all tables would take longest.
+std::uint32_t ShardingProblem::slowest_kind(const std::vector<std::uint32_t>& ranks) const {
+  const sharding::ModelCosts costs = this->costs(1);
+  const auto all_on = [&](std::uint32_t rank) {
+    sharding::Load load;
+    for (const sharding::Table& table : task_.tables) {
+      load.add(costs.load_of(table, table.shape.dimension, costs.kind_of(rank)));
+    }
+    return costs.compute(load);
+  };
+  return costs.kind_of(*std::ranges::max_element(ranks, {}, all_on));
+}
+
+sharding::ModelCosts ShardingProblem::costs_of_nodes(const Exchanges& exchanges) const {
+  sharding::ModelCosts::Setup setup = this->setup(1);
+  setup.inputs = inputs_of_nodes_.get();
+  setup.gpu_of_device.clear();
+  for (const std::vector<std::uint32_t>& ranks : ranks_of_node()) {
+    setup.gpu_of_device.push_back(setup.gpus.size() == 1 ? 0 : slowest_kind(ranks));
+  }
+  return {std::move(setup), exchanges.forward, exchanges.backward};
 }
 
 std::vector<sharding::TableExtent> ShardingProblem::extents() const {

@@ -38,9 +38,10 @@ class ShardingProblem {
   [[nodiscard]] Bytes gradient_of_copies() const;
   [[nodiscard]] ShardStorage storage() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
-  [[nodiscard]] sharding::ModelCosts costs(double exposed) const { return costs(exposed, *exchanges_); }
-  /// Likewise, with other exchanges, which must outlive the costs.
-  [[nodiscard]] sharding::ModelCosts costs(double exposed, const Exchanges& exchanges) const;
+  [[nodiscard]] sharding::ModelCosts costs(double exposed) const;
+  /// Likewise where a device is a node, each of whose GPUs has an equal part: what one of them costs, of the
+  /// slowest kind that it has. @param exchanges of nodes, which must outlive the costs
+  [[nodiscard]] sharding::ModelCosts costs_of_nodes(const Exchanges& exchanges) const;
   /// Among GPUs at the same place of their nodes, a device for each node.
   [[nodiscard]] Exchanges exchanges_of_nodes() const;
 
@@ -64,8 +65,12 @@ class ShardingProblem {
   std::unique_ptr<CollectivePlanner> planner_;
   std::unique_ptr<const Exchanges> exchanges_;
   std::unique_ptr<const sharding::InputCosts> inputs_;  // null: they cost nothing within the step
+  std::unique_ptr<const sharding::InputCosts> inputs_of_nodes_;
 
   [[nodiscard]] Exchanges exchanges_among(std::span<const VertexId> gpus) const;
+  void add_inputs();
+  [[nodiscard]] sharding::ModelCosts::Setup setup(double exposed) const;
+  [[nodiscard]] std::uint32_t slowest_kind(const std::vector<std::uint32_t>& ranks) const;
 };
 
 }  // namespace lockstep

@@ -108,7 +108,8 @@ std::string not_in_host_memory(const ShardingProblem& problem) {
     return too_much_for_hosts(problem, in_hosts);
   }
   constexpr double kSmallestCache = 0.01;
-  const auto need = need_of(problem, plan_of({}, into_host_memory(problem, in_hosts.size(), kSmallestCache)));
+  const auto need =
+      need_of(problem, plan_of({}, into_host_memory(problem, in_hosts, rows_in_host_memory(kSmallestCache))));
   return need ? fmt::format("all tables in host memory, 1 % of their rows cached, need {}", need->text)
               : "in host memory, 1 % of the rows cached, what GPUs keep of each row is too much for them";
 }

@@ -74,7 +74,7 @@ class AutoShardTraining {
     std::vector<Load> loads(judge.task().devices());
     for (const Piece& piece : plan.pieces) {
       shards[piece.device].tables.push_back(piece.table);
-      loads[piece.device].add(judge.load_of(piece.table, piece.columns));
+      loads[piece.device].add(judge.load_of(piece));
     }
     for (std::size_t device = 0; device < shards.size(); ++device) {
       shards[device].cost = judge.compute(loads[device]) / learning_.scale.unit;

@@ -11,7 +11,7 @@ constexpr Seconds kLeastUnit{1e-9};
 Seconds even_share(Judge& judge) {
   Load all;
   for (const Piece& piece : whole_tables(judge.task())) {
-    all.add(judge.load_of(piece.table, piece.columns));
+    all.add(judge.load_of(piece));
   }
   return judge.compute(all) / static_cast<double>(judge.task().devices());
 }

@@ -19,9 +19,10 @@ struct Load {
   static constexpr std::size_t kSums = 32;
 
   std::array<double, kSums> sums{};
-  double largest = 0;  ///< of all pieces
-  double widest = 0;   ///< columns, of all pieces
-  double pieces = 0;   ///< how many
+  double largest = 0;      ///< of all pieces
+  double widest = 0;       ///< columns, of all pieces
+  double pieces = 0;       ///< how many
+  std::uint32_t kind = 0;  ///< of the device (CostModel::kind_of())
 
   void add(const Load& other) {
     for (std::size_t i = 0; i < kSums; ++i) {
@@ -30,6 +31,7 @@ struct Load {
     largest = std::max(largest, other.largest);
     widest = std::max(widest, other.widest);
     pieces += other.pieces;
+    kind = other.kind;
   }
 };
 
@@ -44,8 +46,12 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
+  /// Devices of one kind take equally long for equal pieces; kinds are numbered from 0.
+  [[nodiscard]] virtual std::uint32_t kind_of(std::uint32_t /*device*/) const { return 0; }
+
+  /// @param kind of the device that holds the piece
   /// @pre as many columns as the table has, or fewer
-  [[nodiscard]] virtual Load load_of(const Table& table, std::int64_t columns) const = 0;
+  [[nodiscard]] virtual Load load_of(const Table& table, std::int64_t columns, std::uint32_t kind) const = 0;
 
   /// Of a device with @p load, forward and backward, as if it were alone.
   [[nodiscard]] virtual Seconds compute(const Load& load) const = 0;

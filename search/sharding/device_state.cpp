@@ -115,7 +115,7 @@ Seconds DeviceState::judge_again() {
     }
     Load load;
     for (const Piece& piece : pieces_[device]) {
-      load.add(judge_->load_of(piece.table, piece.columns));
+      load.add(judge_->load_of(piece));
     }
     compute_[device] = judge_->compute(load);
     changed_[device] = false;

@@ -58,7 +58,8 @@ class Tree {
 
   [[nodiscard]] bool repeats_an_empty_one(std::uint32_t device) const {
     for (std::uint32_t other = 0; other < device && loads_[device].pieces == 0; ++other) {
-      if (loads_[other].pieces == 0 && judge_.task().capacity[other] == judge_.task().capacity[device]) {
+      if (loads_[other].pieces == 0 && judge_.kind_of(other) == judge_.kind_of(device) &&
+          judge_.task().capacity[other] == judge_.task().capacity[device]) {
         return true;
       }
     }
@@ -75,10 +76,10 @@ class Tree {
     complete_ = complete_ && !is_told && judge_.questions() < most_questions_;
     const Load load = loads_[device];
     const Seconds compute = compute_[device];
-    loads_[device].add(judge_.load_of(piece.table, piece.columns));
+    piece.device = device;
+    loads_[device].add(judge_.load_of(piece));
     compute_[device] = judge_.compute(loads_[device]);
     if (compute_[device] < best_cost_) {
-      piece.device = device;
       widths_[device] += static_cast<double>(piece.columns);
       indices_[device] += judge_.task().indices_of(piece.table);
       used_[device] += size;

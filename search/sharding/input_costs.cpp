@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace lockstep::sharding {
 
-InputCosts::InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, BytesPerSecond alone,
-                       Bytes index)
-    : alone_{alone}, index_{index}, links_of_(gpus.size()) {
+InputCosts::InputCosts(const Fabric& fabric, std::span<const VertexId> gpus,
+                       std::vector<BytesPerSecond> alone, Bytes index)
+    : alone_{std::move(alone)}, index_{index}, links_of_(gpus.size()) {
   std::map<LinkId, std::vector<std::size_t>> devices_on;
   for (std::size_t device = 0; device < gpus.size(); ++device) {
     for (const LinkId link : fabric.route(fabric.host_memory_of(gpus[device]), gpus[device]).links) {
@@ -16,7 +17,11 @@ InputCosts::InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, Byt
   }
   for (const auto& [link, devices] : devices_on) {
     const BytesPerSecond rate = fabric.links()[link].bandwidth;
-    if (rate < static_cast<double>(devices.size()) * alone) {  // else it holds up nobody
+    BytesPerSecond all;
+    for (const std::size_t device : devices) {
+      all += alone_[device];
+    }
+    if (rate < all) {  // else it holds up nobody
       add({rate, devices});
     }
   }
@@ -38,7 +43,7 @@ void InputCosts::add(SharedLink link) {
 
 Seconds InputCosts::held_up(std::size_t device, std::span<const double> indices) const {
   const double own = indices[device];
-  Seconds longest = alone(own);
+  Seconds longest = alone(device, own);
   for (const std::size_t number : links_of_[device]) {
     const SharedLink& link = links_[number];
     double before = 0;
@@ -47,7 +52,7 @@ Seconds InputCosts::held_up(std::size_t device, std::span<const double> indices)
     }
     longest = std::max(longest, before * index_ / link.rate);
   }
-  return longest - alone(own);
+  return longest - alone(device, own);
 }
 
 InputCosts::Groups InputCosts::grouped() const {
@@ -62,10 +67,11 @@ InputCosts::Groups InputCosts::grouped() const {
     groups.fastest = std::max(groups.fastest, rate);
     groups.together += rate;
   };
-  for (const std::vector<std::size_t>& links : links_of_) {
+  for (std::size_t device = 0; device < links_of_.size(); ++device) {
+    const std::vector<std::size_t>& links = links_of_[device];
     const auto scarcest = std::ranges::min_element(links, {}, share);
     if (scarcest == links.end()) {
-      add_group(alone_);
+      add_group(alone_[device]);
     } else if (++devices_of[*scarcest] == 1) {
       add_group(links_[*scarcest].rate);
     }

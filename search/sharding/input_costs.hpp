@@ -18,12 +18,15 @@ namespace lockstep::sharding {
 /// sharing, as sim/network/shared.hpp does it.
 class InputCosts {
  public:
-  /// @param alone rate of one copy
+  /// @param alone by GPU, rate of one copy
   /// @param index bytes of all samples' indices, one for each
-  InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, BytesPerSecond alone, Bytes index);
+  InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, std::vector<BytesPerSecond> alone,
+             Bytes index);
 
-  /// Of so many indices for a sample.
-  [[nodiscard]] Seconds alone(double indices) const { return indices * index_ / alone_; }
+  /// Of so many indices for a sample, to @p device.
+  [[nodiscard]] Seconds alone(std::size_t device, double indices) const {
+    return indices * index_ / alone_[device];
+  }
   /// How much longer than alone those of @p device take. @param indices by device, for a sample
   [[nodiscard]] Seconds held_up(std::size_t device, std::span<const double> indices) const;
 
@@ -54,7 +57,7 @@ class InputCosts {
   void add(SharedLink link);
   [[nodiscard]] Groups grouped() const;
 
-  BytesPerSecond alone_;
+  std::vector<BytesPerSecond> alone_;  // by device
   Bytes index_;
   std::vector<SharedLink> links_;
   std::vector<std::vector<std::size_t>> links_of_;  // by device: indices into links_

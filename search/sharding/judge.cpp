@@ -1,25 +1,41 @@
 #include "search/sharding/judge.hpp"
 
+#include <algorithm>
+
 namespace lockstep::sharding {
 
-Judge::Known& Judge::known(std::uint32_t table, std::int64_t columns) {
-  const auto [entry, fresh] = known_.try_emplace({table, columns});
+Judge::Judge(const Task& task, const CostModel& model) : task_{&task}, model_{&model} {
+  for (std::uint32_t device = 0; device < task.devices(); ++device) {
+    kinds_.push_back(model.kind_of(device));
+  }
+  for (const std::uint32_t device : task.places()) {
+    if (std::ranges::find(kinds_of_places_, kinds_[device]) == kinds_of_places_.end()) {
+      kinds_of_places_.push_back(kinds_[device]);
+    }
+  }
+  if (kinds_of_places_.empty()) {  // nothing fits, but tables still can be put in order
+    kinds_of_places_.push_back(model.kind_of(0));
+  }
+}
+
+Judge::Known& Judge::known(const Piece& piece, std::uint32_t kind) {
+  const auto [entry, fresh] = known_.try_emplace({piece.table, piece.columns, kind});
   if (fresh) {
-    entry->second.load = model_->load_of(task_->tables[table], columns);
+    entry->second.load = model_->load_of(task_->tables[piece.table], piece.columns, kind);
   }
   return entry->second;
 }
 
-const Load& Judge::load_of(std::uint32_t table, std::int64_t columns) {
-  return known(table, columns).load;
-}
-
 Seconds Judge::alone(std::uint32_t table, std::int64_t columns) {
-  Known& piece = known(table, columns);
-  if (!piece.alone) {
-    piece.alone = compute(piece.load);
+  std::optional<Seconds> least;
+  for (const std::uint32_t kind : kinds_of_places_) {
+    Known& piece = known({table, columns}, kind);
+    if (!piece.alone) {
+      piece.alone = compute(piece.load);
+    }
+    least = least ? std::min(*least, *piece.alone) : *piece.alone;
   }
-  return *piece.alone;
+  return *least;
 }
 
 Seconds Judge::compute(const Load& load) {
@@ -36,7 +52,7 @@ Estimate Judge::estimate(std::span<const Seconds> compute, std::span<const doubl
 Estimate Judge::estimate(const Plan& plan) {
   std::vector<Load> loads(task_->devices());
   for (const Piece& piece : plan.pieces) {
-    loads[piece.device].add(load_of(piece.table, piece.columns));
+    loads[piece.device].add(load_of(piece));
   }
   std::vector<Seconds> times;
   for (const Load& load : loads) {

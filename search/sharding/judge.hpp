@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "search/sharding/cost_model.hpp"
@@ -16,13 +16,17 @@ namespace lockstep::sharding {
 /// must outlive it.
 class Judge {
  public:
-  Judge(const Task& task, const CostModel& model) : task_{&task}, model_{&model} {}
+  Judge(const Task& task, const CostModel& model);
 
   [[nodiscard]] const Task& task() const { return *task_; }
   [[nodiscard]] const CostModel& model() const { return *model_; }
 
-  [[nodiscard]] const Load& load_of(std::uint32_t table, std::int64_t columns);
-  /// Of a device with this piece alone.
+  [[nodiscard]] std::uint32_t kind_of(std::uint32_t device) const { return kinds_[device]; }
+  /// Devices that take tables are of several kinds.
+  [[nodiscard]] bool has_unlike_devices() const { return kinds_of_places_.size() > 1; }
+
+  [[nodiscard]] const Load& load_of(const Piece& piece) { return known(piece, kinds_[piece.device]).load; }
+  /// Of a device with this piece alone, of the kind that is done with it first.
   [[nodiscard]] Seconds alone(std::uint32_t table, std::int64_t columns);
   [[nodiscard]] Seconds compute(const Load& load);
   [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
@@ -36,11 +40,13 @@ class Judge {
     Load load;
     std::optional<Seconds> alone;
   };
-  Known& known(std::uint32_t table, std::int64_t columns);
+  Known& known(const Piece& piece, std::uint32_t kind);
 
   const Task* task_;
   const CostModel* model_;
-  std::map<std::pair<std::uint32_t, std::int64_t>, Known> known_;
+  std::vector<std::uint32_t> kinds_;                                               // by device
+  std::vector<std::uint32_t> kinds_of_places_;                                     // each once
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::uint32_t>, Known> known_;  // table, columns, kind
   std::int64_t questions_ = 0;
 };
 

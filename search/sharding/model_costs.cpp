@@ -34,17 +34,23 @@ double seconds_of_byte(const GpuSpec& gpu) {
 
 ModelCosts::ModelCosts(Setup setup, const ExchangeCosts& forward, const ExchangeCosts& backward)
     : setup_{std::move(setup)}, forward_{forward}, backward_{backward} {
-  // A small batch leaves warps for several tables at a time, which share the cache.
-  at_a_time_ = std::clamp<std::int64_t>((2048 * std::int64_t{setup_.gpu.sm_count} / 32) / setup_.batch, 1, 8);
   const double passes = std::max(1.0, std::ceil(std::log2(std::max(2.0, setup_.rows)) / 8));
-  pass_ = (kLookupBytes + kSortBytes * passes) * seconds_of_byte(setup_.gpu);
-  element_ = kElementBytes * seconds_of_byte(setup_.gpu);
+  for (const GpuSpec& gpu : setup_.gpus) {
+    Kind& kind = kinds_.emplace_back(Kind{.gpu = gpu});
+    // A small batch leaves warps for several tables at a time, which share the cache.
+    kind.at_a_time = std::clamp<std::int64_t>((2048 * std::int64_t{gpu.sm_count} / 32) / setup_.batch, 1, 8);
+    kind.pass = (kLookupBytes + kSortBytes * passes) * seconds_of_byte(gpu);
+    kind.element = kElementBytes * seconds_of_byte(gpu);
+  }
+  for (std::size_t device = setup_.gpu_of_device.size(); device-- > 0;) {
+    kinds_[setup_.gpu_of_device[device]].device = device;
+  }
 }
 
-void ModelCosts::add(const EmbeddingTable& piece, Direction direction, Load& load) const {
-  const GpuSpec& gpu = setup_.gpu;
-  const auto copies = static_cast<double>(at_a_time_);
-  const KernelCall call = bags(piece, at_a_time_, setup_.batch, direction, setup_.optimizer);
+void ModelCosts::add(const EmbeddingTable& piece, Direction direction, const Kind& kind, Load& load) const {
+  const GpuSpec& gpu = kind.gpu;
+  const auto copies = static_cast<double>(kind.at_a_time);
+  const KernelCall call = bags(piece, kind.at_a_time, setup_.batch, direction, setup_.optimizer);
   const EmbeddingLoad all = embedding_load(std::get<EmbeddingBags>(call.work), call.type, gpu);
   const EmbeddingTimes times = embedding_times(all, direction, gpu);
   double* const sums = load.sums.data() + (direction == Direction::Forward ? 0 : kBackward);
@@ -58,19 +64,21 @@ void ModelCosts::add(const EmbeddingTable& piece, Direction direction, Load& loa
   }
 }
 
-Load ModelCosts::load_of(const Table& table, std::int64_t columns) const {
+Load ModelCosts::load_of(const Table& table, std::int64_t columns, std::uint32_t kind) const {
+  const Kind& of = kinds_[kind];
   EmbeddingTable piece = table.shape;
   piece.dimension = columns;
   Load load;
-  add(piece, Direction::Forward, load);
-  add(piece, Direction::Backward, load);
+  add(piece, Direction::Forward, of, load);
+  add(piece, Direction::Backward, of, load);
   const auto samples = static_cast<double>(setup_.batch);
-  load.sums[kPasses] = samples * (pass_ * piece.pooling_factor + element_ * static_cast<double>(columns));
+  load.sums[kPasses] = samples * (of.pass * piece.pooling_factor + of.element * static_cast<double>(columns));
   if (setup_.inputs) {
-    load.sums[kInputs] = setup_.inputs->alone(piece.pooling_factor + 1) / Seconds{1};
+    load.sums[kInputs] = setup_.inputs->alone(of.device, piece.pooling_factor + 1) / Seconds{1};
   }
   load.widest = static_cast<double>(columns);
   load.pieces = 1;
+  load.kind = kind;
   return load;
 }
 
@@ -78,7 +86,8 @@ Seconds ModelCosts::compute(const Load& load) const {
   if (load.pieces == 0) {  // a rank without tables launches nothing
     return Seconds{0};
   }
-  const double groups = bags_at_a_time(static_cast<std::int64_t>(load.widest), setup_.gpu);
+  const Kind& kind = kinds_[load.kind];
+  const double groups = bags_at_a_time(static_cast<std::int64_t>(load.widest), kind.gpu);
   const auto waits = [&](std::size_t first) {
     return Seconds{load.sums[first + kWaits] / groups + load.sums[first + kBlockWaits]};
   };
@@ -87,8 +96,7 @@ Seconds ModelCosts::compute(const Load& load) const {
       look_up_time({std::max(waits(0), Seconds{load.largest}), sum(kDram), sum(kLevel2), sum(kHost)});
   const Seconds backward =
       std::max({waits(kBackward), sum(kBackward + kDram), sum(kBackward + kLevel2), sum(kBackward + kHost)});
-  return 2 * setup_.gpu.kernel_minimum + setup_.gpu.efficiency->first_row + forward + backward +
-         sum(kPasses) + sum(kInputs);
+  return kind.launches() + forward + backward + sum(kPasses) + sum(kInputs);
 }
 
 Estimate ModelCosts::estimate(std::span<const Seconds> compute, std::span<const double> widths,

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <array>
-#include <memory>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ops/kernel.hpp"
 #include "search/sharding/cost_model.hpp"
@@ -32,7 +33,8 @@ namespace lockstep::sharding {
 class ModelCosts final : public CostModel {
  public:
   struct Setup {
-    GpuSpec gpu;
+    std::vector<GpuSpec> gpus;                   ///< the kinds that there are
+    std::vector<std::uint32_t> gpu_of_device{};  ///< which of them; empty: all are the first
     Optimizer optimizer = Optimizer::Sgd;
     std::int64_t batch = 0;  ///< all ranks
     double rows = 1;         ///< of all tables: how far the sort has to go
@@ -45,15 +47,19 @@ class ModelCosts final : public CostModel {
   /// The exchanges must outlive it.
   ModelCosts(Setup setup, const ExchangeCosts& forward, const ExchangeCosts& backward);
 
-  [[nodiscard]] Load load_of(const Table& table, std::int64_t columns) const override;
+  [[nodiscard]] std::uint32_t kind_of(std::uint32_t device) const override {
+    return setup_.gpu_of_device.empty() ? 0 : setup_.gpu_of_device[device];
+  }
+  [[nodiscard]] Load load_of(const Table& table, std::int64_t columns, std::uint32_t kind) const override;
   [[nodiscard]] Seconds compute(const Load& load) const override;
   [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
                                   std::span<const double> indices) const override;
 
-  /// No plan for @p task takes less, whole or cut by columns: devices equally busy, exchanges at their best;
-  /// but no piece may take longer by itself, and a table that has to be cut for that is looked up by each of
-  /// its pieces. Where devices share a link for their inputs, those with most of them wait for all, and the
-  /// others spare only what these then look up. Memory is not asked for.
+  /// No plan for @p task takes less, whole or cut by columns: devices equally busy, each at its GPU's speed,
+  /// exchanges at their best; but no piece may take longer by itself, and a table that has to be cut for that
+  /// is looked up by each of its pieces. Where devices share a link for their inputs, those with most of them
+  /// wait for all, and the others spare only what these then look up (counted where GPUs are of one kind).
+  /// Memory is not asked for.
   [[nodiscard]] Seconds at_least(const Task& task) const;
 
  private:
@@ -71,16 +77,28 @@ class ModelCosts final : public CostModel {
   using Weights = std::array<double, Load::kSums>;
   class CopiesBound;
 
+  class KindsBound;
+
+  /// A GPU, and what follows from it.
+  struct Kind {
+    GpuSpec gpu;
+    std::int64_t at_a_time = 1;  ///< copies of a table for which the cache is shared as among many tables
+    double pass = 0;             ///< s for each look-up
+    double element = 0;          ///< s for each element of the pooled rows
+    std::size_t device = 0;      ///< one of the kind
+
+    [[nodiscard]] Seconds launches() const { return 2 * gpu.kernel_minimum + gpu.efficiency->first_row; }
+  };
+
   [[nodiscard]] Weights deciding(const Load& load) const;
-  [[nodiscard]] Load cut_evenly(const Table& table, std::int64_t columns) const;
-  void add(const EmbeddingTable& piece, Direction direction, Load& load) const;
+  [[nodiscard]] Weights tangent(const Load& load) const;
+  [[nodiscard]] Load cut_evenly(const Table& table, std::int64_t columns, std::uint32_t kind) const;
+  void add(const EmbeddingTable& piece, Direction direction, const Kind& kind, Load& load) const;
 
   Setup setup_;
   const ExchangeCosts& forward_;
   const ExchangeCosts& backward_;
-  std::int64_t at_a_time_ = 1;  // copies of a table for which the cache is shared as among many tables
-  double pass_ = 0;             // s for each look-up
-  double element_ = 0;          // s for each element of the pooled rows
+  std::vector<Kind> kinds_;
 };
 
 }  // namespace lockstep::sharding

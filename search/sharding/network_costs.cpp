@@ -158,7 +158,7 @@ NetworkCosts NetworkCosts::from_file(const std::filesystem::path& path) {
   return costs;
 }
 
-Load NetworkCosts::load_of(const Table& table, std::int64_t columns) const {
+Load NetworkCosts::load_of(const Table& table, std::int64_t columns, std::uint32_t /*kind*/) const {
   const Eigen::VectorXf state = compute_.through(compute_.scaled(features_of(table, columns)), 0, kTrunk);
   Load load;
   for (Eigen::Index i = 0; i < std::min<Eigen::Index>(state.size(), Load::kSums); ++i) {

@@ -56,7 +56,7 @@ class NetworkCosts final : public CostModel {
 
   [[nodiscard]] std::size_t devices() const { return static_cast<std::size_t>(backward_.inputs()); }
 
-  [[nodiscard]] Load load_of(const Table& table, std::int64_t columns) const override;
+  [[nodiscard]] Load load_of(const Table& table, std::int64_t columns, std::uint32_t kind) const override;
   [[nodiscard]] Seconds compute(const Load& load) const override;
   /// @pre as many devices as the networks were trained for
   [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,

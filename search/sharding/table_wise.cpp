@@ -30,7 +30,7 @@ class Filling {
       return false;
     }
     piece.device = *device;
-    loads_[*device].add(judge_.load_of(piece.table, piece.columns));
+    loads_[*device].add(judge_.load_of(piece));
     compute_[*device] = judge_.compute(loads_[*device]);
     widths_[*device] += static_cast<double>(piece.columns);
     indices_[*device] += judge_.task().indices_of(piece.table);

@@ -34,7 +34,7 @@ inline Table part_by_rows(Table table, std::int64_t parts) {
 /// kernels load at once (NeuroShard, neurosharder.py, cuts likewise).
 inline constexpr std::int64_t kColumnStep = 4;
 
-/// Devices that are alike but for the memory they have left.
+/// What is to be placed, and the devices' memory for it; how fast they are is the cost model's to say.
 struct Task {
   std::vector<Table> tables;
   std::vector<Bytes> capacity;  ///< by device: memory for tables; 0: it takes none

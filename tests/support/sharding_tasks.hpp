@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -26,14 +27,24 @@ namespace lockstep::testing {
 /// millisecond for each column of the widest device.
 class LinearCosts final : public sharding::CostModel {
  public:
-  [[nodiscard]] sharding::Load load_of(const sharding::Table& table, std::int64_t columns) const override {
+  LinearCosts() = default;
+  /// @param slowness by device: how many times as long its look-ups take
+  explicit LinearCosts(std::vector<double> slowness) : slowness_{std::move(slowness)} {}
+
+  [[nodiscard]] std::uint32_t kind_of(std::uint32_t device) const override {
+    return slowness_.empty() ? 0 : device;
+  }
+  [[nodiscard]] sharding::Load load_of(const sharding::Table& table, std::int64_t columns,
+                                       std::uint32_t kind) const override {
     sharding::Load load;
     load.sums[0] = static_cast<double>(columns) * table.shape.pooling_factor;
     load.pieces = 1;
+    load.kind = kind;
     return load;
   }
   [[nodiscard]] Seconds compute(const sharding::Load& load) const override {
-    return Seconds{1e-3 * (load.sums[0] + load.pieces)};
+    const double slowness = slowness_.empty() ? 1 : slowness_[load.kind];
+    return Seconds{1e-3 * slowness * (load.sums[0] + load.pieces)};
   }
   [[nodiscard]] sharding::Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,
                                             std::span<const double> /*indices*/) const override {
@@ -46,6 +57,9 @@ class LinearCosts final : public sharding::CostModel {
     }
     return estimate;
   }
+
+ private:
+  std::vector<double> slowness_;
 };
 
 inline sharding::Table table(std::int64_t rows, std::int64_t dimension, double pooling_factor) {

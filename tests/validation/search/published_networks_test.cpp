@@ -66,7 +66,7 @@ TEST(PublishedNetworks, GiveThePublishedTimesOfSingleTables) {
   const auto costs = NetworkCosts::from_file(kData / "cost_networks/nets.txt");
   std::vector<double> times;
   for (const Table& table : read_table_set(kData / "tables_856/table_configs_v2.json").tables) {
-    times.push_back(milliseconds(costs.compute(costs.load_of(table, 64))));
+    times.push_back(milliseconds(costs.compute(costs.load_of(table, 64, 0))));
   }
   ASSERT_EQ(times.size(), 856U);
   std::ranges::sort(times);

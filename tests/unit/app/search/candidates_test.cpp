@@ -43,6 +43,47 @@ TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
   EXPECT_EQ(problem.step_time(greedy->plan).value(), predict(setting, nullptr, EngineMode::Bare).mean_step());
 }
 
+/// Pairs of a DGX-1V's GPUs share a link to the host: where all of a node have their part of a table, its
+/// indices take longer than those of a GPU that has all of it alone, and no other node is in the way.
+TEST(ShardingProblem, CopiesToANodesGpusShareItsLinks) {
+  const ShardingProblem problem =
+      test::problem_of({.parallelism = "{}", .cluster = "dgx1v x 2", .global_batch = 65536});
+  const Exchanges exchanges = problem.exchanges_of_nodes();
+  const sharding::ModelCosts alone = problem.costs(0), of_node = problem.costs_of_nodes(exchanges);
+  const sharding::Table& table = problem.task().tables[0];
+  EXPECT_GT(of_node.compute(of_node.load_of(table, 100, 0)),
+            1.1 * alone.compute(alone.load_of(table, 100, 0)));
+  const std::vector<Seconds> none(2);
+  const std::vector<double> widths(2, 0), indices{10, 20};
+  EXPECT_EQ(of_node.estimate(none, widths, indices).compute, none);
+}
+
+/// Four tables on two nodes: all by the rows of a node each, and those with the fewest rows for each look-up
+/// copied beside the rest.
+TEST(OurCandidates, HaveAllTablesByTheRowsOfNodes) {
+  const ShardingProblem problem = test::problem_of(
+      {.tables = "{ rows: [3000000], count: 3, dimension: 64, pooling_factor: 20 }, { rows: [1000], "
+                 "dimension: 64, pooling_factor: 20 }",
+       .parallelism = "{}",
+       .cluster = "dgx_a100 x 2"});
+  std::map<std::string, EmbeddingPlan> plans;
+  for (const Candidate& candidate : our_candidates(problem, little())) {
+    plans.emplace(candidate.name, candidate.plan);
+  }
+  ASSERT_TRUE(plans.contains("lockstep, all table-row-wise"));
+  std::size_t tables = 0;
+  for (const TableShardingSpec& entry : plans.at("lockstep, all table-row-wise").tables) {
+    EXPECT_EQ(entry.sharding, TableSharding::TableRowWise);
+    tables += entry.tables.size();
+  }
+  EXPECT_EQ(tables, 4U);
+  ASSERT_TRUE(plans.contains("lockstep, 1 data-parallel, 3 table-row-wise"));
+  const auto& mixed = plans.at("lockstep, 1 data-parallel, 3 table-row-wise").tables;
+  const auto copied = std::ranges::find(mixed, TableSharding::DataParallel, &TableShardingSpec::sharding);
+  ASSERT_NE(copied, mixed.end());
+  EXPECT_EQ(copied->tables, std::vector<std::int64_t>{3});
+}
+
 /// 40 MB on a rank that has 27 MB for tables: no plan, and no error that ends a search.
 TEST(ShardingProblem, APlanThatDoesNotFitHasNoTime) {
   const ShardingProblem roomy{small_model("{}"), ConfigPath::standard()};

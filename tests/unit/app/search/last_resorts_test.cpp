@@ -62,6 +62,11 @@ std::pair<Seconds, EmbeddingPlan> best_of(const ShardingProblem& problem) {
   return best;
 }
 
+std::vector<TableShardingSpec>::const_iterator in_host_memory_of(const EmbeddingPlan& plan) {
+  return std::ranges::find_if(
+      plan.tables, [](const TableShardingSpec& entry) { return entry.kernel != TableKernel::Fused; });
+}
+
 /// 102 GB on a GPU of 80: no table is left to be on it, and half of the rows are as many as it can cache.
 TEST(LastResorts, AreInHostMemoryAllTablesIfNeedBe) {
   const auto [step, plan] = best_of(problem_of("single_a100_80gb x 1", 1, "200000000", "8192"));
@@ -87,9 +92,35 @@ TEST(LastResorts, FillTheHostNoFurtherThanItGoes) {
   EXPECT_EQ(tables_for_hosts(problem), (std::vector<std::int64_t>{0, 1}));
   const auto [step, plan] = best_of(problem);
   EXPECT_LT(step, Seconds{1});
-  const auto in_host = std::ranges::find(plan.tables, TableKernel::UvmCaching, &TableShardingSpec::kernel);
+  const auto in_host = in_host_memory_of(plan);
   ASSERT_NE(in_host, plan.tables.end());
   EXPECT_EQ(in_host->tables, std::vector<std::int64_t>{0});
+}
+
+/// Of 41, 36 and 31 GB two have to leave two GPUs of 34 GB: not the largest, which has 30 look-ups of a
+/// sample and they one each.
+TEST(LastResorts, KeepWhatIsReadMostOnGpus) {
+  const auto [step, plan] = best_of(ShardingProblem{
+      YamlDocument::from_text("name: cold\ncluster: workstation_4gpu_pcie x 1\ngpu: v100_32gb\n"
+                              "workload:\n  global_batch: 16384\n  model:\n    name: cold\n"
+                              "    source: by hand\n    dlrm:\n      bottom_mlp: [13, 64]\n"
+                              "      top_mlp: [64, 1]\n      interaction: cat\n      tables:\n"
+                              "        - { rows: [80000000], dimension: 128, pooling_factor: 30 }\n"
+                              "        - { rows: [70000000], dimension: 128, pooling_factor: 1 }\n"
+                              "        - { rows: [60000000], dimension: 128, pooling_factor: 1 }\n"
+                              "parallelism: { ranks: 2 }\n",
+                              "cold.yaml"),
+      ConfigPath::standard()});
+  const auto in_host = in_host_memory_of(plan);
+  ASSERT_NE(in_host, plan.tables.end());
+  EXPECT_THAT(in_host->tables, ::testing::UnorderedElementsAre(1, 2));
+}
+
+/// A small batch needs few rows: where no cache has to be looked through the step is shorter.
+TEST(LastResorts, DoWithoutACacheWhereTheBatchIsSmall) {
+  const auto [step, plan] = best_of(problem_of("single_a100_80gb x 1", 1, "200000000", "512"));
+  ASSERT_EQ(plan.tables.size(), 1U);
+  EXPECT_EQ(plan.tables.front().kernel, TableKernel::Uvm);
 }
 
 /// Nodes share the rows of every table, so that two hosts take twice as much.

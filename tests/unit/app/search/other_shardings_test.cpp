@@ -81,6 +81,45 @@ TEST(OtherShardings, LeaveHostMemory) {
   }
 }
 
+/// One table costs as much as its GPU can bear, and a node has nothing to do.
+TEST(OtherShardings, CutByTheRowsOfTheNodeThatIsDoneFirst) {
+  test::SmallDlrm of;
+  of.cluster = "dgx_a100 x 2";
+  of.global_batch = 65536;
+  of.tables =
+      "{ rows: [30000000], dimension: 128, pooling_factor: 60 }, { rows: [10000000], dimension: 128, "
+      "pooling_factor: 20 }";
+  of.parallelism =
+      "{ embedding: { plan: { tables: [{ tables: [0], sharding: table_wise, ranks: [8] }, { tables: [1], "
+      "sharding: table_row_wise, node: 1 }] } } }";
+  const Candidate best = with_others(test::problem_of(of), 12);  // 3 of which are simulated
+  EXPECT_EQ(entry_of(best.plan, 0).sharding, TableSharding::TableRowWise);
+  EXPECT_EQ(entry_of(best.plan, 0).node, 0);
+}
+
+/// Two tables of 41 GB and memory for one: neither can move by itself, but that with 30 look-ups changes
+/// places with that which has one, though this is the smaller.
+TEST(OtherShardings, ExchangeATableInHostMemoryForAColderOne) {
+  test::SmallDlrm of;
+  of.cluster = "workstation_4gpu_pcie x 1";
+  of.global_batch = 16384;
+  of.model = "embedding_kernels: fbgemm, ";
+  of.tables =
+      "{ rows: [80000000], dimension: 128, pooling_factor: 30 }, { rows: [70000000], dimension: 128, "
+      "pooling_factor: 1 }";
+  of.parallelism =
+      "{ ranks: 2, embedding: { plan: { tables: [{ tables: [1], sharding: column_wise, ranks: [0, 1] }, { "
+      "tables: [0], sharding: row_wise, kernel: fused_uvm_caching, cache_load_factor: 0.1 }] } } }";
+  of.more = "gpu: v100_32gb\n";
+  const ShardingProblem problem = test::problem_of(of);
+  StepSimulator simulator{problem};
+  const Candidate start = own_plan(problem, simulator).value();
+  const Candidate best = with_other_shardings(problem, simulator, start, {});
+  EXPECT_EQ(entry_of(best.plan, 1).kernel, TableKernel::UvmCaching);
+  EXPECT_EQ(entry_of(best.plan, 0).kernel, TableKernel::Fused);
+  EXPECT_LT(*best.step, 0.5 * *start.step);
+}
+
 TEST(OtherShardings, SimulateAQuarterAtMost) {
   const ShardingProblem problem =
       test::problem_of(planned("{ tables: [0, 1, 2, 3], sharding: data_parallel }"));

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+
 #include "app/search/refinement.hpp"
 #include "search/sharding/small_changes.hpp"
 #include "tests/support/small_dlrm.hpp"
@@ -109,11 +112,11 @@ TEST(Refinement, IsNeverWorseAndDoesTheSameAgain) {
   EXPECT_EQ(refined(problem, simulator, start, options).step, start.step);
 }
 
-/// Two nodes: some tables by rows of a node, each node with some.
+/// Two nodes: some tables by rows of a node, each node with some where there are two.
 TEST(Divisions, OfSeveralNodesCutTablesByTheRowsOfANode) {
   const ShardingProblem problem = problem_on("dgx_a100 x 2", 16);
   StepSimulator simulator{problem};
-  int cut_by_node = 0;
+  std::set<std::size_t> cut_by_node;
   for (const Candidate& candidate : our_candidates(problem, little())) {
     const auto is_by_node = [](const TableShardingSpec& entry) {
       return entry.sharding == TableSharding::TableRowWise;
@@ -121,11 +124,18 @@ TEST(Divisions, OfSeveralNodesCutTablesByTheRowsOfANode) {
     if (std::ranges::none_of(candidate.plan.tables, is_by_node)) {
       continue;
     }
-    ++cut_by_node;
-    EXPECT_EQ(std::ranges::count_if(candidate.plan.tables, is_by_node), 2) << candidate.name;  // nodes
+    std::size_t tables = 0;
+    for (const TableShardingSpec& entry : candidate.plan.tables) {
+      tables += is_by_node(entry) ? entry.tables.size() : 0;
+    }
+    cut_by_node.insert(tables);
+    EXPECT_EQ(std::ranges::count_if(candidate.plan.tables, is_by_node), std::min<std::size_t>(2, tables))
+        << candidate.name;
     EXPECT_TRUE(simulator.step_time(candidate.plan)) << candidate.name;
   }
-  EXPECT_EQ(cut_by_node, 4);  // 2 and 4 of six, the others cut by columns or not
+  // A quarter, 2, half and 4 of six, the others cut by columns or not; all, and all but those that are
+  // copied.
+  EXPECT_EQ(cut_by_node, (std::set<std::size_t>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Divisions, OfOneNodeDoNot) {

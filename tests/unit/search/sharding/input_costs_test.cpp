@@ -29,7 +29,7 @@ class TwoBehindASwitch : public ::testing::Test {
       sketch.connect(switches_[gpu < 2 ? 0 : 1], vertex, LinkKind::Pcie, 16_GBps, 1_us);
     }
     fabric_ = std::make_unique<Fabric>(sketch.fabric());
-    costs_ = std::make_unique<InputCosts>(*fabric_, fabric_->gpus(), 10_GBps, 1_GB);
+    costs_ = std::make_unique<InputCosts>(*fabric_, fabric_->gpus(), std::vector(3, 10_GBps), 1_GB);
   }
 
   /// Of so many GB for each GPU, seconds beyond a copy alone.
@@ -47,7 +47,7 @@ TEST_F(TwoBehindASwitch, EqualCopiesShareALink) {
   EXPECT_NEAR(held_up(0, {6, 6, 6}), 0.4, 1e-12);
   EXPECT_NEAR(held_up(1, {6, 6, 6}), 0.4, 1e-12);
   EXPECT_NEAR(held_up(2, {6, 6, 6}), 0, 1e-12);
-  EXPECT_NEAR(costs_->alone(6) / 1_s, 0.6, 1e-12);
+  EXPECT_NEAR(costs_->alone(0, 6) / 1_s, 0.6, 1e-12);
 }
 
 /// 3 GB beside 9: the small one is there after 3 + 3 GB, 0.5 s instead of 0.3; the large one after all 12, 1
@@ -67,7 +67,7 @@ TEST_F(TwoBehindASwitch, NoDivisionIsFasterThanAllLinks) {
   EXPECT_NEAR(costs_->at_least(22) / 1_s, 1, 1e-12);
   const std::array<double, 3> divided{6, 6, 10};
   for (std::size_t gpu = 0; gpu < 3; ++gpu) {
-    EXPECT_NEAR((costs_->alone(divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s, 1, 1e-12);
+    EXPECT_NEAR((costs_->alone(gpu, divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s, 1, 1e-12);
   }
 }
 
@@ -82,7 +82,7 @@ TEST_F(TwoBehindASwitch, TheFewerTheOthersHaveTheEarlierTheyAreDone) {
     const std::array<double, 3> divided{12 - first, first, 0};
     double all = 0;
     for (std::size_t gpu = 0; gpu < 3; ++gpu) {
-      all += (costs_->alone(divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s;
+      all += (costs_->alone(gpu, divided[gpu]) + costs_->held_up(gpu, divided)) / 1_s;
     }
     EXPECT_NEAR(costs_->sum_at_least(first, 12) / 1_s, all, 1e-12);
   }

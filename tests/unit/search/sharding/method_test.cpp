@@ -99,6 +99,21 @@ TEST(ExactSearch, IsTheBestOfAllPlacements) {
   EXPECT_NEAR(judge.estimate(*plan).total / Seconds{1e-3}, 42, 1e-9);
 }
 
+/// Of three devices the last takes a fifth of the time. Columns x look-ups 40, 30, 20 and 10: the two largest
+/// there take 72 / 5 ms, 20 on another one 21, and 8 columns 8; with 20 there, too, 93 / 5 and 12.
+TEST(ExactSearch, GivesFastDevicesMore) {
+  const Task tables = task({table(9, 4, 10), table(9, 4, 7.5), table(9, 4, 5), table(9, 4, 2.5)}, 3);
+  const lockstep::testing::LinearCosts costs{{1, 1, 0.2}};
+  Judge judge{tables, costs};
+  EXPECT_TRUE(judge.has_unlike_devices());
+  EXPECT_NEAR(judge.alone(0, 4) / Seconds{1e-3}, 41 / 5.0, 1e-9);
+  for (const char* const name : {"exact", "lockstep"}) {
+    const auto plan = method_called(name).search(judge, kLittle);
+    ASSERT_TRUE(plan) << name;
+    EXPECT_NEAR(judge.estimate(*plan).total / Seconds{1e-3}, 29, 1e-9) << name;
+  }
+}
+
 /// Told to stop, or out of questions, it has the best so far, which the greedy order makes good at once.
 TEST(ExactSearch, ThatEndsEarlyHasWhatItSawAndNoProof) {
   const Task drawn = random_task(1, 30, 4, 1e9);

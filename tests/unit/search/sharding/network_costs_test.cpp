@@ -33,10 +33,10 @@ TEST(NetworkCosts, AreThoseOfTheirLayers) {
   const NetworkCosts costs = read(small_networks());
   EXPECT_EQ(costs.devices(), 2U);
   // dimension 8 is (8 - 4) / 2 = 2: trunk 2 (0.5 + 20) = 41; two of them and one with ReLU(0.5 - 20) = 0
-  Load load = costs.load_of(table_with(0.5), 8);
+  Load load = costs.load_of(table_with(0.5), 8, 0);
   EXPECT_NEAR(costs.compute(load) / Seconds{1e-3}, 42, 1e-5);
-  load.add(costs.load_of(table_with(0.5), 8));
-  load.add(costs.load_of(table_with(0.5), 0));
+  load.add(costs.load_of(table_with(0.5), 8, 0));
+  load.add(costs.load_of(table_with(0.5), 0, 0));
   EXPECT_NEAR(costs.compute(load) / Seconds{1e-3}, 83, 1e-5);
 }
 
