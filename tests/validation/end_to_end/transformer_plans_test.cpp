@@ -155,6 +155,15 @@ TEST(PlansOfPyTorch, StepsOfTorchDynamosDashboardArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.21);
 }
 
+/// Three schedules of a pipeline: the faster one of each setting is predicted to be, or nearly.
+TEST(PlansOfMegatron, SchedulesOfZeroBubblesPaperArePredicted) {
+  const Validation validation =
+      validate_set("zero_bubble_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 36U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.mean, 0.07);
+}
+
 /// HSDP, compiled.
 TEST(PlansOfPyTorch, OfOlmoCoreArePredicted) {
   const Validation validation =
