@@ -103,16 +103,21 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
       fs::remove(folder, not_empty);
       end_by(result.interruption);
     }
+    write_json(judge, result, options);
     if (result.too_big.empty()) {
       throw std::invalid_argument{nothing_built_text(judge, result)};
     }
-    write_json(judge, result, options);
+    if (result.has_gaps()) {  // not known to fit nowhere
+      throw std::invalid_argument{no_plan_text(judge, result)};
+    }
     throw OutOfMemoryError{no_plan_text(judge, result)};
   }
   write_files(judge, result, options.keep, folder);
   write_json(judge, result, options);
   if (options.json != "-") {
     fmt::print("{}", plans_text(judge, result, options.keep));
+  } else if (result.has_gaps()) {
+    fmt::print(stderr, "{}\n", gaps_text(result));
   }
   if (!options.quiet) {
     fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n", folder.string());

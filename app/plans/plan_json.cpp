@@ -65,8 +65,19 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   for (const auto& [why, count] : result.enumeration.pruned) {
     json["pruned"][reason_of(why)] = count;
   }
-  json["stages"] = {{"to_simulate", result.probes}, {"simulated", result.probes_run}};
+  json["stages"] = {
+      {"to_simulate", result.probes}, {"simulated", result.probes_run}, {"failed", result.failed_probes}};
   json["estimated_to_fit"] = result.estimated.size();
+  json["not_estimated_for_failures"] = result.not_estimated;
+  json["plans_failed"] = Json::array();
+  for (const PlanCandidate& candidate : result.failed) {
+    json["plans_failed"].push_back(candidate_json(candidate));
+  }
+  json["failures"] = Json::array();
+  for (const auto& [message, failure] : result.failures) {
+    json["failures"].push_back({{"message", message}, {"first", failure.first}, {"count", failure.count}});
+  }
+  json["complete"] = !result.has_gaps() && !result.out_of_time && result.interruption == 0;
   json["out_of_time"] = result.out_of_time;
   json["interrupted"] = result.interruption != 0;
   if (!result.plans.empty()) {

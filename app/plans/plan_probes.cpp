@@ -120,6 +120,20 @@ void PlanProbes::run_others(std::size_t keep) {
   wanted_ += open.size();
 }
 
+std::size_t PlanProbes::unknown_for_failures() const {
+  if (failed_.empty()) {
+    return 0;
+  }
+  const auto any_failed = [&](const std::vector<StageProbe>& probes) {
+    return std::ranges::any_of(probes,
+                               [&](const StageProbe& probe) { return failed_.contains(key_of(probe)); });
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(candidates_, [&](const PlanCandidate& candidate) {
+    const std::vector<StageProbe> probes = probes_of(candidate, judge_.problem());
+    return any_failed(probes) || any_failed(relaxed(probes, judge_.problem()));
+  }));
+}
+
 std::optional<CostsOfStages> PlanProbes::costs_of(const PlanCandidate& candidate) const {
   return costs_of(probes_of(candidate, judge_.problem()));
 }
@@ -178,6 +192,7 @@ void PlanProbes::take(std::span<const Stage> stages, const PlanTaskEnd& end,
                       std::vector<PlanFigures>& known) {
   count_failure(failures_, end, stages.front().key);
   if (!end.failure.empty()) {
+    failed_.insert(stages.front().key);
     return;
   }
   std::istringstream answers{end.printed};

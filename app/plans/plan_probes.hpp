@@ -44,6 +44,9 @@ class PlanProbes {
     return beaten_.size();
   }  ///< candidates whose stages were left out
   [[nodiscard]] const std::map<std::string, PlanFailure>& failures() const { return failures_; }
+  [[nodiscard]] std::size_t failed() const { return failed_.size(); }  ///< stages
+  /// Candidates of which nothing is known, for a stage failed.
+  [[nodiscard]] std::size_t unknown_for_failures() const;
 
  private:
   struct Stage {
@@ -73,6 +76,7 @@ class PlanProbes {
   std::vector<PlanFigures> known_;
   std::map<std::string, StageCosts> costs_;  // by key
   std::map<std::string, PlanFailure> failures_;
+  std::set<std::string> failed_;  // keys
   std::size_t wanted_ = 0;
   std::set<std::size_t> beaten_;  // candidates, by number
 };

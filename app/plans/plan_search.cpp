@@ -92,6 +92,8 @@ class PlanSearch {
     result_.probes = probes_.wanted();
     result_.probes_run = probes_.done();
     result_.failures = probes_.failures();
+    result_.failed_probes = probes_.failed();
+    result_.not_estimated = probes_.unknown_for_failures();
     if (probes_.beaten() > 0) {
       result_.enumeration.pruned[Pruned::Beaten] = probes_.beaten();
     }
@@ -258,6 +260,8 @@ class PlanSearch {
         plans[i].judgement = judgement_in(ends[i]->printed);
         judged.push_back(plans[i]);
         (plans[i].judgement->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
+      } else {
+        result_.failed.push_back(plans[i].candidate);
       }
     }
     simulated_fits_ = result_.plans.size();
@@ -285,9 +289,11 @@ class PlanSearch {
   /// What the host's memory could do for those that do not fit.
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
+    const std::vector<PlanCandidate> failed = result_.failed;
     simulate(with_offload(plans_to_offload()));
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
+    result_.failed = failed;
   }
 
   void finish() {

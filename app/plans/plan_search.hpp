@@ -44,6 +44,9 @@ struct PlanSearchResult {
   /// the best, as estimated.
   std::map<int, std::size_t> left;
   std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
+  std::size_t failed_probes = 0;                ///< stages whose simulation failed
+  std::size_t not_estimated = 0;                ///< candidates, for one of their stages failed
+  std::vector<PlanCandidate> failed;            ///< whose simulation failed
   std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
   std::size_t balanced = 0;                     ///< of these with uneven stages
   std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
@@ -59,6 +62,9 @@ struct PlanSearchResult {
     double mean = 0, least = 0, most = 0;
   };
   [[nodiscard]] EstimateErrors estimate_errors() const;
+
+  /// Simulations failed of what may be better than all that is known.
+  [[nodiscard]] bool has_gaps() const { return not_estimated > 0 || !failed.empty(); }
 };
 
 /// Estimates every candidate from probes of its stage, then simulates the best by estimate: the fastest of

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/answer.hpp"
 #include "app/memory_report.hpp"
 #include "search/plans/least_gpus.hpp"
 
@@ -18,6 +19,15 @@ std::string refusals_text(const PlanEnumeration& all) {
   std::string text;
   for (const auto& [why, count] : all.refused) {
     text += fmt::format("the framework does not run {} of them: {}\n", count, why);
+  }
+  return text;
+}
+
+std::string failures_text(const PlanSearchResult& result) {
+  std::string text;
+  for (const auto& [message, failure] : result.failures) {
+    text += fmt::format("{} failed, the first ({}): {}\n", plural(failure.count, "simulation"), failure.first,
+                        message.substr(0, message.find('\n')));
   }
   return text;
 }
@@ -46,10 +56,7 @@ std::string looked_at_text(const PlanSearchResult& result) {
         "to {:+.1f} %\n",
         result.plans.size(), result.too_big.size(), 100 * errors.mean, 100 * errors.least, 100 * errors.most);
   }
-  for (const auto& [message, failure] : result.failures) {
-    text += fmt::format("{} simulations failed, the first ({}): {}\n", failure.count, failure.first,
-                        message.substr(0, message.find('\n')));
-  }
+  text += failures_text(result);
   for (const auto& [gpus, left] : result.left) {
     text += fmt::format(
         "on {} GPUs the search ended with the {} fastest by estimate: {} more may be faster than the best; "
@@ -208,8 +215,27 @@ std::string plan_text(const PlanCandidate& candidate) {
   return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
 }
 
+std::string gaps_text(const PlanSearchResult& result) {
+  if (!result.has_gaps()) {
+    return "";
+  }
+  std::vector<std::string> gaps;
+  if (result.not_estimated > 0) {
+    gaps.push_back(fmt::format("{} of {} plans were not estimated, for simulations of {} of {} stages failed",
+                               result.not_estimated, result.enumeration.candidates.size(),
+                               result.failed_probes, result.probes));
+  }
+  if (!result.failed.empty()) {
+    gaps.push_back(fmt::format("simulations of {} failed", plural(result.failed.size(), "plan")));
+  }
+  return fmt::format("incomplete: {}; a better plan may be among them", fmt::join(gaps, ", and "));
+}
+
 std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t keep) {
-  std::vector<FoundPlan> plans = result.plans.empty() ? result.estimated : result.plans;
+  const bool is_refuted = result.plans.empty() && !result.failed.empty();  // none of the best can be run
+  std::vector<FoundPlan> plans = !result.plans.empty() ? result.plans
+                                 : is_refuted          ? std::vector<FoundPlan>{}
+                                                       : result.estimated;
   std::erase_if(plans, [&](const FoundPlan& plan) {  // simulated, and found not to fit
     return std::ranges::find(result.too_big, plan.candidate, &FoundPlan::candidate) != result.too_big.end();
   });
@@ -237,6 +263,9 @@ std::vector<FoundPlan> best_of_gpus(const PlanJudge& judge, const PlanSearchResu
 std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
   std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+  if (result.has_gaps()) {
+    text += gaps_text(result) + "\n\n";
+  }
   text += fmt::format("the fastest\n{}\n", table_text(judge, best));
   text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(judge, result, best.front()));
   if (judge.problem().gpus.size() > 1) {
@@ -276,14 +305,18 @@ std::string nothing_built_text(const PlanJudge& judge, const PlanSearchResult& r
 
 std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result) {
   std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+  if (result.has_gaps()) {
+    text += gaps_text(result) + "\n\n";
+  }
   const FoundPlan& leanest = result.too_big.front();
   const PlanJudgement& memory = leanest.judgement.value();
   if (memory.host_share > 1) {
     return text + fmt::format("no plan fits: the leanest, {}, needs {:.0f} % of its host's memory",
                               in_words(leanest.candidate), 100 * memory.host_share);
   }
-  text += fmt::format("no plan fits. The leanest, {} on {} GPUs, needs {} of a GPU's {}:\n{}",
-                      in_words(leanest.candidate), leanest.candidate.gpus, to_string(memory.memory.total()),
+  text += fmt::format("no plan {}fits. The leanest, {} on {} GPUs, needs {} of a GPU's {}:\n{}",
+                      result.has_gaps() ? "that could be simulated " : "", in_words(leanest.candidate),
+                      leanest.candidate.gpus, to_string(memory.memory.total()),
                       to_string(Bytes{memory.capacity}), memory_lines(memory.memory, Bytes{memory.capacity}));
   return text + remedies_text(judge, result);
 }

@@ -31,7 +31,11 @@ namespace lockstep {
 /// Memory over step time: what was estimated, what was simulated, and the front.
 [[nodiscard]] std::string plans_svg(const PlanJudge& judge, const PlanSearchResult& result);
 
-/// The plans that are reported: those simulated, else (stopped early) those estimated; at most @p keep.
+/// `incomplete: ...`: what failed and may be better than what is known; "" where nothing did.
+[[nodiscard]] std::string gaps_text(const PlanSearchResult& result);
+
+/// The plans that are reported: those simulated, else (stopped early) those estimated; at most @p keep. None
+/// where simulations failed and none went well.
 [[nodiscard]] std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t keep);
 
 }  // namespace lockstep

@@ -14,6 +14,7 @@
 namespace lockstep {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 YamlDocument scenario(const std::string& more = "", const std::string& plan = "tensor: 4") {
@@ -215,6 +216,64 @@ TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
   candidate.data = 8;
   candidate.micro_batches = 8;
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
+}
+
+/// What is prepared for the most GPUs serves the fewer.
+TEST(PlanSearch, FindsTheBestOfEachNumberOfGpus) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {2, 8}};
+  const PlanSearchResult result = search(judge, space_of(judge.problem()), 1);
+  EXPECT_TRUE(result.failures.empty());
+  EXPECT_FALSE(result.has_gaps());
+  for (const int gpus : {2, 8}) {
+    PlanJudge alone{scenario(), ConfigPath::standard(), {gpus}};
+    const auto best = std::ranges::find_if(
+        result.plans, [&](const FoundPlan& plan) { return plan.candidate.gpus == gpus; });
+    ASSERT_NE(best, result.plans.end()) << gpus;
+    EXPECT_EQ(best->judgement->step,
+              search(alone, space_of(alone.problem()), 1).plans.front().judgement->step)
+        << gpus;
+  }
+}
+
+PlanSpace only_two_kinds_of_plans(const PlanProblem& problem) {
+  PlanSpace space = space_of(problem);
+  space.tensor = {8};
+  space.pipeline = space.context = {1};
+  space.micro_batch = {1};
+  return space;
+}
+
+YamlDocument with_nvls_on_two_nodes() {
+  YamlDocument document = scenario("collectives: { all_reduce: nvls }\n");
+  document.set("cluster", "dgx_h100 x 2");
+  return document;
+}
+
+/// NVLS adds in the switches of one node: the gradients of 16 GPUs cannot be reduced so, those of 8 can.
+TEST(PlanSearch, SaysWhatItDoesNotKnow) {
+  PlanJudge judge{with_nvls_on_two_nodes(), ConfigPath::standard(), {8, 16}};
+  const PlanSearchResult result = search(judge, only_two_kinds_of_plans(judge.problem()), 64);
+  EXPECT_TRUE(result.has_gaps());
+  EXPECT_GT(result.failed_probes, 0U);
+  EXPECT_GT(result.not_estimated, 0U);
+  for (const FoundPlan& plan : result.plans) {
+    EXPECT_EQ(plan.candidate.gpus, 8);
+  }
+  EXPECT_THAT(plans_text(judge, result, 5),
+              AllOf(HasSubstr("incomplete: "), HasSubstr("nvls needs all members behind")));
+  const std::string json = plans_json(judge, result, 5);
+  EXPECT_THAT(json, AllOf(HasSubstr("\"complete\": false"), HasSubstr("nvls needs all members behind"),
+                          HasSubstr("\"not_estimated_for_failures\": ")));
+}
+
+/// All of 16 GPUs fail: estimates that no simulation bears out are no answer.
+TEST(PlanSearch, HasNoPlanWhereAllSimulationsFail) {
+  PlanJudge judge{with_nvls_on_two_nodes(), ConfigPath::standard(), {16}};
+  const PlanSearchResult result = search(judge, only_two_kinds_of_plans(judge.problem()), 64);
+  EXPECT_TRUE(result.plans.empty());
+  EXPECT_TRUE(result.has_gaps());
+  EXPECT_TRUE(best_plans(result, 5).empty());
+  EXPECT_THAT(nothing_built_text(judge, result), HasSubstr("no plan was built: simulations failed"));
 }
 
 /// Two pipeline stages, one on each node: with more layers on the H100s a step takes a quarter less, and more
