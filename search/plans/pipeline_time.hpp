@@ -27,9 +27,9 @@ struct PipelineCosts {
 /// the stages write them (stage_transfers.cpp). An action begins when the one before it on its stage has
 /// ended and what it needs has been received; with 1F1B and GPipe also when what the one before sent has
 /// been. A message takes its time from when both ends are there: the sender behind its action, the receiver
-/// when the stage comes to the action, or with an interleaved schedule and overlap_p2p behind the action
-/// before of that kind; those of one kind and direction follow each other on their streams. While a message's
-/// kernel lives beside an action, the compute kernels of that take as much longer as interference says.
+/// when the stage comes to the action, or with an interleaved schedule as stage_exchanges() says; those of
+/// one kind and direction follow each other on their streams. While a message's kernel lives beside an
+/// action, the compute kernels of that take as much longer as interference says.
 ///
 /// More than six rounds of p micro-batches repeat themselves: four and five are worked out, and others go on
 /// as the fifth; of an interleaved schedule four, whose last one shows on the first stage.
