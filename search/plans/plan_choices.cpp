@@ -63,6 +63,17 @@ void read(std::vector<Enum>& choices, const std::string& key, const std::vector<
   }
 }
 
+/// Said twice, it is one choice.
+std::vector<std::string> once_each(const std::vector<std::string>& values) {
+  std::vector<std::string> each;
+  for (const std::string& value : values) {
+    if (std::ranges::find(each, value) == each.end()) {
+      each.push_back(value);
+    }
+  }
+  return each;
+}
+
 }  // namespace
 
 PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<std::string>& values) {
@@ -70,12 +81,7 @@ PlanSpace restricted(PlanSpace space, const std::string& key, const std::vector<
       "tensor",      "pipeline", "context",  "expert",    "micro_batch",           "sequence_parallel",
       "schedule",    "chunks",   "sharding", "recompute", "reshard_after_forward", "tensor_overlap",
       "stage_layers"};
-  std::vector<std::string> each;  // said twice, it is one choice
-  for (const std::string& value : values) {
-    if (std::ranges::find(each, value) == each.end()) {
-      each.push_back(value);
-    }
-  }
+  const std::vector<std::string> each = once_each(values);
   const auto into = [&](auto& choices) { read(choices, key, each); };
   switch (std::ranges::find(keys, key) - keys.begin()) {
     case 0:

@@ -145,8 +145,9 @@ class Collector {
         return std::tuple{of.size, of.type, of.carrier.members};
       };
       std::ranges::sort(requests, {}, order);
-      std::ranges::for_each(
-          requests, [&](const CollectiveRequest& request) { add_call(traffic_.groups[pair], request); });
+      for (const CollectiveRequest& request : requests) {
+        add_call(traffic_.groups[pair], request);
+      }
     }
   }
 
