@@ -114,7 +114,7 @@ struct TransformerPlanSpec {
   bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
-  bool overlap_p2p = true;
+  bool overlap_p2p = true, batch_p2p_sync = true;
   std::vector<std::int64_t> stage_layers;
   ContextAttention context_attention = ContextAttention::Ring;
   Sharding sharding = Sharding::None;
@@ -147,6 +147,11 @@ struct TransformerPlanSpec {
         "interleaved: a chunk's input is asked for behind the chunk before, and nobody waits for what "
         "is sent (Megatron-LM's overlap_p2p_comm, since 2023); else outputs are exchanged for inputs "
         "behind each pair of a forward and a backward, and waited for");
+    key.optional(
+        "batch_p2p_sync", plan.batch_p2p_sync, true,
+        "implementation megatron; 1f1b, gpipe, and interleaved without overlap_p2p: the host waits for the "
+        "GPU behind each exchange of messages (Megatron-LM's batch_p2p_sync, its default); false as in "
+        "DeepSpeed's pipelines");
     key.optional("stage_layers", plan.stage_layers, std::vector<std::int64_t>{},
                  "layers of each stage, or of each chunk in the order of layers, 0 too; as even as they go "
                  "when left out");

@@ -36,6 +36,13 @@ bool StageWriter::is_batched() const {
   return !overlaps && !sends_tensors_one_by_one();
 }
 
+/// Megatron-LM, core/pipeline_parallel/p2p_communication.py, _communicate: torch.cuda.synchronize() behind a
+/// batch "to protect against race condition". The authors' fork of ZB-H1 has none.
+bool StageWriter::waits_for_device() const {
+  return plan_.spec.batch_p2p_sync && is_batched() && model_.implementation == Implementation::Megatron &&
+         plan_.spec.schedule != PipelineSchedule::ZeroBubble;
+}
+
 void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
   const bool sends = transfer.kind == CollectiveKind::Send;
   step_.program().begin(sends ? "c10d::send" : "c10d::recv_");
@@ -77,7 +84,8 @@ void StageWriter::exchange(const StageExchange& behind) {
       messages_.has_come[place_of(next->kind)] = true;
     }
   }
-  std::ranges::for_each(std::exchange(messages_.sends, {}), [&](EventId end) { step_.wait_for(end); });
+  receives_.insert(receives_.end(), messages_.sends.begin(), messages_.sends.end());
+  messages_.sends.clear();
   wait_for_transfers();
   for (; arrivals > 0; --arrivals) {
     gather_message();
@@ -152,16 +160,17 @@ void StageWriter::send(StageAction::Kind kind, int chunk) {
 }
 
 void StageWriter::wait_for_transfers() {
+  if (waits_for_sends()) {
+    receives_.insert(receives_.end(), messages_.sends.begin(), messages_.sends.end());
+  }
+  messages_.sends.clear();
   for (const EventId end : receives_) {
     step_.wait_for(end);
   }
-  if (waits_for_sends()) {
-    for (const EventId end : messages_.sends) {
-      step_.wait_for(end);
-    }
+  if (!receives_.empty() && waits_for_device()) {
+    step_.program().wait_device();
   }
   receives_.clear();
-  messages_.sends.clear();
 }
 
 Bytes StageWriter::message_size() const {

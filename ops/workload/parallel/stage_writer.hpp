@@ -126,6 +126,7 @@ class StageWriter {
   void exchange(const Transfer& tensor);
   [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] bool is_batched() const;
+  [[nodiscard]] bool waits_for_device() const;
   [[nodiscard]] bool has_experts(std::int64_t layer) const;
   [[nodiscard]] std::optional<std::int64_t> expert_layer(std::int64_t layer) const;
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "tests/support/plan_job.hpp"
 
@@ -99,6 +102,36 @@ TEST(PipelineSends, WithoutOverlapAreWaitedFor) {
   EXPECT_GT(beside(), 0);
   plan.overlap_p2p = false;
   EXPECT_EQ(beside(), 0);
+}
+
+/// By stage: how often the host waits for the GPU.
+std::vector<std::int64_t> device_waits(const TransformerPlanSpec& plan) {
+  const Job job = job_of(gpt3(), plan, {.ranks = 2, .batch = 4, .micro_batches = 4});
+  std::vector<std::int64_t> waits;
+  for (const RankAssignment& rank : job.ranks) {
+    waits.push_back(0);
+    for (const Program::Thread& thread : job.programs[rank.program]->threads) {
+      waits.back() += std::ranges::count(thread.instructions, Opcode::WaitDevice, &Instruction::op);
+    }
+  }
+  return waits;
+}
+
+/// Stage 0 does F0 F1 B0 F2 B1 F3 B2 B3 and has exchanges behind F0, F1, F2, F3 and B2; stage 1 before F0 and
+/// behind each B.
+TEST(PipelineSends, AreFollowedByAWaitForTheGpu) {
+  TransformerPlanSpec plan{.pipeline = 2};
+  EXPECT_EQ(device_waits(plan), (std::vector<std::int64_t>{5, 5}));
+  plan.batch_p2p_sync = false;
+  EXPECT_EQ(device_waits(plan), (std::vector<std::int64_t>{0, 0}));
+}
+
+/// Messages that overlap, and the fork with ZB-H1, have none.
+TEST(PipelineSends, AreNotWaitedForByHostsOfOtherSchedules) {
+  EXPECT_EQ(device_waits({.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2}),
+            (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(device_waits({.pipeline = 2, .schedule = PipelineSchedule::ZeroBubble}),
+            (std::vector<std::int64_t>{0, 0}));
 }
 
 TEST(PipelineReceives, OfOneFOneBBeginWhenTheyAreNeeded) {
