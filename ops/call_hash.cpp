@@ -99,7 +99,7 @@ struct HashWork {
   std::size_t operator()(const Memset& w) const { return Mixer{w.size}.value(); }
   std::size_t operator()(const Timed& w) const { return Mixer{w.duration}.value(); }
   std::size_t operator()(const BatchNorm& w) const {
-    return Mixer{w.batch, w.channels, w.pixels, w.direction, w.own}.value();
+    return Mixer{w.batch, w.channels, w.pixels, w.direction, w.own, w.channels_last}.value();
   }
   std::size_t operator()(const Convolution& w) const {
     return Mixer{w.batch,         w.in_channels,    w.out_channels, w.height,         w.width,

@@ -120,7 +120,8 @@ struct LayerNorm {
 struct BatchNorm {
   std::int64_t batch = 1, channels = 0, pixels = 1;
   Direction direction = Direction::Forward;
-  bool own = false;  ///< PyTorch's own kernel: forward the statistics alone
+  bool own = false;            ///< PyTorch's own kernel: forward the statistics alone
+  bool channels_last = false;  ///< in memory: pixels of all images are rows of one matrix
   bool operator==(const BatchNorm&) const = default;
 };
 
@@ -132,8 +133,9 @@ struct Convolution {
   std::int64_t filter_height = 1, filter_width = 1, stride = 1;
   std::int64_t padding_height = 0, padding_width = 0;
   Pass pass = Pass::Forward;
-  bool channels_first =
-      false;           ///< tensors in NCHW, which kernels on tensor cores do not read: copied around them
+  /// Tensors in NCHW, which kernels on tensor cores do not read; else channels last, which those on CUDA
+  /// cores do not: copied around them.
+  bool channels_first = false;
   bool tuned = false;  ///< the library timed its algorithms (torch.backends.cudnn.benchmark); else it guessed
   [[nodiscard]] std::int64_t out_height() const {
     return (height + 2 * padding_height - filter_height) / stride + 1;

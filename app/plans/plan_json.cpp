@@ -39,6 +39,7 @@ Json found_json(const FoundPlan& found) {
     json["step_s"] = found.judgement->step;
     json["band"] = found.judgement->band;
     json["memory_bytes"] = found.judgement->memory.total().in_base_units();
+    json["levelled_memory_bytes"] = found.judgement->levelled;
     for (std::size_t use = 0; use < kMemoryUses; ++use) {
       json["memory"][std::string{name_of(static_cast<MemoryUse>(use))}] = found.judgement->memory.bytes[use];
     }

@@ -128,8 +128,8 @@ constexpr std::array kSaid{"ranks",
 }  // namespace
 
 std::string printed(const PlanJudgement& judgement) {
-  std::string text =
-      fmt::format("{} {} {} {}", judgement.step, judgement.band, judgement.capacity, judgement.host_share);
+  std::string text = fmt::format("{} {} {} {} {}", judgement.step, judgement.band, judgement.levelled,
+                                 judgement.capacity, judgement.host_share);
   print(text, judgement.memory);
   return text;
 }
@@ -137,7 +137,7 @@ std::string printed(const PlanJudgement& judgement) {
 PlanJudgement judgement_in(const std::string& printed) {
   std::istringstream in{printed};
   PlanJudgement judgement;
-  in >> judgement.step >> judgement.band >> judgement.capacity >> judgement.host_share;
+  in >> judgement.step >> judgement.band >> judgement.levelled >> judgement.capacity >> judgement.host_share;
   read(in, judgement.memory);
   return judgement;
 }
@@ -289,19 +289,25 @@ Bytes PlanJudge::most_capacity() const {
   return std::max(capacity(), std::ranges::max_element(models, {}, &GpuSpec::memory)->memory);
 }
 
-double PlanJudge::fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const {
-  const bool are_alike = capacity() == most_capacity();
-  std::vector<Bytes> smallest(of_stages.size(), most_capacity());
+Bytes PlanJudge::levelled(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const {
+  const auto& models = setting_.value().gpu_models;
+  const auto [least, most] = std::ranges::minmax(models, {}, &GpuSpec::memory);
+  const bool are_alike = least.memory == most.memory;
+  std::vector<Bytes> smallest(of_stages.size(), most.memory);
   const std::size_t stride = static_cast<std::size_t>(stage_stride(candidate)), stages = of_stages.size();
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(candidate.gpus) && !are_alike; ++rank) {
-    Bytes& least = smallest[rank / stride % stages];
-    least = std::min(least, setting_->gpu_models[setting_->gpu_model_of_rank[rank]].memory);
+    Bytes& of_stage = smallest[rank / stride % stages];
+    of_stage = std::min(of_stage, models[setting_->gpu_model_of_rank[rank]].memory);
   }
-  double most = 0;
+  Bytes result;
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    most = std::max(most, whole_memory(of_stages[stage]) / smallest[stage]);
+    result = std::max(result, whole_memory(of_stages[stage]) * (least.memory / smallest[stage]));
   }
-  return most;
+  return result;
+}
+
+double PlanJudge::fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const {
+  return levelled(candidate, of_stages) / capacity();
 }
 
 PlanJudgement PlanJudge::judge(const std::optional<PlanCandidate>& candidate) const {
@@ -310,6 +316,8 @@ PlanJudgement PlanJudge::judge(const std::optional<PlanCandidate>& candidate) co
   const bool is_checked = scenario_.memory.check_capacity;
   if (const auto fullest = fullest_rank(setting)) {
     judgement.memory = fullest->memory;
+    const Bytes smallest = std::ranges::min_element(setting.gpu_models, {}, &GpuSpec::memory)->memory;
+    judgement.levelled = (fullest->share() * smallest).in_base_units();
     judgement.capacity = is_checked ? fullest->capacity.in_base_units() : 0;
   }
   if (const auto host = fullest_host(setting); host && is_checked) {

@@ -27,6 +27,7 @@ struct PlanJudgement {
   double step = 0;         ///< s; 0: not simulated, because it does not fit
   double band = 0;         ///< relative half-width of the step
   MemoryBreakdown memory;  ///< of the fullest GPU, with context and fragmentation
+  double levelled = 0;     ///< that share of the smallest GPU's memory, bytes: where GPUs are alike its own
   double capacity = 0;     ///< of that GPU, bytes; 0: not checked
   double host_share = 0;   ///< of the fullest host's memory; 0: nothing is kept there
 
@@ -70,8 +71,11 @@ class PlanJudge {
   [[nodiscard]] Bytes whole_memory(Bytes allocated) const;
   [[nodiscard]] Bytes capacity() const;  ///< of the smallest GPU; infinite where the scenario does not check
   [[nodiscard]] Bytes most_capacity() const;  ///< likewise of the largest
-  /// The largest share of its smallest GPU's memory that a stage needs: more than 1 does not fit.
+  /// With context and fragmentation, the largest share of its smallest GPU's memory that a stage needs, of
+  /// the memory of the smallest of all: plans whose fullest GPUs are of several kinds compare by it.
   /// @param of_stages allocated, by stage (memory_of_stages())
+  [[nodiscard]] Bytes levelled(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
+  /// The same as a share: more than 1 does not fit; 0 where the scenario does not check.
   [[nodiscard]] double fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
 
   /// The plan, or the scenario as it is (std::nullopt), simulated: at most once per process.

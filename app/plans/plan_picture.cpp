@@ -108,7 +108,7 @@ class ParetoPicture {
       return;
     }
     const double x = x_of(result_.own->step);
-    const double y = kTop + kHeight * (1 - result_.own->memory.total().in_base_units() / (1.05 * memory_));
+    const double y = kTop + kHeight * (1 - result_.own->levelled / (1.05 * memory_));
     svg_.add(R"(<path d="M{:.1f} {:.1f} l12 12 m0 -12 l-12 12" stroke="#000000" stroke-width="2"/>)", x - 6,
              y - 6);
   }

@@ -62,7 +62,11 @@ class PlanSearch {
     const auto end = tasks_.run(
         1, [&](std::size_t) { fmt::print("{}", printed(judge_.judge(std::nullopt))); },
         "simulating the scenario's own plan");
-    if (end.front() && end.front()->failure.empty()) {
+    if (!end.front()) {
+      return;
+    }
+    result_.own_failure = end.front()->failure;
+    if (result_.own_failure.empty()) {
       result_.own = judgement_in(end.front()->printed);
     }
   }
@@ -110,7 +114,7 @@ class PlanSearch {
     const PlanCandidate& candidate = open_[number];
     const EstimateInput input = judge_.estimate_input(candidate);
     const std::vector<Bytes> memory = memory_of_stages(candidate, costs, input);
-    const Bytes most = judge_.whole_memory(std::ranges::max(memory));
+    const Bytes most = judge_.levelled(candidate, memory);
     FoundPlan& plan = estimates_.emplace(number, FoundPlan{candidate, {Seconds{0}, most}, {}}).first->second;
     if (judge_.fullness(candidate, memory) > 1) {
       return std::nullopt;

@@ -26,13 +26,13 @@ struct PlanSearchOptions {
 
 struct FoundPlan {
   PlanCandidate candidate;
-  PlanEstimate estimate;                   ///< memory with context and fragmentation; 0 of variants
+  PlanEstimate estimate;                   ///< memory as PlanJudge::levelled(); 0 of variants
   std::optional<PlanJudgement> judgement;  ///< none: not simulated
 
   [[nodiscard]] bool is_estimated() const { return estimate.step > Seconds{0}; }
   [[nodiscard]] PlanFigures figures() const {
     return judgement
-               ? PlanFigures{judgement->step, judgement->memory.total().in_base_units(), candidate.gpus}
+               ? PlanFigures{judgement->step, judgement->levelled, candidate.gpus}
                : PlanFigures{estimate.step.in_base_units(), estimate.memory.in_base_units(), candidate.gpus};
   }
 };
@@ -54,6 +54,7 @@ struct PlanSearchResult {
   std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first
   std::vector<FoundPlan> offloaded;  ///< where nothing fits: too big ones that do with offload, fastest first
   std::optional<PlanJudgement> own;  ///< the scenario's own plan, where it can be
+  std::string own_failure;           ///< why it cannot; "": it can, or there was no time
   int interruption = 0;              ///< signal; 0: none
   bool out_of_time = false;
 

@@ -18,7 +18,7 @@ constexpr double kTight = 0.95;           // of a GPU's memory
 std::string refusals_text(const PlanEnumeration& all) {
   std::string text;
   for (const auto& [why, count] : all.refused) {
-    text += fmt::format("the framework does not run {} of them: {}\n", count, why);
+    text += fmt::format("{} of them are not run: {}\n", count, why);
   }
   return text;
 }
@@ -74,13 +74,15 @@ std::string looked_at_text(const PlanSearchResult& result) {
 
 /// Of the GPU's memory; nothing where that is not checked, or the plan not simulated.
 double share_of_gpu(const FoundPlan& plan) {
-  return plan.judgement && plan.judgement->capacity > 0 ? plan.figures().memory / plan.judgement->capacity
-                                                        : 0;
+  return plan.judgement && plan.judgement->capacity > 0
+             ? plan.judgement->memory.total().in_base_units() / plan.judgement->capacity
+             : 0;
 }
 
 std::string memory_text(const FoundPlan& plan) {
   const double share = share_of_gpu(plan);
-  return to_string(Bytes{plan.figures().memory}) +
+  const Bytes memory = plan.judgement ? plan.judgement->memory.total() : plan.estimate.memory;
+  return to_string(memory) +
          (share > 0 ? fmt::format(" ({:.0f} %{})", 100 * share, share > kTight ? ", tight" : "") : "");
 }
 
@@ -127,8 +129,9 @@ std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, con
   const bool on_others = best.candidate.gpus != own_gpus(judge);
   const std::string where = on_others ? fmt::format(", on {} GPUs,", own_gpus(judge)) : "";
   if (!result.own) {
-    return fmt::format("the scenario's own plan{} was not simulated: it cannot be, or there was no time\n",
-                       where);
+    const std::string& why = result.own_failure;
+    return fmt::format("the scenario's own plan{} was not simulated: {}\n", where,
+                       why.empty() ? "there was no time" : why.substr(0, why.find('\n')));
   }
   if (!result.own->fits()) {
     return fmt::format("the scenario's own plan{} does not fit: {}\n", where, result.own->memory.total());

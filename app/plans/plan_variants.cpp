@@ -69,7 +69,7 @@ std::optional<FoundPlan> cut_well(const PlanJudge& judge, const PlanProbes& prob
     return std::nullopt;
   }
   PlanEstimate figures = estimate(*cut, costs, input);
-  figures.memory = judge.whole_memory(figures.memory);
+  figures.memory = judge.levelled(*cut, memory_of_stages(*cut, costs, input));
   return FoundPlan{*cut, figures, {}};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -86,6 +87,7 @@ class OtherShardings {
         loads_{device_loads(problem, start.plan)} {}
 
   Candidate run() {
+    attempt_whole_in_host_memory();
     for (const std::int64_t table : drawn_order()) {
       for (const TableShardingSpec& other : others_of(table)) {
         EmbeddingPlan plan = without(best_.plan, table);
@@ -137,7 +139,7 @@ class OtherShardings {
       others.push_back(on_all(TableSharding::TableRowWise));
       others.back().node = first_done_node();
     }
-    if (now.ranks.size() != 1 && !best_.division.by_nodes) {
+    if ((now.ranks.size() != 1 || is_in_host_memory(now)) && !best_.division.by_nodes) {
       for (const std::uint32_t rank : first_done_with_room(size_of(table))) {
         others.push_back(whole_on(rank));
       }
@@ -146,11 +148,28 @@ class OtherShardings {
         others.back().sharding = TableSharding::TableWise;
       }
     }
+    if (is_in_host_memory(now)) {
+      add_whole_in_host_memory(table, now, others);
+      std::erase_if(others, [&](const TableShardingSpec& other) {
+        return is_in_host_memory(other) && other.ranks == now.ranks;
+      });
+    }
     const auto in_host = std::ranges::find_if(best_.plan.tables, is_in_host_memory);
     if (in_host != best_.plan.tables.end() && !is_in_host_memory(now)) {
-      others.push_back(*in_host);
+      if (in_host->ranks.size() != 1) {
+        others.push_back(*in_host);
+      } else {
+        add_whole_in_host_memory(table, *in_host, others);
+      }
     }
     return others;
+  }
+
+  void add_whole_in_host_memory(std::int64_t table, const TableShardingSpec& how,
+                                std::vector<TableShardingSpec>& others) const {
+    for (const std::uint32_t rank : first_done_with_room(size_on_gpu(table, how))) {
+      others.push_back(whole_on(rank, how));
+    }
   }
 
   /// The one that is done first with its look-ups.
@@ -205,6 +224,48 @@ class OtherShardings {
     return ranks;
   }
 
+  /// Of a table that is in host memory as @p how says: its cache.
+  [[nodiscard]] Bytes size_on_gpu(std::int64_t table, const TableShardingSpec& how) const {
+    const EmbeddingTable& shape = problem_.task().tables[static_cast<std::size_t>(table)].shape;
+    return on_gpu(located(shape, how), problem_.storage().sharded);
+  }
+
+  /// Rows of tables in host memory are looked up and exchanged by themselves, which takes its time until the
+  /// last of these tables is whole: all of them at once, the most read first, each on the GPU that is done
+  /// first with what it has by then.
+  void attempt_whole_in_host_memory() {
+    std::vector<std::pair<std::int64_t, TableShardingSpec>> cut;
+    for (const TableShardingSpec& entry : best_.plan.tables) {
+      for (const std::int64_t table : entry.tables) {
+        if (is_in_host_memory(entry) && entry.ranks.size() != 1) {
+          cut.emplace_back(table, entry);
+        }
+      }
+    }
+    std::ranges::stable_sort(cut, std::greater{}, [&](const auto& one) {
+      const auto number = static_cast<std::size_t>(one.first);
+      return problem_.task().indices_of(number) *
+             static_cast<double>(problem_.task().tables[number].shape.dimension);
+    });
+    EmbeddingPlan plan = best_.plan;
+    bool has_all_whole = false;
+    for (const auto& [table, how] : cut) {
+      loads_ = device_loads(problem_, plan);
+      const std::vector<std::uint32_t> ranks = first_done_with_room(size_on_gpu(table, how));
+      if (ranks.empty()) {
+        break;
+      }
+      plan = without(std::move(plan), table);
+      plan.tables.push_back(whole_on(ranks.front(), how));
+      plan.tables.back().tables = {table};
+      has_all_whole = table == cut.back().first;
+    }
+    loads_ = device_loads(problem_, best_.plan);
+    if (has_all_whole) {
+      attempt(std::move(plan));
+    }
+  }
+
   /// As the plan has whole tables (sharding::embedding_plan_of()).
   [[nodiscard]] TableShardingSpec whole_on(std::int64_t rank) const {
     const bool any_is_cut = std::ranges::any_of(best_.plan.tables, [](const TableShardingSpec& entry) {
@@ -215,6 +276,14 @@ class OtherShardings {
                          ? TableSharding::ColumnWise
                          : TableSharding::TableWise;
     entry.ranks = {rank};
+    return entry;
+  }
+
+  /// Likewise, in host memory as @p how says.
+  [[nodiscard]] TableShardingSpec whole_on(std::int64_t rank, const TableShardingSpec& how) const {
+    TableShardingSpec entry = whole_on(rank);
+    entry.kernel = how.kernel;
+    entry.cache_load_factor = how.cache_load_factor;
     return entry;
   }
 

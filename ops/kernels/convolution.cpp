@@ -130,6 +130,7 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
     best = std::min(best, unfused_winograd_time(of, profile, gpu));
     if (of.pass != Pass::WeightGradient) best = std::min(best, fused_winograd_time(of, profile, gpu));
   }
+  if (!of.channels_first) best += time_of_layout_copies(of, {}, gpu, type);
   return answer(best, 0.2, profile.calibrated);
 }
 

@@ -176,10 +176,12 @@ Seconds softmax_time(const Softmax& softmax, Bytes element, const GpuSpec& gpu) 
   passes.reads += passes.again * level1 * level2;
   const Seconds move = over_rows(matrix, passes, gpu.efficiency->block_softmax, gpu);
   const double waves = std::max(1.0, rows.count / (gpu.sm_count * rows.resident(gpu)));
-  const Seconds vectors =
-      kVector * (static_cast<double>(gpu.sm_count) * gpu.threads_per_sm) / gpu.l2_bandwidth;
+  const double at_once =
+      std::min(rows.count * rows.threads, static_cast<double>(gpu.sm_count) * gpu.threads_per_sm);
+  const Seconds vectors = kVector * at_once / gpu.l2_bandwidth;
+  const Seconds from_level2 = std::max(kAgainFromLevel1, vectors * kAgainFromLevel2);
   const Seconds wait =
-      (kSumOfABlock * passes.sums + (kAgainFromLevel1 * again1 + vectors * (kAgainFromLevel2 * again2)) *
+      (kSumOfABlock * passes.sums + (kAgainFromLevel1 * again1 + from_level2 * again2) *
                                         iterations_over_row(softmax.columns, threads, vector)) *
       waves;
   return move * std::pow(1 + std::pow(wait / move, kOverlap), 1 / kOverlap);
@@ -226,10 +228,10 @@ Seconds batch_norm_time(const BatchNorm& norm, Bytes element, const GpuSpec& gpu
   const bool forward = norm.direction == Direction::Forward;
   const Passes passes = norm.own && forward ? Passes{1, 0} : Passes{forward ? 2.0 : 4.0, 1};
   const double occupied =
-      norm.batch == 1 ? 1 : std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
+      norm.channels_last ? 1 : std::min(1.0, static_cast<double>(norm.channels) / gpu.sm_count);
   const auto elements = static_cast<double>(norm.batch * norm.pixels) * static_cast<double>(norm.channels);
   const Seconds move = over_rows(element * elements, passes, gpu.efficiency->batch_norm * occupied, gpu);
-  if (norm.batch == 1) {
+  if (norm.channels_last) {
     return move;
   }
   const Issued& issued =

@@ -47,10 +47,11 @@ namespace lockstep {
 /// A block of softmax with a row of its own waits: for the sum of the block at the end of a pass (0.61 us;
 /// forward two, backward one), and in each iteration over a row that it reads again, one after the other, for
 /// the cache that has it: 0.46 us for level 1, for level 2 1.42 times as long as a vector of 16 bytes for
-/// each thread of the GPU takes there, however few bytes it asks for. What comes from memory is in `move`. An
-/// iteration is up to the first vector, a vector a thread, or an element a thread where fewer are left.
+/// each thread that runs takes there, however few bytes it asks for, and no less than level 1. What comes
+/// from memory is in `move`. An iteration is up to the first vector, a vector a thread, or an element a
+/// thread where fewer are left.
 ///
-///   level 2   = 1.42 SMs threads_per_sm 16 B / L2 bandwidth
+///   level 2   = max(0.46 us, 1.42 min(rows * threads, SMs threads_per_sm) 16 B / L2 bandwidth)
 ///   wait      = rows / (SMs * resident) * (0.61 us sums + again iterations
 ///                                          (0.46 us (1 - missing 1) + level 2 missing 1 (1 - missing 2)))
 ///   t         = kernel_minimum + (move^1.4 + wait^1.4)^(1 / 1.4)

@@ -61,9 +61,10 @@ Seconds copy_time(double elements, double images, double channels, double pixels
                   tiles * tile);
 }
 
-/// Of tensors in NCHW, and of filters or their gradient, around a product on channels last.
-Seconds copies_time(const Convolution& of, const TensorConvolutionProfile& profile, const GpuSpec& gpu,
-                    DataType type) {
+}  // namespace
+
+Seconds time_of_layout_copies(const Convolution& of, const TensorConvolutionProfile& profile,
+                              const GpuSpec& gpu, DataType type) {
   const auto images = static_cast<double>(of.batch);
   const auto in_pixels = static_cast<double>(of.height * of.width);
   const auto out_pixels = static_cast<double>(of.out_height() * of.out_width());
@@ -85,7 +86,9 @@ Seconds copies_time(const Convolution& of, const TensorConvolutionProfile& profi
   return time;
 }
 
-/// The padded tensor is filled, and written by a copy: of NCHW by copies_time().
+namespace {
+
+/// The padded tensor is filled, and written by a copy: of NCHW by time_of_layout_copies().
 Seconds padding_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
   const KernelEfficiency& reached = *gpu.efficiency;
   const Bytes pixel = size_of(type) * static_cast<double>(of.in_channels);
@@ -112,7 +115,7 @@ Seconds odd_time(const Convolution& of, double rate, const TensorConvolutionProf
                  Flops{2 * outputs_of(of) * (depth + kOddDepth)} / (peak_of(gpu, DataType::FP32) * rate);
   if (!profile.pads_channels) return time;
   time += padding_time(of, gpu, type);
-  return of.channels_first ? time + copies_time(of, profile, gpu, type) : time;
+  return of.channels_first ? time + time_of_layout_copies(of, profile, gpu, type) : time;
 }
 
 /// By cuBLAS, images as they lie.
@@ -155,7 +158,7 @@ Seconds time_of_tensor_convolution(const Convolution& of, const TensorConvolutio
   if (is_direct(of, profile, type)) return direct_time(of, profile, gpu, type);
   if (const double rate = odd_rate(of, profile); rate > 0) return odd_time(of, rate, profile, gpu, type);
   const Seconds time = product_time(of, profile, gpu, type);
-  return of.channels_first ? time + copies_time(of, profile, gpu, type) : time;
+  return of.channels_first ? time + time_of_layout_copies(of, profile, gpu, type) : time;
 }
 
 }  // namespace lockstep

@@ -39,4 +39,9 @@ namespace lockstep {
                                                  const TensorConvolutionProfile& profile, const GpuSpec& gpu,
                                                  DataType type);
 
+/// The `copies` of this: of input and output, and of filters or their gradient, in the other layout around a
+/// product.
+[[nodiscard]] Seconds time_of_layout_copies(const Convolution& of, const TensorConvolutionProfile& profile,
+                                            const GpuSpec& gpu, DataType type);
+
 }  // namespace lockstep

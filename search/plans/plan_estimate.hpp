@@ -58,7 +58,7 @@ struct PlanEstimate {
 /// What a plan is judged by.
 struct PlanFigures {
   double step = 0;    ///< s
-  double memory = 0;  ///< bytes
+  double memory = 0;  ///< bytes, of GPUs of several sizes as of the smallest
   int gpus = 1;
 };
 

@@ -92,7 +92,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
 std::string reason_of(Pruned pruned) {
   switch (pruned) {
     case Pruned::Framework:
-      return "not run by the framework as the scenario has it (below)";
+      return "not run by the implementation or the framework as the scenario has it (below)";
     case Pruned::CannotBe:
       return "cannot be: degrees, batch, heads, layers or experts do not divide";
     case Pruned::BeyondNode:
@@ -275,6 +275,12 @@ class Enumerator {
     }
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except
+    }
+    try {
+      check_implementation(plan, problem_.model);
+    } catch (const std::invalid_argument& problem) {
+      ++found_.refused[problem.what()];
+      return drop(Pruned::Framework, 1);
     }
     if (!can_be(candidate, problem_)) {
       return drop(Pruned::CannotBe, 1);

@@ -72,7 +72,7 @@ struct PlanSpace {
 
 /// Why combinations are not predicted.
 enum class Pruned : std::uint8_t {
-  Framework,     ///< check_framework() objects
+  Framework,     ///< check_implementation() or check_framework() objects
   CannotBe,      ///< make_plan() objects: something does not divide, or the model cannot
   BeyondNode,    ///< tensor parallelism over the network between nodes, and more than GPUs for each sample
   SameAsOther,   ///< a schedule without anything to schedule, sharding without replicas
@@ -87,7 +87,7 @@ enum class Pruned : std::uint8_t {
 struct PlanEnumeration {
   std::uint64_t combinations = 0;
   std::map<Pruned, std::uint64_t> pruned;
-  std::map<std::string, std::uint64_t> refused;  ///< by what check_framework() says
+  std::map<std::string, std::uint64_t> refused;  ///< by what they say
   std::vector<PlanCandidate> candidates;         ///< in the order of the space
 };
 

@@ -192,6 +192,7 @@ ModelledWork products_of(std::string family, const std::vector<Pass>& passes,
   for (const Pass pass : passes) {
     Convolution work = shape;
     work.pass = pass;
+    work.channels_first = type == DataType::FP32;  // as it is multiplied: copies are counted by themselves
     made.calls.push_back({"convolution", type, work});
   }
   return made;

@@ -17,16 +17,15 @@ bool is_own(DataType type) {
   return type == DataType::BF16;
 }
 
-/// Channels last, the pixels of all images are rows of one matrix.
 KernelCall by_channel(const char* name, const ImageShape& of, DataType type, bool channels_first,
                       Direction direction) {
-  const std::int64_t images = channels_first ? of.batch : 1;
   return {name, type,
-          BatchNorm{.batch = images,
+          BatchNorm{.batch = of.batch,
                     .channels = of.channels,
-                    .pixels = of.batch * of.pixels() / images,
+                    .pixels = of.pixels(),
                     .direction = direction,
-                    .own = is_own(type)}};
+                    .own = is_own(type),
+                    .channels_last = !channels_first}};
 }
 
 KernelCall over_elements(const char* what, const ImageShape& of, DataType type, double reads, double writes,

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "ops/workload/parallel/framework_rules.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -15,7 +17,8 @@ void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
   }
 }
 
-/// What the code that runs does not have.
+}  // namespace
+
 void check_implementation(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();
   const bool is_torchtitan = model.implementation == Implementation::TorchTitan;
@@ -52,6 +55,8 @@ void check_implementation(const TransformerPlanSpec& spec, const TransformerSpec
       "'tensor_overlap' is Transformer Engine's, or torchtitan's asynchronous tensor parallelism: nanotron "
       "waits for each gather and sum");
 }
+
+namespace {
 
 void check_model(const TransformerPlanSpec& spec, const TransformerSpec& model) {
   const std::int64_t tensor = spec.tensor, kv_heads = model.key_value_heads();

@@ -45,7 +45,8 @@ KernelWork work_of(const CsvRow& row) {
                        .filter_width = whole(row, "Kernel_Szie"),
                        .stride = whole(row, "Stride"),
                        .padding_height = whole(row, "Padding"),
-                       .padding_width = whole(row, "Padding")};
+                       .padding_width = whole(row, "Padding"),
+                       .channels_first = true};
   }
   const std::int64_t rows = whole(row, "B"), columns = whole(row, "H");
   if (operation == "softmax") return Softmax{rows, columns};

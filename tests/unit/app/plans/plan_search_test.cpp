@@ -158,9 +158,10 @@ double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate
 /// layers cannot hide that, and would say that a layer costs hardly anything.
 TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
   PlanJudge judge{
-      YamlDocument::from_text("name: eight nodes\ncluster: dgx_h100 x 8\nworkload: { model: llama3_8b, "
-                              "global_batch: 32, precision: bf16 }\nsteps: 2\n",
-                              "nodes.yaml"),
+      YamlDocument::from_text(
+          "name: eight nodes\ncluster: dgx_h100 x 8\nworkload: { model: llama3_8b, "
+          "global_batch: 32, precision: bf16 }\nparallelism: { batch_p2p_sync: false }\nsteps: 2\n",
+          "nodes.yaml"),
       ConfigPath::standard(),
       {}};
   PlanCandidate candidate;
@@ -216,6 +217,22 @@ TEST(PlanJudge, EstimatesEachStageOnItsGpus) {
   candidate.data = 8;
   candidate.micro_batches = 8;
   EXPECT_NEAR(estimated_over_simulated(judge, candidate), 1, 0.03);
+}
+
+/// 20 GB on an A100 of 40 GB are as much of it as 40 on the H100s: the stage there is the fuller one.
+TEST(PlanJudge, LevelsMemoryOfGpusOfSeveralSizes) {
+  PlanJudge judge{on_two_kinds(), ConfigPath::standard(), {}};
+  PlanCandidate candidate;
+  candidate.plan.pipeline = 2;
+  candidate.gpus = 16;
+  candidate.data = 8;
+  candidate.micro_batches = 8;
+  judge.prepare(candidate);
+  const auto whole = [&](double size) { return judge.whole_memory(Bytes{size}); };
+  EXPECT_NEAR(judge.levelled(candidate, {Bytes{30e9}, Bytes{20e9}}) / whole(20e9), 1, 1e-9);
+  const double share = judge.capacity() / judge.most_capacity();
+  EXPECT_LT(share, 0.6);
+  EXPECT_NEAR(judge.levelled(candidate, {Bytes{60e9}, Bytes{20e9}}) / (whole(60e9) * share), 1, 1e-9);
 }
 
 /// What is prepared for the most GPUs serves the fewer.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 
 #include "app/search/movable_pieces.hpp"
 #include "app/search/own_plan.hpp"
@@ -118,6 +119,34 @@ TEST(OtherShardings, ExchangeATableInHostMemoryForAColderOne) {
   EXPECT_EQ(entry_of(best.plan, 1).kernel, TableKernel::UvmCaching);
   EXPECT_EQ(entry_of(best.plan, 0).kernel, TableKernel::Fused);
   EXPECT_LT(*best.step, 0.5 * *start.step);
+}
+
+/// Four tables that GPUs have no room for: rows of each on all of them are fetched, looked up and exchanged
+/// by themselves; whole ones go with those on the GPUs.
+TEST(OtherShardings, TakeTablesInHostMemoryWhole) {
+  test::SmallDlrm of;
+  of.cluster = "workstation_4gpu_pcie x 1";
+  of.global_batch = 4096;
+  of.model = "embedding_kernels: fbgemm, ";
+  of.tables =
+      "{ rows: [50000000, 50000000, 50000000, 50000000], dimension: 64, pooling_factor: 1 }, { rows: "
+      "[1000000], dimension: 64, pooling_factor: 5 }";
+  of.parallelism =
+      "{ ranks: 2, embedding: { plan: { tables: [{ tables: [4], sharding: column_wise, ranks: [0, 1] }, { "
+      "tables: [0, 1, 2, 3], sharding: row_wise, kernel: fused_uvm }] } } }";
+  of.more = "gpu: { from: v100_32gb, memory: 6 GiB }\n";
+  const ShardingProblem problem = test::problem_of(of);
+  StepSimulator simulator{problem};
+  const Candidate start = own_plan(problem, simulator).value();
+  const Candidate best = with_other_shardings(problem, simulator, start, {});
+  std::set<std::int64_t> ranks;
+  for (std::int64_t table = 0; table < 4; ++table) {
+    EXPECT_EQ(entry_of(best.plan, table).kernel, TableKernel::Uvm);
+    ASSERT_EQ(entry_of(best.plan, table).ranks.size(), 1U);
+    ranks.insert(entry_of(best.plan, table).ranks.front());
+  }
+  EXPECT_EQ(ranks.size(), 2U);
+  EXPECT_LT(*best.step, 0.97 * *start.step);
 }
 
 TEST(OtherShardings, SimulateAQuarterAtMost) {

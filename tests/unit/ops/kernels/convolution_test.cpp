@@ -27,7 +27,9 @@ GpuSpec plain_gpu() {
   return gpu;
 }
 
-double milliseconds(const Convolution& of, const GpuSpec& gpu, DataType type = DataType::FP32) {
+/// In FP32 of tensors in NCHW.
+double milliseconds(Convolution of, const GpuSpec& gpu, DataType type = DataType::FP32) {
+  of.channels_first = of.channels_first || type == DataType::FP32;
   return ConvolutionModel{}.predict({"conv", type, of}, gpu).duration / Seconds{1e-3};
 }
 
@@ -54,10 +56,19 @@ Convolution same_size_3x3(std::int64_t batch, std::int64_t channels, std::int64_
 TEST(Convolution, tensor_cores_want_channels_last) {
   const GpuSpec gpu = plain_gpu();
   const Convolution of = same_size_3x3(16, 64, 32);
-  EXPECT_EQ(extra_in_nchw(of, gpu, DataType::FP32), 0);  // CUDA cores read either
   const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
   EXPECT_NEAR(extra_in_nchw(of, gpu, DataType::FP16),
               2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 2097152.0) / rate * 1e3, 1e-9);
+}
+
+// In FP32, likewise of twice the bytes, the other way about.
+TEST(Convolution, CudaCoresWantChannelsFirst) {
+  const GpuSpec gpu = plain_gpu();
+  const Convolution of = same_size_3x3(16, 64, 32);
+  const auto last = ConvolutionModel{}.predict({"conv", DataType::FP32, of}, gpu).duration;
+  const double rate = gpu.memory_bandwidth.in_base_units() * gpu.efficiency->memory;
+  EXPECT_NEAR(last / Seconds{1e-3} - milliseconds(of, gpu),
+              2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 4194304.0) / rate * 1e3, 1e-9);
 }
 
 // As above in TF32, twice the bytes: kernels forward write NCHW themselves, so that 4 MiB are copied,
@@ -268,9 +279,17 @@ TEST(BatchNorm, in_nchw_an_element_takes_its_time_whatever_its_size) {
   norm.direction = Direction::Backward;
   EXPECT_NEAR(time(norm, DataType::FP16), 64.0 * 512 * 3136 / (108 * 0.53 * clock) * 1e6, 1e-6);
   const double first = time(norm, DataType::FP16);
-  norm.batch = 1;  // channels last: the pixels of all images are rows of one matrix
-  norm.pixels *= 64;
+  norm.channels_last = true;
   EXPECT_LT(time(norm, DataType::FP16), 0.8 * first);
+}
+
+TEST(BatchNorm, OfOneImageInNchwIsLikeHalfOfTwo) {
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_80gb.yaml");
+  const auto time = [&](std::int64_t batch) {
+    const KernelCall call{"bn", DataType::FP32, BatchNorm{.batch = batch, .channels = 64, .pixels = 12544}};
+    return model_for(call).predict(call, gpu).duration - gpu.kernel_minimum;
+  };
+  EXPECT_NEAR(time(2) / time(1), 2, 1e-9);
 }
 
 }  // namespace
