@@ -30,6 +30,10 @@ ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
   ProbeAnswers answers{};
   const ProbeSizes sizes = sizes_of(probe);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].waits && !waits_for_device(probe.plan)) {
+      answers[i] = answers[i - 2];  // of as many layers and micro-batches
+      continue;
+    }
     setting_.job = job_of(probe, sizes[i]);
     SimulationInput input = simulation_input(setting_, planner_);
     input.known_kernels = &known_;
@@ -47,11 +51,17 @@ ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
   return answers;
 }
 
+bool StageSimulator::waits_for_device(const TransformerPlanSpec& plan) const {
+  return plan.waits_for_device() &&
+         setting_.scenario.workload->model->transformer->implementation == Implementation::Megatron;
+}
+
 /// The steps of one simulation.
 Job StageSimulator::job_of(const StageProbe& probe, ProbeSize size) const {
   const std::vector<Bytes> memory(setting_.fabric.gpus().size(), setting_.gpu_models.front().memory);
   ParallelismSpec parallelism = setting_.scenario.parallelism;
   parallelism.transformer = probe.plan;
+  parallelism.transformer.waits_before_passes = size.waits;
   parallelism.ranks = probe.gpus;
   WorkloadSpec workload = *setting_.scenario.workload;
   ModelSpec model = *workload.model;

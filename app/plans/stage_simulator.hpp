@@ -23,6 +23,7 @@ class StageSimulator {
   [[nodiscard]] ProbeAnswers answers(const StageProbe& probe);
 
  private:
+  [[nodiscard]] bool waits_for_device(const TransformerPlanSpec& plan) const;
   [[nodiscard]] Job job_of(const StageProbe& probe, ProbeSize size) const;
 
   Setting setting_;

@@ -62,6 +62,7 @@ class PipelineRun {
         micro_batches_{static_cast<std::uint32_t>(micro_batches)},
         waits_for_sends_{plan.schedule == PipelineSchedule::OneFOneB ||
                          plan.schedule == PipelineSchedule::GPipe},
+        waits_for_device_{plan.waits_for_device()},
         apart_{plan.schedule == PipelineSchedule::ZeroBubble},
         costs_{costs},
         stages_(stage_count_),
@@ -199,11 +200,19 @@ class PipelineRun {
       return;
     }
     stage.runs = true;
-    stage.left = duration(part_of(number, action), action);
+    stage.left = duration(part_of(number, action), action) + restart(number, input);
     stage.since = now_;
     stage.pace = pace(stage);
     stage.due = now_ + stage.left * stage.pace;
     dates_.set(number, stage.due);
+  }
+
+  /// Of a stage that waited for that input, or for what its exchange sent and received.
+  [[nodiscard]] double restart(std::uint32_t number, std::uint32_t input) const {
+    const bool is_after_exchange =
+        input != kNone ||
+        std::ranges::any_of(stages_[number].awaited, [](std::uint32_t message) { return message != kNone; });
+    return waits_for_device_ && is_after_exchange && !costs_.restart.empty() ? costs_.restart[number] : 0;
   }
 
   [[nodiscard]] bool has_come(std::uint32_t message) const {
@@ -335,7 +344,7 @@ class PipelineRun {
   }
 
   std::uint32_t stage_count_, parts_, micro_batches_;
-  bool waits_for_sends_, apart_;
+  bool waits_for_sends_, waits_for_device_, apart_;
   const PipelineCosts& costs_;
   std::vector<Stage> stages_;
   std::vector<Message> messages_;     // by direction, receiving part and micro-batch

@@ -20,6 +20,8 @@ struct PipelineCosts {
   std::vector<PipelineMessage> messages;  ///< by stage: between it and the next, of the last the first
   double compute = 1;                     ///< share of a part's time in which a compute kernel runs
   Interference interference = {};         ///< what messages do to these
+  /// By stage: how much longer an action takes before which the host waited for messages; empty: 0.
+  std::vector<double> restart = {};
   std::vector<double> last = {};  ///< by part: what is added to backward of the last micro-batch; empty: 0
 };
 

@@ -43,6 +43,9 @@ PipelineCosts pipeline_costs(const PlanCandidate& candidate, const CostsOfStages
     parts.last[part] = count * of.last_layer;
     slowest = of.layer_pass > slowest->layer_pass ? &of : slowest;
   }
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    parts.restart.push_back(costs[stage].restart.in_base_units());
+  }
   parts.last.front() += first.last_embedding;
   parts.last.back() += last.last_head;
   add(0, first.pass.in_base_units(), first.embedding_shares);

@@ -106,7 +106,7 @@ StageMemory stage_memory(double layers, const MemoryBreakdown& fewer, double bey
 
 ProbeSizes sizes_of(const StageProbe& probe) {
   const int few = probe.plan.sharding == Sharding::Zero2 ? 8 : 2;
-  return {{{few, 1}, {2 * few, 1}, {few, 2}, {2 * few, 2}}};
+  return {{{few, 1}, {2 * few, 1}, {few, 2}, {2 * few, 2}, {few, 2, true}}};
 }
 
 StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers) {
@@ -132,6 +132,7 @@ StageCosts stage_costs(const ProbeSizes& sizes, const ProbeAnswers& answers) {
   costs.layer_shares = of_layers.total() > 0 ? shares_of(of_layers, of_layers.total()) : kThirds;
   costs.embedding_shares = ends > 0 ? shares_of(of_embedding, ends) : PhaseTimes{};
   costs.head_shares = ends > 0 ? shares_of(of_head, ends) : kThirds;
+  costs.restart = Seconds{std::max(0.0, (answers[4].step - short_two) / (2 * sizes[4].micro_batches))};
   costs.layer = Seconds{std::max(0.0, layer)};
   costs.step = Seconds{std::max(0.0, rest)};
   const PassTimes &one = answers[1].passes, &two = answers[3].passes;

@@ -1,14 +1,16 @@
 #pragma once
 
 /// @file
-/// What a layer, a micro-batch and a step cost under a plan, from four small simulations of one pipeline
-/// stage: 2 and 4 layers (zero2: 8 and 16), 1 and 2 micro-batches, on the GPUs of a stage. Candidates that
+/// What a layer, a micro-batch and a step cost under a plan, from small simulations of one pipeline stage: 2
+/// and 4 layers (zero2: 8 and 16), 1 and 2 micro-batches, on the GPUs of a stage; and one more for what it
+/// costs that hosts wait behind messages (`batch_p2p_sync`), where they do. Candidates that
 /// differ in schedule and stages alone share them, but for ZB-H1: its weight gradients come too late to hide
 /// what others hide behind them. Where GPUs are of several kinds, stages on others have probes of their own.
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,8 +45,10 @@ struct StageProbe {
 /// The simulations of a probe.
 struct ProbeSize {
   int layers, micro_batches;
+  bool waits = false;  ///< the host for the GPU, before every pass
 };
-using ProbeSizes = std::array<ProbeSize, 4>;  ///< few and many layers, one pass; the same, two passes
+/// Few and many layers, one pass; the same, two passes; few and two with waits.
+using ProbeSizes = std::array<ProbeSize, 5>;
 
 /// Few layers, but for zero2 enough of them that they, too, hide reductions: gradients of embedding and head
 /// are reduced after every micro-batch, which takes longer than a few layers compute, and what they cannot
@@ -74,7 +78,7 @@ struct ProbeAnswer {
   MemoryBreakdown pass_memory, update_memory;
 };
 
-using ProbeAnswers = std::array<ProbeAnswer, 4>;
+using ProbeAnswers = std::array<ProbeAnswer, std::tuple_size_v<ProbeSizes>>;
 
 /// What a stage holds at one moment.
 struct StageMemory {
@@ -87,6 +91,7 @@ struct StageCosts {
   Seconds pass;                              ///< of embedding, head and loss
   Seconds layer;                             ///< once a step: gradients, optimizer
   Seconds step;                              ///< once a step
+  Seconds restart;                           ///< more, of a pass before which the host has waited
   double compute = 1;                        ///< share of layer_pass in which a compute kernel runs
   PhaseTimes layer_shares;                   ///< of layer_pass; sum 1
   PhaseTimes embedding_shares, head_shares;  ///< of pass; sum 1

@@ -115,6 +115,7 @@ struct TransformerPlanSpec {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   int chunks = 1;
   bool overlap_p2p = true, batch_p2p_sync = true;
+  bool waits_before_passes = false;  ///< no key: of a plan search's probes, as if messages came to each pass
   std::vector<std::int64_t> stage_layers;
   ContextAttention context_attention = ContextAttention::Ring;
   Sharding sharding = Sharding::None;
@@ -233,6 +234,12 @@ struct TransformerPlanSpec {
 
   /// Whether a message between stages is a share of what every tensor-parallel rank has.
   [[nodiscard]] bool shares_messages() const { return scatter_gather && !sequence_parallel && tensor > 1; }
+
+  /// Whether hosts wait for their GPUs behind each exchange of messages, where the implementation does.
+  [[nodiscard]] bool waits_for_device() const {
+    const bool overlaps = schedule == PipelineSchedule::Interleaved && overlap_p2p;
+    return batch_p2p_sync && !overlaps && schedule != PipelineSchedule::ZeroBubble;
+  }
 
   /// Whether products add to the gradients of earlier micro-batches.
   [[nodiscard]] bool fuses_weight_gradients() const {

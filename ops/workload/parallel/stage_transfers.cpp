@@ -39,8 +39,7 @@ bool StageWriter::is_batched() const {
 /// Megatron-LM, core/pipeline_parallel/p2p_communication.py, _communicate: torch.cuda.synchronize() behind a
 /// batch "to protect against race condition". The authors' fork of ZB-H1 has none.
 bool StageWriter::waits_for_device() const {
-  return plan_.spec.batch_p2p_sync && is_batched() && model_.implementation == Implementation::Megatron &&
-         plan_.spec.schedule != PipelineSchedule::ZeroBubble;
+  return plan_.spec.waits_for_device() && model_.implementation == Implementation::Megatron;
 }
 
 void StageWriter::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
@@ -120,6 +119,9 @@ void StageWriter::post_receive(StageAction::Kind kind, int chunk, std::vector<Ev
 }
 
 void StageWriter::receive(const StageAction& action) {
+  if (plan_.spec.waits_before_passes) {
+    step_.program().wait_device();
+  }
   if (sends_tensors_one_by_one()) {
     receive_one_by_one(action);
     return;

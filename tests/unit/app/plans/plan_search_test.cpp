@@ -158,10 +158,9 @@ double estimated_over_simulated(PlanJudge& judge, const PlanCandidate& candidate
 /// layers cannot hide that, and would say that a layer costs hardly anything.
 TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
   PlanJudge judge{
-      YamlDocument::from_text(
-          "name: eight nodes\ncluster: dgx_h100 x 8\nworkload: { model: llama3_8b, "
-          "global_batch: 32, precision: bf16 }\nparallelism: { batch_p2p_sync: false }\nsteps: 2\n",
-          "nodes.yaml"),
+      YamlDocument::from_text("name: eight nodes\ncluster: dgx_h100 x 8\nworkload: { model: llama3_8b, "
+                              "global_batch: 32, precision: bf16 }\nsteps: 2\n",
+                              "nodes.yaml"),
       ConfigPath::standard(),
       {}};
   PlanCandidate candidate;

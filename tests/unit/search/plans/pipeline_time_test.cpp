@@ -99,6 +99,18 @@ TEST(PipelineTime, AddsToTheLastBackwardOfEachStage) {
   EXPECT_DOUBLE_EQ(pipeline_time(pipeline(PipelineSchedule::ZeroBubble, 4), 8, costs), without + 0.5);
 }
 
+/// Two stages, two micro-batches, a restart of 0.5 of either stage behind what it waited for. Stage 0: F 0-1,
+/// F 1.5-2.5 (it has sent); stage 1: F 1.5-2.5, B 2.5-4.5, F 5-6 (sent, and received), B 6-8; stage 0: B 5-7
+/// and the last, which came at 8, 8.5-10.5.
+TEST(PipelineTime, HostsBeginAnewBehindMessages) {
+  TransformerPlanSpec plan = pipeline(PipelineSchedule::OneFOneB, 2);
+  PipelineCosts costs = equal_parts(2, 0);
+  costs.restart = {0.5, 0.5};
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, costs), 10.5);
+  plan.batch_p2p_sync = false;
+  EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, costs), 9);
+}
+
 /// With 1F1B the stage waits for what it sends, too: nothing runs beside messages.
 TEST(PipelineTime, MessagesOf1F1BRunAlone) {
   const TransformerPlanSpec plan = pipeline(PipelineSchedule::OneFOneB, 4);
