@@ -65,15 +65,20 @@ void GpuSpec::check() {
                                learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
   check_keys<GpuSpec>(provenance);
-  if (const std::string guessed = guessed_numbers(*this);
-      is_own(evidence_for(provenance, "efficiency").is) && !guessed.empty()) {
-    lent_because = fmt::format("guessed: {}{}", guessed, learned ? "; the networks do not answer" : "");
-    provenance["efficiency"] = {Provenance::Derived,
-                                fmt::format("{}'s; {}", efficiency.name, lent_because),
-                                std::nullopt,
-                                std::nullopt,
-                                {}};
-    learned.reset();
+  if (const std::string guessed = guessed_numbers(*this); !guessed.empty()) {
+    if (learned) {
+      silent_because = "guessed: " + guessed;
+      learned.reset();
+    }
+    if (is_own(evidence_for(provenance, "efficiency").is)) {
+      lent_because =
+          fmt::format("guessed: {}{}", guessed, silent_because.empty() ? "" : "; the networks do not answer");
+      provenance["efficiency"] = {Provenance::Derived,
+                                  fmt::format("{}'s; {}", efficiency.name, lent_because),
+                                  std::nullopt,
+                                  std::nullopt,
+                                  {}};
+    }
   }
   if (!is_own(evidence_for(provenance, "efficiency").is)) {
     efficiency.value.lend();

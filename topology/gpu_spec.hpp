@@ -89,6 +89,8 @@ struct GpuSpec {
   /// Why kernels are taken as another GPU's though `efficiency` is said to be of this one; empty: they are
   /// not.
   std::string lent_because;
+  /// Why `learned` is left out though the file names it, whosever the efficiencies are; empty: it is not.
+  std::string silent_because;
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -137,7 +139,8 @@ struct GpuSpec {
         "for this GPU");
   }
   /// Fractions that are said to be of another GPU are not calibrated on this one. Nor are those of this one
-  /// where its numbers are guessed, and networks, which were trained on it as it was, are left out.
+  /// where its numbers are guessed. Networks were trained on the GPU as it was: where its numbers are
+  /// guessed, they are left out.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
   void check();
 };

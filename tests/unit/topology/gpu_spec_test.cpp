@@ -38,6 +38,18 @@ TEST(GpuSpec, NetworksAreOfTheGpuAsItWasMeasured) {
   EXPECT_THAT(efficiency_of(slower).source, HasSubstr("memory_bandwidth"));
 }
 
+// Whosever the efficiencies are: networks of a GPU of one's own are most often beside a relative's.
+TEST(GpuSpec, NetworksBesideARelativesEfficienciesAreDroppedLikewise) {
+  const std::string mine = "include: gpus/a100_80gb.yaml\nprovenance:\n  efficiency: derived, a100_80gb's\n";
+  const GpuSpec measured = gpu_of(mine);
+  EXPECT_TRUE(measured.learned);
+  EXPECT_THAT(measured.silent_because, IsEmpty());
+  const GpuSpec changed = gpu_of("memory_bandwidth: 800 GB/s\n" + mine);
+  EXPECT_FALSE(changed.learned);
+  EXPECT_THAT(changed.silent_because, HasSubstr("memory_bandwidth (set at "));
+  EXPECT_THAT(changed.lent_because, IsEmpty());
+}
+
 TEST(GpuSpec, ANumberWithASourceIsTheGpusOwn) {
   const GpuSpec gpu = gpu_of(
       "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
