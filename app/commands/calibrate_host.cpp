@@ -105,6 +105,10 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
                fmt::join(made.missing, ", "));
   }
+  if (samples.at_full_queue > 0) {
+    fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
+               samples.at_full_queue);
+  }
   if (!profile.observers.empty()) {
     fmt::print(
         stderr,
