@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -38,10 +39,16 @@ Seconds cost(const std::string& option, const std::string& text) {
   return parsed;
 }
 
+/// Each as often as it was given: a file that holds several ranks is as many traces.
 std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTrace>& traces) {
   std::vector<std::filesystem::path> files;
+  std::set<std::int64_t> ranks;  // of the last file
   for (const kineto::RecordedTrace& trace : traces) {
-    files.emplace_back(trace.file);
+    if (files.empty() || files.back() != trace.file || ranks.contains(trace.rank)) {
+      files.emplace_back(trace.file);
+      ranks.clear();
+    }
+    ranks.insert(trace.rank);
   }
   return files;
 }
