@@ -91,6 +91,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
   profile.observers = observers_of(traces, options.with_observers);
+  profile.observed = options.with_observers;
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -116,18 +117,18 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
                samples.at_full_queue);
   }
-  if (!profile.observers.empty()) {
+  if (profile.observed) {
     fmt::print(
         stderr,
         "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
-        profile.observers);
+        profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
   }
   if (made.slower && *made.slower > kSlow) {
     fmt::print(stderr,
                "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
-               "slow CPU, or an "
-               "observer that the traces do not name?\n",
-               *made.slower, profile.start.name);
+               "slow CPU, or an observer{}\n",
+               *made.slower, profile.start.name,
+               profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
   }
   return 0;
 }

@@ -277,6 +277,7 @@ TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
 
 TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
   HostProfileOptions observed = options();
+  observed.observed = true;
   observed.observers = "record_shapes";
   const ProvenanceTable told = host_profile(linear_and_view(), observed).overheads.provenance;
   for (const char* key : {"operators", "operators.aten::linear", "operators.aten::view",
@@ -284,6 +285,10 @@ TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
     EXPECT_EQ(evidence_for(told, key).is, Provenance::Derived) << key;
   }
   EXPECT_THAT(evidence_for(told, "operators").source, HasSubstr("recorded with record_shapes"));
+  observed.observers.clear();  // an execution trace observer leaves nothing in the file to tell it by
+  const ProvenanceTable unnamed = host_profile(linear_and_view(), observed).overheads.provenance;
+  EXPECT_EQ(evidence_for(unnamed, "operators").is, Provenance::Derived);
+  EXPECT_THAT(evidence_for(unnamed, "operators").source, HasSubstr("recorded with observers"));
 }
 
 TEST(HostProfile, TellsPartsThatWereNeverSeenFromMeasuredOnes) {
