@@ -54,8 +54,22 @@ TEST(GpuSpec, ANumberWithASourceIsTheGpusOwn) {
   const GpuSpec gpu = gpu_of(
       "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
       "provenance:\n  memory_bandwidth: measured, its data sheet\n");
-  EXPECT_TRUE(gpu.learned);
+  EXPECT_EQ(efficiency_of(gpu).is, Provenance::Fitted);
   EXPECT_THAT(gpu.lent_because, IsEmpty());
+}
+
+// Times are multiples of what follows from them, whatever supports them.
+TEST(GpuSpec, NetworksAnswerForTheNumbersThatTheyWereFittedWith) {
+  const GpuSpec corrected = gpu_of(
+      "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
+      "provenance:\n  memory_bandwidth: measured, its data sheet\n");
+  EXPECT_FALSE(corrected.learned);
+  EXPECT_EQ(corrected.silent_because, "'a100_80gb' was fitted with memory_bandwidth 2.039 TB/s, now 2 TB/s");
+  const GpuSpec same = gpu_of(
+      "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2.039 TB/s\n"
+      "provenance:\n  memory_bandwidth: measured, its data sheet\n");
+  EXPECT_TRUE(same.learned);
+  EXPECT_THAT(same.silent_because, IsEmpty());
 }
 
 // A set is fitted with the guess as it is.
