@@ -156,6 +156,8 @@ std::string machine_remarks(const Setting& setting) {
   for (const GpuSpec& gpu : setting.gpu_models) {
     if (!gpu.lent_because.empty()) {
       text += fmt::format("  {} is derived, since {}\n", gpu.name, gpu.lent_because);
+    } else if (!gpu.silent_because.empty()) {
+      text += fmt::format("  {}'s networks do not answer, since {}\n", gpu.name, gpu.silent_because);
     }
   }
   return text;

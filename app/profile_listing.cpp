@@ -153,6 +153,9 @@ ProfileListing listed<GpuSpec>(const YamlDocument& document, const ConfigPath& c
         return !is_own(outer.is) && outer.is > of_set.is ? outer : of_set;
       });
   listing.kernels = kernels_of(gpu);
+  if (!gpu.silent_because.empty()) {
+    listing.remark = "the networks do not answer, since " + gpu.silent_because;
+  }
   return listing;
 }
 
@@ -278,6 +281,7 @@ std::string listing_text(const ProfileListing& listing) {
   }
   if (!listing.kernels.empty()) {
     text += "\nkernel models, of a large kernel\n";
+    if (!listing.remark.empty()) text += fmt::format("  {}\n", listing.remark);
     for (const ListedKernel& kernel : listing.kernels) {
       text += fmt::format("  {:<30}{:<10}+- {:>3.0f} %  {}\n", kernel.work, name_of(kernel.provenance),
                           100 * kernel.band, kernel.model);

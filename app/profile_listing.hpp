@@ -34,6 +34,7 @@ struct ProfileListing {
   std::string source;
   std::vector<ListedNumber> numbers;
   std::vector<ListedKernel> kernels;  ///< of a GPU
+  std::string remark{};               ///< of a GPU whose networks do not answer: why; else empty
 };
 
 /// @param name_or_path a name of those folders, the first that has it, or a file like those

@@ -7,6 +7,7 @@ namespace lockstep {
 std::string listing_json(const ProfileListing& listing) {
   using Json = nlohmann::ordered_json;
   Json json{{"kind", listing.kind}, {"name", listing.name}, {"source", listing.source}};
+  if (!listing.remark.empty()) json["remark"] = listing.remark;
   json["numbers"] = Json::array();
   for (const ListedNumber& number : listing.numbers) {
     Json row{{"key", number.key},

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -37,8 +38,9 @@ double count_in(ScenarioSettings& settings, const std::string& key) {
   const std::string text = take(settings, key);
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || !(value >= 1)) {
-    throw std::invalid_argument{fmt::format("{}: '{}' is no number of at least 1", key, text)};
+  if (problem != std::errc{} || end != text.data() + text.size() || !(value >= 1) ||
+      value != std::floor(value)) {
+    throw std::invalid_argument{fmt::format("{}: '{}' is no whole number of at least 1", key, text)};
   }
   return value;
 }
@@ -52,7 +54,8 @@ std::vector<PredictedTimes> row_by_row(const std::string& name, std::span<const 
     try {
       times.push_back(predict(row));
     } catch (const std::invalid_argument& problem) {
-      throw InputError{{name}, fmt::format("{}\n  in the row that sets {}", problem.what(), in_words(row))};
+      throw RowError{name, fmt::format("{}\n  in the row that sets {}", problem.what(), in_words(row)),
+                     times.size()};
     }
   }
   return times;
@@ -101,6 +104,9 @@ CollectiveMeasurement collective_in(ScenarioSettings& settings) {
   }
   const auto nodes = static_cast<int>(settings.contains("nodes") ? count_in(settings, "nodes") : 1);
   const auto gpus = static_cast<int>(count_in(settings, "gpus"));
+  if (gpus < 2) {
+    throw std::invalid_argument{"gpus: a collective has 2 or more, not 1"};
+  }
   if (gpus % nodes != 0) {
     throw std::invalid_argument{fmt::format("{} GPUs on {} nodes are not equally many on each", gpus, nodes)};
   }

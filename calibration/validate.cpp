@@ -209,6 +209,28 @@ std::vector<AskedRow> asked_rows(const ValidationSet& set, const std::vector<Mea
   return asked;
 }
 
+/// @pre the tables have rows, and the set asks for none of them
+std::string why_nothing_is_asked(const ValidationSet& set, const std::vector<MeasuredTable>& tables) {
+  std::size_t rows = 0;
+  for (const MeasuredTable& table : tables) rows += rows_of(set, table.cells).size();
+  return rows == 0 ? fmt::format("no row has the cells that set '{}' asks for (where)", set.name)
+                   : fmt::format("none of the {} rows that set '{}' asks for took {} or more (shortest)",
+                                 rows, set.name, set.shortest);
+}
+
+/// @param asked where the setting with an index is from
+/// @throws InputError at the line of a row that nothing can be predicted of
+template <class Asked>
+std::vector<PredictedTimes> predicted(const PredictRows& predict,
+                                      const std::vector<ScenarioSettings>& settings, const Asked& asked) {
+  try {
+    return predict(settings);
+  } catch (const RowError& problem) {
+    const AskedRow of = asked(problem.row());
+    of.table->cells.complain(of.row, problem.problems().front().message);
+  }
+}
+
 }  // namespace
 
 Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRows& predict,
@@ -221,9 +243,7 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   const std::vector<AskedRow> rows = asked_rows(set, tables, validation.left_out);
   if (rows.empty()) {
     throw InputError{{(data / set.files().front()).string()},
-                     validation.left_out == 0
-                         ? "the table has no rows"
-                         : fmt::format("no row has the cells that set '{}' asks for (where)", set.name)};
+                     validation.left_out == 0 ? "the table has no rows" : why_nothing_is_asked(set, tables)};
   }
   std::vector<ScenarioSettings> settings;
   for (std::size_t i = 0; i < rows.size(); i += every) {
@@ -231,7 +251,8 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
     settings.push_back(settings_of(set, table->cells, row, table->settings));
     validation.points.push_back(measured_point(set, *table, row, validation.columns, settings.back()));
   }
-  const std::vector<PredictedTimes> times = predict(settings);
+  const std::vector<PredictedTimes> times =
+      predicted(predict, settings, [&](std::size_t i) { return rows[i * every]; });
   for (std::size_t i = 0; i < settings.size(); ++i) {
     validation.points[i].step.predicted = times.at(i).step;
     validation.points[i].step.band = times[i].band;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "calibration/csv_table.hpp"
 #include "calibration/validation_set.hpp"
 
@@ -52,7 +53,20 @@ struct PredictedTimes {
   bool in_range = true;          ///< of kernels: false when outside what their models were checked in
 };
 
-/// Predicts the scenarios of rows, in their order.
+/// Settings of a row that nothing can be predicted of.
+class RowError : public InputError {
+ public:
+  /// @param name of the set. @param row index into what was to be predicted
+  RowError(const std::string& name, const std::string& message, std::size_t row)
+      : InputError{{name}, message}, row_{row} {}
+  [[nodiscard]] std::size_t row() const { return row_; }
+
+ private:
+  std::size_t row_;
+};
+
+/// Predicts the scenarios of rows, in their order. What is wrong with one, thrown as RowError, is told with
+/// its table's file and line.
 using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const ScenarioSettings> rows)>;
 
 /// The keys that row @p row of @p table sets.

@@ -51,6 +51,10 @@ add_test(NAME inputs.exported_answer COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100)
 set_tests_properties(inputs.exported_answer PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.host_round_trip COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/host_round_trip.py
+         $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100 a100_server)
+set_tests_properties(inputs.host_round_trip PROPERTIES LABELS inputs)
+
 # What a sweep survives. The case `mpi` needs mpirun and is skipped, with a line that says so, where there is none.
 foreach(case failures killed interrupted changed damaged shards mpi)
   add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py

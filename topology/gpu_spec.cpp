@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/parameters.hpp"
+#include "topology/learned_scale.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,6 +32,14 @@ std::string guessed_numbers(const GpuSpec& gpu) {
     add("l2_bandwidth", evidence);
   }
   return guessed;
+}
+
+/// In which numbers the GPU is no longer the one that @p networks were fitted for; empty: in none.
+std::string rescaled(const Named<LearnedKernels>& networks, const GpuSpec& gpu) {
+  const auto fitted = networks->scale.find(gpu.name);
+  if (fitted == networks->scale.end()) return {};
+  const std::string other = differences(fitted->second, scale_of(gpu));
+  return other.empty() ? "" : fmt::format("'{}' was fitted with {}", networks.name, other);
 }
 
 }  // namespace
@@ -65,16 +74,23 @@ void GpuSpec::check() {
                                learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
   check_keys<GpuSpec>(provenance);
-  if (const std::string guessed = guessed_numbers(*this);
-      is_own(evidence_for(provenance, "efficiency").is) && !guessed.empty()) {
-    lent_because = fmt::format("guessed: {}{}", guessed, learned ? "; the networks do not answer" : "");
-    provenance["efficiency"] = {Provenance::Derived,
-                                fmt::format("{}'s; {}", efficiency.name, lent_because),
-                                std::nullopt,
-                                std::nullopt,
-                                {}};
-    learned.reset();
+  if (const std::string guessed = guessed_numbers(*this); !guessed.empty()) {
+    if (learned) {
+      silent_because = "guessed: " + guessed;
+      learned.reset();
+    }
+    if (is_own(evidence_for(provenance, "efficiency").is)) {
+      lent_because =
+          fmt::format("guessed: {}{}", guessed, silent_because.empty() ? "" : "; the networks do not answer");
+      provenance["efficiency"] = {Provenance::Derived,
+                                  fmt::format("{}'s; {}", efficiency.name, lent_because),
+                                  std::nullopt,
+                                  std::nullopt,
+                                  {}};
+    }
   }
+  if (learned) silent_because = rescaled(*learned, *this);
+  if (!silent_because.empty()) learned.reset();
   if (!is_own(evidence_for(provenance, "efficiency").is)) {
     efficiency.value.lend();
   }

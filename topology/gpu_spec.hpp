@@ -9,26 +9,9 @@
 #include "topology/kernel_efficiency.hpp"
 #include "topology/kinds.hpp"
 #include "topology/learned_kernels.hpp"
+#include "topology/peak_throughput.hpp"
 
 namespace lockstep {
-
-/// Dense peaks, without sparsity, at the clock the GPU sustains. Zero: the GPU has no such unit.
-struct PeakThroughput {
-  FlopsPerSecond fp32;  ///< CUDA cores, a multiply-add counts as two
-  FlopsPerSecond tf32;  ///< tensor cores, FP32 accumulation, as all below
-  FlopsPerSecond fp16;
-  FlopsPerSecond bf16;
-  FlopsPerSecond fp8;
-
-  template <class Visitor>
-  static void describe(Visitor& key, PeakThroughput& peak) {
-    key.required("fp32", peak.fp32, "CUDA cores, e.g. 19.5 TFLOPS");
-    key.optional("tf32", peak.tf32, FlopsPerSecond{0}, "tensor cores, dense; 0 when there are none");
-    key.optional("fp16", peak.fp16, FlopsPerSecond{0}, "tensor cores, dense, FP32 accumulation");
-    key.optional("bf16", peak.bf16, FlopsPerSecond{0}, "tensor cores, dense, FP32 accumulation");
-    key.optional("fp8", peak.fp8, FlopsPerSecond{0}, "tensor cores, dense, FP32 accumulation");
-  }
-};
 
 /// What a communication kernel takes from compute kernels that run beside it on the GPU.
 struct CommunicationShare {
@@ -89,6 +72,8 @@ struct GpuSpec {
   /// Why kernels are taken as another GPU's though `efficiency` is said to be of this one; empty: they are
   /// not.
   std::string lent_because;
+  /// Why `learned` is left out though the file names it, whosever the efficiencies are; empty: it is not.
+  std::string silent_because;
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -137,7 +122,8 @@ struct GpuSpec {
         "for this GPU");
   }
   /// Fractions that are said to be of another GPU are not calibrated on this one. Nor are those of this one
-  /// where its numbers are guessed, and networks, which were trained on it as it was, are left out.
+  /// where its numbers are guessed. Networks were trained on the GPU as it was: where its numbers are
+  /// guessed, they are left out.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
   void check();
 };

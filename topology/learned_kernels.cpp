@@ -1,6 +1,7 @@
 #include "topology/learned_kernels.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -96,6 +97,11 @@ void LearnedKernels::check() const {
     if (find(kernel.family, kernel.type, kernel.layout) != &kernel) {
       throw FieldError("kernels", fmt::format("two networks for {} {} {}", name_of(kernel.family),
                                               kernel.type, kernel.layout));
+    }
+  }
+  for (const auto& [gpu, numbers] : scale) {
+    if (!measured_on(gpu)) {
+      throw FieldError("scale", fmt::format("'{}' is not among the 'gpus': {}", gpu, fmt::join(gpus, ", ")));
     }
   }
 }

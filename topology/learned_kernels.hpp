@@ -1,9 +1,12 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/parameters.hpp"
+#include "base/units.hpp"
+#include "topology/peak_throughput.hpp"
 
 namespace lockstep {
 
@@ -98,6 +101,25 @@ struct LearnedKernel {
   void check() const;
 };
 
+/// The numbers of a GPU that networks work with, as they were in its file when they were fitted: what they
+/// say is a multiple of the bound that follows from them (ops/kernels/kernel_features.hpp).
+struct LearnedScale {
+  int sm_count = 0;
+  PeakThroughput peak;
+  BytesPerSecond memory_bandwidth;
+  Bytes l2_size;
+  Seconds kernel_minimum{};
+
+  template <class Visitor>
+  static void describe(Visitor& key, LearnedScale& scale) {
+    key.required("sm_count", scale.sm_count, "streaming multiprocessors");
+    key.required("peak", scale.peak, "dense peaks by data type");
+    key.required("memory_bandwidth", scale.memory_bandwidth, "data-sheet DRAM bandwidth, e.g. 2039 GB/s");
+    key.required("l2", scale.l2_size, "level-2 cache, e.g. 40 MiB");
+    key.required("kernel_minimum", scale.kernel_minimum, "duration of an almost empty kernel, e.g. 2 us");
+  }
+};
+
 /// The networks of one GPU model.
 struct LearnedKernels {
   static constexpr const char* kConfigKind = "learned_kernels";
@@ -105,6 +127,7 @@ struct LearnedKernels {
   std::string name;
   std::string source;
   std::vector<std::string> gpus;
+  std::map<std::string, LearnedScale> scale;  ///< by GPU; one that is not in it is taken as its file has it
   std::vector<LearnedKernel> kernels;
 
   /// The network for a kind of kernel; nullptr where there is none.
@@ -118,9 +141,13 @@ struct LearnedKernels {
     key.required("name", learned.name, "name of the set");
     key.required("source", learned.source, "how it was made");
     key.required("gpus", learned.gpus, "GPUs that were measured; on others the formulas answer");
+    key.optional(
+        "scale", learned.scale, {},
+        "by GPU, its numbers at the fit, which all times are multiples of: where its file has others "
+        "now, the formulas answer");
     key.required("kernels", learned.kernels, "a network for each kind of kernel");
   }
-  /// @throws FieldError for two networks of one kind
+  /// @throws FieldError for two networks of one kind, a scale of a GPU that is not among `gpus`
   void check() const;
 };
 

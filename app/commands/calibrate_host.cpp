@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -38,10 +39,16 @@ Seconds cost(const std::string& option, const std::string& text) {
   return parsed;
 }
 
+/// Each as often as it was given: a file that holds several ranks is as many traces.
 std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTrace>& traces) {
   std::vector<std::filesystem::path> files;
+  std::set<std::int64_t> ranks;  // of the last file
   for (const kineto::RecordedTrace& trace : traces) {
-    files.emplace_back(trace.file);
+    if (files.empty() || files.back() != trace.file || ranks.contains(trace.rank)) {
+      files.emplace_back(trace.file);
+      ranks.clear();
+    }
+    ranks.insert(trace.rank);
   }
   return files;
 }
@@ -84,6 +91,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
   profile.observers = observers_of(traces, options.with_observers);
+  profile.observed = options.with_observers;
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -105,18 +113,22 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
                fmt::join(made.missing, ", "));
   }
-  if (!profile.observers.empty()) {
+  if (samples.at_full_queue > 0) {
+    fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
+               samples.at_full_queue);
+  }
+  if (profile.observed) {
     fmt::print(
         stderr,
         "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
-        profile.observers);
+        profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
   }
   if (made.slower && *made.slower > kSlow) {
     fmt::print(stderr,
                "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
-               "slow CPU, or an "
-               "observer that the traces do not name?\n",
-               *made.slower, profile.start.name);
+               "slow CPU, or an observer{}\n",
+               *made.slower, profile.start.name,
+               profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
   }
   return 0;
 }

@@ -53,22 +53,29 @@ std::string range_of(const FittedNumber& number, const CollectiveMeasurements& m
   return fmt::format("{}, {} to {}", fmt::join(texts, ", "), size_in_words(least), size_in_words(most));
 }
 
+/// Few rows say little of how far others are off: the error that a fitted number has where none is known
+/// (base/provenance.hpp) counts as one row more.
+double error_from(const std::vector<double>& errors) {
+  constexpr double kUsual = 0.10;
+  const auto rows = static_cast<double>(errors.size());
+  return (rows * summarise(errors).mean + kUsual) / (rows + 1);
+}
+
 Evidence evidence_of(const FittedNumber& number, const std::string& source,
                      const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
-  std::vector<double> held_out = held_out_errors(measurements, fit, &number);
-  const bool depends = !held_out.empty();
-  if (!depends) {
-    held_out = held_out_errors(measurements, fit);
-  }
   Evidence evidence{Provenance::Fitted, source, std::nullopt, std::nullopt, {}};
   if (!number.rows.empty()) {
     evidence.range = range_of(number, measurements, fit);
   }
-  if (!held_out.empty()) {
-    evidence.error = summarise(held_out).mean;
+  const std::vector<double> errors = plan_errors(measurements, fit, number);
+  if (errors.empty()) {
+    evidence.is = Provenance::Derived;
+    evidence.source += ", which no row that was held out depends on";
+  } else {
+    evidence.error = error_from(errors);
     evidence.range +=
-        fmt::format("{}error of {} held-out rows from 64 KiB{}", evidence.range.empty() ? "" : "; ",
-                    held_out.size(), depends ? " that depend on it" : ", none of which depends on it");
+        fmt::format("; error of {} held-out row{} that depend{} on it, without what launching added",
+                    errors.size(), errors.size() == 1 ? "" : "s", errors.size() == 1 ? "s" : "");
   }
   return evidence;
 }

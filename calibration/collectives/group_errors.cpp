@@ -31,14 +31,25 @@ std::map<MeasuredGroup, GroupErrors> errors_by_group(const CollectiveMeasurement
   return groups;
 }
 
-std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
-                                    const FittedNumber* of) {
+std::vector<double> held_out_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
   std::vector<double> errors;
-  for (std::size_t i = 0; i < fit.rows.size(); ++i) {
-    const FittedRow& row = fit.rows[i];
-    const bool is_asked_for = of == nullptr || std::ranges::binary_search(of->rows, i);
-    if (is_asked_for && row.held_out && measurements.rows[row.measurement].size >= kSmallMessages) {
+  for (const FittedRow& row : fit.rows) {
+    if (row.held_out && measurements.rows[row.measurement].size >= kSmallMessages) {
       errors.push_back(error_of(measurements, row));
+    }
+  }
+  return errors;
+}
+
+std::vector<double> plan_errors(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
+                                const FittedNumber& number) {
+  std::vector<double> errors;
+  for (const std::size_t i : number.rows) {
+    const FittedRow& row = fit.rows[i];
+    const CollectiveMeasurement& measured = measurements.rows[row.measurement];
+    const Seconds planned = row.predicted - fit.runs[measured.run].added;
+    if (row.held_out && planned > Seconds{0}) {
+      errors.push_back((row.predicted - measured.time) / planned);
     }
   }
   return errors;

@@ -40,8 +40,13 @@ struct GroupErrors {
                                                                    Bytes from = kSmallMessages);
 
 /// Signed errors of the rows that the fit did not see, of messages of at least 64 KiB.
-/// @param of of those that are predicted with this number; null: all
 [[nodiscard]] std::vector<double> held_out_errors(const CollectiveMeasurements& measurements,
-                                                  const CollectiveFit& fit, const FittedNumber* of = nullptr);
+                                                  const CollectiveFit& fit);
+
+/// Signed errors of the rows of any size that the fit did not see and that are predicted with @p number, over
+/// the planner's time alone: what launching added to it, and the floor, are no part of a profile, and hide
+/// how far short messages are off.
+[[nodiscard]] std::vector<double> plan_errors(const CollectiveMeasurements& measurements,
+                                              const CollectiveFit& fit, const FittedNumber& number);
 
 }  // namespace lockstep

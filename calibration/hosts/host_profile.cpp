@@ -136,14 +136,14 @@ class ProfileText {
   }
   void measured(const std::string& key, const std::string& source) {
     const std::string longer =
-        options_.observers.empty()
-            ? ""
-            : fmt::format("; recorded with {}, which made it longer: at most this", options_.observers);
+        options_.observed ? fmt::format("; recorded with {}, which made it longer: at most this",
+                                        options_.observers.empty() ? "observers" : options_.observers)
+                          : "";
     provenance_ +=
         fmt::format("  {}:\n    is: {}\n    source: {}\n", key, word(), quoted_if_needed(source + longer));
   }
   /// Of what the traces show.
-  [[nodiscard]] const char* word() const { return options_.observers.empty() ? "measured" : "derived"; }
+  [[nodiscard]] const char* word() const { return options_.observed ? "derived" : "measured"; }
   void taken_over(const std::string& key) {
     missing_.push_back(key);
     const std::string at_speed =

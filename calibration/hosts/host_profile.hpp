@@ -15,7 +15,8 @@ struct HostProfileOptions {
   Seconds event_cost;     ///< already taken off the samples
   Seconds call_cost;      ///< that the profiler adds to the length of a runtime call
   HostOverheads start;    ///< what the traces do not show is taken from it, at its speed
-  std::string observers;  ///< RecordedTrace::observers in words; empty: the profiler recorded times alone
+  bool observed = false;  ///< more than times was recorded, which made them longer
+  std::string observers;  ///< RecordedTrace::observers in words; empty: the traces name none
 };
 
 struct HostProfile {

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "calibration/hosts/full_queue.hpp"
 #include "ops/module_operators.hpp"
 
 namespace lockstep {
@@ -36,7 +37,7 @@ struct Event {
   Nanoseconds start = 0, end = 0;
   const std::string* name = nullptr;
   std::optional<CallKind> call;  ///< none: an operator
-  bool waits = false;            ///< a copy that returns when it is done
+  bool waits = false;            ///< a copy that returns when it is done, or a call that found a full queue
 };
 
 /// What is around operators: the profiler's steps, the optimizer as a whole, annotations of libraries.
@@ -55,8 +56,10 @@ std::unordered_set<std::int64_t> pageable_copies(const RecordedTrace& trace) {
   return correlations;
 }
 
-/// By thread, in the order of their starts; the longer first.
-std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace) {
+/// By thread, in the order of their starts; the longer first. @p queued: of each call, whether it waited for
+/// room in a full launch queue.
+std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace,
+                                                 const std::vector<bool>& queued) {
   std::vector<std::vector<Event>> threads(trace.threads.size());
   for (const kineto::Operator& op : trace.operators) {
     const std::string& name = trace.names.text(op.name);
@@ -65,10 +68,12 @@ std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace) {
     }
   }
   const std::unordered_set<std::int64_t> pageable = pageable_copies(trace);
-  for (const Call& call : trace.calls) {
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const Call& call = trace.calls[i];
     const std::string& name = trace.names.text(call.name);
-    threads[call.thread].push_back({call.start, call.end, &name, call.kind,
-                                    name == "cudaMemcpy" || pageable.contains(call.correlation)});
+    threads[call.thread].push_back(
+        {call.start, call.end, &name, call.kind,
+         queued[i] || name == "cudaMemcpy" || pageable.contains(call.correlation)});
   }
   for (std::vector<Event>& events : threads) {
     std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
@@ -281,7 +286,9 @@ std::size_t OperatorSamples::most() const {
 }
 
 void add_samples(const RecordedTrace& trace, Seconds event_cost, HostSamples& samples) {
-  std::vector<std::vector<Event>> threads = events_by_thread(trace);
+  const std::vector<bool> queued = waited_for_the_queue(trace);
+  samples.at_full_queue += static_cast<std::size_t>(std::ranges::count(queued, true));
+  std::vector<std::vector<Event>> threads = events_by_thread(trace, queued);
   const Spans optimizers = optimizer_steps(trace);
   for (const std::vector<Event>& thread : threads) {
     add_thread(thread, optimizers, event_cost, samples);

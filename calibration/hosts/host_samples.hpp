@@ -26,6 +26,7 @@ struct HostSamples {
   std::vector<Seconds> between_operators;             ///< on autograd's thread and in optimizers' steps
   std::vector<Seconds> between_module_operators;      ///< elsewhere, before modules' first operators
   std::map<RuntimeCall, std::vector<Seconds>> calls;  ///< as recorded, the profiler's cost included
+  std::size_t at_full_queue = 0;  ///< calls that are not among them: they waited for the launch queue
   std::vector<Seconds> synchronize_return, backward_start, backward_return;  ///< gaps as recorded
 };
 
@@ -39,7 +40,8 @@ struct HostSamples {
 ///   T2   from an operator's start to its first launch, T3 from the end of its last one to its end, T5
 ///        between two, unless a call waited there; each less event_cost for every event within and less the
 ///        calls by which memory is allocated and freed, at least 0
-///   T4   length of runtime calls; of copies only those that do not wait: none of pageable memory
+///   T4   length of runtime calls that do not wait: no copies of pageable memory, none that found the launch
+///        queue full (full_queue.hpp)
 ///   synchronize_return   from the end of the last work of the device to that of cudaStreamSynchronize, for
 ///                        calls of 20 us or more
 ///   backward_start       from aten::ones_like, which backward() calls last, to autograd's first operator;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -13,6 +15,7 @@
 #include "calibration/error_summary.hpp"
 #include "ops/kernels/kernel_features.hpp"
 #include "ops/kernels/learned.hpp"
+#include "topology/learned_scale.hpp"
 
 namespace lockstep {
 namespace {
@@ -202,9 +205,11 @@ KernelFit fit_kernels(const KernelMeasurements& measurements, const std::vector<
   const RowsByKind kinds = by_kind(measurements, gpu, &result.unseen);
   std::vector<std::pair<std::string, RowsByKind>> test_kinds;
   for (const KernelTest& test : tests) test_kinds.emplace_back(test.name, by_kind(test.rows, gpu, nullptr));
-  std::set<std::string> gpus;
-  for (const KernelMeasurement& row : measurements) gpus.insert(gpu(row.gpu).name);
-  result.gpus.assign(gpus.begin(), gpus.end());
+  for (const KernelMeasurement& row : measurements) {
+    const GpuSpec& spec = gpu(row.gpu);
+    result.scale.try_emplace(spec.name, scale_of(spec));
+  }
+  std::ranges::copy(std::views::keys(result.scale), std::back_inserter(result.gpus));
   for (const auto& [kind, rows] : kinds) {
     TestRows of_kind;
     for (const auto& [name, test] : test_kinds) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,9 @@ struct FittedKernel {
 
 struct KernelFit {
   std::vector<FittedKernel> kernels;
-  std::vector<std::string> gpus;  ///< measured, by their own names
-  std::size_t unseen = 0;         ///< rows whose work networks do not answer for
+  std::vector<std::string> gpus;              ///< measured, by their own names
+  std::map<std::string, LearnedScale> scale;  ///< of each of them
+  std::size_t unseen = 0;                     ///< rows whose work networks do not answer for
 };
 
 /// A GPU by its name in the tables. @throws InputError for one that is not there

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/yaml_text.hpp"
+#include "base/yaml_value.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 
@@ -51,6 +52,13 @@ std::string layers_yaml(const char* key, const std::vector<LearnedLayer>& layers
                         layer.outputs, layer.numbers);
   }
   return layers.empty() ? "" : text;
+}
+
+std::string scale_yaml(const std::map<std::string, LearnedScale>& scale) {
+  std::string text;
+  for (const auto& [gpu, numbers] : scale)
+    text += fmt::format("  {}: {}\n", gpu, flow_text(yaml_of(numbers)));
+  return text;
 }
 
 /// "fitted: 1,234 rows, ...": what a profile keeps of the residuals.
@@ -105,8 +113,8 @@ std::string learned_kernels_yaml(const KernelFit& fit, const std::string& name, 
         are_few ? "; where rows are too few for a network, --constants fits the formulas' own few constants"
                 : "")};
   }
-  return fmt::format("name: {}\nsource: {}\ngpus: [{}]\nkernels:\n{}", quoted_if_needed(name),
-                     quoted_if_needed(source), fmt::join(fit.gpus, ", "), kernels);
+  return fmt::format("name: {}\nsource: {}\ngpus: [{}]\nscale:\n{}kernels:\n{}", quoted_if_needed(name),
+                     quoted_if_needed(source), fmt::join(fit.gpus, ", "), scale_yaml(fit.scale), kernels);
 }
 
 }  // namespace lockstep

@@ -55,6 +55,18 @@ TEST(ProfileListing, WhatIsLentToAnotherGpuIsDerivedThere) {
   EXPECT_EQ(pcie.kernels.front().provenance, Provenance::Derived);
 }
 
+TEST(ProfileListing, SaysWhyNetworksDoNotAnswer) {
+  EXPECT_EQ(list_profile("a100_80gb", ConfigPath::standard()).remark, "");
+  const test::ScratchFolder folder;
+  folder.write("mine.yaml",
+               "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 800 GB/s\n"
+               "provenance:\n  efficiency: derived, a100_80gb's\n");
+  const ProfileListing changed = list_profile((folder / "mine.yaml").string(), ConfigPath::standard());
+  EXPECT_THAT(listing_text(changed),
+              HasSubstr("the networks do not answer, since guessed: memory_bandwidth"));
+  EXPECT_THAT(listing_json(changed), HasSubstr("\"remark\""));
+}
+
 TEST(ProfileListing, AnOperatorsOverheadsAreOneLine) {
   const ProfileListing host = list_profile("v100_lin_2022", ConfigPath::standard());
   EXPECT_THAT(number(host, "operators.aten::relu").value, HasSubstr("before_first_launch: 21.1 us"));

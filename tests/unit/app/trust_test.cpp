@@ -10,6 +10,7 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Simulated {
   Setting setting;
@@ -50,6 +51,15 @@ TEST(Trust, AGpuWithOtherNumbersIsNoLongerTheMeasuredOne) {
       "{ from: h100_80gb, memory_bandwidth: 2 TB/s, provenance: { memory_bandwidth: \"measured, a sheet\" } "
       "}");
   EXPECT_THAT(answer(cited.setting, cited.result), HasSubstr("1 rank on h100_80gb, "));
+}
+
+TEST(Trust, NetworksThatDoNotAnswerAreTold) {
+  const std::string derived = "provenance: { efficiency: \"derived, a relative's\" }";
+  const Simulated as_it_is = gpt2_on("{ from: a100_80gb, " + derived + " }");
+  EXPECT_THAT(answer(as_it_is.setting, as_it_is.result), Not(HasSubstr("networks")));
+  const Simulated changed = gpt2_on("{ from: a100_80gb, memory_bandwidth: 1 TB/s, " + derived + " }");
+  EXPECT_THAT(answer(changed.setting, changed.result),
+              HasSubstr("a100_80gb's networks do not answer, since guessed: memory_bandwidth (set at "));
 }
 
 TEST(Trust, TheBandIsThatOfTheWholeStep) {

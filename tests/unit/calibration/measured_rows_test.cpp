@@ -13,6 +13,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
+using testing::AllOf;
 using testing::HasSubstr;
 
 ConfigPath shipped() {
@@ -109,8 +110,15 @@ TEST(MeasuredRows, WhatIsWrongWithARowIsSaidWithIt) {
                               {"bytes", "8"}};
   EXPECT_THAT(complaint_of([&] { return collectives(collective); }), HasSubstr("1 x 16 GPUs"));
   collective["bytes"] = "many";
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }), HasSubstr("bytes: 'many' is no number"));
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
+              HasSubstr("bytes: 'many' is no whole number"));
   collective["bytes"] = "8";
+  collective["gpus"] = "2.5";
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
+              HasSubstr("gpus: '2.5' is no whole number of at least 1"));
+  collective["gpus"] = "1";
+  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
+              HasSubstr("gpus: a collective has 2 or more, not 1"));
   collective["gpus"] = "8";
   collective["size"] = "8";
   EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
@@ -149,6 +157,25 @@ TEST_F(KernelSet, RowsOfSeveralTablesAreComparedAndShortOnesCounted) {
   EXPECT_THAT(text, HasSubstr("table b"));
   EXPECT_THAT(validation_summary({&validation, 1}), HasSubstr("few                              kernel"));
   EXPECT_EQ(reached_aims(validation).size(), 1U);
+}
+
+TEST_F(KernelSet, WhatIsWrongWithARowIsSaidAtItsLine) {
+  folder_.write("c.csv", "n,us\n1024,400\n0.5,90\n");
+  const auto set = read_text<ValidationSet>(
+      "name: bad\ntitle: t\nsource: s\npredicts: kernel\nunit: 1 us\nmeasured: { step: us }\ntable: c.csv\n"
+      "scenario: { gpu: v100_32gb_pcie, family: gemm, type: fp32, layout: nn, batch: 1, m: 1024, k: 1024 }\n"
+      "copied: { n: n }\n",
+      "bad.yaml");
+  const auto predict = [&](std::span<const ScenarioSettings> rows) {
+    return predict_kernels(set.name, rows, shipped());
+  };
+  EXPECT_THAT(complaint_of([&] { return validate(set, folder_.path(), predict); }),
+              AllOf(HasSubstr("c.csv:3:"), HasSubstr("in the row that sets")));
+}
+
+TEST_F(KernelSet, RowsThatAreAllTooShortAreNotWheres) {
+  EXPECT_THAT(complaint_of([&] { return validated("shortest: 1 s\n"); }),
+              HasSubstr("none of the 3 rows that set 'few' asks for took 1 s or more (shortest)"));
 }
 
 TEST_F(KernelSet, AimsAreOfWhatTheSetPredicts) {

@@ -38,12 +38,38 @@ TEST(GpuSpec, NetworksAreOfTheGpuAsItWasMeasured) {
   EXPECT_THAT(efficiency_of(slower).source, HasSubstr("memory_bandwidth"));
 }
 
+// Whosever the efficiencies are: networks of a GPU of one's own are most often beside a relative's.
+TEST(GpuSpec, NetworksBesideARelativesEfficienciesAreDroppedLikewise) {
+  const std::string mine = "include: gpus/a100_80gb.yaml\nprovenance:\n  efficiency: derived, a100_80gb's\n";
+  const GpuSpec measured = gpu_of(mine);
+  EXPECT_TRUE(measured.learned);
+  EXPECT_THAT(measured.silent_because, IsEmpty());
+  const GpuSpec changed = gpu_of("memory_bandwidth: 800 GB/s\n" + mine);
+  EXPECT_FALSE(changed.learned);
+  EXPECT_THAT(changed.silent_because, HasSubstr("memory_bandwidth (set at "));
+  EXPECT_THAT(changed.lent_because, IsEmpty());
+}
+
 TEST(GpuSpec, ANumberWithASourceIsTheGpusOwn) {
   const GpuSpec gpu = gpu_of(
       "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
       "provenance:\n  memory_bandwidth: measured, its data sheet\n");
-  EXPECT_TRUE(gpu.learned);
+  EXPECT_EQ(efficiency_of(gpu).is, Provenance::Fitted);
   EXPECT_THAT(gpu.lent_because, IsEmpty());
+}
+
+// Times are multiples of what follows from them, whatever supports them.
+TEST(GpuSpec, NetworksAnswerForTheNumbersThatTheyWereFittedWith) {
+  const GpuSpec corrected = gpu_of(
+      "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2000 GB/s\n"
+      "provenance:\n  memory_bandwidth: measured, its data sheet\n");
+  EXPECT_FALSE(corrected.learned);
+  EXPECT_EQ(corrected.silent_because, "'a100_80gb' was fitted with memory_bandwidth 2.039 TB/s, now 2 TB/s");
+  const GpuSpec same = gpu_of(
+      "include: gpus/a100_80gb.yaml\nmemory_bandwidth: 2.039 TB/s\n"
+      "provenance:\n  memory_bandwidth: measured, its data sheet\n");
+  EXPECT_TRUE(same.learned);
+  EXPECT_THAT(same.silent_because, IsEmpty());
 }
 
 // A set is fitted with the guess as it is.

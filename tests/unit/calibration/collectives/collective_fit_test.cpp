@@ -11,6 +11,7 @@
 #include "calibration/collectives/collective_fit_text.hpp"
 #include "calibration/collectives/fit_doubts.hpp"
 #include "calibration/collectives/fitted_profile.hpp"
+#include "calibration/collectives/group_errors.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "topology/read_cluster.hpp"
@@ -21,6 +22,7 @@ namespace {
 using namespace literals;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -204,6 +206,53 @@ TEST(FittedProfile, ARangeNamesGroupsAndSizes) {
   EXPECT_EQ(evidence_for(profile.provenance, "hierarchical").source, "dgx_a100's: ring's");
   EXPECT_THAT(evidence.range, HasSubstr("all_reduce on 1 x 2, 1 x 3, 1 x 4, 1 x 8 GPUs, "));
   EXPECT_THAT(evidence.range, HasSubstr(" to 1 GiB; error of "));
+}
+
+// Times that do not grow with the size are the launches'; only 512 KiB says something of the profile.
+TEST(FittedProfile, WhatNoHeldOutRowDependsOnIsDerived) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveMeasurements made{{"made up"}, {}};
+  for (Bytes size = 1_KiB; size <= 512_KiB; size = 2.0 * size) {
+    made.rows.push_back({CollectiveKind::AllReduce, 1, 8, size, 50_us, 0});
+  }
+  const CollectiveFit fit = fit_collectives(made, fabric, shipped("dgx_a100"), {4, {}});
+  const auto base = std::ranges::find(fit.numbers, "ring.LL.base", &FittedNumber::key);
+  ASSERT_TRUE(base != fit.numbers.end() && base->moved);
+  const auto profile = read_text<CollectiveProfile>(
+      fitted_profile_yaml(made, fit,
+                          {"mine", "x.log", "dgx_a100", ConfigPath::standard().find("profiles", "dgx_a100")}),
+      "mine.yaml");
+  const Evidence& evidence = evidence_for(profile.provenance, "ring.LL.base");
+  EXPECT_EQ(evidence.is, Provenance::Derived);
+  EXPECT_EQ(evidence.error, std::nullopt);
+  EXPECT_THAT(evidence.source, HasSubstr("no row that was held out depends on"));
+}
+
+// The error is that of the collective without what launching added, and of few rows not what it happens to
+// be.
+TEST(FittedProfile, ErrorsAreOfThePlanAndFewRowsWidenThem) {
+  const Fabric fabric = read_cluster("dgx_a100").fabric();
+  CollectiveFit fit;
+  const CollectiveMeasurements made{{"x"}, {{CollectiveKind::AllReduce, 1, 8, 1_MiB, 100_us, 0}}};
+  fit.rows = {{0, 104_us, true}};
+  fit.runs = {{64_us, 0_us}};
+  FittedNumber number;
+  number.rows = {0};
+  EXPECT_THAT(plan_errors(made, fit, number), ElementsAre(DoubleNear(0.1, 1e-9)));
+  fit.rows.front().held_out = false;
+  EXPECT_THAT(plan_errors(made, fit, number), IsEmpty());
+
+  CollectiveProfile truth = shipped("dgx_a100");
+  truth.ring.simple->max_bus_bandwidth = 225_GBps;
+  const CollectiveMeasurements exact = measurements_of(fabric, truth, 5_us);
+  const auto profile = read_text<CollectiveProfile>(
+      fitted_profile_yaml(exact, fit_collectives(exact, fabric, shipped("dgx_a100"), {4, {}}),
+                          {"mine", "x.log", "dgx_a100", ConfigPath::standard().find("profiles", "dgx_a100")}),
+      "mine.yaml");
+  const Evidence& rate = evidence_for(profile.provenance, "ring.Simple.max_bus_bandwidth");
+  EXPECT_EQ(rate.is, Provenance::Fitted);
+  EXPECT_GT(rate.error.value(), 0.002);  // 10 % of one row beside the 20 or so that fit
+  EXPECT_LT(rate.error.value(), 0.02);
 }
 
 TEST(CollectiveFit, GroupsThatTheClusterDoesNotHaveAreRefused) {

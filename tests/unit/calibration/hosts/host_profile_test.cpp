@@ -134,6 +134,37 @@ TEST(HostSamples, ACopyOfPageableMemoryIsNoLaunch) {
   EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(9)));
 }
 
+/// A copy of 7 us, so many launches 10 us apart, then a copy and a memset that end when the first two kernels
+/// start, 20 ms after the beginning, and a copy of 8 us when half of them have started.
+HostSamples launches_ahead_of_the_gpu(int launches) {
+  Recording recording;
+  recording.call("cudaMemcpyAsync", CallKind::Launch, 0, 7).work(15, 20, "Memcpy HtoD (Pinned -> Device)");
+  for (int i = 0; i < launches; ++i) {
+    const double kernel = 20'000 + 100 * i;
+    recording.call("cudaLaunchKernel", CallKind::Launch, 10 + 10 * i, 15 + 10 * i).work(kernel, kernel + 99);
+  }
+  const double last = 20'000 + 100 * launches;
+  recording.call("cudaMemcpyAsync", CallKind::Launch, 19'000, 20'004).work(last, last + 1);
+  recording.call("cudaMemsetAsync", CallKind::Launch, 20'010, 20'103).work(last + 1, last + 2);
+  const double later = 20'010 + 50 * launches;
+  recording.call("cudaMemcpyAsync", CallKind::Launch, later, later + 8).work(last + 2, last + 3);
+  return recording.samples(0_us);
+}
+
+TEST(HostSamples, ACallThatWaitsForAFullQueueIsNoLaunch) {
+  const HostSamples samples = launches_ahead_of_the_gpu(1000);
+  EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(7), micros(8)));
+  EXPECT_FALSE(samples.calls.contains(RuntimeCall::MemsetAsync));
+  EXPECT_EQ(samples.calls.at(RuntimeCall::LaunchKernel).size(), 1000);  // nobody waited for the GPU to begin
+  EXPECT_EQ(samples.at_full_queue, 2);
+}
+
+TEST(HostSamples, AQueueOfFewLaunchesIsNotFull) {
+  const HostSamples samples = launches_ahead_of_the_gpu(400);
+  EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(7), micros(1004), micros(8)));
+  EXPECT_EQ(samples.at_full_queue, 0);
+}
+
 TEST(HostSamples, HandOverBetweenThreads) {
   const std::string wrapper = "autograd::engine::evaluate_function: AddmmBackward0";
   const HostSamples samples = Recording{}
@@ -246,6 +277,7 @@ TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
 
 TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
   HostProfileOptions observed = options();
+  observed.observed = true;
   observed.observers = "record_shapes";
   const ProvenanceTable told = host_profile(linear_and_view(), observed).overheads.provenance;
   for (const char* key : {"operators", "operators.aten::linear", "operators.aten::view",
@@ -253,6 +285,10 @@ TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
     EXPECT_EQ(evidence_for(told, key).is, Provenance::Derived) << key;
   }
   EXPECT_THAT(evidence_for(told, "operators").source, HasSubstr("recorded with record_shapes"));
+  observed.observers.clear();  // an execution trace observer leaves nothing in the file to tell it by
+  const ProvenanceTable unnamed = host_profile(linear_and_view(), observed).overheads.provenance;
+  EXPECT_EQ(evidence_for(unnamed, "operators").is, Provenance::Derived);
+  EXPECT_THAT(evidence_for(unnamed, "operators").source, HasSubstr("recorded with observers"));
 }
 
 TEST(HostProfile, TellsPartsThatWereNeverSeenFromMeasuredOnes) {

@@ -10,6 +10,7 @@
 #include "base/yaml_reader.hpp"
 #include "calibration/error_summary.hpp"
 #include "ops/kernels/learned.hpp"
+#include "topology/learned_scale.hpp"
 
 namespace lockstep {
 namespace {
@@ -108,6 +109,7 @@ TEST(KernelFit, the_file_predicts_what_was_fitted) {
   const auto read = read_text<LearnedKernels>(text, "mine.yaml");
   ASSERT_EQ(read.kernels.size(), 1U);
   EXPECT_EQ(read.gpus, std::vector<std::string>{"p100_16gb_pcie"});
+  EXPECT_EQ(differences(read.scale.at("p100_16gb_pcie"), scale_of(p100(""))), "");
   for (std::size_t i = 0; i < 20; ++i) {
     const auto seen = kernel_features(rows[i].call, p100(""));
     EXPECT_NEAR(learned_time(read.kernels.front(), *seen, p100("")) /

@@ -141,11 +141,20 @@ TEST(LearnedKernel, layers_must_fit_each_other) {
   EXPECT_THROW(network.check(), std::invalid_argument);
 }
 
+TEST(LearnedKernels, a_scale_is_of_a_gpu_that_was_measured) {
+  LearnedKernels learned = half_as_long_again("any", gpu_without_networks());
+  learned.scale["any"] = {};
+  EXPECT_NO_THROW(learned.check());
+  learned.scale["other"] = {};
+  EXPECT_THROW(learned.check(), std::invalid_argument);
+}
+
 // What is shipped reads, belongs to its GPU, and has the features of this version.
 TEST(LearnedKernels, shipped_networks_answer) {
   for (const char* name : {"p100_16gb_pcie", "v100_32gb_pcie", "a100_40gb_pcie"}) {
     const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + std::string{name} + ".yaml");
     ASSERT_TRUE(gpu.learned && (*gpu.learned)->measured_on(gpu.name)) << name;
+    EXPECT_TRUE((*gpu.learned)->scale.contains(gpu.name)) << name;
     const KernelCall call{"bmm", DataType::FP32, Gemm{64, 1024, 1024, 512}};
     const Seconds bound = kernel_features(call, gpu)->bound;
     const Prediction prediction = predicted(call, gpu);
