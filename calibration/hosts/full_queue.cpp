@@ -50,6 +50,8 @@ class LaunchQueues {
       const bool is_before = call == by_correlation.end();
       if (!is_before && call->second->kind != CallKind::Launch) continue;  // a graph's launch is one
       StreamQueue& queue = queues_[{work.device, work.stream}];
+      // Behind work that was launched in the trace: by a call that was not recorded, as Triton's may be.
+      if (is_before && !queue.launches.empty()) continue;
       queue.starts.push_back(work.start);
       if (is_before) {
         ++queue.before;

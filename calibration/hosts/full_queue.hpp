@@ -13,7 +13,8 @@ namespace lockstep {
 /// room for, only how many it held: it counts as full at nine tenths of the most that any stream held, if
 /// those are 768 or more, and a call as one that waited where it came upon a full queue and work of that
 /// stream started before it ended, which made the room. Events take places, too, but traces do not say on
-/// which stream: any that is full will do. Work that was launched before the trace began counts.
+/// which stream: any that is full will do. Work that was launched before the trace began counts: no call of
+/// the trace launched it, and none that the trace launched started before it on its stream.
 [[nodiscard]] std::vector<bool> waited_for_the_queue(const kineto::RecordedTrace& trace);
 
 }  // namespace lockstep

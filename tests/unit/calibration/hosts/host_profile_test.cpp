@@ -54,6 +54,12 @@ class Recording {
     made.correlation = static_cast<std::int64_t>(trace_.calls.size());
     return *this;
   }
+  /// Of no call that was recorded.
+  Recording& work_alone(double start, double end) {
+    work(start, end);
+    trace_.work.back().correlation = 1'000'000;
+    return *this;
+  }
   [[nodiscard]] HostSamples samples(Seconds event_cost) const {
     HostSamples made;
     add_samples(trace_, event_cost, made);
@@ -163,6 +169,17 @@ TEST(HostSamples, AQueueOfFewLaunchesIsNotFull) {
   const HostSamples samples = launches_ahead_of_the_gpu(400);
   EXPECT_THAT(samples.calls.at(RuntimeCall::MemcpyAsync), ElementsAre(micros(7), micros(1004), micros(8)));
   EXPECT_EQ(samples.at_full_queue, 0);
+}
+
+TEST(HostSamples, TheQueueHoldsWhatWasLaunchedBeforeTheTrace) {
+  const auto copies = [](bool after_a_known_one) {
+    Recording recording;
+    if (after_a_known_one) recording.call("cudaLaunchKernel", CallKind::Launch, 0, 5).work(6, 9);
+    for (int i = 0; i < 1000; ++i) recording.work_alone(1000 + 10 * i, 1009 + 10 * i);
+    return recording.call("cudaMemcpyAsync", CallKind::Launch, 500, 1004).work(11'000, 11'001).samples(0_us);
+  };
+  EXPECT_EQ(copies(false).at_full_queue, 1);
+  EXPECT_EQ(copies(true).at_full_queue, 0);  // calls that were not recorded launched them, who knows when
 }
 
 TEST(HostSamples, HandOverBetweenThreads) {
