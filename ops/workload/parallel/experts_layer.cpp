@@ -128,13 +128,20 @@ void multiply(const LayerScope& scope, const ExpertLoad& load, const Together& s
   scope.step.program().end();
 }
 
+/// Of each expert for itself where a cast needs the scale of what it casts (split_quantize).
 void cast_tokens(const LayerScope& scope, const ExpertLoad& load, const Together& some,
                  std::int64_t columns) {
-  if (is_fp8(scope, {})) {
-    op_by_rank(scope, "cast_transpose", [&](std::size_t place) {
-      return cast_transpose_kernel(scope, some.tokens(load, place) * columns);
-    });
+  if (!is_fp8(scope, {})) {
+    return;
   }
+  const std::size_t at_a_time = scales_by_itself(scope) ? 1 : some.count;
+  scope.step.program().begin("split_quantize");
+  for (std::size_t first = 0; first < some.count; first += at_a_time) {
+    const Together cast{some.first + first, at_a_time};
+    launch_cast(scope,
+                [&](std::size_t variant) { return cast.tokens(load, place_of(scope, variant)) * columns; });
+  }
+  scope.step.program().end();
 }
 
 void product_of_experts(const LayerScope& scope, const ExpertLoad& load, const Together& some,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/yaml_reader.hpp"
@@ -198,6 +199,27 @@ TEST(ExpertsLayer, ProductsAtATimeShareWaves) {
   beside.concurrent = 4;
   EXPECT_DOUBLE_EQ((time(beside) * 4).in_base_units(), time(four).in_base_units());
   EXPECT_LT(time(beside), time(alone));  // 256 x 1024 leaves most SMs idle
+}
+
+/// The tokens of a rank's experts are cast together, or, each with a scale of its own, expert by expert: eight
+/// experts, inputs and gradients of two products, two layers.
+TEST(ExpertsLayer, CastsExpertByExpertWithCurrentScaling) {
+  const auto casts = [](Fp8Scaling scaling) {
+    Batch run{.ranks = 2, .batch = 2, .precision = Precision::FP8};
+    run.framework.fp8_scaling = scaling;
+    const Job job = job_of(mixture(false), {.expert = 2}, run);
+    std::int64_t count = 0, elements = 0;
+    for (const KernelCall& call : launches_of(job, "cast_transpose")) {
+      const std::int64_t of_it = std::get<Pointwise>(call.work).elements;
+      count += 1;
+      elements += of_it;
+    }
+    return std::pair{count, elements};
+  };
+  const auto [together, all] = casts(Fp8Scaling::Delayed);
+  const auto [each, same] = casts(Fp8Scaling::Current);
+  EXPECT_EQ(each - together, (8 - 1) * 2 * 2 * 2);
+  EXPECT_EQ(same, all);
 }
 
 /// Transformer Engine's router launches a kernel where PyTorch's operators launch one each.
