@@ -222,6 +222,37 @@ TEST(ExpertsLayer, CastsExpertByExpertWithCurrentScaling) {
   EXPECT_EQ(same, all);
 }
 
+/// Probabilities, two bytes for each copy of a token, go to the experts and their gradients back; what experts
+/// made is not kept for these, which a reduction over what the activation read makes.
+TEST(ExpertsLayer, WeighsWhatTheActivationLeaves) {
+  TransformerSpec weighted = mixture(true);
+  weighted.experts->weighted_activation = true;
+  const Job job = job_of_mixture(weighted, {.expert = 4}), before = job_of_mixture(mixture(true), {.expert = 4});
+  const double copies = 2.0 * 1024;
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllToAll) -
+                       bytes_communicated(before, CollectiveKind::AllToAll),
+                   2 * 2 * copies * 2);
+  EXPECT_DOUBLE_EQ(before.memory.front()[MemoryUse::Activations] - job.memory.front()[MemoryUse::Activations],
+                   2 * copies * 512 * 2);
+  EXPECT_EQ(launches_of(before, "unpermute_bwd_kernel").size(), 2U);
+  EXPECT_TRUE(launches_of(job, "unpermute_bwd_kernel").empty());
+  EXPECT_EQ(operators_with_launches(job).at("aten::sum") - operators_with_launches(before).at("aten::sum"), 2);
+}
+
+/// PyTorch's operators pick the probabilities with the copies, not with the sums.
+TEST(ExpertsLayer, PicksProbabilitiesWhereTheyAreUsed) {
+  TransformerSpec unfused = mixture(true);
+  unfused.experts->fused_permutation = false;
+  const auto muls = [](const TransformerSpec& model) {
+    return operators_with_launches(job_of_mixture(model, {.expert = 4}));
+  };
+  const auto before = muls(unfused);
+  unfused.experts->weighted_activation = true;
+  const auto weighted = muls(unfused);
+  EXPECT_EQ(weighted.at("aten::masked_select"), before.at("aten::masked_select"));
+  EXPECT_EQ(weighted.at("MaskedSelectBackward0"), before.at("MaskedSelectBackward0"));
+}
+
 /// Transformer Engine's router launches a kernel where PyTorch's operators launch one each.
 TEST(ExpertsLayer, RoutesInOneKernelWhenFused) {
   TransformerSpec fused = mixture(true);
