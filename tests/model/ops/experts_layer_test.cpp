@@ -201,8 +201,8 @@ TEST(ExpertsLayer, ProductsAtATimeShareWaves) {
   EXPECT_LT(time(beside), time(alone));  // 256 x 1024 leaves most SMs idle
 }
 
-/// The tokens of a rank's experts are cast together, or, each with a scale of its own, expert by expert: eight
-/// experts, inputs and gradients of two products, two layers.
+/// The tokens of a rank's experts are cast together, or, each with a scale of its own, expert by expert:
+/// eight experts, inputs and gradients of two products, two layers.
 TEST(ExpertsLayer, CastsExpertByExpertWithCurrentScaling) {
   const auto casts = [](Fp8Scaling scaling) {
     Batch run{.ranks = 2, .batch = 2, .precision = Precision::FP8};
@@ -222,12 +222,13 @@ TEST(ExpertsLayer, CastsExpertByExpertWithCurrentScaling) {
   EXPECT_EQ(same, all);
 }
 
-/// Probabilities, two bytes for each copy of a token, go to the experts and their gradients back; what experts
-/// made is not kept for these, which a reduction over what the activation read makes.
+/// Probabilities, two bytes for each copy of a token, go to the experts and their gradients back; what
+/// experts made is not kept for these, which a reduction over what the activation read makes.
 TEST(ExpertsLayer, WeighsWhatTheActivationLeaves) {
   TransformerSpec weighted = mixture(true);
   weighted.experts->weighted_activation = true;
-  const Job job = job_of_mixture(weighted, {.expert = 4}), before = job_of_mixture(mixture(true), {.expert = 4});
+  const Job job = job_of_mixture(weighted, {.expert = 4}),
+            before = job_of_mixture(mixture(true), {.expert = 4});
   const double copies = 2.0 * 1024;
   EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllToAll) -
                        bytes_communicated(before, CollectiveKind::AllToAll),
@@ -236,7 +237,8 @@ TEST(ExpertsLayer, WeighsWhatTheActivationLeaves) {
                    2 * copies * 512 * 2);
   EXPECT_EQ(launches_of(before, "unpermute_bwd_kernel").size(), 2U);
   EXPECT_TRUE(launches_of(job, "unpermute_bwd_kernel").empty());
-  EXPECT_EQ(operators_with_launches(job).at("aten::sum") - operators_with_launches(before).at("aten::sum"), 2);
+  EXPECT_EQ(operators_with_launches(job).at("aten::sum") - operators_with_launches(before).at("aten::sum"),
+            2);
 }
 
 /// PyTorch's operators pick the probabilities with the copies, not with the sums.

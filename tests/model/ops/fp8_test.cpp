@@ -85,7 +85,8 @@ TEST(Fp8, FindsMagnitudesBeforeCastsWithCurrentScaling) {
   Batch run = fp8(2, 2);
   run.framework.fp8_scaling = Fp8Scaling::Current;
   const Job job = job_of(gpt3(), {}, run);
-  const std::vector<KernelCall> casts = launches_of(job, "cast_transpose"), found = launches_of(job, "<amax>");
+  const std::vector<KernelCall> casts = launches_of(job, "cast_transpose"),
+                                found = launches_of(job, "<amax>");
   ASSERT_EQ(casts.size(), 4U * (4 * 2 + 1));
   ASSERT_EQ(found.size(), casts.size());
   for (std::size_t cast = 0; cast < casts.size(); ++cast) {
@@ -98,14 +99,13 @@ TEST(Fp8, FindsMagnitudesBeforeCastsWithCurrentScaling) {
   }
 }
 
-/// What sequence-parallel ranks gather has one scale: inputs of queries, keys, values and of the first product
-/// of the feed-forward, gradients of what the projection and the second leave.
+/// What sequence-parallel ranks gather has one scale: inputs of queries, keys, values and of the first
+/// product of the feed-forward, gradients of what the projection and the second leave.
 TEST(Fp8, SharesMagnitudesOfWhatIsGathered) {
   Batch run = fp8(2);
   run.framework.fp8_scaling = Fp8Scaling::Current;
   for (const bool overlap : {false, true}) {
-    const Job job =
-        job_of(gpt3(), {.tensor = 2, .sequence_parallel = true, .tensor_overlap = overlap}, run);
+    const Job job = job_of(gpt3(), {.tensor = 2, .sequence_parallel = true, .tensor_overlap = overlap}, run);
     int magnitudes = 0;
     for (const CollectiveCall& call : collectives_of(job, 0, CollectiveKind::AllReduce)) {
       magnitudes += int{call.size == Bytes{4} && job.programs.front()->groups[call.group] == "tp"};
