@@ -74,6 +74,18 @@ constexpr auto names_of(EmptyCache) {
                                               {EmptyCache::EachStep, "each_step"}});
 }
 
+/// Where the scale of a tensor that Transformer Engine casts to FP8 comes from
+/// (ops/workload/parallel/fp8.hpp).
+enum class Fp8Scaling : std::uint8_t {
+  Delayed,  ///< the greatest magnitudes of steps before (recipe.DelayedScaling)
+  Current,  ///< its own greatest magnitude (recipe.Float8CurrentScaling)
+};
+
+constexpr auto names_of(Fp8Scaling) {
+  return std::to_array<EnumName<Fp8Scaling>>(
+      {{Fp8Scaling::Delayed, "delayed"}, {Fp8Scaling::Current, "current"}});
+}
+
 /// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
@@ -90,6 +102,7 @@ struct FrameworkSpec {
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
+  Fp8Scaling fp8_scaling = Fp8Scaling::Delayed;
 
   /// What operators and kernels are.
   template <class Visitor>
@@ -131,6 +144,11 @@ struct FrameworkSpec {
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
         "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
         "transformers with 'implementation: hugging_face', encoder-decoders and XLNet only");
+    key.optional(
+        "fp8_scaling", framework.fp8_scaling, Fp8Scaling::Delayed,
+        "'precision: fp8' with 'implementation: megatron': the scale of a cast tensor is by the magnitudes "
+        "of steps before, or (current) by its own, which a kernel finds before the cast, of each expert's "
+        "tokens for itself (Megatron-LM --fp8-recipe tensorwise, NeMo's FP8-CS)");
   }
 
   template <class Visitor>

@@ -105,7 +105,7 @@ struct ExpertsSpec {
   double capacity = 1, imbalance = 1;
   std::uint64_t seed = 0;
   bool fused_permutation = true, dropless = false, auxiliary_loss = true, fused_router = false,
-       grouped = true;
+       grouped = true, weighted_activation = false;
 
   /// The host knows how many tokens an expert gets: as many as it has room for.
   [[nodiscard]] bool are_padded() const { return !dropless && imbalance == 1; }
@@ -139,6 +139,11 @@ struct ExpertsSpec {
         "grouped", experts.grouped, true,
         "experts' products are launched on four streams in turn (Transformer Engine's GroupedLinear, "
         "Megatron-LM --moe-grouped-gemm); else expert after expert (SequentialMLP)");
+    key.optional(
+        "weighted_activation", experts.weighted_activation, false,
+        "the router's probabilities go to the experts with the tokens and multiply what the activation "
+        "leaves (Megatron-LM since core 0.12); else they multiply the experts' results where these are "
+        "summed");
     key.optional("auxiliary_loss", experts.auxiliary_loss, true,
                  "the router's loss of uneven loads (Megatron-LM --moe-aux-loss-coeff)");
     key.optional("fused_router", experts.fused_router, false,

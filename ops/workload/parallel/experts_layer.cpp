@@ -128,13 +128,20 @@ void multiply(const LayerScope& scope, const ExpertLoad& load, const Together& s
   scope.step.program().end();
 }
 
+/// Of each expert for itself where a cast needs the scale of what it casts (split_quantize).
 void cast_tokens(const LayerScope& scope, const ExpertLoad& load, const Together& some,
                  std::int64_t columns) {
-  if (is_fp8(scope, {})) {
-    op_by_rank(scope, "cast_transpose", [&](std::size_t place) {
-      return cast_transpose_kernel(scope, some.tokens(load, place) * columns);
-    });
+  if (!is_fp8(scope, {})) {
+    return;
   }
+  const std::size_t at_a_time = scales_by_itself(scope) ? 1 : some.count;
+  scope.step.program().begin("split_quantize");
+  for (std::size_t first = 0; first < some.count; first += at_a_time) {
+    const Together cast{some.first + first, at_a_time};
+    launch_cast(scope,
+                [&](std::size_t variant) { return cast.tokens(load, place_of(scope, variant)) * columns; });
+  }
+  scope.step.program().end();
 }
 
 void product_of_experts(const LayerScope& scope, const ExpertLoad& load, const Together& some,
@@ -164,11 +171,23 @@ void product_backward(const LayerScope& scope, const ExpertLoad& load, const Tog
   }
 }
 
+bool is_weighted(const LayerScope& scope) {
+  return scope.model.experts->weighted_activation;
+}
+
+/// With its results' probabilities: backward sums their gradients of each token, for which it reads once more
+/// what it has read (fused_bias_swiglu.py, weighted_swiglu_back, as torch.compile writes it).
 void expert_activation(const LayerScope& scope, const ExpertLoad& load, const Together& some,
                        Direction direction) {
   op_by_rank(scope, activation_operator(scope, direction), [&](std::size_t place) {
     return activation_kernel(scope, some.tokens(load, place) * load.width, direction);
   });
+  if (is_weighted(scope) && direction == Direction::Backward) {
+    const std::int64_t read = linears_of(scope, load).in.out + load.width;
+    op_by_rank(scope, "aten::sum", [&](std::size_t place) {
+      return kernels::reduce("sum", {.rows = some.tokens(load, place), .columns = read}, scope.storage());
+    });
+  }
 }
 
 /// What experts one after the other made, put together: outputs, or gradients of their inputs.
@@ -207,19 +226,21 @@ void multiply_backward(const LayerScope& scope, const ExpertLoad& load, Backward
 
 /// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
 /// it is in order as it comes. With 'fused_permutation' padded ones are transposed by a copy, others sorted
-/// by Transformer Engine's kernel (token_dispatcher.py; moe_utils.py, sort_chunks_by_idxs); else torch.cat
-/// puts the pieces together.
-void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name) {
-  if (load.experts > 1) {
+/// by Transformer Engine's kernel, which takes their probabilities along (token_dispatcher.py; moe_utils.py,
+/// sort_chunks_by_idxs); else torch.cat puts the pieces together.
+/// @param width elements of a token
+void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name, std::int64_t width) {
+  const ExpertsSpec& spec = *scope.model.experts;
+  const bool taken_along = width == 1 && spec.fused_permutation && !spec.are_padded();
+  if (load.experts > 1 && !taken_along) {
     op_by_rank(scope, name, [&](std::size_t place) {
-      const std::int64_t elements = load.tokens_at(place) * scope.sizes.hidden;
-      if (!scope.model.experts->fused_permutation) {
+      const std::int64_t elements = load.tokens_at(place) * width;
+      if (!spec.fused_permutation) {
         const auto& plan = scope.plan.spec;
         return kernels::concat(elements, load.experts * plan.expert * plan.expert_tensor, scope.storage());
       }
-      return scope.model.experts->are_padded()
-                 ? kernels::strided_copy(elements, scope.storage())
-                 : kernels::elementwise("sort_chunks", elements, scope.storage(), {.flops = 0});
+      return spec.are_padded() ? kernels::strided_copy(elements, scope.storage())
+                               : kernels::elementwise("sort_chunks", elements, scope.storage(), {.flops = 0});
     });
   }
 }
@@ -237,10 +258,17 @@ void communicate_by_place(const LayerScope& scope, const char* group,
 
 enum class Toward : std::uint8_t { Experts, Tokens };
 
+/// Bytes in which an element of a token's copy is sent, when @p width elements are.
+double bytes_sent(const LayerScope& scope, std::int64_t width) {
+  return size_of(scope.storage()).in_base_units() * static_cast<double>(width) /
+         static_cast<double>(scope.sizes.hidden);
+}
+
 /// The all-to-all of the expert group. Back each rank sends to every other what it got from it.
-void exchange(const LayerScope& scope, const ExpertLoad& load, Toward toward) {
+/// @param width elements of a token
+void exchange(const LayerScope& scope, const ExpertLoad& load, Toward toward, std::int64_t width) {
   const int ranks = scope.plan.spec.expert;
-  const double one = size_of(scope.storage()).in_base_units();
+  const double one = bytes_sent(scope, width);
   if (load.is_even || ranks == 1) {
     scope.communicate(CollectiveKind::AllToAll, "ep", ranks, Bytes{load.all_sent() * one});
     return;
@@ -260,16 +288,43 @@ void exchange(const LayerScope& scope, const ExpertLoad& load, Toward toward) {
 }
 
 /// Tokens that came to the ranks of one expert place come together on those that share its experts' products.
-void gather_experts(const LayerScope& scope, const ExpertLoad& load, CollectiveKind kind) {
+/// @param width elements of a token
+void gather_experts(const LayerScope& scope, const ExpertLoad& load, CollectiveKind kind,
+                    std::int64_t width) {
   const int ranks = scope.plan.spec.expert_tensor;
   if (ranks == 1) {
     return;
   }
   communicate_by_place(scope, "etp", [&](std::size_t place) {
     const double came = load.sent[place] * scope.plan.spec.expert * ranks;
-    return CollectiveCall{
-        .kind = kind, .type = scope.storage(), .size = size_of(scope.storage()) * came, .send_bytes = {}};
+    return CollectiveCall{.kind = kind,
+                          .type = scope.storage(),
+                          .size = Bytes{bytes_sent(scope, width) * came},
+                          .send_bytes = {}};
   });
+}
+
+/// Elements of a token in each tensor that goes with it: what it is itself, and where the activation weighs
+/// what came its probability, which has exchanges of its own (token_dispatcher.py).
+std::vector<std::int64_t> widths_of(const LayerScope& scope, bool weighed) {
+  return weighed && is_weighted(scope) ? std::vector<std::int64_t>{scope.sizes.hidden, 1}
+                                       : std::vector<std::int64_t>{scope.sizes.hidden};
+}
+
+/// To the ranks of their experts, and there in the order of these.
+void dispatch(const LayerScope& scope, const ExpertLoad& load, const char* sort, bool weighed) {
+  const std::vector<std::int64_t> widths = widths_of(scope, weighed);
+  for (const std::int64_t width : widths) exchange(scope, load, Toward::Experts, width);
+  for (const std::int64_t width : widths) gather_experts(scope, load, CollectiveKind::AllGather, width);
+  for (const std::int64_t width : widths) sort_by_expert(scope, load, sort, width);
+}
+
+/// And back.
+void combine(const LayerScope& scope, const ExpertLoad& load, const char* sort, bool weighed) {
+  const std::vector<std::int64_t> widths = widths_of(scope, weighed);
+  for (const std::int64_t width : widths) sort_by_expert(scope, load, sort, width);
+  for (const std::int64_t width : widths) gather_experts(scope, load, CollectiveKind::ReduceScatter, width);
+  for (const std::int64_t width : widths) exchange(scope, load, Toward::Tokens, width);
 }
 
 }  // namespace
@@ -298,13 +353,9 @@ void experts_forward(const LayerScope& scope, std::int64_t layer, bool different
   if (!scope.model.experts->drops()) {
     wait_for_counts(scope);
   }
-  exchange(scope, load, Toward::Experts);
-  gather_experts(scope, load, CollectiveKind::AllGather);
-  sort_by_expert(scope, load, "sort_chunks_by_idxs");
+  dispatch(scope, load, "sort_chunks_by_idxs", true);
   multiply_forward(scope, load);
-  sort_by_expert(scope, load, "sort_chunks_by_idxs");
-  gather_experts(scope, load, CollectiveKind::ReduceScatter);
-  exchange(scope, load, Toward::Tokens);
+  combine(scope, load, "sort_chunks_by_idxs", false);
   unpermute_forward(scope, load.all_sent());
   if (const std::int64_t shared = scope.model.experts->shared; shared > 0) {
     feed_forward_forward(scope, shared * scope.model.experts->feed_forward / scope.plan.spec.tensor);
@@ -322,15 +373,11 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
   }
   if (parts.inputs) {
     unpermute_backward(scope, load.all_sent());
-    exchange(scope, load, Toward::Experts);
-    gather_experts(scope, load, CollectiveKind::AllGather);
-    sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
+    dispatch(scope, load, "sort_chunks_by_idxs_backward", false);
   }
   multiply_backward(scope, load, parts);
   if (parts.inputs) {
-    sort_by_expert(scope, load, "sort_chunks_by_idxs_backward");
-    gather_experts(scope, load, CollectiveKind::ReduceScatter);
-    exchange(scope, load, Toward::Tokens);
+    combine(scope, load, "sort_chunks_by_idxs_backward", true);
     permute_backward(scope, load.all_sent());
   }
   router_backward(scope, parts);

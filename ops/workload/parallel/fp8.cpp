@@ -6,6 +6,24 @@
 #include "ops/workload/multi_tensor.hpp"
 
 namespace lockstep {
+namespace {
+
+constexpr DataType kScale = DataType::FP32;  // of a tensor, and its greatest magnitude
+
+/// The greatest magnitude of a tensor: a block's threads read, an atomic operation a block (amax_kernel).
+void find_magnitude(const LayerScope& scope,
+                    const std::function<std::int64_t(std::size_t variant)>& elements) {
+  scope.step.launch({"Memset (Device)", kScale, Memset{size_of(kScale)}});
+  scope.step.launch_by_rank([&](std::size_t variant) {
+    return kernels::elementwise("amax", elements(variant), scope.storage(), {.writes = 0, .flops = 2});
+  });
+}
+
+KernelCall scale_kernel() {
+  return {"compute_scale_from_amax_kernel", kScale, Pointwise{.elements = 1, .flops = 1}};
+}
+
+}  // namespace
 
 bool is_fp8(const LayerScope& scope, const ShardedLinear& shape) {
   return scope.step.precision() == Precision::FP8 && !shape.high_precision;
@@ -21,12 +39,22 @@ void cast_operand(const LayerScope& scope, const ShardedLinear& shape, std::int6
   }
 }
 
-void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
-  if (is_fp8(scope, shape)) {
-    const double written = size_of(DataType::FP8) / size_of(scope.storage());
-    scope.step.op("cast_to_fp8",
-                  {kernels::elementwise("cast_to_fp8", elements, scope.storage(), {.writes = written})});
+void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements, bool gathered) {
+  if (!is_fp8(scope, shape)) {
+    return;
   }
+  if (scales_by_itself(scope)) {
+    scope.step.program().begin("amax");
+    find_magnitude(scope, [&](std::size_t) { return elements; });
+    scope.step.program().end();
+    if (gathered) {
+      scope.communicate(CollectiveKind::AllReduce, "tp", scope.plan.spec.tensor, size_of(kScale));
+    }
+    scope.step.op("scale_from_amax", {scale_kernel()});
+  }
+  const double written = size_of(DataType::FP8) / size_of(scope.storage());
+  scope.step.op("cast_to_fp8",
+                {kernels::elementwise("cast_to_fp8", elements, scope.storage(), {.writes = written})});
 }
 
 void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
@@ -36,11 +64,21 @@ void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std
   }
 }
 
-KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements) {
+bool scales_by_itself(const LayerScope& scope) {
+  return scope.step.framework().fp8_scaling == Fp8Scaling::Current;
+}
+
+void launch_cast(const LayerScope& scope, const std::function<std::int64_t(std::size_t variant)>& elements) {
+  if (scales_by_itself(scope)) {
+    find_magnitude(scope, elements);
+    scope.step.launch(scale_kernel());
+  }
   const double written =
       2 * (size_of(DataType::FP8) / size_of(scope.storage()));  // the cast and its transpose
-  return kernels::elementwise("cast_transpose", elements, scope.storage(),
-                              {.reads = 1, .writes = written, .flops = 2});
+  scope.step.launch_by_rank([&](std::size_t variant) {
+    return kernels::elementwise("cast_transpose", elements(variant), scope.storage(),
+                                {.reads = 1, .writes = written, .flops = 2});
+  });
 }
 
 bool casts_before_gather(const LayerScope& scope) {
@@ -60,7 +98,9 @@ void precompute_float8_scales(const LayerScope& scope, std::int64_t elements, st
 }
 
 void cast_weights(const LayerScope& scope, std::int64_t elements) {
-  scope.step.op("cast_transpose", {cast_transpose_kernel(scope, elements)});
+  scope.step.program().begin("cast_transpose");
+  launch_cast(scope, [&](std::size_t) { return elements; });
+  scope.step.program().end();
 }
 
 void update_scales(const LayerScope& scope, std::int64_t tensors) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "ops/workload/parallel/layer_scope.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -12,6 +14,16 @@
 /// embedding, sums of tensor parallelism; in FP32 main gradients and the optimizer. All-gathers of sequence
 /// parallelism carry FP8. *Assumes* casts as kernels of their own (Transformer Engine fuses some with the
 /// normalisation or activation before them).
+///
+/// With `fp8_scaling: current` each tensor is read twice: its greatest magnitude is zeroed by a memset and
+/// found by a kernel, a kernel of one thread makes the scale of it, and only then it is cast; of each
+/// expert's tokens separately, where delayed scaling casts those of all experts in one kernel. What is
+/// gathered from sequence-parallel ranks has the greatest magnitude of all, reduced before the cast; none is
+/// reduced behind a pass. *Source*: Transformer Engine, pytorch/csrc/quantizer.cpp
+/// (Float8CurrentScalingQuantizer), common/recipe/current_scaling.cu, pytorch/csrc/extensions/cast.cpp
+/// (multi_tensor_quantize_impl), pytorch/module/linear.py (_customize_quantizers_float8_current_scaling).
+/// *Assumes* both FP8 layouts of operands (Blackwell, whose products take any, writes one) and one magnitude
+/// for the weights of a layer, which are cast once a step.
 
 namespace lockstep {
 
@@ -22,13 +34,18 @@ namespace lockstep {
 /// An operand of @p elements here: cast with its transpose; nothing when the layer is not FP8.
 void cast_operand(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements);
 
-/// An operand that is gathered from sequence-parallel ranks: the share of this rank is cast; the gathered one
-/// transposed when its product needs that.
-void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements);
+/// An operand that is gathered from sequence-parallel ranks, or (frozen weights) read by one product alone:
+/// the share of this rank is cast; the gathered one transposed when its product needs that.
+/// @param gathered the ranks share its greatest magnitude
+void cast_share(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements, bool gathered);
 void transpose_gathered(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements);
 
-/// The cast of that many elements with its transpose.
-[[nodiscard]] KernelCall cast_transpose_kernel(const LayerScope& scope, std::int64_t elements);
+/// Launches, within an open operator, what casts a tensor with its transpose.
+/// @param elements of each tensor by a rank's variant (StepWriter::launch_by_rank)
+void launch_cast(const LayerScope& scope, const std::function<std::int64_t(std::size_t variant)>& elements);
+
+/// Scales come from the tensors themselves (`fp8_scaling: current`).
+[[nodiscard]] bool scales_by_itself(const LayerScope& scope);
 
 /// torchao's FP8 (compiled_llama.hpp): weights are cast before they are gathered, and scales come from each
 /// tensor itself.

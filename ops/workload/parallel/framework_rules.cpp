@@ -71,6 +71,12 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "model's 'implementation: torchtitan' or 'megatron'"};
   }
   check_fine_tuning(plan, model);
+  const bool is_megatrons = model.implementation == Implementation::Megatron && precision == Precision::FP8;
+  if (framework.fp8_scaling == Fp8Scaling::Current && !is_megatrons) {
+    throw std::invalid_argument{
+        "'framework: { fp8_scaling: current }' is a recipe of Transformer Engine's FP8: it needs "
+        "'implementation: megatron' and 'precision: fp8'"};
+  }
   const bool is_float8 = is_float8_of_torchao(model, precision);
   if (is_float8 && !is_compiled) {
     throw std::invalid_argument{

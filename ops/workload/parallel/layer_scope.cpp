@@ -234,13 +234,17 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
   // What came, gathered by the ranks of expert_tensor, and between the products; what comes back, of which
-  // the router's gradient reads what it sent; what the router read, which FP8 leaves in 16 bits.
+  // the router's gradient reads what it sent, unless the activation has weighed it; what the router read,
+  // which FP8 leaves in 16 bits.
   const auto came = static_cast<double>(tokens_of_fullest_rank(scope, *expert_layer));
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);
   const Bytes one = size_of(scope.storage());
   kept += one * (came * (operand * static_cast<double>(s.hidden) + copies * width));
-  kept += one * elements_sent(scope, *expert_layer) + row * (1 - operand);
+  kept += row * (1 - operand);
+  if (!experts->weighted_activation) {
+    kept += one * elements_sent(scope, *expert_layer);
+  }
   return kept +
          scope.bytes(s.tokens * experts->shared * experts->feed_forward / scope.plan.spec.tensor) * copies;
 }

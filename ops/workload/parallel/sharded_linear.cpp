@@ -32,7 +32,7 @@ Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::in
 /// What a product reads, cast; and its transpose, which the weight's gradient reads.
 void cast_input(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
   if (is_frozen(scope)) {
-    cast_share(scope, shape, elements);
+    cast_share(scope, shape, elements, false);
   } else {
     cast_operand(scope, shape, elements);
   }
@@ -46,7 +46,7 @@ void gather_operand(const LayerScope& scope, const ShardedLinear& shape, std::in
     cast(scope, shape, shape.tokens * columns);
     return;
   }
-  cast_share(scope, shape, scope.sizes.rows * columns);
+  cast_share(scope, shape, scope.sizes.rows * columns, true);
   scope.communicate(CollectiveKind::AllGather, "tp", scope.plan.spec.tensor,
                     operand_bytes(scope, shape, columns));
   reorder_tokens(scope, shape.tokens * columns);
@@ -83,7 +83,7 @@ ShardedLinear rows_of_a_rank(const LayerScope& scope, ShardedLinear shape) {
 /// As a ring exchange (Transformer Engine's userbuffers).
 void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
                   Multiply multiply) {
-  cast_share(scope, shape, scope.sizes.rows * columns);
+  cast_share(scope, shape, scope.sizes.rows * columns, true);
   const ShardedLinear rows = rows_of_a_rank(scope, shape);
   gather_in_pieces(scope, operand_bytes(scope, shape, columns), [&] { multiply(scope, rows); });
 }

@@ -235,7 +235,7 @@ void StageWriter::cast_fp8_weights(std::int64_t layer, bool first) {
 }
 
 void StageWriter::update_fp8_scales(int chunk, std::int64_t tensors_of_product) {
-  if (step_.precision() != Precision::FP8 || casts_before_gather(scope_)) {
+  if (step_.precision() != Precision::FP8 || casts_before_gather(scope_) || scales_by_itself(scope_)) {
     return;
   }
   std::int64_t products = 0;

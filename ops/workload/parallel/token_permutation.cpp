@@ -16,6 +16,10 @@ bool is_fused(const LayerScope& scope) {
   return scope.model.experts->fused_permutation;
 }
 
+bool weighs_activation(const LayerScope& scope) {
+  return scope.model.experts->weighted_activation;
+}
+
 /// One kernel of a thread block for each token.
 KernelCall fused(const LayerScope& scope, const char* name, kernels::Passes passes) {
   return {name, scope.storage(),
@@ -28,6 +32,17 @@ KernelCall fused(const LayerScope& scope, const char* name, kernels::Passes pass
 /// Copies over tokens.
 double ratio(const LayerScope& scope, double copies) {
   return copies / static_cast<double>(scope.sizes.elements());
+}
+
+/// A token is read for its copies.
+kernels::Passes copied(const LayerScope& scope, double copies) {
+  return {.reads = 1, .writes = ratio(scope, copies), .flops = 0};
+}
+
+/// And these for their sum. @param flops of a copy's element
+kernels::Passes summed(const LayerScope& scope, double copies, double flops) {
+  const double each = ratio(scope, copies);
+  return {.reads = each, .writes = 1, .flops = flops * each};
 }
 
 /// Rows of copies to, or from, those of their tokens: index_select, an element a thread.
@@ -134,34 +149,47 @@ void place_probabilities(const LayerScope& scope, std::int64_t rows) {
 
 void permute_forward(const LayerScope& scope, double copies) {
   find_rows(scope, rows_of(scope, copies));
-  scope.step.op("permute", {is_fused(scope) ? fused(scope, "permute_kernel",
-                                                    {.reads = 1, .writes = ratio(scope, copies), .flops = 0})
-                                            : gather(scope, copies)});
+  if (is_fused(scope)) {
+    scope.step.op("permute", {fused(scope, "permute_kernel", copied(scope, copies))});
+    return;
+  }
+  if (weighs_activation(scope)) {
+    pick_probabilities(scope, rows_of(scope, copies));
+  }
+  scope.step.op("permute", {gather(scope, copies)});
 }
 
 void permute_backward(const LayerScope& scope, double copies) {
-  const double each = ratio(scope, copies);
   if (is_fused(scope)) {
-    scope.step.op("permute_backward",
-                  {fused(scope, "unpermute_kernel", {.reads = each, .writes = 1, .flops = each})});
-  } else {
-    scope.step.op("permute_backward", {zeros(scope), scatter_add(scope, copies)});
+    scope.step.op("permute_backward", {fused(scope, "unpermute_kernel", summed(scope, copies, 1))});
+    return;
+  }
+  scope.step.op("permute_backward", {zeros(scope), scatter_add(scope, copies)});
+  if (weighs_activation(scope)) {
+    place_probabilities(scope, rows_of(scope, copies));
   }
 }
 
 void unpermute_forward(const LayerScope& scope, double copies) {
-  const double each = ratio(scope, copies);
+  const bool weighs = !weighs_activation(scope);
   if (is_fused(scope)) {
-    scope.step.op("unpermute",
-                  {fused(scope, "unpermute_kernel", {.reads = each, .writes = 1, .flops = 2 * each})});
-  } else {
+    scope.step.op("unpermute", {fused(scope, "unpermute_kernel", summed(scope, copies, weighs ? 2 : 1))});
+  } else if (weighs) {
     pick_probabilities(scope, rows_of(scope, copies));
     scope.step.op("unpermute", {weigh(scope, copies), zeros(scope), scatter_add(scope, copies)});
+  } else {
+    scope.step.op("unpermute", {zeros(scope), scatter_add(scope, copies)});
   }
 }
 
 void unpermute_backward(const LayerScope& scope, double copies) {
   const double each = ratio(scope, copies);
+  if (weighs_activation(scope)) {
+    scope.step.op(
+        "unpermute_backward",
+        {is_fused(scope) ? fused(scope, "permute_kernel", copied(scope, copies)) : gather(scope, copies)});
+    return;
+  }
   if (is_fused(scope)) {
     scope.step.op("unpermute_backward", {fused(scope, "unpermute_bwd_kernel",
                                                {.reads = 1 + each, .writes = each, .flops = 3 * each})});

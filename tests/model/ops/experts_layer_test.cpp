@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/yaml_reader.hpp"
@@ -198,6 +199,60 @@ TEST(ExpertsLayer, ProductsAtATimeShareWaves) {
   beside.concurrent = 4;
   EXPECT_DOUBLE_EQ((time(beside) * 4).in_base_units(), time(four).in_base_units());
   EXPECT_LT(time(beside), time(alone));  // 256 x 1024 leaves most SMs idle
+}
+
+/// The tokens of a rank's experts are cast together, or, each with a scale of its own, expert by expert:
+/// eight experts, inputs and gradients of two products, two layers.
+TEST(ExpertsLayer, CastsExpertByExpertWithCurrentScaling) {
+  const auto casts = [](Fp8Scaling scaling) {
+    Batch run{.ranks = 2, .batch = 2, .precision = Precision::FP8};
+    run.framework.fp8_scaling = scaling;
+    const Job job = job_of(mixture(false), {.expert = 2}, run);
+    std::int64_t count = 0, elements = 0;
+    for (const KernelCall& call : launches_of(job, "cast_transpose")) {
+      const std::int64_t of_it = std::get<Pointwise>(call.work).elements;
+      count += 1;
+      elements += of_it;
+    }
+    return std::pair{count, elements};
+  };
+  const auto [together, all] = casts(Fp8Scaling::Delayed);
+  const auto [each, same] = casts(Fp8Scaling::Current);
+  EXPECT_EQ(each - together, (8 - 1) * 2 * 2 * 2);
+  EXPECT_EQ(same, all);
+}
+
+/// Probabilities, two bytes for each copy of a token, go to the experts and their gradients back; what
+/// experts made is not kept for these, which a reduction over what the activation read makes.
+TEST(ExpertsLayer, WeighsWhatTheActivationLeaves) {
+  TransformerSpec weighted = mixture(true);
+  weighted.experts->weighted_activation = true;
+  const Job job = job_of_mixture(weighted, {.expert = 4}),
+            before = job_of_mixture(mixture(true), {.expert = 4});
+  const double copies = 2.0 * 1024;
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllToAll) -
+                       bytes_communicated(before, CollectiveKind::AllToAll),
+                   2 * 2 * copies * 2);
+  EXPECT_DOUBLE_EQ(before.memory.front()[MemoryUse::Activations] - job.memory.front()[MemoryUse::Activations],
+                   2 * copies * 512 * 2);
+  EXPECT_EQ(launches_of(before, "unpermute_bwd_kernel").size(), 2U);
+  EXPECT_TRUE(launches_of(job, "unpermute_bwd_kernel").empty());
+  EXPECT_EQ(operators_with_launches(job).at("aten::sum") - operators_with_launches(before).at("aten::sum"),
+            2);
+}
+
+/// PyTorch's operators pick the probabilities with the copies, not with the sums.
+TEST(ExpertsLayer, PicksProbabilitiesWhereTheyAreUsed) {
+  TransformerSpec unfused = mixture(true);
+  unfused.experts->fused_permutation = false;
+  const auto muls = [](const TransformerSpec& model) {
+    return operators_with_launches(job_of_mixture(model, {.expert = 4}));
+  };
+  const auto before = muls(unfused);
+  unfused.experts->weighted_activation = true;
+  const auto weighted = muls(unfused);
+  EXPECT_EQ(weighted.at("aten::masked_select"), before.at("aten::masked_select"));
+  EXPECT_EQ(weighted.at("MaskedSelectBackward0"), before.at("MaskedSelectBackward0"));
 }
 
 /// Transformer Engine's router launches a kernel where PyTorch's operators launch one each.

@@ -78,5 +78,48 @@ TEST(Fp8, ReducesMagnitudesOncePerPass) {
   EXPECT_DOUBLE_EQ(bytes, 4.0 * 4 * 4 * (3 + 2));
 }
 
+/// With scales of their own tensors each cast has a pass before it that finds the greatest magnitude, and
+/// none is reduced over the stage: four products of four layers cast input and gradient, and their weights
+/// once a layer.
+TEST(Fp8, FindsMagnitudesBeforeCastsWithCurrentScaling) {
+  Batch run = fp8(2, 2);
+  run.framework.fp8_scaling = Fp8Scaling::Current;
+  const Job job = job_of(gpt3(), {}, run);
+  const std::vector<KernelCall> casts = launches_of(job, "cast_transpose"),
+                                found = launches_of(job, "<amax>");
+  ASSERT_EQ(casts.size(), 4U * (4 * 2 + 1));
+  ASSERT_EQ(found.size(), casts.size());
+  for (std::size_t cast = 0; cast < casts.size(); ++cast) {
+    EXPECT_EQ(std::get<Pointwise>(found[cast].work).elements, std::get<Pointwise>(casts[cast].work).elements);
+  }
+  EXPECT_EQ(launches_of(job, "compute_scale_from_amax_kernel").size(), casts.size());
+  EXPECT_TRUE(launches_of(job_of(gpt3(), {}, fp8()), "amax_kernel").empty());
+  for (const CollectiveCall& call : collectives_of(job, 0, CollectiveKind::AllReduce)) {
+    EXPECT_NE(job.programs.front()->groups[call.group], "stage");
+  }
+}
+
+/// What sequence-parallel ranks gather has one scale: inputs of queries, keys, values and of the first
+/// product of the feed-forward, gradients of what the projection and the second leave.
+TEST(Fp8, SharesMagnitudesOfWhatIsGathered) {
+  Batch run = fp8(2);
+  run.framework.fp8_scaling = Fp8Scaling::Current;
+  for (const bool overlap : {false, true}) {
+    const Job job = job_of(gpt3(), {.tensor = 2, .sequence_parallel = true, .tensor_overlap = overlap}, run);
+    int magnitudes = 0;
+    for (const CollectiveCall& call : collectives_of(job, 0, CollectiveKind::AllReduce)) {
+      magnitudes += int{call.size == Bytes{4} && job.programs.front()->groups[call.group] == "tp"};
+    }
+    EXPECT_EQ(magnitudes, 4 * (2 + 2)) << overlap;
+  }
+}
+
+/// It is a recipe of FP8.
+TEST(Fp8, RefusesCurrentScalingOfOtherPrecisions) {
+  Batch run;
+  run.framework.fp8_scaling = Fp8Scaling::Current;
+  EXPECT_THROW(static_cast<void>(job_of(gpt3(), {}, run)), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace lockstep

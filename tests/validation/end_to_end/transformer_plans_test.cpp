@@ -164,6 +164,15 @@ TEST(PlansOfMegatron, SchedulesOfZeroBubblesPaperArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.mean, 0.07);
 }
 
+/// Many small experts, padded, in FP8: too fast where their exchanges leave eight GPUs.
+TEST(PlansOfMegatron, MixturesOfManyExpertsOfMegatronBridgeArePredicted) {
+  const Validation validation =
+      validate_set("megatron_bridge_experts", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
+  EXPECT_EQ(validation.points.size(), 6U);
+  EXPECT_EQ(validation.left_out, 0U);
+  EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.08);
+}
+
 /// HSDP, compiled.
 TEST(PlansOfPyTorch, OfOlmoCoreArePredicted) {
   const Validation validation =
