@@ -123,7 +123,7 @@ struct GpuSpec {
   }
   /// Fractions that are said to be of another GPU are not calibrated on this one. Nor are those of this one
   /// where its numbers are guessed. Networks were trained on the GPU as it was: where its numbers are
-  /// guessed, they are left out.
+  /// guessed, or others than the networks were fitted with (learned_scale.hpp), they are left out.
   /// @throws FieldError naming the key of a size, rate or count that is not above zero
   void check();
 };

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -209,7 +207,7 @@ KernelFit fit_kernels(const KernelMeasurements& measurements, const std::vector<
     const GpuSpec& spec = gpu(row.gpu);
     result.scale.try_emplace(spec.name, scale_of(spec));
   }
-  std::ranges::copy(std::views::keys(result.scale), std::back_inserter(result.gpus));
+  for (const auto& [name, numbers] : result.scale) result.gpus.push_back(name);
   for (const auto& [kind, rows] : kinds) {
     TestRows of_kind;
     for (const auto& [name, test] : test_kinds) {
