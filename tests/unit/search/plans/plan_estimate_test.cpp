@@ -18,7 +18,8 @@ const ProbeSizes kSizes = sizes_of({});
 ProbeAnswers answers() {
   ProbeAnswers all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto [layers, micro_batches] = kSizes[i];
+    const auto [layers, micro_batches, waits] = kSizes[i];
+    EXPECT_EQ(waits, i == 4);
     all[i].step = step_of(layers, micro_batches);
     all[i].pass_memory[MemoryUse::Parameters] = 6 + 10.0 * layers;
     all[i].pass_memory[MemoryUse::Activations] = 4.0 * layers;
@@ -50,6 +51,14 @@ TEST(StageCosts, AreThoseOfTheProbes) {
   EXPECT_DOUBLE_EQ(costs.step.in_base_units(), 7);
   EXPECT_DOUBLE_EQ(costs.pass_memory.of_layer[MemoryUse::Parameters], 10);
   EXPECT_DOUBLE_EQ(costs.pass_memory.of_rest[MemoryUse::Workspace], 20);
+}
+
+/// Two micro-batches, forward and back: four waits.
+TEST(StageCosts, HaveARestartOfHostsThatWait) {
+  ProbeAnswers probed = answers();
+  EXPECT_EQ(stage_costs(kSizes, probed).restart, Seconds{0});
+  probed[4].step += 4 * 0.25;
+  EXPECT_DOUBLE_EQ(stage_costs(kSizes, probed).restart.in_base_units(), 0.25);
 }
 
 /// After every micro-batch zero2 reduces the gradients of embedding and head, too: its probes have more
