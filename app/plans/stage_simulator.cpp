@@ -40,7 +40,7 @@ ProbeAnswers StageSimulator::answers(const StageProbe& probe) {
     SimulationOptions options = step_end_options(setting_);
     options.metered_ranks = 1;
     PassClock clock{setting_.job, kProbeSteps - 1};
-    const bool many_layers = sizes[i].layers == sizes.back().layers;
+    const bool many_layers = sizes[i].layers > sizes.front().layers;
     const SimulationResult result = simulate(input, options, many_layers ? &clock : nullptr);
     answers[i].step = result.mean_step().in_base_units();
     answers[i].compute = result.metered.front().activity.compute / kProbeSteps;

@@ -179,7 +179,8 @@ TEST(PlanJudge, EstimatesReductionsAfterEveryMicroBatch) {
 TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   PlanJudge judge{
       YamlDocument::from_text("name: many nodes\ncluster: dgx_h100 x 32\nworkload: { model: llama3_70b, "
-                              "global_batch: 64, micro_batch: 2, precision: bf16 }\nsteps: 2\n",
+                              "global_batch: 64, micro_batch: 2, precision: bf16 }\n"
+                              "parallelism: { batch_p2p_sync: false }\nsteps: 2\n",
                               "nodes.yaml"),
       ConfigPath::standard(),
       {}};

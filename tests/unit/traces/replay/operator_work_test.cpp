@@ -142,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
                         .stride = 2,
                         .padding_height = 1,
                         .padding_width = 1,
-                        .pass = Way::WeightGradient}}));
+                        .pass = Way::WeightGradient,
+                        .channels_first = true}}));
 
 TEST(OperatorWork, SaysNothingThatIsNotCertain) {
   const auto nothing = [](replay::OperatorArguments op, const std::vector<std::string>& kernels) {
