@@ -188,6 +188,7 @@ TEST(PlanJudge, EstimatesReductionsThatFillTheNic) {
   candidate.plan.tensor = 8;
   candidate.plan.pipeline = 2;
   candidate.plan.context = 4;
+  candidate.plan.batch_p2p_sync = false;
   candidate.plan.sharding = Sharding::Zero2;
   candidate.plan.recompute = Recompute::Full;
   candidate.gpus = 256;
