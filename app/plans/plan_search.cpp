@@ -166,7 +166,7 @@ class PlanSearch {
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
-    if (simulated_fits_ == 0 && !judge_.problem().model.lora) {  // whose adapters are not written with it
+    if (simulated_fits_ == 0 && why_not_offloaded(judge_.problem()).empty()) {
       try_offload();
     }
   }

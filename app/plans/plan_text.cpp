@@ -7,6 +7,7 @@
 
 #include "app/answer.hpp"
 #include "app/memory_report.hpp"
+#include "app/plans/plan_variants.hpp"
 #include "search/plans/least_gpus.hpp"
 
 namespace lockstep {
@@ -169,8 +170,13 @@ std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result
   const FoundPlan& leanest = result.too_big.front();
   std::string text = fmt::format("What would make it fit:\n  GPUs with at least {}\n",
                                  to_string(leanest.judgement->memory.total()));
-  if (judge.problem().model.lora) {
-    text += "  not offload to the host: it was not tried, for LoRA's adapters are not written with it\n";
+  const PlanProblem& problem = judge.problem();
+  if (problem.types.is_pure() && !problem.base.is_fsdp()) {
+    text +=
+        "  FSDP: 'parallelism: { sharding: zero3, shard_copies: fsdp2 }' in the scenario has it searched\n";
+  }
+  if (const std::string_view why = why_not_offloaded(problem); !why.empty()) {
+    text += fmt::format("  not offload to the host: it was not tried, for {}\n", why);
   } else if (!result.offloaded.empty()) {
     const FoundPlan& best = result.offloaded.front();
     text +=

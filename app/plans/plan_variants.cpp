@@ -115,13 +115,20 @@ std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanPr
   return balanced;
 }
 
+std::string_view why_not_offloaded(const PlanProblem& problem) {
+  if (problem.model.lora) {
+    return "LoRA's adapters are not written with it";
+  }
+  return problem.types.is_pure() ? "DeepSpeed's optimizer has FP32 masters" : "";
+}
+
 std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
   std::vector<FoundPlan> plans;
   for (const FoundPlan& plan : too_big) {
     for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
       FoundPlan other = variant_of(plan.candidate);
       other.candidate.plan.offload = offload;
-      if (other.candidate.plan.casts_shares()) {  // DeepSpeed's host memory, not FSDP's
+      if (other.candidate.plan.is_fsdp()) {  // DeepSpeed's host memory, not FSDP's
         other.candidate.plan.shard_copies = ShardCopies::None;
       }
       Sharding& sharding = other.candidate.plan.sharding;

@@ -3,6 +3,7 @@
 /// @file
 /// Plans that are made of those that a search found, with what it does not combine with everything else.
 
+#include <string_view>
 #include <vector>
 
 #include "app/plans/plan_probes.hpp"
@@ -35,6 +36,9 @@ constexpr std::size_t kMostBalanced = 256;
 constexpr double kBalanceReach = 0.05;
 /// By how much more than its GPU has a plan may need that other stages could make fit.
 constexpr double kMostBeyond = 0.25;
+
+/// Why nothing of @p problem can be kept in host memory, to be read behind "for"; empty: it can.
+[[nodiscard]] std::string_view why_not_offloaded(const PlanProblem& problem);
 
 /// What the host's memory could do for plans that do not fit: optimizer states there, and parameters.
 [[nodiscard]] std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big);

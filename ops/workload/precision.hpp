@@ -75,6 +75,7 @@ struct TensorTypes {
   [[nodiscard]] DataType optimizer() const {
     return mixed == MixedPrecision::Pure ? storage_type(precision) : DataType::FP32;
   }
+  [[nodiscard]] bool is_pure() const { return is_mixed(precision) && mixed == MixedPrecision::Pure; }
   /// The optimizer has parameters of its own.
   [[nodiscard]] bool has_master_weights() const {
     return is_mixed(precision) && mixed == MixedPrecision::MasterWeights;

@@ -60,13 +60,16 @@ std::vector<BytesPerSecond> host_bandwidth_of(const Fabric& fabric, const std::v
 /// What only some kinds of models have.
 void check_kind(const WorkloadSpec& workload, const ParallelismSpec& parallelism) {
   const ModelSpec& model = *workload.model;
-  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face()) {
-    throw std::invalid_argument{
-        fmt::format("mixed_precision: {} is for transformers with 'implementation: hugging_face'; {}",
-                    name_of(workload.mixed_precision),
-                    model.dlrm  ? "a DLRM's 16 bits are autocast's"
-                    : model.cnn ? "a convolutional network's 16 bits are autocast's"
-                                : "others' parameters are in 16 bits and have FP32 master weights anyway")};
+  const bool is_pure_llama = workload.mixed_precision == MixedPrecision::Pure && model.transformer &&
+                             model.transformer->is_in_torch_operators();
+  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face() && !is_pure_llama) {
+    throw std::invalid_argument{fmt::format(
+        "mixed_precision: {} is for transformers with 'implementation: hugging_face'{}; {}",
+        name_of(workload.mixed_precision),
+        workload.mixed_precision == MixedPrecision::Pure ? ", 'hugging_face_llama' or 'torchtitan'" : "",
+        model.dlrm  ? "a DLRM's 16 bits are autocast's"
+        : model.cnn ? "a convolutional network's 16 bits are autocast's"
+                    : "others' parameters are in 16 bits and have FP32 master weights anyway")};
   }
   if (!model.is_transformer() && !(parallelism.transformer == TransformerPlanSpec{})) {
     throw std::invalid_argument{

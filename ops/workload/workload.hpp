@@ -49,7 +49,8 @@ struct WorkloadSpec {
                  "of matrix products: fp32, tf32, fp16, bf16, or fp8 in linear layers and bf16 elsewhere");
     key.optional("mixed_precision", workload.mixed_precision, MixedPrecision::Autocast,
                  "with fp16 and bf16: what else is in 16 bits; transformers with 'implementation: "
-                 "hugging_face' only (megatron's have FP32 master weights)");
+                 "hugging_face', and pure of 'hugging_face_llama' and 'torchtitan' (others have FP32 master "
+                 "weights)");
     key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
                  "micro-batches per step; transformers only");
     key.optional("micro_batch", workload.micro_batch, std::nullopt,

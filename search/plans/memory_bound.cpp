@@ -15,15 +15,18 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
     return 0;
   }
   const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
-  const double parameter = is_mixed(problem.precision) ? 2 : 4;
+  const bool mixed = is_mixed(problem.types.precision), is_pure = problem.types.is_pure();
+  const double parameter = mixed ? 2 : 4;
   if (problem.model.lora) {  // adapters are next to nothing beside what is frozen
     return parameter * share(Sharding::Zero3);
   }
-  const double gradient = plan.has_fp32_gradient_shares() ? 4 : parameter,
-               states = is_mixed(problem.precision) ? 12 : 8;
-  const bool is_master = plan.casts_shares() && is_mixed(problem.precision);  // one of the states
+  const bool is_wide = !is_pure && (plan.fp32_gradients || plan.is_fsdp());
+  const double gradient = is_wide ? 4 : parameter;
+  const double moments = 2 * size_of(problem.types.optimizer()).in_base_units();
+  const double states = moments + (mixed && !is_pure ? 4 : 0);
+  const bool is_master = plan.is_fsdp() && mixed && !is_pure;  // one of the states
   const bool keeps_gathered = plan.sharding == Sharding::Zero3 && !plan.reshard_after_forward &&
-                              replicas > 1 && problem.precision != Precision::FP8;
+                              replicas > 1 && problem.types.precision != Precision::FP8;
   return states * share(Sharding::Zero1) + gradient * share(Sharding::Zero2) +
          (is_master ? 0 : parameter * share(Sharding::Zero3)) + (keeps_gathered ? parameter : 0);
 }
@@ -36,7 +39,7 @@ double kept_of_token(const PlanProblem& problem) {
   const auto queries = static_cast<double>(model.heads * model.size_of_head());
   const auto keys = static_cast<double>(model.key_value_heads() * model.size_of_head());
   const double attention = model.latent_attention ? 0 : 2 * (2 * queries + 2 * keys);
-  const double element = problem.precision == Precision::FP8 ? 1 : 2;
+  const double element = problem.types.precision == Precision::FP8 ? 1 : 2;
   return attention + (model.experts ? 0 : element * static_cast<double>(model.feed_forward_width()));
 }
 

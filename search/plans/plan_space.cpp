@@ -70,7 +70,7 @@ PlanSpace usual_space(const PlanProblem& problem) {
   space.sequence_parallel = {false, true};
   space.schedule = all_of<PipelineSchedule>();
   space.chunks = usual_chunks(problem.model.layers, degrees);
-  const bool is_fsdp = problem.base.casts_shares();
+  const bool is_fsdp = problem.base.is_fsdp();
   space.sharding = is_fsdp ? std::vector<Sharding>{Sharding::Zero3} : all_of<Sharding>();
   space.reshard_after_forward =
       is_fsdp ? std::vector<bool>{true, false} : std::vector<bool>{problem.base.reshard_after_forward};
@@ -286,7 +286,7 @@ class Enumerator {
       return drop(Pruned::CannotBe, 1);
     }
     try {
-      check_framework(plan, problem_.model, problem_.framework, problem_.precision);
+      check_framework(plan, problem_.model, problem_.framework, problem_.types);
     } catch (const std::invalid_argument& problem) {
       ++found_.refused[problem.what()];
       return drop(Pruned::Framework, 1);
@@ -311,7 +311,7 @@ std::optional<PlanCandidate> with_tensor_overlap(PlanCandidate candidate, const 
     return std::nullopt;
   }
   try {
-    check_framework(candidate.plan, problem.model, problem.framework, problem.precision);
+    check_framework(candidate.plan, problem.model, problem.framework, problem.types);
     return candidate;
   } catch (const std::invalid_argument&) {
     return std::nullopt;

@@ -27,7 +27,7 @@ struct PlanProblem {
   std::vector<int> gpus;     ///< the numbers of GPUs to plan for
   int gpus_of_node = 1;      ///< tensor parallelism stays inside, as long as there are samples for the others
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
-  Precision precision = Precision::BF16;
+  TensorTypes types = Precision::BF16;
   FrameworkSpec framework = {};
   /// By rank, of a cluster with several kinds of GPUs: the higher the number, the slower. Empty: all are
   /// alike.

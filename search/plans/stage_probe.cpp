@@ -63,7 +63,7 @@ std::string key_of(const StageProbe& probe) {
 }
 
 StageProbe relaxed(StageProbe probe, const PlanProblem& problem) {
-  if (probe.plan.offload == Offload::None && !is_float8_of_torchao(problem.model, problem.precision)) {
+  if (probe.plan.offload == Offload::None && !is_float8_of_torchao(problem.model, problem.types.precision)) {
     probe.plan.sharding = Sharding::None;
     probe.plan.shard_group.reset();
     probe.plan.reshard_after_forward = probe.plan.reduce_each_micro_batch = true;

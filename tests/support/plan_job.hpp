@@ -20,6 +20,7 @@ struct Batch {
   bool clip = false;
   Phases phases = Phases::Step;
   FrameworkSpec framework = {};
+  MixedPrecision mixed = MixedPrecision::Autocast;
 };
 
 constexpr BytesPerSecond kHostBandwidth{100e9};  // for each rank
@@ -31,6 +32,7 @@ inline Job job_of(const TransformerSpec& model, const TransformerPlanSpec& plan,
   setup.global_batch = run.batch;
   setup.gradient_accumulation = run.micro_batches;
   setup.precision = run.precision;
+  setup.mixed_precision = run.mixed;
   setup.phases = run.phases;
   setup.framework = run.framework;
   setup.host = plain_host();

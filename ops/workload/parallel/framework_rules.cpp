@@ -40,10 +40,32 @@ void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& m
   }
 }
 
+/// Whose optimizers have no FP32 masters: torch.optim's.
+void check_pure(const TransformerPlanSpec& plan, TensorTypes types) {
+  if (types.mixed != MixedPrecision::Pure) {
+    return;
+  }
+  if (types.precision != Precision::BF16) {
+    throw std::invalid_argument{
+        "'mixed_precision: pure' of this implementation is BF16 throughout: say 'precision: bf16', or leave "
+        "'mixed_precision' out"};
+  }
+  if (plan.sharding != Sharding::None && !plan.is_fsdp()) {
+    throw std::invalid_argument{
+        fmt::format("'sharding: {}' without PyTorch's 'shard_copies' is DeepSpeed's or Megatron's, whose "
+                    "optimizer has FP32 "
+                    "masters: with 'mixed_precision: pure' say 'sharding: zero3' with 'shard_copies: fsdp2' "
+                    "or 'fsdp', or "
+                    "leave 'sharding' out (DistributedDataParallel)",
+                    name_of(plan.sharding))};
+  }
+}
+
 }  // namespace
 
 void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& model,
-                     const FrameworkSpec& framework, Precision precision) {
+                     const FrameworkSpec& framework, TensorTypes types) {
+  const Precision precision = types.precision;
   const bool is_compiled = framework.compile != Compile::None;
   if (is_compiled && plan.schedule == PipelineSchedule::ZeroBubble) {
     throw std::invalid_argument{
@@ -71,6 +93,7 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "model's 'implementation: torchtitan' or 'megatron'"};
   }
   check_fine_tuning(plan, model);
+  check_pure(plan, types);
   const bool is_megatrons = model.implementation == Implementation::Megatron && precision == Precision::FP8;
   if (framework.fp8_scaling == Fp8Scaling::Current && !is_megatrons) {
     throw std::invalid_argument{

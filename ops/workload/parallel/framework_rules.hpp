@@ -13,8 +13,9 @@ namespace lockstep {
 /// @throws std::invalid_argument for what the model's implementation does not have
 void check_implementation(const TransformerPlanSpec& plan, const TransformerSpec& model);
 
-/// @throws std::invalid_argument for what torch.compile's blocks, or torchao's FP8 in them, cannot be
+/// @throws std::invalid_argument for what torch.compile's blocks, or torchao's FP8 in them, cannot be, and
+/// for what is not run in 16 bits throughout
 void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& model,
-                     const FrameworkSpec& framework, Precision precision);
+                     const FrameworkSpec& framework, TensorTypes types);
 
 }  // namespace lockstep

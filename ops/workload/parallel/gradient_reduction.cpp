@@ -20,7 +20,7 @@ void GradientReduction::begin(bool first, bool last) {
 }
 
 DataType GradientReduction::type() const {
-  return plan_.spec.fp32_gradients ? DataType::FP32 : storage_type(step_.precision());
+  return plan_.has_fp32_gradients() ? DataType::FP32 : storage_type(step_.precision());
 }
 
 /// FullyShardedDataParallel adds gradients up in what products leave, and changes the type of all of a layer
@@ -64,7 +64,7 @@ void GradientReduction::layer_done() {
 }
 
 void GradientReduction::put_off() {
-  if (plan_.spec.casts_shares()) {
+  if (plan_.spec.is_fsdp()) {
     put_off_ = std::exchange(dense_, Bucket{});
   }
 }
@@ -118,18 +118,20 @@ void GradientReduction::reduce_here(Bucket& bucket) {
 }
 
 /// A rank's share of what was reduced last. PyTorch's FSDP divides it by what it was not divided by before
-/// (FullyShardedDataParallel) and makes it FP32, as its parameters are (torch/distributed/fsdp/
-/// _runtime_utils.py, _reduce_grad; _fully_shard/_fsdp_collectives.py, foreach_reduce). It is added to that
-/// of the micro-batches before, in FP32 or where DeepSpeed keeps it, who copies the first ones
-/// (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what computes.
+/// (FullyShardedDataParallel) and makes it FP32, or of 16 bits, as its parameters are
+/// (torch/distributed/fsdp/ _runtime_utils.py, _reduce_grad; _fully_shard/_fsdp_collectives.py,
+/// foreach_reduce). It is added to that of the micro-batches before, in FP32 or where DeepSpeed keeps it, who
+/// copies the first ones (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what
+/// computes.
 void GradientReduction::keep_shares(std::int64_t elements) {
   const ShardCopies copies = plan_.spec.shard_copies;
-  const bool casts = plan_.spec.casts_shares() && type() != DataType::FP32;
+  const DataType of_fsdp = plan_.pure ? storage_type(step_.precision()) : DataType::FP32;
+  const bool casts = plan_.spec.is_fsdp() && type() != of_fsdp;
   const bool is_copied = copies == ShardCopies::DeepSpeed, is_divided = copies == ShardCopies::Fsdp;
   if (elements == 0 || (!casts && !adds_shares_ && !is_copied && !is_divided)) {
     return;
   }
-  const DataType kept = casts ? DataType::FP32 : type();
+  const DataType kept = casts ? of_fsdp : type();
   const StreamScope stream{step_, kShares};
   step_.wait_for(ends_.back());
   if (is_divided) {

@@ -15,7 +15,7 @@ constexpr std::string_view kToHost = "gradients to host", kToDevice = "parameter
 }  // namespace
 
 DataType HostOptimizer::gradient_type() const {
-  return plan_.spec.fp32_gradients ? DataType::FP32 : storage_type(step_.precision());
+  return plan_.has_fp32_gradients() ? DataType::FP32 : storage_type(step_.precision());
 }
 
 void HostOptimizer::begin(bool first, bool last) {

@@ -37,10 +37,10 @@ void communicate(const LayerScope& scope, CollectiveKind kind, std::int64_t elem
   scope.communicate(kind, "tp", scope.plan.spec.tensor, scope.bytes(elements));
 }
 
-/// PEFT's adapters are FP32: what they read is cast to that, and autocast's products cast it back. FSDP's
+/// Adapters are FP32: what they read is cast to that, and autocast's products cast it back. FSDP's
 /// mixed precision gathers them in 16 bits, as all parameters.
 bool is_cast(const LayerScope& scope) {
-  return is_hugging_face_llama(scope) && is_mixed(scope.step.precision()) && !scope.plan.spec.casts_shares();
+  return has_fp32_adapters(scope) && is_mixed(scope.step.precision()) && !scope.plan.spec.is_fsdp();
 }
 
 /// What A reads, in the type of its product. In between, in the type of A, it is dropped out.
@@ -89,6 +89,12 @@ void take_rows(const LayerScope& scope, std::int64_t elements) {
 }
 
 }  // namespace
+
+bool has_fp32_adapters(const LayerScope& scope) {
+  const TransformerPlanSpec& plan = scope.plan.spec;
+  const bool is_deepspeed = plan.sharding != Sharding::None && !plan.is_fsdp();
+  return is_frozen(scope) && is_hugging_face_llama(scope) && !is_deepspeed && !scope.plan.pure;
+}
 
 std::int64_t rank_of(const TransformerSpec& model, LoraModule module) {
   return model.lora && model.lora->adapts(module) ? model.lora->rank : 0;

@@ -17,8 +17,8 @@ enum class SharedSide : std::uint8_t { Outputs, Inputs };
 /// each rank makes some of A's columns, which are gathered, and B's of its outputs; where inputs are, A's
 /// results are summed over the ranks, each makes some of B's columns, which are gathered. Hugging Face's PEFT
 /// (tuners/lora/layer.py, Linear) keeps adapters in FP32: what A reads is cast to that and, under autocast,
-/// back; but for FSDP's mixed precision (`shard_copies: fsdp`, `fsdp2`), which gathers them in 16 bits, so
-/// that layer.py's _cast_input_dtype() finds nothing to do.
+/// back; but for FSDP's mixed precision (`shard_copies: fsdp`, `fsdp2`), which gathers them in 16 bits, for
+/// DeepSpeed, and where all is in 16 bits, so that layer.py's _cast_input_dtype() finds nothing to do.
 ///
 /// Backward: the gradient times s, B's and A's products and their weights', and the input's gradient added to
 /// that of the product beside. *Assumes* that the product of the first layer gives its input a gradient as
@@ -27,6 +27,10 @@ enum class SharedSide : std::uint8_t { Outputs, Inputs };
 void adapter_forward(const LayerScope& scope, const ShardedLinear& shape, SharedSide side);
 void adapter_input_gradient(const LayerScope& scope, const ShardedLinear& shape, SharedSide side);
 void adapter_weight_gradient(const LayerScope& scope, const ShardedLinear& shape, SharedSide side);
+
+/// PEFT's since 0.11 (tuners/tuners_utils.py, autocast_adapter_dtype), but for models that DeepSpeed puts
+/// into 16 bits whole (runtime/engine.py, _configure_distributed_model) and `mixed_precision: pure`.
+[[nodiscard]] bool has_fp32_adapters(const LayerScope& scope);
 
 /// Elements of a rank's A and B.
 [[nodiscard]] std::vector<std::int64_t> adapter_parameters(const ShardedLinear& shape, SharedSide side,

@@ -74,13 +74,15 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
         "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "
         "out"};
   }
-  check_framework(setup.parallelism.transformer, model, setup.framework, setup.precision);
+  const TensorTypes types{setup.precision, setup.mixed_precision};
+  check_framework(setup.parallelism.transformer, model, setup.framework, types);
   const bool is_compiled = setup.framework.compile != Compile::None;
   const HostOverheads host =
       is_compiled ? with_compiled_graphs(setup.host, kParametersOfLlamaBlock) : setup.host;
   const auto ranks = static_cast<int>(setup.gpus.size());
-  const ParallelPlan plan =
+  ParallelPlan plan =
       make_plan(setup.parallelism.transformer, model, ranks, setup.global_batch, setup.gradient_accumulation);
+  plan.pure = types.is_pure();
   Job job;
   std::vector<StageSlots> slots;                                    // by program
   std::map<std::pair<int, BytesPerSecond>, std::uint32_t> written;  // by stage and host
@@ -88,7 +90,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
     const auto [entry, fresh] =
         written.try_emplace({of.stage, of.host_bandwidth}, static_cast<std::uint32_t>(slots.size()));
     if (fresh) {
-      StepWriter step{host, static_cast<std::size_t>(plan.variants()), setup.framework, setup.precision};
+      StepWriter step{host, static_cast<std::size_t>(plan.variants()), setup.framework, types};
       StageWriter writer{step, model, plan, setup, of};
       writer.write();
       job.memory.push_back(writer.memory().peak());

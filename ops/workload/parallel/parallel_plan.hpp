@@ -37,6 +37,7 @@ struct ParallelPlan {
   /// Ranks of a stage that run its program with slots of their own: they differ in the context place, and
   /// where experts' loads are uneven in the place of their expert group.
   int expert_places = 1;  ///< that differ
+  bool pure = false;      ///< MixedPrecision::Pure: parameters, gradients and moments, too
   [[nodiscard]] int variants() const { return spec.context * expert_places; }
   [[nodiscard]] int variant(int context, int expert) const {
     return context + spec.context * (expert_places > 1 ? expert : 0);
@@ -56,6 +57,15 @@ struct ParallelPlan {
   [[nodiscard]] bool gathers(bool expert) const {
     return spec.sharding == Sharding::Zero3 &&
            (replication(expert).shard > 1 || spec.offload == Offload::Parameters);
+  }
+  /// Shares of parameters and gradients are kept in FP32 alone, and cast for collectives.
+  [[nodiscard]] bool casts_shares() const { return spec.is_fsdp() && !pure; }
+  /// Gradients are summed and reduced in FP32. Of what is in 16 bits throughout FSDP alone reduces in others
+  /// (reduce_dtype).
+  [[nodiscard]] bool has_fp32_gradients() const { return spec.fp32_gradients && (!pure || spec.is_fsdp()); }
+  /// Those that the optimizer reads are, whatever they were reduced in.
+  [[nodiscard]] bool has_fp32_gradient_shares() const {
+    return !pure && (spec.fp32_gradients || spec.is_fsdp());
   }
   [[nodiscard]] bool is_first(int stage, int chunk) const { return stage == 0 && chunk == 0; }
   [[nodiscard]] bool is_last(int stage, int chunk) const {

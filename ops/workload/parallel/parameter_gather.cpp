@@ -110,11 +110,15 @@ void ParameterGather::use(std::size_t unit) {
 ///          _fsdp_collectives.py, foreach_all_gather); torchao's are scaled, clamped and cast operator by
 ///          operator (float8/fsdp_utils.py, fsdp_pre_all_gather)
 void ParameterGather::copy_in(const GatherPart& part, int ranks) {
-  if (!scope_.plan.spec.casts_shares() || !is_mixed(scope_.step.precision())) {
+  if (!scope_.plan.spec.is_fsdp()) {
     return;
   }
+  const bool casts = scope_.plan.casts_shares() && is_mixed(scope_.step.precision());
   const auto share = [&](std::int64_t elements) { return std::max<std::int64_t>(1, elements / ranks); };
   if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp) {
+    if (!casts) {
+      return;
+    }
     scope_.step.op("aten::copy_",
                    {kernels::cast(share(part.elements - part.frozen), DataType::FP32, scope_.storage())});
     return;
@@ -129,8 +133,10 @@ void ParameterGather::copy_in(const GatherPart& part, int ranks) {
     scope_.step.launch(
         kernels::elementwise("cast_to_fp8", share(part.narrow), DataType::FP32, {.writes = byte}));
   }
-  scope_.step.launch({"multi_tensor_apply_kernel<copy>", DataType::FP32,
-                      Pointwise{.elements = wide, .reads = 1, .writes = narrower}});
+  if (casts) {
+    scope_.step.launch({"multi_tensor_apply_kernel<copy>", DataType::FP32,
+                        Pointwise{.elements = wide, .reads = 1, .writes = narrower}});
+  }
   scope_.step.launch(kernels::copy_on_device(part.size / static_cast<double>(ranks)));
   scope_.step.program().end();
 }

@@ -37,7 +37,7 @@ void check_sharding(const TransformerPlanSpec& plan) {
         "shard_copies",
         "'shard_copies' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: zero3'"};
   }
-  if (plan.casts_shares() && plan.offload != Offload::None) {
+  if (plan.is_fsdp() && plan.offload != Offload::None) {
     throw FieldError{
         "offload",
         "'offload' is DeepSpeed's, whose 16-bit shares travel; PyTorch's CPUOffload of FP32 shares "

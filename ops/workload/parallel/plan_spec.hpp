@@ -251,8 +251,8 @@ struct TransformerPlanSpec {
     return sharding == Sharding::Zero2 || (sharding == Sharding::Zero3 && reduce_each_micro_batch);
   }
 
-  /// Whether shares of parameters and gradients are kept in FP32 alone, and cast for collectives.
-  [[nodiscard]] bool casts_shares() const {
+  /// Whether ZeRO-3 is PyTorch's.
+  [[nodiscard]] bool is_fsdp() const {
     return shard_copies == ShardCopies::Fsdp || shard_copies == ShardCopies::Fsdp2;
   }
 
@@ -261,9 +261,6 @@ struct TransformerPlanSpec {
   [[nodiscard]] bool keeps_gathered_parameters() const {
     return shard_copies == ShardCopies::Fsdp && !reshard_after_forward && !reduce_each_micro_batch;
   }
-
-  /// Whether gradients that the optimizer reads are in FP32, whatever they were reduced in.
-  [[nodiscard]] bool has_fp32_gradient_shares() const { return fp32_gradients || casts_shares(); }
 
   /// @throws FieldError for degrees below 1 and options that belong to others
   void check() const;

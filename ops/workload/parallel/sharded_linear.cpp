@@ -115,7 +115,7 @@ int products_add_to(const LayerScope& scope) {
   if (!scope.plan.spec.fuses_weight_gradients() || is_eager(scope) || is_llama(scope)) {
     return 0;
   }
-  const DataType gradient = scope.plan.spec.fp32_gradients ? DataType::FP32 : scope.storage();
+  const DataType gradient = scope.plan.has_fp32_gradients() ? DataType::FP32 : scope.storage();
   return static_cast<int>(size_of(gradient).in_base_units());
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
 
 namespace lockstep {
@@ -71,12 +72,13 @@ void StageWriter::allocate_frozen() {
   memory_.allocate(MemoryUse::Parameters, scope_.bytes(frozen_) / ranks);
 }
 
-/// Of parameters: PEFT keeps its adapters in FP32 (tuners/tuners_utils.py, autocast_adapter_dtype).
+/// Of parameters.
 DataType StageWriter::type_of_trained() const {
-  return is_frozen(scope_) && is_hugging_face_llama(scope_) ? DataType::FP32 : scope_.storage();
+  return has_fp32_adapters(scope_) ? DataType::FP32 : scope_.storage();
 }
 
-/// The master weights and moments, 12 B with mixed precision and 8 B beside FP32 parameters, and gradients:
+/// The master weights and moments, 12 B with mixed precision, 8 B beside FP32 parameters and 4 B where all is
+/// in 16 bits, and gradients:
 /// on the GPU, or on the host, where FP32 parameters have a master copy too.
 void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, bool expert) {
   const auto elements = static_cast<double>(elements_of(parameters));
@@ -87,11 +89,13 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   };
   const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
   const double z = size_of(type_of_trained()).in_base_units();
-  const double gradient = plan_.spec.fp32_gradients ? 4 : z;
+  const double gradient = plan_.has_fp32_gradients() ? 4 : z;
   // FSDP's shares are those that the optimizer works on; what computes is gathered and cast.
-  const bool is_master = plan_.gathers(expert) && mixed && !on_host && plan_.spec.casts_shares();
-  const bool has_masters = (mixed && type_of_trained() != DataType::FP32) || on_host || is_master;
-  const double of_optimizer = has_masters ? 12 : 8, without = is_master ? 4 : 0;
+  const bool is_master = plan_.gathers(expert) && mixed && !on_host && plan_.casts_shares();
+  const DataType of_moments = step_.types().optimizer();
+  const bool has_masters = (mixed && type_of_trained() != of_moments) || on_host || is_master;
+  const double moments = 2 * size_of(of_moments).in_base_units();
+  const double of_optimizer = moments + (has_masters ? 4 : 0), without = is_master ? 4 : 0;
   const double states = optimizes() ? of_optimizer : without;
   MemoryLedger& of_states = on_host ? host_memory_ : memory_;
   const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there
@@ -104,7 +108,7 @@ void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, b
   }
   if (!on_host || sharding == Sharding::Zero1) {
     const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
-    const double share = plan_.spec.has_fp32_gradient_shares() ? 4 : z;
+    const double share = plan_.has_fp32_gradient_shares() ? 4 : z;
     const double sum = plan_.spec.shard_copies == ShardCopies::Fsdp ? z : gradient;
     memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * sum} : kept(Sharding::Zero2, share));
   }
@@ -126,7 +130,7 @@ Bytes StageWriter::passing_gradients(std::int64_t layer) const {
   const Bytes product = keeps_whole ? Bytes{0} : size_of(scope_.storage());
   const bool are_copied = plan_.spec.shard_copies != ShardCopies::None;
   const Bytes copy =
-      are_copied ? size_of(plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage()) : Bytes{0};
+      are_copied ? size_of(plan_.has_fp32_gradients() ? DataType::FP32 : scope_.storage()) : Bytes{0};
   const LayerParameters of_layer = parameters(layer);
   return (product + copy) * static_cast<double>(elements_of(of_layer.dense) + elements_of(of_layer.expert));
 }
@@ -138,7 +142,7 @@ Bytes StageWriter::waiting_gradients(int chunk) const {
     return Bytes{0};
   }
   const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;
-  if (!plan_.spec.casts_shares() || !plan_.is_last(stage_, chunk) || is_shared || keeps_whole) {
+  if (!plan_.spec.is_fsdp() || !plan_.is_last(stage_, chunk) || is_shared || keeps_whole) {
     return Bytes{0};
   }
   return scope_.bytes(vocabulary_share() * model_.hidden);
@@ -158,7 +162,7 @@ void StageWriter::begin_step() {
     return static_cast<double>(elements_of(parameters)) / ranks;
   };
   const double elements = kept(dense_, false) + kept(expert_, true);
-  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  const DataType type = plan_.has_fp32_gradients() ? DataType::FP32 : scope_.storage();
   step_.program().begin("zero_grad_buffer");
   step_.launch({"Memset (Device)", type, Memset{.size = elements * size_of(type)}});
   step_.program().end();

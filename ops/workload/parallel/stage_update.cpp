@@ -27,7 +27,8 @@ void StageWriter::read_of_replica() {
 /// (runtime/zero/stage3.py, _prepare_fp32_grad_for_sub_group).
 /// @return memory for them, until the update is over
 Bytes StageWriter::widen(std::int64_t elements) {
-  if (!is_mixed(step_.precision()) || plan_.spec.has_fp32_gradient_shares() || host_optimizer_.is_used()) {
+  const bool has_types = is_mixed(step_.precision()) && !plan_.pure;
+  if (!has_types || plan_.has_fp32_gradient_shares() || host_optimizer_.is_used()) {
     return Bytes{0};
   }
   constexpr std::int64_t kSubGroup = 1'000'000'000;
@@ -62,14 +63,14 @@ void StageWriter::clip(std::int64_t elements) {
   if (!host_optimizer_.is_used()) {
     step_.program().begin("clip_grad_norm");
     for (const auto& launch : multi_tensor_launches(std::vector{elements}, 1)) {
-      step_.launch({"multi_tensor_apply_kernel<l2norm>", DataType::FP32,
+      step_.launch({"multi_tensor_apply_kernel<l2norm>", step_.types().optimizer(),
                     Pointwise{.elements = launch.elements, .reads = 1, .writes = 0, .flops = 2}});
     }
     step_.program().end();
   }
   read_of_replica();
   if (!host_optimizer_.is_used()) {
-    step_.op("multi_tensor_scale", {kernels::scale(elements, DataType::FP32)});
+    step_.op("multi_tensor_scale", {kernels::scale(elements, step_.types().optimizer())});
   }
 }
 
@@ -77,7 +78,7 @@ void StageWriter::clip(std::int64_t elements) {
 /// multiplies what it makes FP32 by what unscales and clips (runtime/zero/stage3.py, get_grad_norm_direct,
 /// unscale_and_clip_grads). @return as widen()
 Bytes StageWriter::deepspeed_gradients(std::int64_t elements) {
-  const DataType type = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  const DataType type = plan_.has_fp32_gradients() ? DataType::FP32 : scope_.storage();
   const double doubles = Bytes{8} / size_of(type);
   step_.op("aten::norm",
            {kernels::elementwise("cast", elements, type, {.writes = doubles}),
@@ -119,7 +120,7 @@ void StageWriter::fused_update(std::int64_t elements) {
 
 /// torch.optim's AdamW; DeepSpeed shares one flat tensor and has a fused kernel, as Megatron-LM has.
 bool StageWriter::uses_torch_optimizer() const {
-  const bool is_deepspeed = plan_.spec.sharding != Sharding::None && !plan_.spec.casts_shares();
+  const bool is_deepspeed = plan_.spec.sharding != Sharding::None && !plan_.spec.is_fsdp();
   return is_llama(scope_) && !(is_hugging_face_llama(scope_) && is_deepspeed);
 }
 
@@ -132,14 +133,15 @@ void StageWriter::update_on_gpu(std::int64_t elements, std::int64_t narrow) {
       share = std::max<std::int64_t>(1, share * elements / all);
     }
     const bool makes_roots = step_.framework().optimizer == OptimizerStyle::MultiTensor;
-    const Bytes roots = size_of(DataType::FP32) * (makes_roots ? static_cast<double>(elements) : 0.0);
+    const Bytes roots =
+        size_of(step_.types().optimizer()) * (makes_roots ? static_cast<double>(elements) : 0.0);
     memory_.allocate(MemoryUse::Workspace, roots);  // of second moments
     optimizer_step(step_, {.kind = Optimizer::AdamW}, shares);
     memory_.release(MemoryUse::Workspace, roots);
   } else {
     fused_update(elements);
   }
-  if (is_mixed(step_.precision()) && narrow > 0 && type_of_trained() != DataType::FP32) {
+  if (narrow > 0 && type_of_trained() != step_.types().optimizer()) {
     const double part = size_of(scope_.storage()) / size_of(DataType::FP32);
     step_.op("aten::_foreach_copy_", {{"multi_tensor_apply_kernel<copy>", DataType::FP32,
                                        Pointwise{.elements = narrow, .reads = 1, .writes = part}}});
@@ -150,7 +152,7 @@ void StageWriter::finish_gradients() {
   gradients_.finish();
   wait_for_transfers();
   const bool split_weight = model_.tied && plan_.spec.pipeline > 1 && !is_frozen(scope_);
-  const DataType gradient = plan_.spec.fp32_gradients ? DataType::FP32 : scope_.storage();
+  const DataType gradient = plan_.has_fp32_gradients() ? DataType::FP32 : scope_.storage();
   if (split_weight && (has_embedding() || has_head())) {
     const double table = static_cast<double>(vocabulary_share() * model_.hidden);
     scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
@@ -171,7 +173,7 @@ void StageWriter::update() {
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
     const int ranks = plan_.spec.sharding == Sharding::None ? 1 : plan_.replication(expert).shard;
     elements += (all + ranks - 1) / ranks;
-    narrow += plan_.gathers(expert) && plan_.spec.casts_shares() ? 0 : (all + ranks - 1) / ranks;
+    narrow += plan_.gathers(expert) && plan_.casts_shares() ? 0 : (all + ranks - 1) / ranks;
   }
   const Bytes wide = prepare_gradients(elements);
   if (host_optimizer_.is_used()) {

@@ -92,5 +92,33 @@ TEST(HuggingFaceLlama, IsUpdatedByTheFrameworkThatSharesIt) {
   EXPECT_GT(launches(fsdp, "multi_tensor_apply_kernel<addcdiv>"), 0U);
 }
 
+constexpr Batch kPure{.ranks = 2, .batch = 2, .mixed = MixedPrecision::Pure};
+
+/// Two bytes each of a parameter, its gradient and two moments, and an update without a copy of masters.
+TEST(HuggingFaceLlama, IsInSixteenBitsThroughout) {
+  const Job job = job_of(llama(), {}, kPure);
+  const MemoryBreakdown& memory = job.memory.front();
+  const double parameters = memory[MemoryUse::Parameters];
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Optimizer], 2 * parameters);
+  EXPECT_DOUBLE_EQ(memory[MemoryUse::Gradients], parameters);
+  EXPECT_EQ(launches(job, "multi_tensor_apply_kernel<copy>"), 0U);
+  EXPECT_EQ(launches_of(job, "multi_tensor_apply_kernel<addcdiv>").front().type, DataType::BF16);
+  EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllReduce), parameters);
+}
+
+/// FSDP's shares are not cast before they are gathered; what is reduced in FP32 (reduce_dtype) becomes BF16.
+TEST(HuggingFaceLlama, SharesWhatIsInSixteenBits) {
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2};
+  const Job wide = job_of(llama(), plan, kPure);
+  EXPECT_EQ(launches(wide, "multi_tensor_apply_kernel<copy>"), 0U);
+  plan.fp32_gradients = false;
+  const Job narrow = job_of(llama(), plan, kPure);
+  EXPECT_DOUBLE_EQ(bytes_communicated(wide, CollectiveKind::ReduceScatter),
+                   2 * bytes_communicated(narrow, CollectiveKind::ReduceScatter));
+  const auto optimizer = [](const Job& job) { return job.memory.front()[MemoryUse::Optimizer]; };
+  const Job masters = job_of(llama(), plan, {.ranks = kPure.ranks, .batch = kPure.batch});
+  EXPECT_DOUBLE_EQ(optimizer(masters) / optimizer(narrow), 3);
+}
+
 }  // namespace
 }  // namespace lockstep

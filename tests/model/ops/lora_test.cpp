@@ -148,17 +148,35 @@ TEST(Lora, CastsWhatPeftAdaptersRead) {
   EXPECT_EQ(casts({LoraModule::QProj, LoraModule::VProj}) - casts({LoraModule::QProj}), kLayers * 4);
 }
 
-/// FSDP's mixed precision gathers adapters in 16 bits.
-TEST(Lora, CastsNothingForFsdp) {
-  const auto casts = [](ShardCopies copies) {
-    TransformerPlanSpec plan{.sharding = Sharding::Zero3};
-    plan.shard_copies = copies;
-    const Job job =
-        job_of(with_lora({LoraModule::QProj, LoraModule::VProj}, Implementation::HuggingFaceLlama), plan,
-               {.ranks = 2, .batch = 2});
+/// FSDP's mixed precision gathers adapters in 16 bits, DeepSpeed makes the whole model so, and before PEFT
+/// 0.11 adapters had the type of what they stand beside.
+TEST(Lora, CastsNothingForAdaptersInSixteenBits) {
+  const auto casts = [](std::vector<LoraModule> modules, const TransformerPlanSpec& plan,
+                        MixedPrecision mixed) {
+    const Job job = job_of(with_lora(std::move(modules), Implementation::HuggingFaceLlama), plan,
+                           {.ranks = 2, .batch = 2, .mixed = mixed});
     return launches_of(job, "<cast>").size();
   };
-  EXPECT_EQ(casts(ShardCopies::None) - casts(ShardCopies::Fsdp2), 2 * kLayers * 4);
+  const TransformerPlanSpec deepspeed{.sharding = Sharding::Zero3},
+      fsdp{.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2};
+  for (const auto& [plan, mixed] :
+       {std::pair{deepspeed, MixedPrecision::Autocast}, std::pair{fsdp, MixedPrecision::Autocast},
+        std::pair{TransformerPlanSpec{}, MixedPrecision::Pure}}) {
+    EXPECT_EQ(casts({LoraModule::QProj, LoraModule::VProj}, plan, mixed),
+              casts({LoraModule::QProj}, plan, mixed));
+  }
+}
+
+/// Bytes of an adapter's optimizer states: DeepSpeed has FP32 masters, PEFT FP32 adapters, or all is BF16.
+TEST(Lora, KeepsStatesByTheTypeOfAdapters) {
+  const auto states = [](const TransformerPlanSpec& plan, MixedPrecision mixed) {
+    const Job job =
+        job_of(with_lora({LoraModule::QProj}, Implementation::HuggingFaceLlama), plan, {.mixed = mixed});
+    return job.memory.front()[MemoryUse::Optimizer] / (kLayers * kRank * (kHidden + kHidden));
+  };
+  EXPECT_DOUBLE_EQ(states({}, MixedPrecision::Autocast), 8);
+  EXPECT_DOUBLE_EQ(states({.sharding = Sharding::Zero2}, MixedPrecision::Autocast), 12);
+  EXPECT_DOUBLE_EQ(states({}, MixedPrecision::Pure), 4);
 }
 
 /// A stage that trains nothing takes part in the norm of all gradients.

@@ -236,11 +236,11 @@ TEST(StageProbe, IsSharedByPlansThatDifferInSchedule) {
 TEST(StageProbe, KeepsShardingWhereNothingGoesWithout) {
   PlanProblem problem;
   problem.model.implementation = Implementation::TorchTitan;
-  problem.precision = Precision::FP8;
+  problem.types = Precision::FP8;
   PlanCandidate candidate = plan(PipelineSchedule::OneFOneB, 1, 1);
   candidate.plan.sharding = Sharding::Zero3;
   EXPECT_EQ(relaxed(probe_of(candidate), problem).plan.sharding, Sharding::Zero3);
-  problem.precision = Precision::BF16;
+  problem.types = Precision::BF16;
   EXPECT_EQ(relaxed(probe_of(candidate), problem).plan.sharding, Sharding::None);
 }
 

@@ -161,7 +161,7 @@ TEST(PlanSpace, LeavesOutWhatTheFrameworkDoesNotRun) {
   problem.model.implementation = Implementation::TorchTitan;
   problem.model.attention = AttentionKernels::Flash;
   problem.framework.compile = Compile::Inductor;
-  problem.precision = Precision::FP8;
+  problem.types = Precision::FP8;
   PlanSpace space = one_choice_each(problem);
   space.sequence_parallel = {true, false};
   space.sharding = {Sharding::None, Sharding::Zero3};
