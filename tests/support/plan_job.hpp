@@ -116,6 +116,20 @@ inline std::vector<KernelCall> launches_of(const Job& job, std::string_view name
   return calls;
 }
 
+/// Of the first rank: what its host spends in work of that name.
+inline double host_seconds(const Job& job, std::string_view name) {
+  double sum = 0;
+  const Program& program = *job.programs[job.ranks.front().program];
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& instruction : thread.instructions) {
+      if (instruction.op == Opcode::HostWork && program.names[instruction.operand] == name) {
+        sum += instruction.cost;
+      }
+    }
+  }
+  return sum;
+}
+
 /// All collectives of a kind that a rank calls, in order of its program.
 inline std::vector<CollectiveCall> collectives_of(const Job& job, std::size_t rank, CollectiveKind kind) {
   const RankAssignment& assignment = job.ranks.at(rank);

@@ -10,6 +10,7 @@
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/module_hooks.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
 namespace lockstep {
@@ -211,6 +212,7 @@ void StageWriter::forward(const StageAction& action) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     gather_.use(unit_of(layer));
     cast_fp8_weights(layer, action.micro_batch == 0);
+    const ModuleHooks hooks{scope_};
     layer_forward(layer, plan_.recompute_of(stage_, action.chunk, layer) < Recompute::Full);
     gather_.done(unit_of(layer), plan_.spec.reshard_after_forward);
   }
@@ -338,8 +340,10 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
   if (again && !is_compiled(scope_)) {
     const ModuleRange range{step_, kRecomputeRange};
+    const ModuleHooks hooks{scope_};
     layer_again(layer, parts.recompute);
   }
+  const ModuleHooks hooks{scope_};
   memory_.allocate(MemoryUse::Workspace, extra);
   if (is_compiled(scope_)) {
     compiled_llama_backward(scope_, parts);

@@ -48,17 +48,6 @@ double to_gpu(const Job& job) {
   return copied(job, Memcpy::Path::HostToDevice);
 }
 
-double host_seconds(const Job& job, const std::string& name) {
-  double sum = 0;
-  const Program& program = *job.programs.front();
-  for (const Instruction& instruction : program.threads.front().instructions) {
-    if (instruction.op == Opcode::HostWork && program.names[instruction.operand] == name) {
-      sum += instruction.cost;
-    }
-  }
-  return sum;
-}
-
 testing::Matcher<double> about(double expected) {
   return DoubleNear(expected, 1e-4 * expected);
 }

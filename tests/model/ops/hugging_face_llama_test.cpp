@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/workload/parallel/module_hooks.hpp"
 #include "tests/support/plan_job.hpp"
 
 namespace lockstep {
@@ -118,6 +119,22 @@ TEST(HuggingFaceLlama, SharesWhatIsInSixteenBits) {
   const auto optimizer = [](const Job& job) { return job.memory.front()[MemoryUse::Optimizer]; };
   const Job masters = job_of(llama(), plan, {.ranks = kPure.ranks, .batch = kPure.batch});
   EXPECT_DOUBLE_EQ(optimizer(masters) / optimizer(narrow), 3);
+}
+
+/// Round each of 13 modules of a layer, before and behind forward, what is computed again, and backward; an
+/// adapter is four modules more. FSDP has none.
+TEST(HuggingFaceLlama, CallsDeepSpeedsHooks) {
+  const auto seconds = [](const TransformerSpec& spec, ShardCopies copies) {
+    const TransformerPlanSpec plan{
+        .sharding = Sharding::Zero3, .shard_copies = copies, .recompute = Recompute::Full};
+    return host_seconds(job_of(spec, plan, {.ranks = 2, .batch = 2}), kModuleHooks);
+  };
+  const double hook = ModuleHooks::kHook * plain_host().between_operators.in_base_units();
+  EXPECT_NEAR(seconds(llama(), ShardCopies::DeepSpeed), kLayers * 13 * 6 * hook, 1e-9);
+  EXPECT_EQ(seconds(llama(), ShardCopies::Fsdp2), 0);
+  TransformerSpec adapted = llama();
+  adapted.lora = LoraSpec{.rank = 8, .target_modules = {LoraModule::QProj, LoraModule::VProj}};
+  EXPECT_NEAR(seconds(adapted, ShardCopies::None), kLayers * (13 + 8) * 6 * hook, 1e-9);
 }
 
 }  // namespace
