@@ -153,6 +153,12 @@ std::string machine_remarks(const Setting& setting) {
     text += fmt::format("  host {} stands in ({})\n", setting.host.name,
                         name_of(evidence_for(setting.host.provenance, "operators").is));
   }
+  const TransformerPlanSpec& plan = setting.scenario.parallelism.transformer;
+  if (plan.offload != Offload::None && !plan.offload_threads && setting.job.ranks.size() > 1) {
+    text +=
+        "  the optimizer on the host has a thread on each core; torchrun's ranks have one unless "
+        "OMP_NUM_THREADS says more: 'offload_threads: 1'\n";
+  }
   for (const GpuSpec& gpu : setting.gpu_models) {
     if (!gpu.lent_because.empty()) {
       text += fmt::format("  {} is derived, since {}\n", gpu.name, gpu.lent_because);

@@ -12,6 +12,7 @@
 #include "ops/kernel_model.hpp"
 #include "ops/workload/allocator_calls.hpp"
 #include "ops/workload/batch_loader.hpp"
+#include "ops/workload/parallel/host_optimizer.hpp"
 #include "ops/workload/parallel/module_hooks.hpp"
 #include "sim/compiled_program.hpp"
 
@@ -38,6 +39,9 @@ PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
     return resting_on(evidence_for(setting.host.provenance,
                                    name == kMallocCall ? "runtime_calls.malloc" : "runtime_calls.free"),
                       "calls of the allocator", share.seconds);
+  }
+  if (name == kCpuAdam) {
+    return {"Adam on the CPU", share.seconds, HostOptimizer::kError, Provenance::Fitted};
   }
   if (name == kModuleHooks) {
     return {"DeepSpeed's hooks", share.seconds, ModuleHooks::kError, Provenance::Fitted};

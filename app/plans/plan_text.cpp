@@ -221,6 +221,9 @@ std::string plan_text(const PlanCandidate& candidate) {
   say("recompute_early_stop", plan.recompute_early_stop, usual.recompute_early_stop);
   say("recompute", name_of(plan.recompute), name_of(usual.recompute));
   say("offload", name_of(plan.offload), name_of(usual.offload));
+  if (plan.offload_threads) {
+    say("offload_threads", *plan.offload_threads, 0);
+  }
   return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
 }
 

@@ -78,8 +78,8 @@ void HostOptimizer::flush() {
   program.stream_wait(step_.compute(), left);
 }
 
-void HostOptimizer::host_work(std::string_view name, double bytes) {
-  step_.program().host_work(name, Bytes{bytes} / (kUpdateEfficiency * setup_.bandwidth));
+Seconds HostOptimizer::traffic(double bytes) const {
+  return Bytes{bytes} / (kUpdateEfficiency * setup_.bandwidth);
 }
 
 void HostOptimizer::update(std::int64_t elements) {
@@ -93,13 +93,16 @@ void HostOptimizer::update(std::int64_t elements) {
   program.wait_stream(program.stream(kToHost));
   program.end();
   if (setup_.norm) {
-    host_work("unscale_and_clip_grads", static_cast<double>(elements) * 2 * gradient);
+    program.host_work("unscale_and_clip_grads", traffic(static_cast<double>(elements) * 2 * gradient));
   }
   const bool returns = plan_.spec.offload == Offload::Optimizer;
   const StreamScope stream{step_, kToDevice};
   for (std::int64_t done = 0; done < elements; done += kTile) {
     const auto tile = static_cast<double>(std::min(kTile, elements - done));
-    host_work("cpu_adam", tile * (gradient + 2 * kStates + (mixed ? parameter : 0)));
+    const Seconds of_memory = traffic(tile * (gradient + 2 * kStates + (mixed ? parameter : 0)));
+    const Seconds of_threads{
+        plan_.spec.offload_threads ? tile / (*plan_.spec.offload_threads * kUpdatesOfThread) : 0};
+    program.host_work(kCpuAdam, std::max(of_memory, of_threads));
     if (returns) {
       step_.op("aten::copy_", {kernels::copy_to_device(Bytes{tile * parameter}, true)});
     }

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+/// The name of its work.
+inline constexpr const char* kCpuAdam = "cpu_adam";
+
 /// An optimizer that runs on the CPU (`offload: optimizer` or `parameters`): reduced gradients leave for host
 /// memory while backward goes on, the host updates its FP32 states, and the new parameters come back while it
 /// works on the next ones.
@@ -18,8 +21,11 @@ namespace lockstep {
 /// with g bytes of a gradient, z of a parameter in the type of matrix products (none without mixed
 /// precision), bandwidth that of the host's DRAM divided by its ranks.
 ///
-/// *Assumes*: Adam's arithmetic hides behind its memory traffic (AVX, a thread a core); all ranks of a host
-/// update at the same time; copies over PCIe do not slow the CPU's memory accesses down.
+/// but Adam's elements / (`offload_threads` x kUpdatesOfThread) where so many threads take longer.
+///
+/// *Assumes*: with a thread a core, which is taken without `offload_threads`, Adam's arithmetic hides behind
+/// its memory traffic; all ranks of a host update at the same time; copies over PCIe do not slow the CPU's
+/// memory accesses down.
 /// *Source*: Ren et al., ZeRO-Offload, arXiv 2101.06840, sections 4 and 5; DeepSpeed
 /// runtime/zero/stage_1_and_2.py (copy_grads_in_partition, async_accumulate_grad_in_cpu_via_gpu,
 /// unscale_and_clip_grads).
@@ -28,6 +34,12 @@ class HostOptimizer {
   /// Share of the DRAM's peak that CPU-Adam reaches: 25 billion parameters in 6.74 s on a DGX-2 (the sums of
   /// ZeRO-Offload's table 4), 28 B each, of 2 sockets x 128 GB/s.
   static constexpr double kUpdateEfficiency = 0.41;
+  /// Parameters that a thread updates in a second: what 8 ranks of one thread (torchrun's OMP_NUM_THREADS)
+  /// took longer with CPU-Adam than without, 20.1 and 16.8 s for 842 million parameters of LLaMA 7B each
+  /// (gist.github.com/chenyaofo/d4cd6a20: ZeRO-2 and ZeRO-3 on 8 A800), 42 and 50 million a second; 31
+  /// million in 17.2 s for 540 (github.com/ISEEKYAN/Megatron-LM/issues/188); 39 of each of 96 on the DGX-2.
+  static constexpr double kUpdatesOfThread = 40e6;
+  static constexpr double kError = 0.35;  ///< half of Adam's band: these four, and table 4's largest 22 %
   /// Parameters that are updated before their copy back starts (DeepSpeed csrc/includes/cpu_adam.h: TILE).
   static constexpr std::int64_t kTile = std::int64_t{128} * 1024 * 1024;
 
@@ -67,7 +79,7 @@ class HostOptimizer {
 
  private:
   void copy_out(double elements);
-  void host_work(std::string_view name, double bytes);
+  [[nodiscard]] Seconds traffic(double bytes) const;
   /// Gradients of all parameters stay on the GPU until the step's end, where they are counted as such.
   [[nodiscard]] bool passes_through() const { return plan_.spec.sharding != Sharding::Zero1; }
   [[nodiscard]] DataType gradient_type() const;

@@ -49,6 +49,11 @@ void check_sharding(const TransformerPlanSpec& plan) {
         "'offload' puts what ZeRO shares on the host: it needs 'sharding' zero1, zero2 or zero3 (on "
         "one GPU too)"};
   }
+  if (plan.offload_threads && (plan.offload == Offload::None || *plan.offload_threads < 1)) {
+    throw FieldError{
+        "offload_threads",
+        "'offload_threads' are those of an optimizer on the host, at least 1: it needs 'offload'"};
+  }
   if (plan.offload == Offload::Parameters && plan.sharding != Sharding::Zero3) {
     throw FieldError{
         "offload",

@@ -125,6 +125,7 @@ struct TransformerPlanSpec {
   ShardCopies shard_copies = ShardCopies::None;
   bool reduce_each_micro_batch = true;
   Offload offload = Offload::None;
+  std::optional<int> offload_threads;
   Recompute recompute = Recompute::None;
   int recompute_every = 1;
   bool recompute_last_stage = true, recompute_early_stop = false;
@@ -179,6 +180,9 @@ struct TransformerPlanSpec {
         "offload", plan.offload, Offload::None,
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
         "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
+    key.optional("offload_threads", plan.offload_threads, std::nullopt,
+                 "offload: of a rank's optimizer on the CPU (OMP_NUM_THREADS, which torchrun sets to 1); a "
+                 "thread on each of the rank's cores when left out");
   }
 
   template <class Visitor>

@@ -90,6 +90,18 @@ TEST(HostOptimizer, TakesTheTimeOfItsMemoryTraffic) {
               about(kParameters / 4 * 30 / second));
 }
 
+/// Threads too few for the memory's bandwidth take longer than that.
+TEST(HostOptimizer, IsAsFastAsItsThreads) {
+  const auto seconds = [](int threads) {
+    TransformerPlanSpec plan = offloaded(Sharding::Zero2);
+    plan.offload_threads = threads;
+    return host_seconds(job_of(gpt3(), plan, {.ranks = 4, .batch = 4}), "cpu_adam");
+  };
+  EXPECT_THAT(seconds(1), about(kParameters / 4 / 40e6));
+  EXPECT_THAT(seconds(2), about(kParameters / 4 / 80e6));
+  EXPECT_THAT(seconds(1000), about(kParameters / 4 * 28 / (0.41 * kHostBandwidth.in_base_units())));
+}
+
 /// Table 4 of the paper: CPU-Adam on a DGX-2, whose two sockets have 128 GB/s each, one process.
 TEST(HostOptimizer, IsAsFastAsMeasured) {
   const std::vector<std::pair<double, double>> measured{
