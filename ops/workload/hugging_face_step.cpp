@@ -19,8 +19,21 @@ constexpr DataType kLoss = DataType::FP32;
 
 }  // namespace
 
-void check_hugging_face(const TrainingSetup& setup) {
-  if (!(setup.parallelism.transformer == TransformerPlanSpec{})) {
+void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
+  TransformerPlanSpec plan = setup.parallelism.transformer;
+  const Recompute recompute = std::exchange(plan.recompute, Recompute::None);
+  if (recompute != Recompute::None && (recompute != Recompute::Full || !has_checkpoints)) {
+    throw std::invalid_argument{fmt::format(
+        "'recompute: {}' is not written for this model: 'full' (gradient_checkpointing) is for GPT-2, BERT "
+        "and OPT of 'implementation: hugging_face', and for 'hugging_face_llama'",
+        name_of(recompute))};
+  }
+  if (recompute != Recompute::None && setup.framework.compile != Compile::None) {
+    throw std::invalid_argument{
+        "'recompute: full' of Hugging Face's models is eager: leave it, or 'framework: { compile: ... }', "
+        "out"};
+  }
+  if (!(plan == TransformerPlanSpec{})) {
     throw std::invalid_argument{
         "Hugging Face's models are trained data-parallel with DistributedDataParallel; tensor, pipeline, "
         "sharding "

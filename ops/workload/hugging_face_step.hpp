@@ -81,7 +81,8 @@ class HuggingFaceStep {
 
 /// @throws std::invalid_argument for what none of Hugging Face's models is run with here: other plans than
 ///   data parallelism, FP8, 16 bits that do not fit together, a batch that does not divide
-void check_hugging_face(const TrainingSetup& setup);
+/// @param has_checkpoints the model's layers may be computed again (`recompute: full`), eager
+void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints = false);
 
 /// Samples of a micro-batch on one rank.
 [[nodiscard]] std::int64_t local_batch(const TrainingSetup& setup);

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
-  check_hugging_face(setup);
+  check_hugging_face(setup, true);
   const bool any_type =
       spec.attention == AttentionKernels::Unfused || spec.attention == AttentionKernels::Efficient;
   if (!any_type && !is_mixed(setup.precision)) {

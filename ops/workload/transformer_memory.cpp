@@ -72,6 +72,10 @@ Tensors TransformerMemory::kept_by_block() const {
   return kept;
 }
 
+Tensors TransformerMemory::input_of_block() const {
+  return tensors({model(block_.elements())});
+}
+
 Tensors TransformerMemory::cast_weights_of_block() const {
   const std::int64_t h = block_.hidden, f = block_.feed_forward;
   if (!types_.casts()) {

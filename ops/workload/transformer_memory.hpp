@@ -41,6 +41,7 @@ class TransformerMemory : TensorSizes {
                     const FrameworkSpec& framework);
 
   [[nodiscard]] Tensors kept_by_block() const;
+  [[nodiscard]] Tensors input_of_block() const;         ///< all that a checkpoint keeps
   [[nodiscard]] Tensors cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
 
   [[nodiscard]] Tensors kept_by_embeddings() const;

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/model_flops.hpp"
 #include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -81,7 +82,7 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    keep(MemoryUse::Activations, memory_.kept_by_block());
+    keep(MemoryUse::Activations, recomputes() ? memory_.input_of_block() : memory_.kept_by_block());
     keep(MemoryUse::Parameters, memory_.cast_weights_of_block());
     block_forward(step_, block_);
   }
@@ -190,12 +191,29 @@ void TransformerStep::loss_and_model_backward(GradientSink& gradients) {
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     allocate_gradients(elements_of(parameters_of(block_)));
-    block_backward(step_, block_, gradients);
+    if (recomputes()) {
+      checkpointed_backward(gradients);
+    } else {
+      block_backward(step_, block_, gradients);
+    }
     free(MemoryUse::Parameters, memory_.cast_weights_of_block());
-    free(MemoryUse::Activations, memory_.kept_by_block());
+    free(MemoryUse::Activations, recomputes() ? memory_.input_of_block() : memory_.kept_by_block());
   }
   embeddings_backward(gradients);
   free(MemoryUse::Activations, memory_.kept_by_embeddings());
+}
+
+/// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the whole layer is
+/// computed again from its input, autocast's casts of weights included. What the checkpoint itself costs the
+/// host is not written.
+void TransformerStep::checkpointed_backward(GradientSink& gradients) {
+  keep(MemoryUse::Activations, memory_.kept_by_block());
+  {
+    const ModuleRange range{step_, kRecomputeRange};
+    block_forward(step_, block_);
+  }
+  block_backward(step_, block_, gradients);
+  free(MemoryUse::Activations, memory_.kept_by_block());
 }
 
 void TransformerStep::head_backward(GradientSink& gradients) {

@@ -36,6 +36,11 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] bool has_eager_loss() const { return step_.framework().compiled_loss == CompiledLoss::Eager; }
   void compiled_forward();
   void compiled_backward(GradientSink& gradients);
+  /// Layers keep their input and are computed again before their backward.
+  [[nodiscard]] bool recomputes() const {
+    return setup_.parallelism.transformer.recompute == Recompute::Full && is_training();
+  }
+  void checkpointed_backward(GradientSink& gradients);
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
 

@@ -42,6 +42,7 @@ struct Run {
   bool clip_reads_norm = false;
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool no_sync = true, synchronize = false;
+  Recompute recompute = Recompute::None;
 };
 
 template <class Spec>
@@ -60,7 +61,7 @@ Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, con
                      .precision = run.precision,
                      .mixed_precision = run.mixed,
                      .framework = framework,
-                     .parallelism = {},
+                     .parallelism = {.transformer = {.recompute = run.recompute}},
                      .host = plain_host(),
                      .gradient_accumulation = run.micro_batches,
                      .clip_gradients = run.clips,

@@ -1,4 +1,5 @@
-// Predicted against measured: FlagPerf's, Qwen's, timm's and torchvision's published training speeds. The tables are shipped.
+// Predicted against measured: FlagPerf's, Qwen's, timm's and torchvision's published training speeds. The
+// tables are shipped.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(FlagPerf, PublishedSpeeds,
                                            Expected{"flagperf_megatron", 22, 0.12},
                                            Expected{"flagperf_llama", 4, 0.05}));
 // LoRA by PEFT, and DeepSpeed's ZeRO-3 with sequences that wait for its hooks.
-INSTANTIATE_TEST_SUITE_P(Qwen, PublishedSpeeds, ::testing::Values(Expected{"qwen_fine_tuning_a100", 33, 0.065}));
+INSTANTIATE_TEST_SUITE_P(Qwen, PublishedSpeeds,
+                         ::testing::Values(Expected{"qwen_fine_tuning_a100", 33, 0.065}));
 // Seven networks in two layouts by three releases of PyTorch.
 INSTANTIATE_TEST_SUITE_P(Timm, PublishedSpeeds, ::testing::Values(Expected{"timm_rtx3090", 42, 0.16}));
 // In FP32 channels last costs a fifth.

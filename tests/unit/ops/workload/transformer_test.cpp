@@ -32,6 +32,18 @@ TEST(Transformer, ArithmeticIsSixTimesParametersTimesTokens) {
   EXPECT_NEAR(gemm_flops(job) / expected, 1, 1e-9);
 }
 
+/// Layers' products a third time as forward, those of the head (its table) not; a layer keeps its input
+/// alone, and all that it keeps otherwise while its backward runs.
+TEST(Transformer, ComputesLayersAgain) {
+  const Job kept = job_of("gpt2", {.batch = 2}),
+            recomputed = job_of("gpt2", {.batch = 2, .recompute = Recompute::Full});
+  const double head = 6.0 * 2 * 1024 * 50257 * 768;
+  EXPECT_NEAR((gemm_flops(recomputed) - head) / (gemm_flops(kept) - head), 4.0 / 3, 1e-9);
+  const auto activations = [](const Job& job) { return job.memory.front()[MemoryUse::Activations]; };
+  EXPECT_LT(activations(recomputed), activations(kept) / 3);
+  EXPECT_THROW((void)job_of("gpt2", {.recompute = Recompute::Selective}), std::invalid_argument);
+}
+
 TEST(Transformer, JobsOfAllKindsAreValid) {
   for (const char* name : {"gpt2", "bert_base"}) {
     for (const Precision precision : {Precision::FP32, Precision::TF32, Precision::FP16, Precision::BF16}) {
