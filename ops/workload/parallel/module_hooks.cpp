@@ -1,18 +1,6 @@
 #include "ops/workload/parallel/module_hooks.hpp"
 
 namespace lockstep {
-namespace {
-
-/// Stage 3 of DeepSpeed itself; Megatron's and nanotron's models without `shard_copies` are shared by
-/// nobody's.
-bool is_deepspeed(const LayerScope& scope) {
-  const TransformerPlanSpec& plan = scope.plan.spec;
-  return plan.sharding == Sharding::Zero3 &&
-         (plan.shard_copies == ShardCopies::DeepSpeed || (is_hugging_face_llama(scope) && !plan.is_fsdp()));
-}
-
-}  // namespace
-
 /// transformers' LlamaDecoderLayer, its attention with four products, its MLP with three and an activation,
 /// two norms; Megatron-LM's ParallelTransformerLayer, its attention with two products, core attention and its
 /// softmax and dropout, its MLP with two, two norms. In place of a product with an adapter PEFT calls its
@@ -25,7 +13,7 @@ int ModuleHooks::modules_of_layer(const TransformerSpec& model) {
 }
 
 void ModuleHooks::write() {
-  if (is_deepspeed(scope_)) {
+  if (scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed) {
     ProgramBuilder& program = scope_.step.program();
     program.host_work(kModuleHooks,
                       modules_of_layer(scope_.model) * kHook * program.host().between_operators);

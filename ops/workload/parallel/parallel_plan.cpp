@@ -151,10 +151,22 @@ int replicas_of(const TransformerPlanSpec& spec, int ranks) {
   return static_cast<int>(ranks / model_ranks);
 }
 
+namespace {
+
+/// Hugging Face's models are sharded by DeepSpeed unless by FSDP.
+ShardCopies copies_of(const TransformerPlanSpec& spec, const TransformerSpec& model) {
+  const bool is_deepspeed =
+      model.implementation == Implementation::HuggingFaceLlama && spec.sharding == Sharding::Zero3;
+  return is_deepspeed && spec.shard_copies == ShardCopies::None ? ShardCopies::DeepSpeed : spec.shard_copies;
+}
+
+}  // namespace
+
 ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
                        std::int64_t global_batch, int micro_batches) {
   ParallelPlan plan;
   plan.spec = spec;
+  plan.spec.shard_copies = copies_of(spec, model);
   plan.ranks = ranks;
   plan.data = replicas_of(spec, ranks);
   plan.micro_batches = micro_batches;

@@ -171,7 +171,8 @@ struct TransformerPlanSpec {
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
     key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
                  "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
-                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed)");
+                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed; "
+                 "hugging_face_llama: none is that too)");
     key.optional(
         "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
         "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
