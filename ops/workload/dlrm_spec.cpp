@@ -54,7 +54,10 @@ void check_cross(const DlrmSpec& spec) {
   }
   const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
   if (hugectr && !cross) {
-    throw FieldError{"implementation", "'implementation: hugectr' is for 'interaction: cross'"};
+    throw FieldError{
+        "implementation",
+        "'implementation: hugectr' is for 'interaction: cross' (DLRM-DCNv2): other interactions are "
+        "those of 'implementation: pytorch', the default"};
   }
   if (cross && !hugectr && spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
     throw FieldError{"bottom_mlp_placement", "'interaction: cross' has the bottom MLP on every rank"};
