@@ -57,7 +57,9 @@ std::string constant_fit_text(const ConstantFit& fit) {
     text += fmt::format("{}: of few weight matrices, so that other m of them are held out\n",
                         fmt::join(fit.split_with_m, "; "));
   }
-  if (fit.unused > 0) text += fmt::format("{} rows of other families were not used\n", fit.unused);
+  if (fit.unused > 0) {
+    text += fmt::format("{} rows of other families, or of instructions=, were not used\n", fit.unused);
+  }
   return text;
 }
 

@@ -59,6 +59,7 @@ void take_devices(const json& list, RecordedTrace& trace) {
     if (device.is_object()) {
       trace.gpu_names.push_back(text_of(device, "name"));
       trace.multiprocessors.push_back(whole(device, "numSms"));
+      trace.gpu_memory.push_back(whole(device, "totalGlobalMem"));
       trace.compute_major = std::max(trace.compute_major, whole(device, "computeMajor"));
     }
   }

@@ -133,6 +133,7 @@ struct RecordedTrace {
   std::map<std::int64_t, std::string> processes;  ///< names by pid, where the file says them
   std::vector<std::string> gpu_names;             ///< of deviceProperties
   std::vector<std::int64_t> multiprocessors;      ///< beside gpu_names; -1: not said
+  std::vector<std::int64_t> gpu_memory;           ///< likewise, bytes
   std::int64_t compute_major = -1;                ///< of compute capability, the newest; -1: not said
   std::int64_t rank = -1, world_size = -1;
   std::string backend;

@@ -61,6 +61,7 @@ class RankSplit {
     part.backend = whole_.backend;
     part.gpu_names = whole_.gpu_names;
     part.multiprocessors = whole_.multiprocessors;
+    part.gpu_memory = whole_.gpu_memory;
     part.compute_major = whole_.compute_major;
     part.observers = whole_.observers;
     part.groups = whole_.groups;
