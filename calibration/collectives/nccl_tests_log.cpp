@@ -113,15 +113,21 @@ std::string unused_name(const std::string& name, const std::vector<std::string>&
   return unused;
 }
 
+/// What a log is of that does not say it itself.
+struct FallbackProgram {
+  std::string name;     ///< empty: not known
+  bool of_all = false;  ///< of each program in the log: said by the user, not guessed by the file's name
+};
+
 /// One pass over a log.
 class LogPass {
  public:
-  LogPass(const std::filesystem::path& file, std::string name, std::string program,
+  LogPass(const std::filesystem::path& file, std::string name, FallbackProgram program,
           CollectiveMeasurements& into)
       : file_{file},
         name_{std::move(name)},
         fallback_{std::move(program)},
-        program_{fallback_},
+        program_{fallback_.name},
         into_{into} {}
 
   void take(int line_number, const std::string& raw) {
@@ -133,8 +139,8 @@ class LogPass {
     if (std::smatch found; std::regex_search(line, found, kStarting)) {
       begin(found[1]);
     } else if (std::regex_search(line, found, kRank)) {
-      if (time_from_end_) {  // the devices of the next program
-        begin(fallback_);
+      if (time_from_end_) {
+        begin_unnamed();
       }
       ++ranks_on_[found[1]];
       if (found[2].matched) {
@@ -162,6 +168,17 @@ class LogPass {
     time_from_end_.reset();
     run_.reset();
     wrong_here_ = 0;
+  }
+
+  /// The devices of the next program.
+  void begin_unnamed() {
+    if (!fallback_.of_all) {
+      complain(
+          "a second program begins here, and the log does not say which collective it is of: cut the log in "
+          "two and name each file by its collective, or say that all are of one, e.g. --collective "
+          "all_reduce");
+    }
+    begin(fallback_.name);
   }
 
   /// A program's last line counts wrong results. Where none of its rows tells them, any may be wrong.
@@ -321,7 +338,7 @@ class LogPass {
 
   const std::filesystem::path& file_;
   std::string name_;
-  std::string fallback_;
+  FallbackProgram fallback_;
   std::string program_;
   CollectiveMeasurements& into_;
   NcclTestsReport report_;
@@ -358,7 +375,7 @@ NcclTestsReport NcclTestsLog::read(const std::filesystem::path& file, Collective
                                    const std::string& name) const {
   std::istringstream in{unpacked(read_whole_file(file), file.string())};
   LogPass pass{file, name.empty() ? file.filename().string() : name,
-               program_.empty() ? program_in_name(file) : program_,
+               program_.empty() ? FallbackProgram{program_in_name(file)} : FallbackProgram{program_, true},
                into};
   int number = 0;
   for (std::string line; std::getline(in, line);) {

@@ -27,12 +27,12 @@ struct NcclTestsReport {
 /// since 2.0: with or without `redop` and `root`, with NCCL's own lines between, behind what launchers put
 /// before lines: Open MPI's `[1,0]<stdout>:` and `[prterun-HOST-PID@1,0]<stdout>: `, Hydra's `[0] `, srun's
 /// `12: `, and times of day. Ranks and nodes are counted in `# Rank ... on HOST device ...`. Which collective
-/// it was says `# Collective test starting: NAME` (2.17 and later); before that @p program says, or the file's
-/// name. Results are wrong where nccl-tests takes them for wrong: `#wrong`,
+/// it was says `# Collective test starting: NAME` (2.17 and later); before that @p program says, or, for a
+/// log of one program, the file's name. Results are wrong where nccl-tests takes them for wrong: `#wrong`,
 /// `error` (largest_right_error()), or, where no row tells, `# Out of bounds values : 12 FAILED`.
 /// @param program "" where the log or its name says
 /// @throws InputError for a file that cannot be read or holds no such output, whose collective nobody says
-///,
+/// (that of a second program neither),
 ///         whose nodes have unlike numbers of ranks, or that has one rank
 class NcclTestsLog {
  public:

@@ -220,6 +220,17 @@ TEST(NcclTestsLog, ARunThatFailedIsOfNoUseUnlessItsRowsTellWhich) {
   EXPECT_EQ(second.measurements.runs, std::vector<std::string>{"nccl.log: all_reduce_perf"});
 }
 
+// All-gather and all-to-all have one busbw / algbw: nothing in the second log tells it from the first.
+TEST(NcclTestsLog, ASecondProgramHasToBeNamed) {
+  const std::string twice = kRanks + kHeader + row_of_gather() + kRanks + kHeader + row_of_gather();
+  EXPECT_THAT(
+      complaint_about(twice, "allgather_and_alltoall.log"),
+      HasSubstr("allgather_and_alltoall.log:7:1: a second program begins here, and the log does not"));
+  const ReadLog said = read(twice, "nccl.log", "all_gather");
+  EXPECT_EQ(said.report.used, 2U);
+  EXPECT_EQ(said.measurements.runs.size(), 2U);
+}
+
 TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
   const std::string log = kRanks + kHeader + kRow;
   for (const char* name : {"all-reduce.log", "AllReduce.txt", "all_reduce_perf.out"}) {
