@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
 #include "calibration/kernels/shape_words.hpp"
 #include "traces/kineto/concurrent_work.hpp"
 #include "traces/replay/pointwise_work.hpp"
@@ -78,6 +79,13 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
                                          KernelMeasurements& measurements) {
   const replay::Replay replay = replay::make_replay(replay::read_windows({file.string()}));
   const replay::RankRecording& rank = replay.ranks.front();
+  if (rank.trace.is_simulated) {
+    throw InputError{
+        {file.string()},
+        "is a timeline that Lockstep simulated: its kernels take what the kernel models say, and "
+        "there is nothing to learn from them; record a run on the GPU with PyTorch's profiler "
+        "(record_shapes=True)"};
+  }
   KernelImportReport report;
   report.source = file.filename().string() + ", PyTorch's profiler";
   take_gpu(rank.trace, file, options, report);

@@ -15,7 +15,7 @@ namespace lockstep {
 /// modelled, element-wise ones of strided operands (replay::computes_offsets()) as such. Those that ran while
 /// the device had other work on another stream are left out, as it made them longer. Times are as recorded,
 /// by about a microsecond lengthened by the profiler.
-/// @throws InputError for a file that cannot be read, holds no work, or is of a GPU with other
+/// @throws InputError for a file that cannot be read, holds no work, was simulated, or is of a GPU with other
 /// multiprocessors
 KernelImportReport import_traced_kernels(const std::filesystem::path& file,
                                          const KernelImportOptions& options,

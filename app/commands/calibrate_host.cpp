@@ -53,6 +53,35 @@ std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTr
   return files;
 }
 
+/// Whether all of them are timelines of `lockstep run`. @throws InputError where some are
+bool are_simulated(const std::vector<kineto::RecordedTrace>& traces) {
+  const auto simulated = std::ranges::find(traces, true, &kineto::RecordedTrace::is_simulated);
+  const auto recorded = std::ranges::find(traces, false, &kineto::RecordedTrace::is_simulated);
+  if (simulated == traces.end()) return false;
+  if (recorded != traces.end()) {
+    throw InputError{
+        {simulated->file},
+        fmt::format("is a timeline that Lockstep simulated, and {} was recorded: a profile of one "
+                    "host has traces of one kind",
+                    recorded->file)};
+  }
+  return true;
+}
+
+/// A profiler's cost in timelines of which @p simulated is the first.
+/// @throws InputError where one was asked for
+Seconds no_cost(const std::string& option, const std::string& asked_for, const std::string& standard,
+                const std::string& simulated) {
+  if (asked_for != standard && cost(option, asked_for) > Seconds{0}) {
+    throw InputError{
+        {simulated},
+        fmt::format("is a timeline that Lockstep simulated: no profiler made it longer; leave {} "
+                    "out",
+                    option)};
+  }
+  return Seconds{0};
+}
+
 /// What the profiler recorded beside times of the host, in words; empty: nothing.
 /// @throws InputError unless @p are_meant
 std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool are_meant) {
@@ -90,8 +119,16 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   refuse_twice(files_of(traces));
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
-  profile.observers = observers_of(traces, options.with_observers);
-  profile.observed = options.with_observers;
+  profile.simulated = are_simulated(traces);
+  if (profile.simulated) {
+    const CalibrateHostOptions standard;
+    const std::string& first = traces.front().file;
+    profile.event_cost = no_cost("--event-cost", options.event_cost, standard.event_cost, first);
+    profile.call_cost = no_cost("--call-cost", options.call_cost, standard.call_cost, first);
+  } else {
+    profile.observers = observers_of(traces, options.with_observers);
+    profile.observed = options.with_observers;
+  }
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -116,6 +153,12 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   if (samples.at_full_queue > 0) {
     fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
                samples.at_full_queue);
+  }
+  if (profile.simulated) {
+    fmt::print(
+        stderr,
+        "simulated by Lockstep, without a profiler: the numbers are those of the scenario's host; all of "
+        "them derived\n");
   }
   if (profile.observed) {
     fmt::print(

@@ -11,12 +11,13 @@ namespace lockstep {
 /// What a new profile is called and rests on.
 struct HostProfileOptions {
   std::string name;
-  std::string traces;     ///< in words, for `source`
-  Seconds event_cost;     ///< already taken off the samples
-  Seconds call_cost;      ///< that the profiler adds to the length of a runtime call
-  HostOverheads start;    ///< what the traces do not show is taken from it, at its speed
-  bool observed = false;  ///< more than times was recorded, which made them longer
-  std::string observers;  ///< RecordedTrace::observers in words; empty: the traces name none
+  std::string traces;      ///< in words, for `source`
+  Seconds event_cost;      ///< already taken off the samples
+  Seconds call_cost;       ///< that the profiler adds to the length of a runtime call
+  HostOverheads start;     ///< what the traces do not show is taken from it, at its speed
+  bool observed = false;   ///< more than times was recorded, which made them longer
+  bool simulated = false;  ///< timelines of `lockstep run`: nothing in them was measured
+  std::string observers;   ///< RecordedTrace::observers in words; empty: the traces name none
 };
 
 struct HostProfile {
@@ -33,7 +34,7 @@ struct HostProfile {
 /// provenance of `operators.NAME` tells; one that no operator was seen to have is the start's. `spread`: of
 /// an operator's calls without outliers, its parts taken as independent; of all operators weighed by their
 /// calls' squared times (HostOverheads::spread). Operators seen once have none. Where observers made the
-/// recorded times longer, nothing is called measured, but derived.
+/// recorded times longer, or all was simulated, nothing is called measured, but derived.
 /// @throws std::invalid_argument when the traces hold no operator that launches
 [[nodiscard]] HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options);
 

@@ -72,6 +72,10 @@ void take_trace_member(std::string_view key, std::string_view text, RecordedTrac
     std::from_chars(text.data(), text.data() + text.size(), base);
     return;
   }
+  if (key == "simulated_by") {
+    trace.is_simulated = true;
+    return;
+  }
   if (std::ranges::find(kObservers, key) != kObservers.end()) {
     if (text != "0" && text != "false") {
       trace.observers.emplace(key);

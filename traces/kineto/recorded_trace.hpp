@@ -140,7 +140,8 @@ struct RecordedTrace {
   /// Options of torch.profiler.profile that record more than times, as the file names them (`record_shapes`)
   /// or as its events show: each makes what the host does longer.
   std::set<std::string> observers;
-  std::uint64_t events = 0;  ///< that the file holds
+  bool is_simulated = false;  ///< a timeline of `lockstep run`: nothing was recorded, no profiler took time
+  std::uint64_t events = 0;   ///< that the file holds
   ImportReport report;
 };
 

@@ -64,6 +64,7 @@ class RankSplit {
     part.gpu_memory = whole_.gpu_memory;
     part.compute_major = whole_.compute_major;
     part.observers = whole_.observers;
+    part.is_simulated = whole_.is_simulated;
     part.groups = whole_.groups;
     std::map<std::uint32_t, std::uint32_t> threads;
     for (std::uint32_t i = 0; i < whole_.threads.size(); ++i) {

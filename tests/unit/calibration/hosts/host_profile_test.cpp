@@ -17,6 +17,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::ResultOf;
 
 auto micros(double expected) {
@@ -290,6 +291,18 @@ TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
   with_operators.start.operators["aten::linear"] = {10_us, 19_us, 1_us,
                                                     0_us};  // T2 and T3: 14.5 us at its speed
   EXPECT_NEAR(host_profile(linear_and_view(), with_operators).slower.value(), (18 + 40) / 14.5, 1e-3);
+}
+
+TEST(HostProfile, CallsNothingMeasuredThatWasSimulated) {
+  HostProfileOptions simulated = options();
+  simulated.simulated = true;
+  const HostProfile made = host_profile(linear_and_view(), simulated);
+  for (const char* key : {"operators", "runtime_calls.launch_kernel"}) {
+    const Evidence told = evidence_for(made.overheads.provenance, key);
+    EXPECT_EQ(told.is, Provenance::Derived) << key;
+    EXPECT_THAT(told.source, HasSubstr("simulated by Lockstep")) << key;
+    EXPECT_THAT(told.source, Not(HasSubstr("less"))) << key;
+  }
 }
 
 TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {
