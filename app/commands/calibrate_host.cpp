@@ -104,21 +104,9 @@ std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool 
   return fmt::format("{}", fmt::join(observers, ", "));
 }
 
-}  // namespace
-
-int calibrate_host_command(const CalibrateHostOptions& options) {
-  const ConfigPath configs = ConfigPath::standard();
-  HostProfileOptions profile;
-  profile.event_cost = cost("--event-cost", options.event_cost);
-  profile.call_cost = cost("--call-cost", options.call_cost);
-  profile.start = read_file<HostOverheads>(configs.find_or_file("hosts", options.start), configs);
-  profile.name = !options.name.empty()     ? options.name
-                 : !options.output.empty() ? options.output.stem().string()
-                                           : "my_host";
-  const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
-  refuse_twice(files_of(traces));
-  keep_inputs(options.output, files_of(traces));
-  profile.traces = cited(files_of(traces));
+/// Whether the traces were simulated or recorded, and with what beside times: the profiler's costs follow.
+void take_kind(const std::vector<kineto::RecordedTrace>& traces, const CalibrateHostOptions& options,
+               HostProfileOptions& profile) {
   profile.simulated = are_simulated(traces);
   if (profile.simulated) {
     const CalibrateHostOptions standard;
@@ -129,30 +117,17 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     profile.observers = observers_of(traces, options.with_observers);
     profile.observed = options.with_observers;
   }
-  HostSamples samples;
-  for (const kineto::RecordedTrace& trace : traces) {
-    add_samples(trace, profile.event_cost, samples);
-  }
-  HostProfile made;
-  try {
-    made = host_profile(samples, profile);
-  } catch (const std::invalid_argument& problem) {
-    throw InputError{{traces.front().file}, problem.what()};
-  }
-  if (options.output.empty()) {
-    fmt::print("{}", made.text);
-  } else {
-    write_whole_file(options.output, made.text);
-    fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
-               options.output.string(), set_in_words("host", options.output.string()));
-  }
+}
+
+/// On stderr, what does not come from the traces, and what is to be doubted.
+void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileOptions& profile) {
   if (!made.missing.empty()) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
                fmt::join(made.missing, ", "));
   }
-  if (samples.at_full_queue > 0) {
+  if (at_full_queue > 0) {
     fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
-               samples.at_full_queue);
+               at_full_queue);
   }
   if (profile.simulated) {
     fmt::print(
@@ -173,6 +148,53 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                *made.slower, profile.start.name,
                profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
   }
+  if (!made.slow_calls.empty()) {
+    std::vector<std::string> calls;
+    for (const SlowCall& call : made.slow_calls) {
+      calls.push_back(fmt::format("{} {:.1f} times", call.key, call.factor));
+    }
+    fmt::print(
+        stderr,
+        "doubtful: longer than {}'s are {}, operators {:.1f} times: did these calls wait, e.g. for room in a "
+        "launch queue, which is seen where it holds 768 or more? a trace of a smaller batch tells\n",
+        profile.start.name, fmt::join(calls, ", "), made.slower.value_or(1));
+  }
+}
+
+}  // namespace
+
+int calibrate_host_command(const CalibrateHostOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  HostProfileOptions profile;
+  profile.event_cost = cost("--event-cost", options.event_cost);
+  profile.call_cost = cost("--call-cost", options.call_cost);
+  profile.start = read_file<HostOverheads>(configs.find_or_file("hosts", options.start), configs);
+  profile.name = !options.name.empty()     ? options.name
+                 : !options.output.empty() ? options.output.stem().string()
+                                           : "my_host";
+  const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
+  refuse_twice(files_of(traces));
+  keep_inputs(options.output, files_of(traces));
+  profile.traces = cited(files_of(traces));
+  take_kind(traces, options, profile);
+  HostSamples samples;
+  for (const kineto::RecordedTrace& trace : traces) {
+    add_samples(trace, profile.event_cost, samples);
+  }
+  HostProfile made;
+  try {
+    made = host_profile(samples, profile);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{{traces.front().file}, problem.what()};
+  }
+  if (options.output.empty()) {
+    fmt::print("{}", made.text);
+  } else {
+    write_whole_file(options.output, made.text);
+    fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
+               options.output.string(), set_in_words("host", options.output.string()));
+  }
+  tell(made, samples.at_full_queue, profile);
   return 0;
 }
 

@@ -311,6 +311,22 @@ std::optional<double> slowdown(const HostSamples& samples, const HostOverheads& 
   return ratios.empty() ? std::nullopt : std::optional{quantile(ratios, 0.5)};
 }
 
+/// @param slower how much longer operators take than the start's
+std::vector<SlowCall> slow_calls(const HostSamples& samples, const HostOverheads& made,
+                                 const HostOverheads& start, double slower) {
+  constexpr double kSlow = 3;  // of real traces, relative to their operators, 1.0 is the most
+  std::vector<SlowCall> calls;
+  for (const auto& [kind, name] : names_of(RuntimeCall{})) {
+    const bool is_of_allocator = kind == RuntimeCall::Malloc || kind == RuntimeCall::Free;
+    if (is_of_allocator || !samples.calls.contains(kind)) continue;
+    const double factor = made.duration_of(kind) / start.duration_of(kind);
+    if (factor > kSlow * std::max(slower, 1.0))
+      calls.push_back({fmt::format("runtime_calls.{}", name), factor});
+  }
+  std::ranges::stable_sort(calls, std::ranges::greater{}, &SlowCall::factor);
+  return calls;
+}
+
 }  // namespace
 
 HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options) {
@@ -326,6 +342,7 @@ HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& o
   made.missing = profile.missing();
   made.slower = slowdown(samples, options.start.at_speed());
   made.overheads = read_text<HostOverheads>(made.text, options.name + ".yaml");
+  made.slow_calls = slow_calls(samples, made.overheads, options.start.at_speed(), made.slower.value_or(1));
   return made;
 }
 

@@ -20,12 +20,21 @@ struct HostProfileOptions {
   std::string observers;   ///< RecordedTrace::observers in words; empty: the traces name none
 };
 
+/// A runtime call that takes longer than the start's.
+struct SlowCall {
+  std::string key;    ///< runtime_calls.memcpy
+  double factor = 1;  ///< on the start's
+};
+
 struct HostProfile {
   HostOverheads overheads;
   std::string text;                  ///< the YAML file, with numbers of samples and provenance
   std::vector<std::string> missing;  ///< keys taken from the start
   /// T2 and T3 over the start's: the median of the launching operators that both list; none: there are none.
   std::optional<double> slower;
+  /// Calls that the traces show, but those of the allocator, which take what the driver has to do, that are
+  /// longer by more than three times what operators are: did they wait? The longest first.
+  std::vector<SlowCall> slow_calls;
 };
 
 /// Operators and T1: means without outliers (beyond the quartiles by more than 1.5 interquartile ranges);

@@ -293,6 +293,22 @@ TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
   EXPECT_NEAR(host_profile(linear_and_view(), with_operators).slower.value(), (18 + 40) / 14.5, 1e-3);
 }
 
+// Calls of 6 and 10 us, less the profiler's cost of 1 us, where the start has 1 and 3.1: one waited, it
+// seems, unless all of the host is as slow.
+TEST(HostProfile, TellsCallsThatAreLongerThanOperators) {
+  HostProfileOptions with_calls = options();
+  with_calls.call_cost = 1_us;
+  with_calls.start.speed = 1;
+  with_calls.start.runtime_calls[RuntimeCall::LaunchKernel] = 1_us;
+  with_calls.start.runtime_calls[RuntimeCall::MemcpyAsync] = 3.1_us;
+  const HostProfile made = host_profile(linear_and_view(), with_calls);
+  ASSERT_EQ(made.slow_calls.size(), 1U);
+  EXPECT_EQ(made.slow_calls[0].key, "runtime_calls.launch_kernel");
+  EXPECT_NEAR(made.slow_calls[0].factor, 5, 1e-9);
+  with_calls.start.operators["aten::linear"] = {5_us, 10_us, 1_us, 0_us};  // 3.9 times as fast
+  EXPECT_THAT(host_profile(linear_and_view(), with_calls).slow_calls, IsEmpty());
+}
+
 TEST(HostProfile, CallsNothingMeasuredThatWasSimulated) {
   HostProfileOptions simulated = options();
   simulated.simulated = true;
