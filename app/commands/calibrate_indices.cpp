@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "calibration/error_summary.hpp"
 #include "calibration/indices/index_fit.hpp"
 #include "traces/unpacked.hpp"
 
@@ -56,8 +57,9 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
     const double predicted = distinct_rows(model, points[i].lookups);
     const double error = predicted / points[i].distinct - 1;
     if (!is_fitted(i, points.size())) held_out.push_back(error);
-    fmt::print("{:14.0f}{:16.0f}{:16.0f}{:+9.1f}  {}\n", points[i].lookups, points[i].distinct, predicted,
-               100 * error, is_fitted(i, points.size()) ? "" : "held out");
+    constexpr int kWidth = 9;
+    fmt::print("{:14.0f}{:16.0f}{:16.0f}{}  {}\n", points[i].lookups, points[i].distinct, predicted,
+               percent_cell(error, kWidth, true), is_fitted(i, points.size()) ? "" : "held out");
   }
   if (fit.is_even) fmt::print("\nas all {:.0f} rows would give if they were equally popular\n", rows);
   fmt::print(
