@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
 #include "calibration/kernels/shape_words.hpp"
 #include "traces/kineto/concurrent_work.hpp"
+#include "traces/replay/pointwise_work.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -36,13 +38,33 @@ Seconds recorded_time(const replay::ModelledWork& work, const kineto::RecordedTr
   return sum;
 }
 
-/// The GPU of a rank's kernels. deviceProperties lists all that the process sees, by their numbers.
-StatedGpu stated_gpu(const kineto::RecordedTrace& trace, const std::filesystem::path& file) {
-  if (trace.gpu_names.empty()) return {"", file.string(), 0};
+/// Where deviceProperties, which lists all GPUs that the process sees by their numbers, has the one of a
+/// rank's kernels.
+std::size_t its_gpu(const kineto::RecordedTrace& trace) {
   const std::int32_t device = trace.work.empty() ? 0 : trace.work.front().device;
   const auto at = static_cast<std::size_t>(std::max(device, 0));
-  const std::size_t its = at < trace.gpu_names.size() ? at : 0;
-  return {trace.gpu_names[its], file.string(), static_cast<int>(trace.multiprocessors[its])};
+  return at < trace.gpu_names.size() ? at : 0;
+}
+
+/// What the file says of the GPU, checked.
+void take_gpu(const kineto::RecordedTrace& trace, const std::filesystem::path& file,
+              const KernelImportOptions& options, KernelImportReport& report) {
+  if (trace.gpu_names.empty()) return;
+  const std::size_t gpu = its_gpu(trace);
+  report.device = trace.gpu_names[gpu];
+  report.memory = Bytes{static_cast<double>(std::max<std::int64_t>(trace.gpu_memory[gpu], 0))};
+  check_multiprocessors({report.device, file.string(), static_cast<int>(trace.multiprocessors[gpu])},
+                        options);
+  if (!report.device.empty()) report.source += ", " + report.device;
+}
+
+/// Counts the kernels of which no row says what they do.
+void count_the_rest(const kineto::RecordedTrace& trace, const std::vector<bool>& is_modelled,
+                    KernelImportReport& report) {
+  for (std::size_t i = 0; i < trace.work.size(); ++i) {
+    if (is_modelled[i] || trace.work[i].kind != kineto::WorkKind::Kernel) continue;
+    ++(replay::computes_offsets(trace.names.text(trace.work[i].name)) ? report.strided : report.not_modelled);
+  }
 }
 
 }  // namespace
@@ -57,21 +79,25 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
                                          KernelMeasurements& measurements) {
   const replay::Replay replay = replay::make_replay(replay::read_windows({file.string()}));
   const replay::RankRecording& rank = replay.ranks.front();
+  if (rank.trace.is_simulated) {
+    throw InputError{
+        {file.string()},
+        "is a timeline that Lockstep simulated: its kernels take what the kernel models say, and "
+        "there is nothing to learn from them; record a run on the GPU with PyTorch's profiler "
+        "(record_shapes=True)"};
+  }
   KernelImportReport report;
   report.source = file.filename().string() + ", PyTorch's profiler";
-  const StatedGpu gpu = stated_gpu(rank.trace, file);
-  check_multiprocessors(gpu, options);
-  report.device = gpu.name;
-  if (!gpu.name.empty()) report.source += ", " + gpu.name;
+  take_gpu(rank.trace, file, options, report);
   const std::vector<bool> beside = kineto::runs_beside_others(rank.trace);
-  std::size_t modelled = 0;
+  std::vector<bool> is_modelled(rank.trace.work.size(), false);
   for (const replay::ModelledWork& work : replay::modelled_work(rank)) {
     const bool is_kernel =
         !work.work.empty() && rank.trace.work[work.work.front()].kind == kineto::WorkKind::Kernel;
     if (!is_kernel) continue;  // a copy
     auto call = work.calls.size() == 1 ? sayable(work.calls.front()) : std::nullopt;
     if (!call) continue;
-    modelled += work.work.size();
+    for (const std::uint32_t index : work.work) is_modelled[index] = true;
     if (std::ranges::any_of(work.work, [&](std::uint32_t index) { return beside[index]; })) {
       ++report.beside_others;
       continue;
@@ -84,9 +110,7 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
     ++report.used;
     measurements.push_back({options.gpu, *std::move(call), time});
   }
-  std::size_t kernels = 0;
-  for (const kineto::Work& work : rank.trace.work) kernels += work.kind == kineto::WorkKind::Kernel ? 1 : 0;
-  report.not_modelled = kernels - modelled;
+  count_the_rest(rank.trace, is_modelled, report);
   return report;
 }
 

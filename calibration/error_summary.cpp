@@ -1,5 +1,7 @@
 #include "calibration/error_summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -31,6 +33,16 @@ ErrorSummary summarise(std::span<const double> errors) {
   summary.ninetieth = quantile(absolute, 0.9);
   summary.largest = *std::max_element(absolute.begin(), absolute.end());
   return summary;
+}
+
+std::string percent_cell(double error, int width, bool is_signed) {
+  const char* const sign = is_signed ? "+" : "";
+  std::string text;
+  for (const char* const form : {".1f", ".0f", ".0e"}) {
+    text = fmt::format(fmt::runtime(fmt::format("{{:{}{}}}", sign, form)), 100 * error);
+    if (static_cast<int>(text.size()) < width) break;
+  }
+  return fmt::format("{:>{}}", text, width);
 }
 
 double quantile(std::span<const double> values, double share) {

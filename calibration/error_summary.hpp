@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace lockstep {
 
@@ -18,6 +19,11 @@ struct ErrorSummary {
 
 /// All zero for no errors.
 [[nodiscard]] ErrorSummary summarise(std::span<const double> errors);
+
+/// A relative error in a table's column, in percent: `   12.3`, at least one blank before it. Errors too
+/// large for a digit behind the point go without (`  51219`), or as `  5e+04`.
+/// @param width of the column, 7 or more; @p is_signed: with a plus above 0
+[[nodiscard]] std::string percent_cell(double error, int width, bool is_signed = false);
 
 /// The value below which @p share of @p values lie, between two of them by straight line (numpy.quantile's
 /// default). @throws std::logic_error for no values, a share outside 0 to 1

@@ -100,7 +100,7 @@ void ChromeTraceWriter::open_files(std::span<const Vertex> vertices) {
 void ChromeTraceWriter::open_file(std::filesystem::path path, std::span<const Vertex> vertices,
                                   std::span<const RankLanes> ranks, std::size_t block_size) {
   GzipFile& file = *files_.emplace_back(std::make_unique<GzipFile>(path, compressor_, block_size));
-  file.append(file_opening(job_, vertices, ranks));
+  file.append(file_opening(job_, vertices, ranks, options_.of_a_recording));
   for (const RankLanes& lanes : ranks) {
     lanes_[lanes.rank].file = &file;
   }

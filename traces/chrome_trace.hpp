@@ -28,6 +28,7 @@ struct ChromeTraceOptions {
   bool file_per_rank = false;
   std::vector<std::uint32_t> ranks;  ///< only these; empty: all
   NcclNames nccl_names = NcclNames::DevKernel;
+  bool of_a_recording = false;     ///< a replay, whose host times are those that were recorded
   std::vector<std::string> noise;  ///< names of what interrupts host threads (Noise::sources())
   int compression_level = 1;       ///< zlib's, 1 to 9
   int compression_threads = 1;     ///< besides the simulating thread; 0: none

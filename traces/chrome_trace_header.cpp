@@ -83,13 +83,15 @@ std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread) {
   return thread == 0 ? lanes.host_pid : lanes.host_pid * kThreadsOfAProcess + thread;
 }
 
-std::string file_opening(const Job& job, std::span<const Vertex> vertices, std::span<const RankLanes> ranks) {
+std::string file_opening(const Job& job, std::span<const Vertex> vertices, std::span<const RankLanes> ranks,
+                         bool of_a_recording) {
   // HTA looks for the rank in the first bytes, with the pattern "rank":\s+(\d+).
   std::string text = fmt::format(R"({{"schemaVersion":1,
 "distributedInfo":{{"backend":"nccl","rank": {},"world_size": {}}},
-"displayTimeUnit":"ns","baseTimeNanoseconds":0,"record_shapes":1,
+"displayTimeUnit":"ns","baseTimeNanoseconds":0,"record_shapes":1,"{}":"lockstep",
 "deviceProperties":[)",
-                                 ranks.empty() ? 0 : ranks.front().rank, job.ranks.size());
+                                 ranks.empty() ? 0 : ranks.front().rank, job.ranks.size(),
+                                 of_a_recording ? "replayed_by" : "simulated_by");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Vertex& gpu = vertices[job.ranks[ranks[i].rank].gpu];
     fmt::format_to(std::back_inserter(text), R"({}{{"id":{},"name":{}}})", i == 0 ? "" : ",\n",

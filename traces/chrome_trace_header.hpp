@@ -31,8 +31,9 @@ struct RankLanes {
 
 /// The opening of a file with the lanes of @p ranks, up to where events follow, each led by a comma.
 /// @param vertices Fabric::vertices(), for the names of GPUs
+/// @param of_a_recording whether host times are what was recorded: the file says that the rest is simulated
 [[nodiscard]] std::string file_opening(const Job& job, std::span<const Vertex> vertices,
-                                       std::span<const RankLanes> ranks);
+                                       std::span<const RankLanes> ranks, bool of_a_recording);
 
 /// Ends the list of events and the file.
 [[nodiscard]] std::string file_ending(const std::string& name);

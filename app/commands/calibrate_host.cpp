@@ -53,6 +53,35 @@ std::vector<std::filesystem::path> files_of(const std::vector<kineto::RecordedTr
   return files;
 }
 
+/// Whether all of them are timelines of `lockstep run`. @throws InputError where some are
+bool are_simulated(const std::vector<kineto::RecordedTrace>& traces) {
+  const auto simulated = std::ranges::find(traces, true, &kineto::RecordedTrace::is_simulated);
+  const auto recorded = std::ranges::find(traces, false, &kineto::RecordedTrace::is_simulated);
+  if (simulated == traces.end()) return false;
+  if (recorded != traces.end()) {
+    throw InputError{
+        {simulated->file},
+        fmt::format("is a timeline that Lockstep simulated, and {} was recorded: a profile of one "
+                    "host has traces of one kind",
+                    recorded->file)};
+  }
+  return true;
+}
+
+/// A profiler's cost in timelines of which @p simulated is the first.
+/// @throws InputError where one was asked for
+Seconds no_cost(const std::string& option, const std::string& asked_for, const std::string& standard,
+                const std::string& simulated) {
+  if (asked_for != standard && cost(option, asked_for) > Seconds{0}) {
+    throw InputError{
+        {simulated},
+        fmt::format("is a timeline that Lockstep simulated: no profiler made it longer; leave {} "
+                    "out",
+                    option)};
+  }
+  return Seconds{0};
+}
+
 /// What the profiler recorded beside times of the host, in words; empty: nothing.
 /// @throws InputError unless @p are_meant
 std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool are_meant) {
@@ -75,6 +104,63 @@ std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool 
   return fmt::format("{}", fmt::join(observers, ", "));
 }
 
+/// Whether the traces were simulated or recorded, and with what beside times: the profiler's costs follow.
+void take_kind(const std::vector<kineto::RecordedTrace>& traces, const CalibrateHostOptions& options,
+               HostProfileOptions& profile) {
+  profile.simulated = are_simulated(traces);
+  if (profile.simulated) {
+    const CalibrateHostOptions standard;
+    const std::string& first = traces.front().file;
+    profile.event_cost = no_cost("--event-cost", options.event_cost, standard.event_cost, first);
+    profile.call_cost = no_cost("--call-cost", options.call_cost, standard.call_cost, first);
+  } else {
+    profile.observers = observers_of(traces, options.with_observers);
+    profile.observed = options.with_observers;
+  }
+}
+
+/// On stderr, what does not come from the traces, and what is to be doubted.
+void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileOptions& profile) {
+  if (!made.missing.empty()) {
+    fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
+               fmt::join(made.missing, ", "));
+  }
+  if (at_full_queue > 0) {
+    fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
+               at_full_queue);
+  }
+  if (profile.simulated) {
+    fmt::print(
+        stderr,
+        "simulated by Lockstep, without a profiler: the numbers are those of the scenario's host; all of "
+        "them derived\n");
+  }
+  if (profile.observed) {
+    fmt::print(
+        stderr,
+        "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
+        profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
+  }
+  if (made.slower && *made.slower > kSlow) {
+    fmt::print(stderr,
+               "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
+               "slow CPU, or an observer{}\n",
+               *made.slower, profile.start.name,
+               profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
+  }
+  if (!made.slow_calls.empty()) {
+    std::vector<std::string> calls;
+    for (const SlowCall& call : made.slow_calls) {
+      calls.push_back(fmt::format("{} {:.1f} times", call.key, call.factor));
+    }
+    fmt::print(
+        stderr,
+        "doubtful: longer than {}'s are {}, operators {:.1f} times: did these calls wait, e.g. for room in a "
+        "launch queue, which is seen where it holds 768 or more? a trace of a smaller batch tells\n",
+        profile.start.name, fmt::join(calls, ", "), made.slower.value_or(1));
+  }
+}
+
 }  // namespace
 
 int calibrate_host_command(const CalibrateHostOptions& options) {
@@ -90,8 +176,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   refuse_twice(files_of(traces));
   keep_inputs(options.output, files_of(traces));
   profile.traces = cited(files_of(traces));
-  profile.observers = observers_of(traces, options.with_observers);
-  profile.observed = options.with_observers;
+  take_kind(traces, options, profile);
   HostSamples samples;
   for (const kineto::RecordedTrace& trace : traces) {
     add_samples(trace, profile.event_cost, samples);
@@ -109,27 +194,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
                options.output.string(), set_in_words("host", options.output.string()));
   }
-  if (!made.missing.empty()) {
-    fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
-               fmt::join(made.missing, ", "));
-  }
-  if (samples.at_full_queue > 0) {
-    fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
-               samples.at_full_queue);
-  }
-  if (profile.observed) {
-    fmt::print(
-        stderr,
-        "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
-        profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
-  }
-  if (made.slower && *made.slower > kSlow) {
-    fmt::print(stderr,
-               "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
-               "slow CPU, or an observer{}\n",
-               *made.slower, profile.start.name,
-               profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
-  }
+  tell(made, samples.at_full_queue, profile);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "app/commands/calibrate_indices.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -12,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "calibration/error_summary.hpp"
 #include "calibration/indices/index_fit.hpp"
 #include "traces/unpacked.hpp"
 
@@ -47,17 +49,24 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
                      "too few bags to fit three parameters to parts of them: a line for each of 64 samples, "
                      "better thousands"};
   }
-  const IndexModel model = fit_index_model(fitted, rows).model;
+  const IndexFit fit = fit_index_model(fitted, rows);
+  const IndexModel& model = fit.model;
+  std::vector<double> held_out;
   fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "look-ups", "different rows", "model", "error, %");
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double predicted = distinct_rows(model, points[i].lookups);
-    fmt::print("{:14.0f}{:16.0f}{:16.0f}{:+9.1f}  {}\n", points[i].lookups, points[i].distinct, predicted,
-               100 * (predicted / points[i].distinct - 1), is_fitted(i, points.size()) ? "" : "held out");
+    const double error = predicted / points[i].distinct - 1;
+    if (!is_fitted(i, points.size())) held_out.push_back(error);
+    constexpr int kWidth = 9;
+    fmt::print("{:14.0f}{:16.0f}{:16.0f}{}  {}\n", points[i].lookups, points[i].distinct, predicted,
+               percent_cell(error, kWidth, true), is_fitted(i, points.size()) ? "" : "held out");
   }
+  if (fit.is_even) fmt::print("\nas all {:.0f} rows would give if they were equally popular\n", rows);
   fmt::print(
       "\nfor the table in the model's file:   index_skew: {:.3g}, active_rows: {:.3g}, "
       "index_duplication: {:.3g}\n",
       model.skew, model.rows / rows, model.duplication);
+  for (const std::string& doubt : index_doubts(fit, points, held_out)) spdlog::warn("{}", doubt);
   return 0;
 }
 

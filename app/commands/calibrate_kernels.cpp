@@ -49,6 +49,7 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
        {std::pair{found.other_device, "of other devices left out"},
         std::pair{found.too_short, "of 0 us, or shorter than --shortest, left out"},
         std::pair{found.beside_others, "that ran beside work on other streams left out"},
+        std::pair{found.strided, "element-wise of operands that lie in memory as no shape tells left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
@@ -60,6 +61,21 @@ void warn_of_another_gpu(const std::string& device, const std::string& file, con
   if (GpuModelNames{ConfigPath::standard().names("gpus")}.tell_apart(device, gpu)) {
     spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
   }
+}
+
+/// Of a file whose GPU has another memory than --gpu: a board of its own, whose memory's rate is another,
+/// too.
+void warn_of_another_board(const KernelImportReport& found, const std::string& file, const GpuSpec& gpu) {
+  constexpr double kSame = 1.1;  // what a driver leaves of it, and GB for GiB
+  if (found.memory <= Bytes{0}) return;
+  const double factor = found.memory / gpu.memory;
+  if (std::max(factor, 1 / factor) <= kSame) return;
+  constexpr Bytes kGigabyte{1e9};
+  spdlog::warn(
+      "{} is of a GPU with {:.1f} GB of memory ({}), and {} has {:.1f} GB: another board, and a memory of "
+      "another rate",
+      file, found.memory / kGigabyte, found.device.empty() ? "no name said" : found.device, gpu.name,
+      gpu.memory / kGigabyte);
 }
 
 /// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.
@@ -122,6 +138,7 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
                                                          : import_kernel_table(file, of_gpu, measurements);
     report(file, found);
     warn_of_another_gpu(found.device, file.filename().string(), gpu.name);
+    warn_of_another_board(found, file.filename().string(), gpu);
     if (found.used > 0) sources.push_back(found.source);
   }
   if (measurements.empty()) throw std::invalid_argument{"no kernel to learn from is in these tables"};

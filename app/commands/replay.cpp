@@ -64,6 +64,7 @@ class TimelineFile {
       std::filesystem::create_directories(path_.parent_path());
       ChromeTraceOptions options;
       options.path = path_;
+      options.of_a_recording = true;
       // The job lives as long as its simulation: finish() needs it no more.
       job_ = std::make_unique<Job>(job);
       writer_.emplace(*job_, fabric_.vertices(), options);

@@ -14,8 +14,10 @@ std::string figures(const std::vector<double>& errors) {
     return fmt::format("{:>6}{:>8}{:>8}{:>8}{:>8}", "-", "", "", "", "");
   }
   const ErrorSummary summary = summarise(errors);
-  return fmt::format("{:6}{:8.1f}{:8.1f}{:8.1f}{:+8.1f}", summary.count, 100 * summary.geometric_mean,
-                     100 * summary.mean, 100 * summary.largest, 100 * summary.bias);
+  constexpr int kWidth = 8;
+  return fmt::format("{:6}{}{}{}{}", summary.count, percent_cell(summary.geometric_mean, kWidth),
+                     percent_cell(summary.mean, kWidth), percent_cell(summary.largest, kWidth),
+                     percent_cell(summary.bias, kWidth, true));
 }
 
 std::string line(const std::string& name, const GroupErrors& errors) {

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "calibration/collectives/nccl_tests_checks.hpp"
 #include "traces/unpacked.hpp"
 
 namespace lockstep {
@@ -112,29 +113,21 @@ std::string unused_name(const std::string& name, const std::vector<std::string>&
   return unused;
 }
 
-double bus_factor(CollectiveKind kind, int ranks) {
-  const double others = static_cast<double>(ranks - 1) / ranks;
-  switch (kind) {
-    case CollectiveKind::AllReduce:
-      return 2 * others;
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllGather:
-    case CollectiveKind::AllToAll:
-      return others;
-    default:
-      return 1;
-  }
-}
+/// What a log is of that does not say it itself.
+struct FallbackProgram {
+  std::string name;     ///< empty: not known
+  bool of_all = false;  ///< of each program in the log: said by the user, not guessed by the file's name
+};
 
 /// One pass over a log.
 class LogPass {
  public:
-  LogPass(const std::filesystem::path& file, std::string name, std::string program,
+  LogPass(const std::filesystem::path& file, std::string name, FallbackProgram program,
           CollectiveMeasurements& into)
       : file_{file},
         name_{std::move(name)},
         fallback_{std::move(program)},
-        program_{fallback_},
+        program_{fallback_.name},
         into_{into} {}
 
   void take(int line_number, const std::string& raw) {
@@ -146,13 +139,15 @@ class LogPass {
     if (std::smatch found; std::regex_search(line, found, kStarting)) {
       begin(found[1]);
     } else if (std::regex_search(line, found, kRank)) {
-      if (time_from_end_) {  // the devices of the next program
-        begin(fallback_);
+      if (time_from_end_) {
+        begin_unnamed();
       }
       ++ranks_on_[found[1]];
       if (found[2].matched) {
         report_.devices.insert(found[2]);
       }
+    } else if (const auto wrong = results_out_of_bounds(line)) {
+      end(*wrong);
     } else if (line.find("size") != std::string::npos && line.find("busbw") != std::string::npos) {
       take_header(words_of(line));
     } else {
@@ -172,6 +167,31 @@ class LogPass {
     ranks_on_.clear();
     time_from_end_.reset();
     run_.reset();
+    wrong_here_ = 0;
+  }
+
+  /// The devices of the next program.
+  void begin_unnamed() {
+    if (!fallback_.of_all) {
+      complain(
+          "a second program begins here, and the log does not say which collective it is of: cut the log in "
+          "two and name each file by its collective, or say that all are of one, e.g. --collective "
+          "all_reduce");
+    }
+    begin(fallback_.name);
+  }
+
+  /// A program's last line counts wrong results. Where none of its rows tells them, any may be wrong.
+  void end(std::uint64_t wrong) {
+    if (wrong == 0 || wrong_here_ > 0 || !run_) {
+      return;
+    }
+    const auto is_of_run = [&](const CollectiveMeasurement& row) { return row.run == *run_; };
+    const std::size_t rows = std::erase_if(into_.rows, is_of_run);
+    report_.used -= rows;
+    report_.wrong += rows;
+    into_.runs.pop_back();  // the last
+    run_.reset();
   }
 
   /// `# size count type [redop] [root] time algbw busbw error time ...`. Rows leave redop and root out where
@@ -185,6 +205,7 @@ class LogPass {
       time_from_end_ = static_cast<std::size_t>(words.end() - time);
       *time_from_end_ += words.back() == "timestamp" ? 1U : 0U;  // of rows a date and a time
       counts_wrong_ = std::ranges::find(words, "#wrong") != words.end();
+      has_errors_ = std::ranges::find(words, "error") != words.end();
       found_table_ = true;
     }
   }
@@ -261,11 +282,28 @@ class LogPass {
     }
   }
 
-  /// Behind time, algbw and busbw: how many elements came out wrong, N/A without `-c 1`.
-  [[nodiscard]] bool is_wrong(const std::vector<std::string>& words) const {
-    constexpr std::size_t kBehindTime = 3;
-    const std::size_t column = words.size() - *time_from_end_ + kBehindTime;
-    return counts_wrong_ && column < words.size() && number_of(words[column]).value_or(0) > 0;
+  /// Whether the results of the row's first time were wrong; of the second, in place, it is only noted.
+  bool is_wrong(const std::vector<std::string>& words) {
+    constexpr std::size_t kOutOfPlace = 3, kInPlace = 7;
+    const bool is_wrong_here = is_wrong(words, kOutOfPlace);
+    wrong_here_ += is_wrong_here || is_wrong(words, kInPlace) ? 1 : 0;
+    return is_wrong_here;
+  }
+
+  /// Behind time, algbw and busbw: how many elements came out wrong (2.13 and later), or by how much the one
+  /// that is furthest off; N/A without `-c 1`.
+  [[nodiscard]] bool is_wrong(const std::vector<std::string>& words, std::size_t behind_time) const {
+    constexpr std::size_t kType = 2;
+    const std::size_t column = words.size() - *time_from_end_ + behind_time;
+    const auto error = column < words.size() ? number_of(words[column]) : std::nullopt;
+    if (!error || !(counts_wrong_ || has_errors_)) {
+      return false;
+    }
+    int ranks = 0;
+    for (const auto& [host, count] : ranks_on_) {
+      ranks += count;
+    }
+    return !(*error <= (counts_wrong_ ? 0 : largest_right_error(words[kType], ranks)));  // nan is wrong, too
   }
 
   std::optional<CollectiveKind> kind_here() const {
@@ -300,13 +338,14 @@ class LogPass {
 
   const std::filesystem::path& file_;
   std::string name_;
-  std::string fallback_;
+  FallbackProgram fallback_;
   std::string program_;
   CollectiveMeasurements& into_;
   NcclTestsReport report_;
   std::map<std::string, int> ranks_on_;
   std::optional<std::size_t> time_from_end_;
-  bool counts_wrong_ = false;
+  bool counts_wrong_ = false, has_errors_ = false;  // the columns of the table
+  std::size_t wrong_here_ = 0;                      // rows of this program with wrong results
   std::optional<std::size_t> run_;
   bool found_table_ = false;
   int line_ = 0;
@@ -327,7 +366,7 @@ std::string left_out_in_words(const NcclTestsReport& report) {
       fmt::format("rows that cannot be read, the first in line {}: behind words that no launcher known here "
                   "puts there, or without a header before them",
                   report.first_unread));
-  add(report.wrong, "rows with wrong results (#wrong)");
+  add(report.wrong, "rows with wrong results (#wrong, error, or FAILED at the end of their run)");
   add(report.not_modelled, "rows of collectives without a model");
   return text;
 }
@@ -336,7 +375,8 @@ NcclTestsReport NcclTestsLog::read(const std::filesystem::path& file, Collective
                                    const std::string& name) const {
   std::istringstream in{unpacked(read_whole_file(file), file.string())};
   LogPass pass{file, name.empty() ? file.filename().string() : name,
-               program_.empty() ? program_in_name(file) : program_, into};
+               program_.empty() ? FallbackProgram{program_in_name(file)} : FallbackProgram{program_, true},
+               into};
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     pass.take(++number, line);

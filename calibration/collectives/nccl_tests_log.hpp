@@ -15,7 +15,7 @@ struct NcclTestsReport {
   std::size_t broken = 0;         ///< rows cut off or mixed with other output
   std::size_t unread = 0;         ///< rows behind a mark that is no launcher's, or before any header
   int first_unread = 0;           ///< its line
-  std::size_t wrong = 0;          ///< rows whose results were wrong: #wrong of 2.13 and later
+  std::size_t wrong = 0;          ///< rows whose results were wrong, or may have been in a run that FAILED
   std::size_t not_modelled = 0;   ///< rows of sendrecv, gather, scatter, hypercube
   std::set<std::string> devices;  ///< GPUs by the names of the `# Rank` lines, e.g. NVIDIA H100 80GB HBM3
 };
@@ -27,10 +27,12 @@ struct NcclTestsReport {
 /// since 2.0: with or without `redop` and `root`, with NCCL's own lines between, behind what launchers put
 /// before lines: Open MPI's `[1,0]<stdout>:` and `[prterun-HOST-PID@1,0]<stdout>: `, Hydra's `[0] `, srun's
 /// `12: `, and times of day. Ranks and nodes are counted in `# Rank ... on HOST device ...`. Which collective
-/// it was says
-/// `# Collective test starting: NAME` (2.17 and later); before that @p program says, or the file's name.
+/// it was says `# Collective test starting: NAME` (2.17 and later); before that @p program says, or, for a
+/// log of one program, the file's name. Results are wrong where nccl-tests takes them for wrong: `#wrong`,
+/// `error` (largest_right_error()), or, where no row tells, `# Out of bounds values : 12 FAILED`.
 /// @param program "" where the log or its name says
-/// @throws InputError for a file that cannot be read or holds no such output, whose collective nobody says,
+/// @throws InputError for a file that cannot be read or holds no such output, whose collective nobody says
+/// (that of a second program neither),
 ///         whose nodes have unlike numbers of ranks, or that has one rank
 class NcclTestsLog {
  public:

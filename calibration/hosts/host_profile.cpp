@@ -132,18 +132,23 @@ class ProfileText {
 
  private:
   void measured(const std::string& key) {
-    measured(key, fmt::format("{}, less {} for every traced event", options_.traces, options_.event_cost));
+    measured(key, options_.simulated ? options_.traces
+                                     : fmt::format("{}, less {} for every traced event", options_.traces,
+                                                   options_.event_cost));
   }
   void measured(const std::string& key, const std::string& source) {
-    const std::string longer =
-        options_.observed ? fmt::format("; recorded with {}, which made it longer: at most this",
-                                        options_.observers.empty() ? "observers" : options_.observers)
-                          : "";
+    const std::string but = options_.simulated ? "; simulated by Lockstep: the host of its scenario"
+                            : options_.observed
+                                ? fmt::format("; recorded with {}, which made it longer: at most this",
+                                              options_.observers.empty() ? "observers" : options_.observers)
+                                : "";
     provenance_ +=
-        fmt::format("  {}:\n    is: {}\n    source: {}\n", key, word(), quoted_if_needed(source + longer));
+        fmt::format("  {}:\n    is: {}\n    source: {}\n", key, word(), quoted_if_needed(source + but));
   }
   /// Of what the traces show.
-  [[nodiscard]] const char* word() const { return options_.observed ? "derived" : "measured"; }
+  [[nodiscard]] const char* word() const {
+    return options_.observed || options_.simulated ? "derived" : "measured";
+  }
   void taken_over(const std::string& key) {
     missing_.push_back(key);
     const std::string at_speed =
@@ -192,8 +197,9 @@ class ProfileText {
       } else if (is_collective) {
         provenance_ += fmt::format("  {}: derived, as launch_kernel\n", key);
       } else {
-        measured(key, fmt::format("{}, less {} for every call, at least 0.5 us", options_.traces,
-                                  options_.call_cost));
+        const std::string less =
+            options_.simulated ? "" : fmt::format(", less {} for every call", options_.call_cost);
+        measured(key, fmt::format("{}{}, at least 0.5 us", options_.traces, less));
       }
     }
   }
@@ -305,6 +311,22 @@ std::optional<double> slowdown(const HostSamples& samples, const HostOverheads& 
   return ratios.empty() ? std::nullopt : std::optional{quantile(ratios, 0.5)};
 }
 
+/// @param slower how much longer operators take than the start's
+std::vector<SlowCall> slow_calls(const HostSamples& samples, const HostOverheads& made,
+                                 const HostOverheads& start, double slower) {
+  constexpr double kSlow = 3;  // of real traces, relative to their operators, 1.0 is the most
+  std::vector<SlowCall> calls;
+  for (const auto& [kind, name] : names_of(RuntimeCall{})) {
+    const bool is_of_allocator = kind == RuntimeCall::Malloc || kind == RuntimeCall::Free;
+    if (is_of_allocator || !samples.calls.contains(kind)) continue;
+    const double factor = made.duration_of(kind) / start.duration_of(kind);
+    if (factor > kSlow * std::max(slower, 1.0))
+      calls.push_back({fmt::format("runtime_calls.{}", name), factor});
+  }
+  std::ranges::stable_sort(calls, std::ranges::greater{}, &SlowCall::factor);
+  return calls;
+}
+
 }  // namespace
 
 HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& options) {
@@ -320,6 +342,7 @@ HostProfile host_profile(const HostSamples& samples, const HostProfileOptions& o
   made.missing = profile.missing();
   made.slower = slowdown(samples, options.start.at_speed());
   made.overheads = read_text<HostOverheads>(made.text, options.name + ".yaml");
+  made.slow_calls = slow_calls(samples, made.overheads, options.start.at_speed(), made.slower.value_or(1));
   return made;
 }
 

@@ -91,7 +91,9 @@ constexpr const char* kNoConstant = "none of the constants";
 
 /// What a row's time depends on, among the constants that its own family tells.
 std::vector<const Constant*> constants_of(const KernelCall& call, const GpuSpec& gpu) {
-  if (std::holds_alternative<Pointwise>(call.work)) return {&kMemory};
+  if (const auto* pointwise = std::get_if<Pointwise>(&call.work)) {
+    if (!(pointwise->instructions > 0)) return {&kMemory};  // else it waits for those, too
+  }
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
     return {softmax->columns <= kRowOfAWarp ? &kSoftmax : &kBlockSoftmax};
   }
@@ -124,11 +126,8 @@ class Fitting {
     gpu_.learned.reset();
     std::map<std::string, KernelMeasurements> families;
     for (const KernelMeasurement& row : measurements) {
-      if (constants_of(row.call, gpu_).empty()) {
-        others_[kNoConstant].push_back(row);
-      } else {
-        families[family_of(row.call)].push_back(row);
-      }
+      const bool is_told = !constants_of(row.call, gpu_).empty();
+      (is_told ? families[family_of(row.call)] : others_[kNoConstant]).push_back(row);
     }
     split(families, held_out);
     check();

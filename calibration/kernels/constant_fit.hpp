@@ -44,7 +44,7 @@ struct ConstantFit {
   std::vector<std::string> split_with_m;  ///< of families: those of few weight matrices (split_by_shape())
   std::string start;                      ///< name of the set that the constants were of before
   bool start_is_own = false;              ///< whether that was made for this very GPU (docs/trust.md)
-  std::size_t unused = 0;                 ///< rows of families that none of the constants belongs to
+  std::size_t unused = 0;                 ///< rows that none of the constants belongs to
   double error = 0;                       ///< mean of absolute errors of the rows held out, of all families
   /// Likewise of the families that depend on a constant.
   [[nodiscard]] double error_of(const std::string& key) const;
@@ -59,11 +59,12 @@ struct ConstantFit {
 ///   embedding_forward     random_rows, row_latency    gemm                  one factor on the tiles of fp32,
 ///   embedding_backward    scattered_update, row_latency                     fp32_batched or tensor
 ///
-/// Rows are split by shape before anything is fitted (split_by_shape()). Least squares of ln(predicted /
-/// measured) in units of 5 %, softened; fractions stay within 1. A constant that no fitted row depends on
-/// stays as it is; so does one with which the held-out rows that depend on it, or the fitted ones, are missed
-/// by as much as before or more (the others are fitted anew without it), of which none is held out, or which
-/// cannot move (a fraction at 1). GPUs' networks are left aside.
+/// Pointwise rows with instructions wait for those, too, and are not used. Rows are split by shape before
+/// anything is fitted (split_by_shape()). Least squares of ln(predicted / measured) in units of 5 %,
+/// softened; fractions stay within 1. A constant that no fitted row depends on stays as it is; so does one
+/// with which the held-out rows that depend on it, or the fitted ones, are missed by as much as before or
+/// more (the others are fitted anew without it), of which none is held out, or which cannot move (a fraction
+/// at 1). GPUs' networks are left aside.
 /// @throws InputError as @p gpu, std::invalid_argument for rows of several GPUs, for less than 4 fitted rows
 /// of every family (others are left out), where nothing gets better on the rows held out
 [[nodiscard]] ConstantFit fit_constants(const KernelMeasurements& measurements, const GpuByName& gpu,

@@ -11,8 +11,9 @@ namespace {
 
 std::string mean_and_count(const std::vector<double>& before, const std::vector<double>& after) {
   if (after.empty()) return fmt::format("{:>6}{:>9}{:>9}", 0, "-", "-");
-  return fmt::format("{:6}{:9.1f}{:9.1f}", after.size(), 100 * summarise(before).mean,
-                     100 * summarise(after).mean);
+  constexpr int kWidth = 9;
+  return fmt::format("{:6}{}{}", after.size(), percent_cell(summarise(before).mean, kWidth),
+                     percent_cell(summarise(after).mean, kWidth));
 }
 
 std::string far_off(const FittedConstant& constant) {
@@ -57,7 +58,9 @@ std::string constant_fit_text(const ConstantFit& fit) {
     text += fmt::format("{}: of few weight matrices, so that other m of them are held out\n",
                         fmt::join(fit.split_with_m, "; "));
   }
-  if (fit.unused > 0) text += fmt::format("{} rows of other families were not used\n", fit.unused);
+  if (fit.unused > 0) {
+    text += fmt::format("{} rows of other families, or of instructions=, were not used\n", fit.unused);
+  }
   return text;
 }
 

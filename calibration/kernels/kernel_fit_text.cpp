@@ -15,8 +15,9 @@ namespace {
 std::string figures(const std::vector<double>& errors) {
   if (errors.empty()) return fmt::format("{:>6}{:>8}{:>8}{:>8}", "-", "", "", "");
   const ErrorSummary summary = summarise(errors);
-  return fmt::format("{:6}{:8.1f}{:8.1f}{:8.1f}", summary.count, 100 * summary.geometric_mean,
-                     100 * summary.mean, 100 * summary.ninetieth);
+  constexpr int kWidth = 8;
+  return fmt::format("{:6}{}{}{}", summary.count, percent_cell(summary.geometric_mean, kWidth),
+                     percent_cell(summary.mean, kWidth), percent_cell(summary.ninetieth, kWidth));
 }
 
 std::string verdict(const FittedKernel& kernel) {

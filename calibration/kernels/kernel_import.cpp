@@ -177,6 +177,14 @@ std::string device_of(const CsvTable& table, const KernelImportOptions& options)
   return options.device.empty() && table.rows() > 0 ? table.cell(0, "Device") : options.device;
 }
 
+/// Of lockstep-measure; 0 where the table does not say it.
+Bytes memory_of(const CsvTable& table) {
+  const std::string said = table.fact("memory_bytes");
+  std::uint64_t bytes = 0;
+  std::from_chars(said.data(), said.data() + said.size(), bytes);
+  return Bytes{static_cast<double>(bytes)};
+}
+
 void check_gpu(const CsvTable& table, const std::filesystem::path& file, const KernelImportOptions& options) {
   const std::string said = table.fact("multiprocessors");
   int count = 0;
@@ -220,6 +228,7 @@ KernelImportReport import_kernel_table(const std::filesystem::path& file, const 
   Taking taking{options, measurements};
   taking.report.source = source_of(table, file);
   taking.report.device = device_of(table, options);
+  taking.report.memory = memory_of(table);
   if (const std::string family = own_family(table); !family.empty()) {
     take_own(family, table, taking);
   } else if (table.has("OPName") && table.has("Latency")) {

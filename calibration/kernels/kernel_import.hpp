@@ -22,9 +22,11 @@ struct KernelImportReport {
   std::size_t other_device = 0;
   std::size_t too_short = 0;
   std::size_t beside_others = 0;  ///< of traces: ran while other streams had work, which makes them longer
+  std::size_t strided = 0;        ///< of traces: element-wise, by offsets that the shapes do not tell
   std::size_t not_modelled = 0;   ///< kinds of kernel without a network's features
   std::string source;             ///< the file and what it says of its machine, versions and date
   std::string device;             ///< the GPU's name by its maker, as the file has it; empty: not said
+  Bytes memory{0};                ///< that the file says its GPU has; 0: not said
 };
 
 /// What a file says of the GPU that its kernels ran on.

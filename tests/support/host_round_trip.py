@@ -26,8 +26,7 @@ def main() -> int:
             [lockstep, "run", Path(scenario), "-o", folder, "--timeline-ranks", "0,1", "--quiet"], check=True
         )
         timeline, profile = f"{folder}/timeline.json.gz", f"{folder}/found.yaml"
-        calibrate = [lockstep, "calibrate", "host", timeline, "--with-observers", "--start", host]
-        calibrate += ["--event-cost", "0 us", "--call-cost", "0 us", "-o", profile]
+        calibrate = [lockstep, "calibrate", "host", timeline, "--start", host, "-o", profile]
         told = subprocess.run(calibrate, check=True, capture_output=True, text=True).stderr
         found, made_by = runtime_calls(lockstep, profile), runtime_calls(lockstep, host)
         twice = subprocess.run([*calibrate, timeline], capture_output=True, text=True)

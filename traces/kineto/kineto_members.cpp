@@ -59,6 +59,7 @@ void take_devices(const json& list, RecordedTrace& trace) {
     if (device.is_object()) {
       trace.gpu_names.push_back(text_of(device, "name"));
       trace.multiprocessors.push_back(whole(device, "numSms"));
+      trace.gpu_memory.push_back(whole(device, "totalGlobalMem"));
       trace.compute_major = std::max(trace.compute_major, whole(device, "computeMajor"));
     }
   }
@@ -69,6 +70,10 @@ void take_devices(const json& list, RecordedTrace& trace) {
 void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base) {
   if (key == "baseTimeNanoseconds") {
     std::from_chars(text.data(), text.data() + text.size(), base);
+    return;
+  }
+  if (key == "simulated_by") {
+    trace.is_simulated = true;
     return;
   }
   if (std::ranges::find(kObservers, key) != kObservers.end()) {

@@ -133,13 +133,15 @@ struct RecordedTrace {
   std::map<std::int64_t, std::string> processes;  ///< names by pid, where the file says them
   std::vector<std::string> gpu_names;             ///< of deviceProperties
   std::vector<std::int64_t> multiprocessors;      ///< beside gpu_names; -1: not said
+  std::vector<std::int64_t> gpu_memory;           ///< likewise, bytes
   std::int64_t compute_major = -1;                ///< of compute capability, the newest; -1: not said
   std::int64_t rank = -1, world_size = -1;
   std::string backend;
   /// Options of torch.profiler.profile that record more than times, as the file names them (`record_shapes`)
   /// or as its events show: each makes what the host does longer.
   std::set<std::string> observers;
-  std::uint64_t events = 0;  ///< that the file holds
+  bool is_simulated = false;  ///< a timeline of `lockstep run`: nothing was recorded, no profiler took time
+  std::uint64_t events = 0;   ///< that the file holds
   ImportReport report;
 };
 

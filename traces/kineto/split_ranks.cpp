@@ -61,8 +61,10 @@ class RankSplit {
     part.backend = whole_.backend;
     part.gpu_names = whole_.gpu_names;
     part.multiprocessors = whole_.multiprocessors;
+    part.gpu_memory = whole_.gpu_memory;
     part.compute_major = whole_.compute_major;
     part.observers = whole_.observers;
+    part.is_simulated = whole_.is_simulated;
     part.groups = whole_.groups;
     std::map<std::uint32_t, std::uint32_t> threads;
     for (std::uint32_t i = 0; i < whole_.threads.size(); ++i) {

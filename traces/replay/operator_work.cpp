@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "ops/workload/layers/kernels.hpp"
 #include "traces/replay/convolution_work.hpp"
 #include "traces/replay/embedding_work.hpp"
 #include "traces/replay/pointwise_work.hpp"
@@ -57,8 +58,9 @@ std::vector<ModelledWork> product(const OperatorLaunches& op, std::size_t first)
   std::vector<ModelledWork> all;
   for (const LaunchedKernel& kernel : op.kernels) {
     if (contains(kernel.name, "elementwise_kernel")) {
-      const Pointwise copy{.elements = gemm.batch * gemm.m * gemm.n, .reads = 0, .writes = 1};
-      all.push_back({"element-wise", {{"bias", *type, copy}}, {kernel.work}});
+      const std::int64_t elements = gemm.batch * gemm.m * gemm.n;
+      all.push_back(
+          {"element-wise", {kernels::by_offsets("bias", elements, *type, {.reads = 0})}, {kernel.work}});
       continue;
     }
     read_orientation(kernel.name, gemm);

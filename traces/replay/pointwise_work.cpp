@@ -1,10 +1,13 @@
 #include "traces/replay/pointwise_work.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/max_pool.hpp"
 
 namespace lockstep::replay {
@@ -81,19 +84,84 @@ std::vector<std::uint32_t> works_of(const OperatorLaunches& op) {
   return works;
 }
 
+/// How an element-wise kernel goes through its operands (ATen/native/cuda/CUDALoops.cuh).
+enum class Access : std::uint8_t {
+  Vectors,   ///< several elements at a time: all operands are contiguous
+  Elements,  ///< one at a time, of contiguous operands: their types differ, or they are not aligned
+  Offsets,   ///< one at a time, each found by its offset: an operand is broadcast or strided
+};
+
+/// The name of a kernel's template, without what stands around it; empty: no element-wise kernel.
+std::string_view elementwise_template(std::string_view kernel) {
+  const std::size_t at = kernel.find("elementwise_kernel");
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const auto is_of_a_name = [](char c) {
+    return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_';
+  };
+  std::size_t begin = at, end = at;
+  while (begin > 0 && is_of_a_name(kernel[begin - 1])) --begin;
+  while (end < kernel.size() && is_of_a_name(kernel[end])) ++end;
+  return kernel.substr(begin, end - begin);
+}
+
+/// Unrolled kernels name the calculators of their operands' offsets: all trivial, or not.
+bool has_trivial_offsets_only(std::string_view kernel) {
+  constexpr std::string_view kCalculator = "OffsetCalculator", kTrivial = "Trivial";
+  std::size_t at = kernel.find(kCalculator);
+  const bool is_any = at != std::string_view::npos;
+  for (; at != std::string_view::npos; at = kernel.find(kCalculator, at + 1)) {
+    if (!kernel.substr(0, at).ends_with(kTrivial)) {
+      return false;
+    }
+  }
+  return is_any;
+}
+
+Access access_of(std::string_view kernel) {
+  const std::string_view name = elementwise_template(kernel);
+  if (name == "unrolled_elementwise_kernel") {
+    return has_trivial_offsets_only(kernel) ? Access::Elements : Access::Offsets;
+  }
+  return name == "elementwise_kernel" || name == "legacy_elementwise_kernel" ? Access::Offsets
+                                                                             : Access::Vectors;
+}
+
 double bytes_of(const OperatorArgument& argument) {
   const auto type = data_type_of(argument.type);
   return argument.shape && type ? elements_of(*argument.shape) * (size_of(*type) / Bytes{1}) : 0;
 }
 
-/// Bytes read and written as multiples of a tensor of @p elements.
-ModelledWork element_wise(const OperatorLaunches& op, DataType type, double read, double elements,
-                          const Row& row) {
-  const double tensor = elements * (size_of(type) / Bytes{1});
-  const Pointwise work{.elements = static_cast<std::int64_t>(elements),
-                       .reads = read / tensor,
-                       .writes = 1 + row.bytes_besides * elements / tensor,
-                       .flops = row.flops};
+/// What the arguments of a row's operator come to.
+struct Operands {
+  double elements = 0;        ///< of the largest
+  double read = 0;            ///< bytes
+  bool is_broadcast = false;  ///< one that is read has fewer elements; numbers may come from the host
+
+  Operands(const OperatorArguments& op, const Row& row) {
+    const std::size_t count = std::max<std::size_t>(row.read_to, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Dims* dims = op.tensor(i);
+      elements = std::max(elements, dims == nullptr ? 0 : elements_of(*dims));
+      read += i >= row.read_from && i < row.read_to && dims != nullptr ? bytes_of(op.arguments[i]) : 0;
+    }
+    for (std::size_t i = row.read_from; i < row.read_to; ++i) {
+      const Dims* dims = op.tensor(i);
+      is_broadcast = is_broadcast || (dims != nullptr && !dims->empty() && elements_of(*dims) < elements);
+    }
+  }
+};
+
+/// Bytes read and written as multiples of a tensor of the largest operand's elements.
+ModelledWork element_wise(const OperatorLaunches& op, DataType type, const Operands& operands, const Row& row,
+                          Access access) {
+  const double tensor = operands.elements * (size_of(type) / Bytes{1});
+  const Pointwise work{.elements = static_cast<std::int64_t>(operands.elements),
+                       .reads = operands.read / tensor,
+                       .writes = 1 + row.bytes_besides * operands.elements / tensor,
+                       .flops = row.flops,
+                       .instructions = access == Access::Vectors ? 0 : kernels::kUnvectorised};
   return {"element-wise", {{"pointwise", type, work}}, works_of(op)};
 }
 
@@ -148,6 +216,10 @@ std::vector<ModelledWork> pooling(const OperatorLaunches& op, DataType type) {
 
 }  // namespace
 
+bool computes_offsets(std::string_view kernel) {
+  return access_of(kernel) == Access::Offsets;
+}
+
 std::vector<ModelledWork> pointwise_work(const OperatorLaunches& op) {
   const auto type = op.called.type();
   if (!type || !is_one_kernel(op)) {
@@ -160,17 +232,13 @@ std::vector<ModelledWork> pointwise_work(const OperatorLaunches& op) {
   if (row == nullptr) {
     return {};
   }
-  double read = 0;
-  double elements = 0;
-  for (std::size_t i = 0; i < std::max<std::size_t>(row->read_to, 1); ++i) {
-    const Dims* dims = op.called.tensor(i);
-    elements = std::max(elements, dims == nullptr ? 0 : elements_of(*dims));
-    read += i >= row->read_from && i < row->read_to && dims != nullptr ? bytes_of(op.called.arguments[i]) : 0;
-  }
-  if (elements < 1) {
+  const Operands operands{op.called, *row};
+  const Access access = access_of(op.kernels.front().name);
+  // Of which operands lie how in memory a trace says nothing but by shapes that differ.
+  if (operands.elements < 1 || (access == Access::Offsets && !operands.is_broadcast)) {
     return {};
   }
-  return {element_wise(op, *type, read, elements, *row)};
+  return {element_wise(op, *type, operands, *row, access)};
 }
 
 }  // namespace lockstep::replay

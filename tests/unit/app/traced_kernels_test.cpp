@@ -49,6 +49,22 @@ TEST(TracedKernels, of_another_gpu_are_refused) {
       testing::ThrowsMessage<InputError>(testing::HasSubstr("132 multiprocessors, a100_40gb has 108")));
 }
 
+// BERT on an H200, whose driver counts 150.1 GB.
+TEST(TracedKernels, say_how_they_go_through_their_operands) {
+  KernelMeasurements rows;
+  const KernelImportReport report =
+      import_traced_kernels(LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/bert_b8_tf32.kineto.json.gz",
+                            {.gpu = "h200_141gb_boost"}, rows);
+  EXPECT_EQ(report.memory, Bytes{150'109'880'320.0});
+  EXPECT_EQ(report.strided, 12U);  // masks, [8, 12, 512] of strides 6144, 1, 12
+  EXPECT_EQ(std::ranges::count_if(rows,
+                                  [](const KernelMeasurement& row) {
+                                    const auto* work = std::get_if<Pointwise>(&row.call.work);
+                                    return work != nullptr && work->instructions > 0;
+                                  }),
+            1);  // positions [512, 768] added to 8 samples
+}
+
 // Three products of one stream, the second beside a collective on another.
 TEST(TracedKernels, beside_others_are_left_out) {
   std::string events;

@@ -24,6 +24,14 @@ TEST(ErrorSummary, APerfectPredictionLeavesTheGeometricMeanAboveZero) {
   EXPECT_NEAR(summarise(std::array{0.0, 0.0396}).geometric_mean, 0.004, 1e-12);
 }
 
+TEST(ErrorSummary, LargeErrorsKeepTheirColumn) {
+  EXPECT_EQ(percent_cell(0.1234, 8), "    12.3");
+  EXPECT_EQ(percent_cell(-0.1234, 8, true), "   -12.3");
+  EXPECT_EQ(percent_cell(854.43, 8), " 85443.0");
+  EXPECT_EQ(percent_cell(512.186, 8, true), "  +51219");
+  EXPECT_EQ(percent_cell(123456.7, 8), "   1e+07");
+}
+
 TEST(ErrorSummary, PercentilesLieBetweenTwoErrors) {
   // 0.1 ... 0.4: the median half way from 0.2 to 0.3, nine tenths at 0.9 x 3 = 2.7 places.
   const ErrorSummary summary = summarise(std::array{0.4, -0.1, -0.3, 0.2});

@@ -72,6 +72,18 @@ TEST_F(ChromeTrace, SaysItsRankWhereHtaLooks) {
   EXPECT_EQ(match[1], "1");
 }
 
+// A run's host times are the simulation's, a replay's those of the trace, with the profiler's cost.
+TEST_F(ChromeTrace, SaysWhatIsSimulated) {
+  const json run = written(options());
+  EXPECT_EQ(run.at("simulated_by"), "lockstep");
+  EXPECT_FALSE(run.contains("replayed_by"));
+  ChromeTraceOptions replay = options();
+  replay.of_a_recording = true;
+  const json replayed = written(replay);
+  EXPECT_EQ(replayed.at("replayed_by"), "lockstep");
+  EXPECT_FALSE(replayed.contains("simulated_by"));
+}
+
 TEST_F(ChromeTrace, SlicesOfALaneNest) {
   const json trace = written(options());
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> lanes;

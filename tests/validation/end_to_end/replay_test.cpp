@@ -135,8 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
         PredictedBounds{"resnet50_v100_loader_in_process/worker0.1623143089861.pt.trace.json.gz",
                         "gpu: v100_32gb", 0.99, 0.08, 0.01},
         PredictedBounds{"vgg13_h100/profiler_vgg13-iter41.json.gz", "gpu: h100_80gb_boost", 0.97, 0.08, 0.08},
-        PredictedBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.80, 0.41, 0.01},
-        PredictedBounds{"single_rank/a100_rank3of8_six_steps.json.gz", "gpu: a100_40gb", 0.8, 0.36, 0.01},
+        PredictedBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.76, 0.41, 0.01},
+        PredictedBounds{"single_rank/a100_rank3of8_six_steps.json.gz", "gpu: a100_40gb", 0.77, 0.37, 0.01},
         PredictedBounds{"linear_and_resnet_2080ti/resnet_kineto.json.gz", edits_2080ti(), 0.98, 0.15, 0.01}));
 
 }  // namespace

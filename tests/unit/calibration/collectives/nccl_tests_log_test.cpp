@@ -176,6 +176,61 @@ TEST(NcclTestsLog, WrongResultsAreCountedNotUsed) {
   EXPECT_EQ(log.report.wrong, 1U);
 }
 
+/// A log of 2.8 on the four ranks, with the errors of both times.
+std::string old_log(const std::string& type, const std::string& error, const std::string& in_place,
+                    const std::string& end = "# Out of bounds values : 0 OK\n") {
+  return kRanks +
+         "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   "
+         "busbw  "
+         "error\n"
+         "     1048576        262144   " +
+         type + "     sum   100.00   10.49   15.73  " + error + "   101.00   10.38   15.57  " + in_place +
+         "\n" + end;
+}
+
+// Before 2.13 rows say how far the worst element is off: of four ranks three roundings, 3e-5 of floats.
+TEST(NcclTestsLog, ErrorsBeyondRoundingAreWrongResults) {
+  const auto used = [](const std::string& text) { return read(text, "all_reduce.log").report; };
+  EXPECT_EQ(used(old_log("float", "2e-05", "2e-05")).used, 1U);
+  EXPECT_EQ(used(old_log("half", "3e-02", "N/A")).used, 1U);
+  EXPECT_EQ(used(old_log("int32", "0e+00", "0e+00")).used, 1U);
+  for (const auto& [type, error] :
+       {std::pair{"float", "4e-05"}, std::pair{"float", "3e+03"}, std::pair{"float", "nan"},
+        std::pair{"float", "inf"}, std::pair{"half", "4e-02"}, std::pair{"int32", "1e+00"}}) {
+    EXPECT_EQ(used(old_log(type, error, "0e+00", "# Out of bounds values : 1 FAILED\n")).wrong, 1U)
+        << type << error;
+  }
+}
+
+// The last line counts results in both places; rows without a check (N/A) tell none.
+TEST(NcclTestsLog, ARunThatFailedIsOfNoUseUnlessItsRowsTellWhich) {
+  const std::string failed = "# Out of bounds values : 12 FAILED\n";
+  const ReadLog none = read(old_log("float", "N/A", "N/A", failed), "all_reduce.log");
+  EXPECT_EQ(none.report.used, 0U);
+  EXPECT_EQ(none.report.wrong, 1U);
+  EXPECT_TRUE(none.measurements.rows.empty());
+  EXPECT_TRUE(none.measurements.runs.empty());
+  const ReadLog in_place = read(old_log("float", "2e-05", "3e+03", failed), "all_reduce.log");
+  EXPECT_EQ(in_place.report.used, 1U);
+  EXPECT_EQ(in_place.report.wrong, 0U);
+  const std::string first = "# Collective test starting: all_reduce_perf\n" + kRanks + kHeader + kRow;
+  const ReadLog second = read(first + "# Out of bounds values : 0 OK\n" + first + failed);
+  EXPECT_EQ(second.report.used, 1U);
+  EXPECT_EQ(second.report.wrong, 1U);
+  EXPECT_EQ(second.measurements.runs, std::vector<std::string>{"nccl.log: all_reduce_perf"});
+}
+
+// All-gather and all-to-all have one busbw / algbw: nothing in the second log tells it from the first.
+TEST(NcclTestsLog, ASecondProgramHasToBeNamed) {
+  const std::string twice = kRanks + kHeader + row_of_gather() + kRanks + kHeader + row_of_gather();
+  EXPECT_THAT(
+      complaint_about(twice, "allgather_and_alltoall.log"),
+      HasSubstr("allgather_and_alltoall.log:7:1: a second program begins here, and the log does not"));
+  const ReadLog said = read(twice, "nccl.log", "all_gather");
+  EXPECT_EQ(said.report.used, 2U);
+  EXPECT_EQ(said.measurements.runs.size(), 2U);
+}
+
 TEST(NcclTestsLog, ANameSaysTheCollectiveHoweverItIsSpelt) {
   const std::string log = kRanks + kHeader + kRow;
   for (const char* name : {"all-reduce.log", "AllReduce.txt", "all_reduce_perf.out"}) {

@@ -17,6 +17,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::ResultOf;
 
 auto micros(double expected) {
@@ -290,6 +291,34 @@ TEST(HostProfile, TellsHowMuchSlowerThanTheStartItsOperatorsAre) {
   with_operators.start.operators["aten::linear"] = {10_us, 19_us, 1_us,
                                                     0_us};  // T2 and T3: 14.5 us at its speed
   EXPECT_NEAR(host_profile(linear_and_view(), with_operators).slower.value(), (18 + 40) / 14.5, 1e-3);
+}
+
+// Calls of 6 and 10 us, less the profiler's cost of 1 us, where the start has 1 and 3.1: one waited, it
+// seems, unless all of the host is as slow.
+TEST(HostProfile, TellsCallsThatAreLongerThanOperators) {
+  HostProfileOptions with_calls = options();
+  with_calls.call_cost = 1_us;
+  with_calls.start.speed = 1;
+  with_calls.start.runtime_calls[RuntimeCall::LaunchKernel] = 1_us;
+  with_calls.start.runtime_calls[RuntimeCall::MemcpyAsync] = 3.1_us;
+  const HostProfile made = host_profile(linear_and_view(), with_calls);
+  ASSERT_EQ(made.slow_calls.size(), 1U);
+  EXPECT_EQ(made.slow_calls[0].key, "runtime_calls.launch_kernel");
+  EXPECT_NEAR(made.slow_calls[0].factor, 5, 1e-9);
+  with_calls.start.operators["aten::linear"] = {5_us, 10_us, 1_us, 0_us};  // 3.9 times as fast
+  EXPECT_THAT(host_profile(linear_and_view(), with_calls).slow_calls, IsEmpty());
+}
+
+TEST(HostProfile, CallsNothingMeasuredThatWasSimulated) {
+  HostProfileOptions simulated = options();
+  simulated.simulated = true;
+  const HostProfile made = host_profile(linear_and_view(), simulated);
+  for (const char* key : {"operators", "runtime_calls.launch_kernel"}) {
+    const Evidence told = evidence_for(made.overheads.provenance, key);
+    EXPECT_EQ(told.is, Provenance::Derived) << key;
+    EXPECT_THAT(told.source, HasSubstr("simulated by Lockstep")) << key;
+    EXPECT_THAT(told.source, Not(HasSubstr("less"))) << key;
+  }
 }
 
 TEST(HostProfile, CallsNothingMeasuredThatObserversMadeLonger) {

@@ -14,7 +14,10 @@
 namespace lockstep {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
 
 constexpr double kAnyRows = 1e12;
@@ -31,22 +34,73 @@ TEST(IndexFit, finds_the_model_that_made_the_points) {
   for (const double error : fit.errors) EXPECT_LT(std::abs(error), 0.005);
 }
 
-// Uniform look-ups of a table of a million: with all of its rows active, the skew is what has to give.
-TEST(IndexFit, has_no_more_rows_than_the_table) {
-  const IndexModel truth{.rows = 1e6, .skew = 0, .duplication = 1};
+/// The first 1/64, 1/32, ... 1 of @p lookups.
+std::vector<DistinctRows> points_of(const IndexModel& truth, double lookups) {
   std::vector<DistinctRows> points;
-  for (double lookups = 2560; lookups < 2e5; lookups *= 2) {
-    points.push_back({lookups, distinct_rows(truth, lookups)});
+  for (double part = 64; part >= 1; part /= 2) {
+    points.push_back({lookups / part, distinct_rows(truth, lookups / part)});
   }
+  return points;
+}
+
+// 4,096 bags of 20 of a table of a million: sixteen times as many find 73 % of its rows.
+TEST(IndexFit, equally_popular_rows_come_out_as_such) {
+  const IndexModel truth{.rows = 1e6, .skew = 0, .duplication = 1};
+  const auto points = points_of(truth, 81920);
   const IndexFit fit = fit_index_model(points, truth.rows);
-  EXPECT_LE(fit.model.rows, truth.rows);
-  for (const double error : fit.errors) EXPECT_LT(std::abs(error), 0.02);
+  EXPECT_TRUE(fit.is_even);
+  EXPECT_EQ(fit.model.skew, 0);
+  EXPECT_EQ(fit.model.rows, truth.rows);
+  EXPECT_EQ(fit.model.duplication, 1);
+  for (const double error : fit.errors) EXPECT_LT(std::abs(error), 1e-9);
+  EXPECT_THAT(index_doubts(fit, points, fit.errors), IsEmpty());
+}
+
+// Nearly so, in 30,000 active rows of a million: the points tell it, and no usual skew pulls.
+TEST(IndexFit, rows_that_are_never_used_are_no_skew) {
+  const IndexModel truth{.rows = 3e4, .skew = 0.3, .duplication = 1};
+  const auto points = points_of(truth, 163840);
+  const IndexFit fit = fit_index_model(points, 1e6);
+  EXPECT_FALSE(fit.is_even);
+  EXPECT_NEAR(fit.model.rows / truth.rows, 1, 0.02);
+  EXPECT_LT(fit.model.skew, 0.6);
+  const double more = 16 * points.back().lookups;
+  EXPECT_NEAR(distinct_rows(fit.model, more) / distinct_rows(truth, more), 1, 0.02);
+}
+
+TEST(IndexFit, too_few_repeats_tell_nothing) {
+  const std::vector<DistinctRows> few{{500, 500}, {1000, 1000}, {2000, 1999}};
+  const IndexFit fit = fit_index_model(few, 1e6);
+  EXPECT_TRUE(fit.is_even);
+  EXPECT_THAT(index_doubts(fit, few, fit.errors),
+              ElementsAre(HasSubstr("1 of 2000 look-ups found a row of before: too few to tell")));
+  // Of 10,000 rows 190 look-ups would: these were drawn without putting back, or numbered otherwise.
+  const IndexFit fewer = fit_index_model(few, 1e4);
+  EXPECT_TRUE(fewer.is_even);
+  EXPECT_THAT(
+      index_doubts(fewer, few, fewer.errors),
+      Contains(HasSubstr("1 of 2000 look-ups found a row of before, of rows drawn at random 187 would")));
+}
+
+// Sorted: the first half of the look-ups finds a row or two, the rest all others.
+TEST(IndexFit, sorted_indices_are_doubtful) {
+  const std::vector<DistinctRows> sorted{{64, 1},   {128, 1},  {256, 1},   {512, 1},
+                                         {1024, 1}, {2048, 6}, {4096, 811}};
+  const IndexFit fit = fit_index_model(std::vector<DistinctRows>{sorted[0], sorted[3], sorted[6]}, 1e5);
+  std::vector<double> held_out;
+  for (const std::size_t i : {1U, 2U, 4U, 5U}) {
+    held_out.push_back(distinct_rows(fit.model, sorted[i].lookups) / sorted[i].distinct - 1);
+  }
+  EXPECT_THAT(index_doubts(fit, sorted, held_out),
+              ElementsAre(HasSubstr("are the lines of one table, as the samples came (not sorted)")));
 }
 
 TEST(IndexFit, impossible_points_are_refused) {
   EXPECT_THROW((void)fit_index_model(std::vector<DistinctRows>{{10, 5}, {20, 8}}, kAnyRows),
                std::invalid_argument);
   EXPECT_THROW((void)fit_index_model(std::vector<DistinctRows>{{10, 5}, {20, 8}, {30, 31}}, kAnyRows),
+               std::invalid_argument);
+  EXPECT_THROW((void)fit_index_model(std::vector<DistinctRows>{{10, 5}, {30, 8}, {30, 9}}, kAnyRows),
                std::invalid_argument);
 }
 

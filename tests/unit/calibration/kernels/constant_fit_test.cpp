@@ -203,6 +203,24 @@ TEST(ConstantFit, TellsTf32FromSixteenBits) {
   EXPECT_LT(fit.constants.front().after, 0.95);
 }
 
+// Copies by offsets, which wait for their instructions or for what strides waste: no word on the memory.
+TEST(ConstantFit, TakesNoRateOfMemoryFromInstructions) {
+  KernelMeasurements rows = measured_there(additions_and_products(24));
+  const double truth = elsewhere().memory;
+  for (std::int64_t size = 1; size <= 24; ++size) {
+    KernelMeasurement copy = measured_there(
+        {{"", DataType::FP32, Pointwise{.elements = size << 20, .flops = 0, .instructions = 67}}})[0];
+    copy.time = 2.5 * copy.time;
+    rows.push_back(copy);
+  }
+  const ConstantFit fit = fit_constants(rows, v100, 0.2);
+  const auto memory = std::ranges::find(fit.constants, "memory", &FittedConstant::key);
+  ASSERT_NE(memory, fit.constants.end());
+  EXPECT_NEAR(memory->after / truth, 1, 1e-2);
+  EXPECT_EQ(fit.unused, 24U);
+  EXPECT_THAT(constant_fit_text(fit), HasSubstr("24 rows of other families, or of instructions=, were not"));
+}
+
 TEST(ConstantFit, TellsEveryRowBeforeAndAfter) {
   const KernelMeasurements rows = measured_there(additions_and_products(24));
   const ConstantFit fit = fit_constants(rows, v100, 0.2);

@@ -65,6 +65,12 @@ const std::string kOf2021 =
 {"ph": "M", "name": "thread_name", "pid": 9, "tid": "9", "ts": 0, "args": {"name": "main"}}
 ]})";
 
+TEST_F(KinetoReader, TellsTimelinesOfASimulation) {
+  EXPECT_TRUE(read(R"({"simulated_by": "lockstep", "traceEvents": []})").is_simulated);
+  EXPECT_FALSE(read(R"({"replayed_by": "lockstep", "traceEvents": []})").is_simulated);
+  EXPECT_FALSE(read(kOf2021).is_simulated);
+}
+
 TEST_F(KinetoReader, ReadsTheNamesOf2021) {
   const RecordedTrace trace = read(kOf2021);
   ASSERT_EQ(trace.operators.size(), 1U);

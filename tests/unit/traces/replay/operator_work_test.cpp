@@ -5,6 +5,8 @@
 
 #include <ostream>
 
+#include "traces/replay/pointwise_work.hpp"
+
 namespace lockstep::testing {
 namespace {
 
@@ -82,8 +84,14 @@ INSTANTIATE_TEST_SUITE_P(
              Gemm{.batch = 7, .m = 27, .n = 27, .k = 16}},
         Case{"aten::threshold_backward", "[[4, 8], [4, 8], []]", R"(["float", "float", "Scalar"])", "",
              "vectorized_elementwise_kernel", Pointwise{.elements = 32, .reads = 2, .writes = 1, .flops = 1}},
+        // A broadcast operand, and one that is converted: each element by itself.
         Case{"aten::add_", "[[4, 8], [1, 8], []]", R"(["float", "float", "Scalar"])", "",
-             "elementwise_kernel", Pointwise{.elements = 32, .reads = 1.25, .writes = 1, .flops = 1}},
+             "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<add>",
+             Pointwise{.elements = 32, .reads = 1.25, .writes = 1, .flops = 1, .instructions = 67}},
+        Case{"aten::copy_", "[[4, 8], [4, 8], []]", R"(["float", "c10::BFloat16", "Scalar"])", "",
+             "void at::native::unrolled_elementwise_kernel<copy, TrivialOffsetCalculator<1, unsigned int>, "
+             "TrivialOffsetCalculator<1, unsigned int>, at::native::memory::LoadWithCast<1> >",
+             Pointwise{.elements = 32, .reads = 0.5, .writes = 1, .flops = 0, .instructions = 67}},
         Case{"aten::clamp_min", "[[4, 8], [], [4, 8]]", R"(["float", "Int", "float"])", "", "k",
              Pointwise{.elements = 32, .reads = 1, .writes = 1, .flops = 1}},
         Case{"aten::copy_", "[[16], [16], []]", R"(["float", "long int", "Scalar"])", "", "k",
@@ -173,6 +181,40 @@ TEST(OperatorWork, SaysNothingThatIsNotCertain) {
                              R"(["", "", "", "[4]", "[1, 1]", "[2, 2]", "[2, 2]"])"),
                       {"dgrad", "wgrad"}),
               IsEmpty());
+}
+
+// Operands of one shape that are found by offsets: one of them is strided, and shapes do not say how.
+TEST(OperatorWork, SaysNothingOfStridedOperands) {
+  const auto copied_by = [](const std::string& kernel) {
+    return modelled_work(
+        launched(called("aten::copy_", "[[64, 96, 50], [64, 96, 50]]", R"(["float", "float"])"), {kernel}),
+        {});
+  };
+  const std::string by_vectors = "void at::native::vectorized_elementwise_kernel<4, copy, TrivialOffset>";
+  const std::string by_offsets = "void at::native::elementwise_kernel<128, 2, copy>";
+  const std::string unrolled =  // PyTorch 1
+      "void at::native::unrolled_elementwise_kernel<copy, OffsetCalculator<1, unsigned int>, "
+      "TrivialOffsetCalculator<1, unsigned int> >";
+  EXPECT_THAT(copied_by(by_vectors), SizeIs(1));
+  EXPECT_THAT(copied_by(by_offsets), IsEmpty());
+  EXPECT_THAT(copied_by(unrolled), IsEmpty());
+  EXPECT_FALSE(replay::computes_offsets(by_vectors));
+  EXPECT_TRUE(replay::computes_offsets(by_offsets));
+  EXPECT_TRUE(replay::computes_offsets(unrolled));
+  EXPECT_FALSE(replay::computes_offsets("void at::native::index_elementwise_kernel<128, 4, index>"));
+  EXPECT_FALSE(replay::computes_offsets("void (anonymous namespace)::elementwise_kernel_with_index<int>"));
+  EXPECT_FALSE(replay::computes_offsets("volta_sgemm_64x64_nt"));
+}
+
+// As broadcast as the row that it is in linear layers of PyTorch 1.
+TEST(OperatorWork, BiasesAreCopiedByOffsets) {
+  const auto made = modelled_work(launched(called("aten::addmm", "[[5], [64, 32], [32, 5], [], []]",
+                                                  R"(["float", "float", "float", "Scalar", "Scalar"])"),
+                                           {"elementwise_kernel<128, 2, copy>", "ampere_sgemm_tn"}),
+                                  {});
+  ASSERT_THAT(made, SizeIs(2));
+  EXPECT_EQ(made[0].calls[0].work,
+            KernelWork(Pointwise{.elements = 320, .reads = 0, .writes = 1, .flops = 1, .instructions = 67}));
 }
 
 TEST(OperatorWork, LargeTensorsAreWorkedOnInParts) {
