@@ -19,6 +19,7 @@ constexpr double kWholeRateHead = 128;
 // flash_bwd_launch_template.h: run_mha_fwd_hdim64: kBlockN = 128, wider heads: 64; run_mha_bwd_hdim64:
 // kBlockM = 128, wider heads: 64).
 constexpr double kNarrowHead = 64, kStepOfNarrowHeads = 128, kStepOfWideHeads = 64;
+constexpr Bytes kSharedMemoryOfHopper{228.0 * 1024};  // of an SM; Hopper whitepaper
 constexpr double kProductsOfFastFp32 = 3;  // 3xTF32: OpMultiplyAddFastF32 from compute capability 8.0 on
 
 /// One direction of a version.
@@ -149,9 +150,13 @@ bool takes_long_tiles_first(FlashVersion version, const KernelEfficiency& effici
   return version == FlashVersion::Three || (version == FlashVersion::CuDnn && is_for_blackwell);
 }
 
-/// FlashAttention-3 is made of instructions that only Hopper has.
-bool runs_on(FlashVersion version, const KernelEfficiency& efficiency) {
-  return version != FlashVersion::Three || !efficiency.cudnn_attention || efficiency.cudnn_attention->flash_3;
+/// FlashAttention-3 is made of instructions that only Hopper has: products in FP8 and so much shared memory
+/// tell it from Ampere and Ada, Blackwell's sets say that it does not run.
+bool runs_on(FlashVersion version, const GpuSpec& gpu) {
+  const auto& own = gpu.efficiency->cudnn_attention;
+  return version != FlashVersion::Three ||
+         (gpu.peak.fp8 > FlopsPerSecond{0} && gpu.shared_memory_per_sm >= kSharedMemoryOfHopper &&
+          (!own || own->flash_3));
 }
 
 double rate_of_head(double size, double exponentials) {
@@ -192,7 +197,7 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +
                        time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
   return answer(gpu.kernel_minimum + time, 0.3, false,
-                runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
+                runs_on(work.version, gpu) && work.head_size >= 32 &&
                     work.head_size <= version_of(work.version, in_parts).largest_head);
 }
 

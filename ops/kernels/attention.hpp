@@ -44,7 +44,7 @@ namespace lockstep {
 /// faster than 9.1's at heads of 128), cuDNN's rates, `once`, e, m and rows of a tile are its own, not in
 /// proportion to FlashAttention-2, whose mma instructions do there what they do on Hopper. With tcgen05 a
 /// block has two tiles of 128 queries, so that tiles have 256 rows. FlashAttention-4 is as fast
-/// (docs/validation/blackwell.md); 3 has no kernels for it and is outside the range.
+/// (docs/validation/blackwell.md); 3 has kernels for Hopper alone and is outside the range elsewhere.
 ///
 /// Version 1 does what is no matrix product more often (the result is rescaled in every block of keys and the
 /// mask applied in every block, at a sixteenth of the tensor cores' rate; section 3.1), splits keys among
