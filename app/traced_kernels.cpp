@@ -103,7 +103,7 @@ KernelImportReport import_traced_kernels(const std::filesystem::path& file,
       continue;
     }
     const Seconds time = recorded_time(work, rank.trace);
-    if (!(time > Seconds{0}) || time < options.shortest) {  // old traces count whole microseconds
+    if (!(time > Seconds{0}) || is_too_short(*call, options)) {  // old traces count whole microseconds
       ++report.too_short;
       continue;
     }

@@ -23,6 +23,7 @@
 #include "calibration/kernels/constant_fit.hpp"
 #include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
+#include "ops/kernel_model.hpp"
 
 namespace lockstep {
 namespace {
@@ -47,7 +48,7 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
   for (const auto& [count, what] :
        {std::pair{found.other_device, "of other devices left out"},
-        std::pair{found.too_short, "of 0 us, or shorter than --shortest, left out"},
+        std::pair{found.too_short, "of 0 us, or by the formulas shorter than --shortest, left out"},
         std::pair{found.beside_others, "that ran beside work on other streams left out"},
         std::pair{found.strided, "element-wise of operands that lie in memory as no shape tells left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
@@ -119,7 +120,9 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
           throw CLI::ValidationError("--shortest", problem.what());
         }
       },
-      "of kernels: leave out shorter rows, e.g. 500us where times contain the host's launches");
+      "of kernels: leave out those that the GPU's formulas say are shorter, e.g. 500us where times contain "
+      "the "
+      "host's launches");
 }
 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
@@ -131,6 +134,11 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
   GpuModels gpus;
   const GpuSpec& gpu = gpus(options.gpu);
   of_gpu.multiprocessors = static_cast<int>(gpu.sm_count);
+  GpuSpec plain = gpu;
+  plain.learned = std::nullopt;
+  of_gpu.expected = [&plain](const KernelCall& call) {
+    return model_for(call).predict(call, plain).duration;
+  };
   KernelMeasurements measurements;
   std::vector<std::string> sources;
   for (const auto& file : files) {

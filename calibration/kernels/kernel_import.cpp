@@ -23,12 +23,13 @@ class Taking {
       : options_{options}, measurements_{measurements} {}
 
   void take(std::string family, DataType type, KernelWork work, Seconds time) {
-    if (time < options_.shortest) {
+    KernelMeasurement measured{options_.gpu, {std::move(family), type, std::move(work)}, time};
+    if (is_too_short(measured.call, options_)) {
       ++report.too_short;
       return;
     }
     ++report.used;
-    measurements_.push_back({options_.gpu, {std::move(family), type, std::move(work)}, time});
+    measurements_.push_back(std::move(measured));
   }
 
   KernelImportReport report;
@@ -204,6 +205,10 @@ std::string source_of(const CsvTable& table, const std::filesystem::path& file) 
 }
 
 }  // namespace
+
+bool is_too_short(const KernelCall& call, const KernelImportOptions& options) {
+  return options.shortest > Seconds{0} && options.expected(call) < options.shortest;
+}
 
 void check_multiprocessors(const StatedGpu& stated, const KernelImportOptions& options) {
   if (options.multiprocessors == 0 || stated.multiprocessors <= 0 ||

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "calibration/kernels/kernel_measurements.hpp"
@@ -10,9 +11,12 @@ namespace lockstep {
 
 /// Which rows of a foreign table to take.
 struct KernelImportOptions {
-  std::string gpu;          ///< a name of configs/gpus, or a file: the table's machine
-  std::string device;       ///< of tables of several machines: the rows of this `Device`; empty: all
-  Seconds shortest{0};      ///< shorter rows are left out: where a table's times contain the host's launches
+  std::string gpu;     ///< a name of configs/gpus, or a file: the table's machine
+  std::string device;  ///< of tables of several machines: the rows of this `Device`; empty: all
+  /// Rows that are expected to be shorter are left out: where a table's times contain the host's launches.
+  /// Whoever chose by measured times would keep the slowest of short kernels.
+  Seconds shortest{0};
+  std::function<Seconds(const KernelCall&)> expected;  ///< by formulas; asked for where `shortest` is above 0
   int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a file says of its own
 };
 
@@ -36,6 +40,9 @@ struct StatedGpu {
   int multiprocessors;  ///< 0: not said
 };
 
+/// Whether @p call is expected to be shorter than @p options have it.
+[[nodiscard]] bool is_too_short(const KernelCall& call, const KernelImportOptions& options);
+
 /// A file that says how many multiprocessors its GPU has is of that GPU or of none of the name.
 /// @throws InputError where they are others than those of @p options
 void check_multiprocessors(const StatedGpu& stated, const KernelImportOptions& options);
@@ -48,7 +55,8 @@ void check_multiprocessors(const StatedGpu& stated, const KernelImportOptions& o
 ///   vidur              num_tokens, time_stats.mlp_up_proj.median (ms), ... (microsoft/vidur); FP16
 ///
 /// @throws InputError for a file that cannot be read, is none of these, is of a GPU with other
-/// multiprocessors, or holds no number where one belongs (sizes are whole, times above 0)
+/// multiprocessors, or holds no number where one belongs (sizes are whole, times above 0);
+/// std::invalid_argument for a type that the GPU lacks, where `shortest` is above 0
 KernelImportReport import_kernel_table(const std::filesystem::path& file, const KernelImportOptions& options,
                                        KernelMeasurements& measurements);
 

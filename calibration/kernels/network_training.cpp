@@ -14,7 +14,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kBend = 0.05;  // of an error in ln(time): from squares to absolute values
+constexpr std::size_t kFew = 5;  // rows at each end of a feature
+constexpr double kBend = 0.05;   // of an error in ln(time): from squares to absolute values
 
 /// Calls as columns of numbers, scaled.
 struct Columns {
@@ -123,13 +124,11 @@ std::vector<LearnedFeature> ranges_of(const std::vector<std::string>& names,
                                       std::span<const std::vector<double>> values) {
   std::vector<LearnedFeature> features;
   for (std::size_t f = 0; f < names.size(); ++f) {
-    LearnedFeature feature{names[f], std::numeric_limits<double>::infinity(),
-                           -std::numeric_limits<double>::infinity()};
-    for (const auto& row : values) {
-      feature.least = std::min(feature.least, row[f]);
-      feature.most = std::max(feature.most, row[f]);
-    }
-    features.push_back(std::move(feature));
+    std::vector<double> seen;
+    for (const auto& row : values) seen.push_back(row[f]);
+    std::ranges::sort(seen);
+    const std::size_t few = std::min(kFew, (seen.size() + 1) / 2) - 1;
+    features.push_back({names[f], seen.at(few), seen.at(seen.size() - 1 - few)});
   }
   return features;
 }

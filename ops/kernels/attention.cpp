@@ -15,6 +15,11 @@ constexpr double kBackwardFlops = 2.5;  // five products against two (same, sect
 
 constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128 or more
 constexpr double kWholeRateHead = 128;
+// What a tile goes through at a time (FlashAttention-2's flash_fwd_launch_template.h,
+// flash_bwd_launch_template.h: run_mha_fwd_hdim64: kBlockN = 128, wider heads: 64; run_mha_bwd_hdim64:
+// kBlockM = 128, wider heads: 64).
+constexpr double kNarrowHead = 64, kStepOfNarrowHeads = 128, kStepOfWideHeads = 64;
+constexpr Bytes kSharedMemoryOfHopper{228.0 * 1024};  // of an SM; Hopper whitepaper
 constexpr double kProductsOfFastFp32 = 3;  // 3xTF32: OpMultiplyAddFastF32 from compute capability 8.0 on
 
 /// One direction of a version.
@@ -70,9 +75,12 @@ struct Passes {
 constexpr Passes kForward{1, 2, 1, 0};   // Q; K, V; O
 constexpr Passes kBackward{3, 2, 1, 2};  // Q, O, dO; K, V; dQ; dK, dV
 
-/// Columns that a tile of @p rows multiplies on the mean: all, or with a mask half of them and half a block.
-double columns_of_a_tile(double columns, double rows, bool causal) {
-  return causal ? columns / 2 + std::min({kHalfBlock, rows / 2, columns / 2}) : columns;
+/// Columns that a tile of @p rows multiplies on the mean: all of them in whole steps (those past the end are
+/// masked, not left out), or with a mask half of them and half a block.
+double columns_of_a_tile(double columns, double rows, double head_size, bool causal) {
+  const double step = std::min(rows, head_size <= kNarrowHead ? kStepOfNarrowHeads : kStepOfWideHeads);
+  const double all = std::ceil(columns / step) * step;
+  return causal ? all / 2 + std::min({kHalfBlock, rows / 2, all / 2}) : all;
 }
 
 const Version& version_of(FlashVersion version, bool in_parts) {
@@ -142,9 +150,13 @@ bool takes_long_tiles_first(FlashVersion version, const KernelEfficiency& effici
   return version == FlashVersion::Three || (version == FlashVersion::CuDnn && is_for_blackwell);
 }
 
-/// FlashAttention-3 is made of instructions that only Hopper has.
-bool runs_on(FlashVersion version, const KernelEfficiency& efficiency) {
-  return version != FlashVersion::Three || !efficiency.cudnn_attention || efficiency.cudnn_attention->flash_3;
+/// FlashAttention-3 is made of instructions that only Hopper has: products in FP8 and so much shared memory
+/// tell it from Ampere and Ada, Blackwell's sets say that it does not run.
+bool runs_on(FlashVersion version, const GpuSpec& gpu) {
+  const auto& own = gpu.efficiency->cudnn_attention;
+  return version != FlashVersion::Three ||
+         (gpu.peak.fp8 > FlopsPerSecond{0} && gpu.shared_memory_per_sm >= kSharedMemoryOfHopper &&
+          (!own || own->flash_3));
 }
 
 double rate_of_head(double size, double exponentials) {
@@ -167,15 +179,16 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const auto size = static_cast<double>(work.head_size);
 
   const double rows = std::ceil((backward ? keys : queries) / way.rows), tiles = heads * rows;
-  const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, work.causal);
+  const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, size, work.causal);
   const bool is_ragged = work.causal && !takes_long_tiles_first(work.version, *gpu.efficiency);
   const double busy = is_ragged ? 1 / ragged_share({heads, rows, columns, way.rows, way.once}, gpu.sm_count)
                                 : tiles / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   const FlopsPerSecond rate =
       peak_of_attention(call, in_parts, gpu) *
       (way.rate * busy * rate_of_head(size, way.exponentials) * (work.causal ? way.masked : 1));
-  const Flops flops{4 * heads * size * (backward ? kBackwardFlops * keys : queries) * (columns + way.once)};
-  const double scores = work.dropout ? heads * (backward ? keys : queries) * columns : 0;
+  const double all_rows = tiles * way.rows;  // the last of a head is computed whole
+  const Flops flops{4 * size * (backward ? kBackwardFlops : 1) * all_rows * (columns + way.once)};
+  const double scores = work.dropout ? all_rows * columns : 0;
 
   const Passes& passes = backward ? kBackward : kForward;
   const Bytes one = size_of(call.type) * (heads * size);
@@ -184,7 +197,7 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +
                        time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
   return answer(gpu.kernel_minimum + time, 0.3, false,
-                runs_on(work.version, *gpu.efficiency) && work.head_size >= 32 &&
+                runs_on(work.version, gpu) && work.head_size >= 32 &&
                     work.head_size <= version_of(work.version, in_parts).largest_head);
 }
 

@@ -9,9 +9,11 @@ namespace lockstep {
 /// Fused attention (FlashAttention-2 and 3, FlashAttention 1 in Triton, cuDNN's, and memory-efficient
 /// attention).
 ///
-///   flops(forward)  = 4 batch heads queries head_size (columns(keys) + once)
-///   flops(backward) = 4 batch heads keys head_size (columns(queries) + once) x 2.5 (five products, not two)
-///   columns(n) = n, with a mask n / 2 + 64 (tiles of 64 rows: 32): blocks on the diagonal are computed whole
+///   flops(forward)  = 4 batch heads whole(queries) head_size (columns(keys) + once)
+///   flops(backward) = 4 batch heads whole(keys) head_size (columns(queries) + once) x 2.5 (five products)
+///   whole(n) = rows of a tile * ceil(n / rows of a tile): what is past the end is masked, not left out
+///   columns(n) = n', with a mask n' / 2 + 64 (tiles of 64 rows: 32): blocks on the diagonal are whole
+///   n' = 64 ceil(n / 64), heads up to 64 wide (but of 3xTF32): 128 ceil(n / 128)
 ///   t = kernel_minimum + max(flops / (peak * attention * r * h * m * busy), bytes of Q, K, V, O / streaming
 ///   bandwidth)
 ///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128), or by the rows of
@@ -42,7 +44,7 @@ namespace lockstep {
 /// faster than 9.1's at heads of 128), cuDNN's rates, `once`, e, m and rows of a tile are its own, not in
 /// proportion to FlashAttention-2, whose mma instructions do there what they do on Hopper. With tcgen05 a
 /// block has two tiles of 128 queries, so that tiles have 256 rows. FlashAttention-4 is as fast
-/// (docs/validation/blackwell.md); 3 has no kernels for it and is outside the range.
+/// (docs/validation/blackwell.md); 3 has kernels for Hopper alone and is outside the range elsewhere.
 ///
 /// Version 1 does what is no matrix product more often (the result is rescaled in every block of keys and the
 /// mask applied in every block, at a sixteenth of the tensor cores' rate; section 3.1), splits keys among
@@ -54,7 +56,8 @@ namespace lockstep {
 /// PyTorch), whether or not single TF32 products are allowed. Its constants and what dropout costs are
 /// measured on an H100 and an H200 with PyTorch 2.11 and cuDNN 9.19
 /// (calibration/measurements/*/pytorch_attention.csv); its ratio to FlashAttention-2 on A100, twice in
-/// arXiv 2307.08691, agrees in 16 bits. *Assumes* that a partial wave of tiles leaves SMs idle; that version
+/// arXiv 2307.08691, agrees in 16 bits. *Assumes* that a partial wave of tiles leaves SMs idle (keys are not
+/// split among SMs where tiles are few, as flash decoding does for single queries); that version
 /// 1's ratios on A100 and memory-efficient attention's on H100 hold elsewhere. *Valid for* head sizes 32-256,
 /// version 1 and 3 and cuDNN: 32-128. *Source*: Shah et al., arXiv 2407.08608; Dao, arXiv 2307.08691
 /// (sections 3 and 4.1); version 1: Dao et al., arXiv 2205.14135, and flash_attn_triton.py of

@@ -74,6 +74,19 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
   return rate / (1 + rows.slowdown * is_long * many);
 }
 
+/// What operands and result move once.
+Bytes moved_once(const Gemm& gemm, const Shape& of, DataType type) {
+  return size_of(type) * (of.batch * (of.m + of.n) * of.k) +
+         size_of_result(gemm, type) * (of.batch * of.m * of.n * (gemm.added_to > 0 ? 2.0 : 1.0));
+}
+
+/// Kernels without tiles take it: gemv and dot a matrix and a vector, gemmk1 two vectors' outer products in a
+/// batch, which Pascal, whose GPUs have no tensor cores, leaves to tiles.
+bool is_of_vectors(const Gemm& gemm, const GpuSpec& gpu) {
+  const bool is_outer = gemm.k == 1 && gemm.batch > 1 && gpu.peak.fp16 > FlopsPerSecond{0};
+  return gemm.m == 1 || gemm.n == 1 || is_outer;
+}
+
 /// One way to compute a product: a tile shape and a split of k.
 struct Tiling {
   const GemmTile& tile;
@@ -129,9 +142,7 @@ Seconds time_of_grouped(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const double of_rate = rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const Seconds compute =
       compute_time(of, {of, tile_of_groups(gemm, profile), 1}, profile, gpu.sm_count, rate, of_rate);
-  const Bytes moved = size_of(type) * (of.batch * (of.m + of.n) * of.k) +
-                      size_of_result(gemm, type) * (of.batch * of.m * of.n);
-  const Seconds memory = moved / (gpu.memory_bandwidth * profile.memory);
+  const Seconds memory = moved_once(gemm, of, type) / (gpu.memory_bandwidth * profile.memory);
   const double longer = std::max(compute, memory) / Seconds{1},
                shorter = std::min(compute, memory) / Seconds{1};
   return profile.fixed +
@@ -147,8 +158,7 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const double of_rate = rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
   const Bytes result = size_of_result(gemm, type) * (of.batch * of.m * of.n);
-  const Bytes once = moved.value_or(size_of(type) * (of.batch * (of.m + of.n) * of.k) +
-                                    result * (gemm.added_to > 0 ? 2.0 : 1.0));
+  const Bytes once = moved.value_or(moved_once(gemm, of, type));
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const int split : kSplits) {
     if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;
@@ -187,7 +197,12 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   }
   Gemm all = gemm;
   all.batch *= gemm.concurrent;
-  return answer(time_of_product(all, profile, gpu, call.type) / gemm.concurrent, 0.15, is_own, in_range);
+  Seconds time = time_of_product(all, profile, gpu, call.type);
+  if (is_of_vectors(gemm, gpu)) {
+    const Bytes moved = moved_once(all, shape_of(all), call.type);
+    time = std::min(time, profile.fixed + moved / (gpu.memory_bandwidth * profile.memory));
+  }
+  return answer(time / gemm.concurrent, 0.15, is_own, in_range);
 }
 
 }  // namespace lockstep

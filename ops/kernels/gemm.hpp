@@ -41,6 +41,12 @@ inline constexpr double kSplitLaunch = 1.5;
 /// `long_rows` is charged where the rows of both operands run along k (a linear layer's forward pass),
 /// because it was measured there only; `row` are its bytes.
 ///
+/// A product of one row or one column, batched or not, runs in kernels without tiles that read the matrix
+/// once (gemv2T, gemv2N, gemvx, gemvNSP, dot), and so does a batch of products of depth 1 on Volta and later
+/// (gemmk1), if it is sooner done:
+///
+///   t       = fixed + (A + B + C [+ C]) / (DRAM bandwidth * memory)
+///
 /// A grouped product (all groups in one kernel of CUTLASS, torch._grouped_mm) has tiles of 128 x 256, or of
 /// 64 x 128 where groups have 128 rows or columns or fewer, and does not split k; its arithmetic, in waves
 /// over the tiles of all groups, and what all groups move hide each other but for
@@ -56,7 +62,10 @@ inline constexpr double kSplitLaunch = 1.5;
 /// A100: github.com/pegainfer-project/pegainfer/pull/1046); on Hopper kernels of the generation before,
 /// align2 and, of the one before that, align1, with smaller tiles for a linear layer's forward pass
 /// (calibration/measurements/*/pytorch_products.csv): fewer than 4 bytes do not go to shared memory past the
-/// registers (PTX ISA, cp.async); grouped products: tiles of aten/src/ATen/native/cuda/GroupMM.cu
+/// registers (PTX ISA, cp.async); kernels of vectors: ../shared/data/traces/{single_rank, dlrm_8xv100},
+/// iteration_kernel_traces_v100 (2,048 x 256 times a vector 5 us, 1,024 of 32 x 32 on an A100 8 and 11, whose
+/// outer products take 10); that a P100 has no gemmk1 and that two rows have tiles: the kernels of 86,000
+/// batched products of NeuSight; grouped products: tiles of aten/src/ATen/native/cuda/GroupMM.cu
 /// (dispatch_bf16_grouped_kernel_on_tile_size, Hopper), 3 from the six of an H100
 /// (calibration/measurements/h100/ pytorch_experts.csv: groups of 128 to 2,048 rows); constants fitted by
 /// tools/derive/gemm_profiles.py and hopper_products.py to the measured products that

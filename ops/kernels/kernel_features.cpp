@@ -39,14 +39,21 @@ double micros(Seconds time) {
   return time / 1_us;
 }
 
+/// For @p bytes where all that level 2 holds is there.
+Seconds least_to_move(Bytes bytes, const GpuSpec& gpu) {
+  return std::max(Bytes{0}, bytes - gpu.l2_size) / gpu.memory_bandwidth;
+}
+
 void see_product(const Gemm& gemm, const KernelCall& call, const GpuSpec& gpu, KernelFeatures& seen) {
   const auto batch = static_cast<double>(gemm.batch), m = static_cast<double>(gemm.m);
   const auto n = static_cast<double>(gemm.n), k = static_cast<double>(gemm.k);
   seen.family = gemm.batch > 1 ? LearnedFamily::BatchedGemm : LearnedFamily::Gemm;
   seen.layout = std::string{gemm.transpose_a ? 't' : 'n'} + (gemm.transpose_b ? 't' : 'n');
   const Seconds compute = Flops{2 * batch * m * n * k} / peak_of(gpu, call.type);
-  const Seconds memory = size_of(call.type) * (batch * (m * k + k * n + m * n)) / gpu.memory_bandwidth;
+  const Bytes moved = size_of(call.type) * (batch * (m * k + k * n + m * n));
+  const Seconds memory = moved / gpu.memory_bandwidth;
   seen.bound = gpu.kernel_minimum + std::max(compute, memory);
+  seen.least = std::max(compute, least_to_move(moved, gpu));
   seen.call = {std::log(k),       std::log(compute / memory), std::log(micros(seen.bound)),
                alignment(gemm.m), alignment(gemm.n),          alignment(gemm.k)};
   for (const Tile& tile : kTiles) {
@@ -61,6 +68,7 @@ void see_rows(LearnedFamily family, std::int64_t rows, std::int64_t columns, con
   seen.family = family;
   const Bytes moved = 2 * size_of(call.type) * (static_cast<double>(rows) * static_cast<double>(columns));
   seen.bound = gpu.kernel_minimum + moved / gpu.memory_bandwidth;
+  seen.least = least_to_move(moved, gpu);
   seen.call = {std::log(static_cast<double>(rows)), std::log(static_cast<double>(columns)),
                std::log(micros(seen.bound)), alignment(columns), std::log(moved / gpu.l2_size)};
 }
@@ -69,8 +77,9 @@ void see_pointwise(const Pointwise& work, const KernelCall& call, const GpuSpec&
   seen.family = LearnedFamily::Pointwise;
   const auto elements = static_cast<double>(work.elements);
   const Bytes moved = size_of(call.type) * (elements * (work.reads + work.writes));
-  seen.bound = gpu.kernel_minimum +
-               std::max(moved / gpu.memory_bandwidth, Flops{elements * work.flops} / gpu.peak.fp32);
+  const Seconds compute = Flops{elements * work.flops} / gpu.peak.fp32;
+  seen.bound = gpu.kernel_minimum + std::max(moved / gpu.memory_bandwidth, compute);
+  seen.least = std::max(least_to_move(moved, gpu), compute);
   seen.call = {std::log(micros(seen.bound)), std::log(moved / gpu.l2_size), work.reads, work.writes,
                std::log1p(work.flops)};
 }
@@ -95,6 +104,7 @@ void see_bags(const EmbeddingBags& work, const KernelCall& call, const GpuSpec& 
     distinct_bytes += distinct_rows(table, batch * table.pooling_factor) * row_bytes(table, element);
   }
   seen.bound = gpu.kernel_minimum + Bytes{bytes} / gpu.memory_bandwidth;
+  seen.least = least_to_move(Bytes{bytes}, gpu);
   seen.call = {std::log(batch), std::log(tables), std::log(micros(seen.bound)),
                std::log(Bytes{distinct_bytes} / gpu.l2_size),
                std::log(batch * tables / (kBagWarpsPerSm * gpu.sm_count))};

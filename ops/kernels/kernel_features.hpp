@@ -21,6 +21,9 @@ struct KernelFeatures {
   /// max(arithmetic / peak, bytes / DRAM bandwidth) of the data sheet, and the smallest kernel beside it: no
   /// constant that was ever fitted is in it.
   Seconds bound;
+  /// No kernel is shorter: arithmetic at the data sheet's peak; what level 2 cannot hold, at DRAM's
+  /// bandwidth.
+  Seconds least;
   std::vector<double> call;                   ///< one for each of call_feature_names()
   std::vector<std::vector<double>> elements;  ///< by element, one for each of element_feature_names()
 };

@@ -52,7 +52,8 @@ bool covers(const LearnedKernel& network, const KernelFeatures& seen) {
 }
 
 Seconds learned_time(const LearnedKernel& network, const KernelFeatures& seen, const GpuSpec& gpu) {
-  return std::max(gpu.kernel_minimum, seen.bound * std::exp(evaluate(network, seen.call, seen.elements)));
+  return std::max(
+      {gpu.kernel_minimum, seen.least, seen.bound * std::exp(evaluate(network, seen.call, seen.elements))});
 }
 
 Prediction LearnedOrFormula::predict(const KernelCall& call, const GpuSpec& gpu) const {

@@ -9,10 +9,12 @@ namespace lockstep {
 
 /// A network where the GPU has one for the kind of kernel, else a formula.
 ///
-///   t = bound * exp(network(features)), at least kernel_minimum      (ops/kernels/kernel_features.hpp)
+///   t = bound * exp(network(features)), at least kernel_minimum and KernelFeatures::least
+///                                                                    (ops/kernels/kernel_features.hpp)
 ///
-/// Asked outside the range of any feature in its training (2 % of the range beside it count as inside), the
-/// network does not answer: the formula does, with 1.5 times its band, and Prediction::fell_back says so.
+/// Asked outside the range of any feature in its training, which begins and ends with the fifth row (2 % of
+/// the range beside it count as inside), the network does not answer: the formula does, with 1.5 times its
+/// band, and Prediction::fell_back says so.
 ///
 /// *Assumes* that a call between the trained ones, feature by feature, behaves as they do. *Valid for* the
 /// ranges in the network's file, on the GPUs it was trained on: on others, whatever they inherit, the formula

@@ -117,10 +117,15 @@ TEST(CudnnAttention, other_versions_keep_their_proportion) {
   EXPECT_NEAR(rate(cudnn, gpu, kColumns + 120), 1.66 * gpu.efficiency->attention, 1e-9);
 }
 
-TEST(CudnnAttention, flash_attention_3_has_no_kernels_beside_it) {
+TEST(CudnnAttention, flash_attention_3_has_kernels_for_hopper_alone) {
   const auto three = one_wave(FlashVersion::Three, Direction::Forward);
-  EXPECT_FALSE(predicted(three, gpu_named("b200_180gb")).in_range);
-  EXPECT_TRUE(predicted(three, gpu_named("h200_141gb")).in_range);
+  for (const char* name : {"b200_180gb", "a100_80gb", "l4_24gb", "rtx_4090_24gb"}) {
+    EXPECT_FALSE(predicted(three, gpu_named(name)).in_range) << name;
+  }
+  for (const char* name : {"h100_80gb", "h100_80gb_pcie", "h100_80gb_cublas_13", "h200_141gb"}) {
+    EXPECT_TRUE(predicted(three, gpu_named(name)).in_range) << name;
+  }
+  EXPECT_TRUE(predicted(one_wave(FlashVersion::Two, Direction::Forward), gpu_named("a100_80gb")).in_range);
 }
 
 TEST(CudnnAttention, what_cannot_be_is_refused) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/yaml_reader.hpp"
+#include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
 namespace {
@@ -98,6 +99,57 @@ TEST_F(Product, is_split_where_tiles_leave_sms_idle) {
   EXPECT_NEAR(us({.m = 128, .n = 40 * 128, .k = 4096}), whole / 2, 1e-6);
   profile.most_tiles_to_split = 0.49;
   EXPECT_NEAR(us({.m = 128, .n = 40 * 128, .k = 4096}), whole, 1e-6);
+}
+
+/// Beyond the set's fixed time, as part of that of moving @p bytes.
+double moves(const Gemm& gemm, const std::string& gpu_name, DataType type, double bytes) {
+  const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + gpu_name + ".yaml");
+  const KernelEfficiency& reached = *gpu.efficiency;
+  const GemmProfile& profile = uses_tensor_cores(gpu, type) ? reached.tensor
+                               : gemm.batch > 1             ? reached.fp32_batched
+                                                            : reached.fp32;
+  const KernelCall call{"gemm", type, gemm};
+  const Seconds time = GemmModel{}.predict(call, gpu).duration - profile.fixed;
+  return time / (Bytes{bytes} / (gpu.memory_bandwidth * profile.memory));
+}
+
+// Kernels of vectors read a matrix once and have no tiles; two rows have.
+TEST(VectorProduct, of_one_row_or_column_moves_its_matrix_once) {
+  for (const char* gpu : {"p100_16gb_pcie", "v100_16gb", "a100_40gb", "h100_80gb", "t4_16gb"}) {
+    for (const std::int64_t batch : {1, 1024}) {
+      const double count = static_cast<double>(batch), matrix = 512 * 1024;
+      const double row = 4 * count * (matrix + 512 + 1024);
+      EXPECT_NEAR(moves({.batch = batch, .m = 1, .n = 512, .k = 1024}, gpu, DataType::FP32, row), 1, 1e-6);
+      EXPECT_NEAR(moves({.batch = batch, .m = 512, .n = 1, .k = 1024}, gpu, DataType::FP32, row), 1, 1e-6);
+    }
+  }
+  const Gemm two{.batch = 1024, .m = 2, .n = 32, .k = 32};
+  EXPECT_GT(moves(two, "a100_40gb", DataType::FP32, 4.0 * 1024 * (32 * 32 + 4 * 32)), 10);
+  EXPECT_NEAR(moves({.m = 1, .n = 4096, .k = 4096}, "a100_80gb", DataType::FP16, 2.0 * 4096 * 4098), 1, 1e-6);
+  EXPECT_NEAR(moves({.m = 1, .n = 1, .k = 1000000}, "a100_80gb", DataType::FP32, 4.0 * 2000001), 1, 1e-6);
+}
+
+// gemmk1, which Pascal does not take (NeuSight: all 94 such products of a P100 have tiles of 128 x 64).
+TEST(VectorProduct, of_depth_one_moves_its_results_once_in_a_batch) {
+  const Gemm outer{.batch = 1024, .m = 32, .n = 32, .k = 1};
+  const double bytes = 4.0 * 1024 * (32 * 32 + 2 * 32);
+  EXPECT_NEAR(moves(outer, "a100_40gb", DataType::FP32, bytes), 1, 1e-6);
+  EXPECT_GT(moves(outer, "p100_16gb_pcie", DataType::FP32, bytes), 1.2);
+  const Gemm deeper{.batch = 1024, .m = 32, .n = 32, .k = 2};
+  EXPECT_GT(moves(deeper, "a100_40gb", DataType::FP32, bytes), 2);
+}
+
+// A step of a recommender on an A100 (../shared/data/traces/single_rank/a100_rank3of8_six_steps): us.
+TEST(VectorProduct, of_vectors_in_a_batch_is_near_what_was_measured) {
+  const GpuSpec gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
+  const auto time = [&](const Gemm& gemm) {
+    return GemmModel{}.predict({"gemm", DataType::FP32, gemm}, gpu).duration / 1_us;
+  };
+  EXPECT_NEAR(time({.batch = 1024, .m = 1, .n = 32, .k = 32}) / 8, 1, 0.2);
+  EXPECT_NEAR(time({.batch = 1024, .m = 32, .n = 1, .k = 32}) / 11, 1, 0.4);
+  EXPECT_NEAR(time({.batch = 1024, .m = 32, .n = 32, .k = 1}) / 10, 1, 0.4);
+  EXPECT_NEAR(time({.m = 1024, .n = 1, .k = 5185}) / 17, 1, 0.2);
+  EXPECT_NEAR(time({.m = 1, .n = 5185, .k = 1024}) / 25, 1, 0.3);
 }
 
 TEST_F(Product, of_nothing_is_refused) {

@@ -84,6 +84,25 @@ TEST(Learned, answers_inside_its_training) {
   EXPECT_FALSE(prediction.fell_back);
 }
 
+// exp(-3) of the bound: no kernel beats the peak, or moves more than what level 2 holds past DRAM.
+TEST(Learned, is_never_above_the_peak) {
+  GpuSpec gpu = gpu_without_networks();
+  const KernelCall wide = softmax(1 << 14, 2048), narrow = softmax(1 << 10, 512);
+  gpu.learned.emplace();
+  gpu.learned->value = half_as_long_again(gpu.name, gpu);
+  gpu.learned->value.kernels.front().head = {layer(5, 1, "0 0 0 0 0 -3")};
+  const Bytes moved{2.0 * 4 * (1 << 14) * 2048};
+  EXPECT_NEAR(predicted(wide, gpu).duration / ((moved - gpu.l2_size) / gpu.memory_bandwidth), 1, 1e-9);
+  EXPECT_EQ(predicted(narrow, gpu).duration, gpu.kernel_minimum);  // 4 MiB, as level 2
+}
+
+TEST(Learned, products_have_a_least_time) {
+  const GpuSpec gpu = gpu_without_networks();
+  const KernelCall product{"gemm", DataType::FP32, Gemm{1, 4096, 4096, 4096}};
+  EXPECT_NEAR(kernel_features(product, gpu)->least / (Flops{2.0 * 4096 * 4096 * 4096} / gpu.peak.fp32), 1,
+              1e-12);
+}
+
 // 100 columns were never seen: the formula, with 1.5 times its band, and the prediction says so.
 TEST(Learned, beyond_its_training_the_formula_answers_with_a_wider_band) {
   GpuSpec gpu = gpu_without_networks();
