@@ -106,6 +106,20 @@ TEST(ShardingProblem, LoadsAreThoseOfTheShards) {
   EXPECT_THAT(load_picture(loads, "small"), HasSubstr("rank 1: 8.016 MB"));
 }
 
+/// Where a table could go depends on what the others leave.
+TEST(ShardingProblem, LoadsAreOfTheTablesThatThePlanNames) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  EmbeddingPlan plan;
+  TableShardingSpec& entry = plan.tables.emplace_back();
+  entry.sharding = TableSharding::TableWise;
+  entry.tables = {3, 1};
+  entry.ranks = {1};
+  const std::vector<DeviceLoad> loads = device_loads(problem, plan);
+  EXPECT_EQ(loads[0].memory, Bytes{0});
+  EXPECT_EQ(loads[0].shards, 0U);
+  EXPECT_EQ(loads[1].memory, Bytes{4.0 * (50'000 * 40 + 100 * 20)});
+}
+
 TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
   const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
   SearchResult result;
