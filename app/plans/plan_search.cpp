@@ -294,7 +294,7 @@ class PlanSearch {
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
     const std::vector<PlanCandidate> failed = result_.failed;
-    simulate(with_offload(plans_to_offload()));
+    simulate(with_offload(judge_.problem(), plans_to_offload()));
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
     result_.failed = failed;

@@ -122,7 +122,8 @@ std::string_view why_not_offloaded(const PlanProblem& problem) {
   return problem.types.is_pure() ? "DeepSpeed's optimizer has FP32 masters" : "";
 }
 
-std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
+std::vector<FoundPlan> with_offload(const PlanProblem& problem, const std::vector<FoundPlan>& too_big) {
+  const std::optional<int>& group = problem.base.shard_group;
   std::vector<FoundPlan> plans;
   for (const FoundPlan& plan : too_big) {
     for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
@@ -133,7 +134,9 @@ std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
       }
       Sharding& sharding = other.candidate.plan.sharding;
       sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
-      const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
+      other.candidate.plan.shard_group = group;
+      const bool can_be = (sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1) &&
+                          replicas_of(other.candidate) % group.value_or(1) == 0;
       const auto is_same = [&](const FoundPlan& known) { return known.candidate == other.candidate; };
       if (can_be && plan.candidate.plan.offload == Offload::None && std::ranges::none_of(plans, is_same)) {
         plans.push_back(other);

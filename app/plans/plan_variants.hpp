@@ -41,6 +41,7 @@ constexpr double kMostBeyond = 0.25;
 [[nodiscard]] std::string_view why_not_offloaded(const PlanProblem& problem);
 
 /// What the host's memory could do for plans that do not fit: optimizer states there, and parameters.
-[[nodiscard]] std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big);
+[[nodiscard]] std::vector<FoundPlan> with_offload(const PlanProblem& problem,
+                                                  const std::vector<FoundPlan>& too_big);
 
 }  // namespace lockstep

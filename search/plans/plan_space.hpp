@@ -74,6 +74,7 @@ struct PlanSpace {
 enum class Pruned : std::uint8_t {
   Framework,     ///< check_implementation() or check_framework() objects
   CannotBe,      ///< make_plan() objects: something does not divide, or the model cannot
+  ShardGroup,    ///< replicas are no multiple of the base's `shard_group`
   BeyondNode,    ///< tensor parallelism over the network between nodes, and more than GPUs for each sample
   SameAsOther,   ///< a schedule without anything to schedule, sharding without replicas
   UnevenChunks,  ///< more than a few of unequal depth, of which every pass waits for the deepest
