@@ -188,6 +188,10 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
   candidate.plan.stage_layers = {4, 4, 4, 4, 3, 2};
   EXPECT_THAT(in_words(candidate), HasSubstr("interleaved x 3, layers 4x4-3-2, zero1"));
+  candidate.plan.shard_group = 4;
+  candidate.plan.recompute = Recompute::Full;
+  candidate.plan.recompute_every = 2;
+  EXPECT_THAT(in_words(candidate), HasSubstr("zero1 in groups of 4, recompute full of one in 2"));
 }
 
 /// A scenario of FSDP is not answered with DeepSpeed's stages, but with FULL_SHARD and SHARD_GRAD_OP.
