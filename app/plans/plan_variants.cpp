@@ -46,6 +46,53 @@ std::vector<FoundPlan> with_overlap(const PlanProblem& problem, const PlanSpace&
 
 namespace {
 
+/// The GPUs and the degree of tensor parallelism, which say how much there is to hide.
+std::pair<int, int> kind_of(const PlanCandidate& candidate) {
+  return {candidate.gpus, candidate.plan.tensor};
+}
+
+/// Of the time of plans as combinations have them, what their twins take: the mean, by kind.
+std::map<std::pair<int, int>, double> shares_of_twins(const PlanProblem& problem, const PlanSpace& space,
+                                                      const std::vector<FoundPlan>& known) {
+  std::map<std::pair<int, int>, std::pair<double, int>> sums;
+  for (const FoundPlan& twin : known) {
+    const auto of = twin.judgement ? with_tensor_overlap(twin.candidate, problem, space) : std::nullopt;
+    const bool is_twin = of && !twin.is_estimated();
+    const auto plan = is_twin ? std::ranges::find(known, *of, &FoundPlan::candidate) : known.end();
+    if (plan != known.end()) {
+      auto& [sum, count] = sums[kind_of(twin.candidate)];
+      sum += twin.figures().step / plan->figures().step;
+      ++count;
+    }
+  }
+  std::map<std::pair<int, int>, double> shares;
+  for (const auto& [kind, of] : sums) {
+    shares[kind] = of.first / of.second;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<OverlapTwin> overlap_twins(const PlanProblem& problem, const PlanSpace& space,
+                                       const std::vector<FoundPlan>& known) {
+  const auto shares = shares_of_twins(problem, space, known);
+  std::vector<OverlapTwin> twins;
+  for (const FoundPlan& plan : known) {
+    const auto twin =
+        plan.is_estimated() ? with_tensor_overlap(plan.candidate, problem, space) : std::nullopt;
+    if (twin) {
+      const auto share = shares.find(kind_of(*twin));
+      PlanFigures figures = plan.figures();
+      figures.step *= share != shares.end() ? share->second : 1 / (1 + kOverlapGain);
+      twins.push_back({variant_of(*twin), figures});
+    }
+  }
+  return twins;
+}
+
+namespace {
+
 /// A plan with even stages, and what others could make of it.
 struct Balanceable {
   FoundPlan plan;

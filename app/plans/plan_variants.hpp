@@ -23,6 +23,19 @@ constexpr std::size_t kMostOverlapping = 4;
 /// By how much longer than the best plan one may take that hidden messages could make the best.
 constexpr double kOverlapGain = 0.2;
 
+/// A plan with `tensor_overlap` the other way round.
+struct OverlapTwin {
+  FoundPlan plan;       ///< neither estimated nor simulated
+  PlanFigures figures;  ///< of it, as far as is known
+};
+
+/// Of those of @p known that have one (with_tensor_overlap()): each takes the memory of its plan, and of its
+/// time what the twins among @p known take on average with as many GPUs and the same degree, of the time of
+/// their own plans; where there is none, all that kOverlapGain allows, so that one is looked at.
+/// @param known with estimates or judgements
+[[nodiscard]] std::vector<OverlapTwin> overlap_twins(const PlanProblem& problem, const PlanSpace& space,
+                                                     const std::vector<FoundPlan>& known);
+
 /// Those of which another number of layers for each stage makes a faster plan, so cut, with estimates: of
 /// each number of GPUs the kMostBalanced that could gain to become the fastest, and only such as could be
 /// within kBalanceReach of the best of all.

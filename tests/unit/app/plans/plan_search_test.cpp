@@ -8,6 +8,7 @@
 
 #include "app/memory_report.hpp"
 #include "app/plans/plan_text.hpp"
+#include "app/plans/plan_variants.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
 #include "search/plans/memory_bound.hpp"
@@ -242,6 +243,24 @@ TEST(PlanSearch, TheLineIsThePlan) {
     groups.insert(spec.transformer.shard_group.value_or(0));
   }
   EXPECT_THAT(groups, testing::ElementsAre(0, 2));
+}
+
+/// Every plan of the front that could hide its messages was simulated doing so.
+TEST(PlanSearch, TheFrontIsNotBeatenByItsOverlap) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  PlanSpace space = space_of(judge.problem());
+  space.tensor = {2, 4};
+  space.sequence_parallel = {true};
+  const PlanSearchResult found = search(judge, space, 1);
+  std::size_t hide = 0;
+  for (const FoundPlan& plan : found.front) {
+    const auto twin = with_tensor_overlap(plan.candidate, judge.problem(), space);
+    ASSERT_TRUE(twin);
+    EXPECT_TRUE(plan.candidate.plan.tensor_overlap ||
+                std::ranges::find(found.plans, *twin, &FoundPlan::candidate) != found.plans.end());
+    hide += plan.candidate.plan.tensor_overlap ? 1 : 0;
+  }
+  EXPECT_GT(hide, kMostOverlapping);
 }
 
 /// Three GPU counts: one replica more takes less time and is on the front with the others.
