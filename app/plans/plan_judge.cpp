@@ -49,7 +49,8 @@ const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const Source
     throw InputError{
         at,
         "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron', "
-        "'torchtitan' or 'hugging_face_llama': others are data parallel only"};
+        "'torchtitan' or 'hugging_face_llama': others are data parallel only (tables of a DLRM: lockstep "
+        "search)"};
   }
   return *workload->model->transformer;
 }

@@ -325,11 +325,16 @@ class PlanSearch {
     return plans;
   }
 
-  /// What the host's memory could do for those that do not fit.
+  /// What the host's memory could do for those that do not fit; what it leaves of the GPU's may have room for
+  /// larger micro-batches.
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
     const std::vector<PlanCandidate> failed = result_.failed;
-    simulate(with_offload(judge_.problem(), plans_to_offload()));
+    std::vector<FoundPlan> tried = simulate(with_offload(judge_.problem(), plans_to_offload()));
+    while (!tried.empty()) {
+      std::erase_if(tried, [](const FoundPlan& plan) { return !plan.judgement->fits(); });
+      tried = simulate(with_larger_micro_batches(judge_.problem(), space_, tried));
+    }
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
     result_.failed = failed;

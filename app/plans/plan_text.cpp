@@ -154,7 +154,8 @@ namespace {
 /// How many GPUs would do, as far as is known without building them.
 std::string more_gpus_text(const PlanJudge& judge) {
   const PlanProblem& problem = judge.problem();
-  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
+  const Fabric fabric = judge.scenario().cluster->fabric();
+  const auto all = static_cast<int>(fabric.gpus().size());
   const auto least = least_gpus(problem, problem.gpus.back(),
                                 [&](Bytes bound) { return judge.whole_memory(bound) <= judge.capacity(); });
   if (!least) {
@@ -162,6 +163,15 @@ std::string more_gpus_text(const PlanJudge& judge) {
   }
   if (*least <= all) {
     return fmt::format("  more of the cluster's GPUs: --gpus {}", *least);
+  }
+  const bool has_nics = std::ranges::any_of(
+      fabric.vertices(), [](const Vertex& vertex) { return vertex.kind == VertexKind::Nic; });
+  if (!has_nics) {
+    return fmt::format(
+        "  a larger node, or a cluster of nodes with NICs, which this one has not: {} GPUs, as estimated\n  "
+        "a "
+        "smaller model or shorter sequences",
+        *least);
   }
   return fmt::format(
       "  more GPUs in the cluster: {}, as estimated ({} nodes of {})\n  a smaller model or shorter sequences",

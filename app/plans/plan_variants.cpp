@@ -193,4 +193,25 @@ std::vector<FoundPlan> with_offload(const PlanProblem& problem, const std::vecto
   return plans;
 }
 
+std::vector<FoundPlan> with_larger_micro_batches(const PlanProblem& problem, const PlanSpace& space,
+                                                 const std::vector<FoundPlan>& plans) {
+  std::vector<std::int64_t> sizes = space.micro_batch;
+  std::ranges::sort(sizes);
+  std::vector<FoundPlan> larger;
+  for (const FoundPlan& plan : plans) {
+    FoundPlan other = variant_of(plan.candidate);
+    PlanCandidate& candidate = other.candidate;
+    const auto next = std::ranges::find_if(sizes, [&](std::int64_t size) {
+      candidate.micro_batch = size;
+      candidate.micro_batches = static_cast<int>(problem.global_batch / (size * candidate.data));
+      return size > plan.candidate.micro_batch && problem.global_batch % (size * candidate.data) == 0 &&
+             can_be(candidate, problem);
+    });
+    if (next != sizes.end()) {
+      larger.push_back(other);
+    }
+  }
+  return larger;
+}
+
 }  // namespace lockstep

@@ -57,4 +57,9 @@ constexpr double kMostBeyond = 0.25;
 [[nodiscard]] std::vector<FoundPlan> with_offload(const PlanProblem& problem,
                                                   const std::vector<FoundPlan>& too_big);
 
+/// Each with the next larger micro-batch of @p space with which it adds up; without those that have none.
+[[nodiscard]] std::vector<FoundPlan> with_larger_micro_batches(const PlanProblem& problem,
+                                                               const PlanSpace& space,
+                                                               const std::vector<FoundPlan>& plans);
+
 }  // namespace lockstep

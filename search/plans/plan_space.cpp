@@ -116,8 +116,6 @@ std::string reason_of(Pruned pruned) {
   throw std::logic_error{"reason_of: unknown Pruned"};
 }
 
-namespace {
-
 bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
   try {
     candidate.plan.check();
@@ -128,6 +126,8 @@ bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
     return false;
   }
 }
+
+namespace {
 
 class Enumerator {
  public:

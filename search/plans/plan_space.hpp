@@ -92,6 +92,9 @@ struct PlanEnumeration {
   std::vector<PlanCandidate> candidates;         ///< in the order of the space
 };
 
+/// Whether it adds up: check() and make_plan() have no objection.
+[[nodiscard]] bool can_be(const PlanCandidate& candidate, const PlanProblem& problem);
+
 /// The candidate with `tensor_overlap` the other way round: where @p space has that choice, and tensor
 /// parallelism is inside a node, where the GPUs reach each other's memory, and of a framework that has it.
 [[nodiscard]] std::optional<PlanCandidate> with_tensor_overlap(PlanCandidate candidate,

@@ -87,5 +87,23 @@ TEST(WithOverlap, IsNotOfFrameworksOrChoicesWithoutIt) {
   EXPECT_THAT(with_overlap(problem, space, estimated, {}), IsEmpty());
 }
 
+/// 8 samples are 4 for each of two replicas: micro-batches of 2 after those of 1, and of 4, then none; 3
+/// divide nothing.
+TEST(LargerMicroBatches, DivideTheSamples) {
+  const PlanProblem problem = problem_of();
+  PlanSpace space = usual_space(problem);
+  space.micro_batch = {4, 3, 2, 1};
+  std::vector<FoundPlan> plans{plan(4, false, 1)};
+  plans.front().judgement = PlanJudgement{.step = 1};
+  for (const auto& [size, count] : {std::pair{2, 2}, std::pair{4, 1}}) {
+    plans = with_larger_micro_batches(problem, space, plans);
+    ASSERT_EQ(plans.size(), 1U);
+    EXPECT_EQ(plans.front().candidate.micro_batch, size);
+    EXPECT_EQ(plans.front().candidate.micro_batches, count);
+    EXPECT_FALSE(plans.front().judgement);
+  }
+  EXPECT_THAT(with_larger_micro_batches(problem, space, plans), IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep
