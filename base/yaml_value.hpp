@@ -32,6 +32,27 @@ class MappingWriter {
   YamlNode mapping = yaml_node(YamlNode::Kind::Mapping, {});
 };
 
+/// The visitor that writes of a mapping what is not the default.
+class ChangeWriter : public MappingWriter {
+ public:
+  template <class Field>
+  void optional(const char* key, const Field& field, const std::type_identity_t<Field>& fallback,
+                const char* meaning) {
+    if (!(field == fallback)) {
+      required(key, field, meaning);
+    }
+  }
+};
+
+/// A mapping from which the reader makes the same Spec again, without what it has by default.
+template <Described Spec>
+YamlNode changes_of(const Spec& value) {
+  ChangeWriter writer;
+  Spec copy = value;  // as in yaml_of()
+  Spec::describe(writer, copy);
+  return std::move(writer.mapping);
+}
+
 template <class T>
 YamlNode yaml_of(const T& value) {
   const auto scalar = [](std::string text) { return yaml_node(YamlNode::Kind::Scalar, {}, std::move(text)); };

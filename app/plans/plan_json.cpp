@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json candidate_json(const PlanCandidate& candidate) {
+Json candidate_json(const PlanJudge& judge, const PlanCandidate& candidate) {
   const TransformerPlanSpec& plan = candidate.plan;
   return {{"gpus", candidate.gpus},
           {"tensor", plan.tensor},
@@ -26,11 +26,12 @@ Json candidate_json(const PlanCandidate& candidate) {
           {"sharding", name_of(plan.sharding)},
           {"reshard_after_forward", plan.reshard_after_forward},
           {"recompute", name_of(plan.recompute)},
-          {"offload", name_of(plan.offload)}};
+          {"offload", name_of(plan.offload)},
+          {"scenario", plan_text(judge, candidate)}};
 }
 
-Json found_json(const FoundPlan& found) {
-  Json json{{"plan", candidate_json(found.candidate)}};
+Json found_json(const PlanJudge& judge, const FoundPlan& found) {
+  Json json{{"plan", candidate_json(judge, found.candidate)}};
   if (found.is_estimated()) {
     json["estimated_step_s"] = found.estimate.step.in_base_units();
     json["estimated_memory_bytes"] = found.estimate.memory.in_base_units();
@@ -48,10 +49,10 @@ Json found_json(const FoundPlan& found) {
   return json;
 }
 
-Json list_json(const std::vector<FoundPlan>& plans) {
+Json list_json(const PlanJudge& judge, const std::vector<FoundPlan>& plans) {
   Json list = Json::array();
   for (const FoundPlan& plan : plans) {
-    list.push_back(found_json(plan));
+    list.push_back(found_json(judge, plan));
   }
   return list;
 }
@@ -72,7 +73,7 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   json["not_estimated_for_failures"] = result.not_estimated;
   json["plans_failed"] = Json::array();
   for (const PlanCandidate& candidate : result.failed) {
-    json["plans_failed"].push_back(candidate_json(candidate));
+    json["plans_failed"].push_back(candidate_json(judge, candidate));
   }
   json["failures"] = Json::array();
   for (const auto& [message, failure] : result.failures) {
@@ -88,10 +89,10 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   if (result.own && result.own->fits()) {
     json["own_plan_step_s"] = result.own->step;
   }
-  json["best"] = list_json(best_plans(result, keep));
-  json["pareto_front"] = list_json(result.front);
-  json["simulated"] = list_json(result.plans);
-  json["too_big"] = list_json(result.too_big);
+  json["best"] = list_json(judge, best_plans(result, keep));
+  json["pareto_front"] = list_json(judge, result.front);
+  json["simulated"] = list_json(judge, result.plans);
+  json["too_big"] = list_json(judge, result.too_big);
   return json.dump(2) + "\n";
 }
 

@@ -14,6 +14,8 @@
 #include "app/trust.hpp"
 #include "base/effective.hpp"
 #include "base/error.hpp"
+#include "base/yaml_text.hpp"
+#include "base/yaml_value.hpp"
 #include "ops/workload/precision.hpp"
 
 namespace lockstep {
@@ -47,7 +49,8 @@ const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const Source
     throw InputError{
         at,
         "parallel plans are searched for transformers with 'implementation: megatron', 'nanotron', "
-        "'torchtitan' or 'hugging_face_llama': others are data parallel only"};
+        "'torchtitan' or 'hugging_face_llama': others are data parallel only (tables of a DLRM: lockstep "
+        "search)"};
   }
   return *workload->model->transformer;
 }
@@ -101,29 +104,6 @@ std::vector<std::uint32_t> kinds_of(const Setting& setting) {
   }
   return kinds;
 }
-
-/// Keys of `parallelism` that a candidate says.
-constexpr std::array kSaid{"ranks",
-                           "tensor",
-                           "pipeline",
-                           "context",
-                           "expert",
-                           "sequence_parallel",
-                           "schedule",
-                           "chunks",
-                           "sharding",
-                           "recompute",
-                           "shard_group",
-                           "tensor_overlap",
-                           "scatter_gather",
-                           "recompute_last_stage",
-                           "offload",
-                           "stage_layers",
-                           "recompute_every",
-                           "tensor_layers",
-                           "reduce_each_micro_batch",
-                           "reshard_after_forward",
-                           "shard_copies"};
 
 }  // namespace
 
@@ -184,51 +164,28 @@ PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int>
   problem_.base = scenario_.parallelism.transformer;
 }
 
+ParallelismSpec PlanJudge::parallelism_of(const PlanCandidate& candidate) const {
+  ParallelismSpec parallelism = scenario_.parallelism;
+  parallelism.ranks = candidate.gpus;
+  parallelism.transformer = candidate.plan;
+  return parallelism;
+}
+
 YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
   YamlDocument document = document_;
   YamlNode parallelism = yaml_node(YamlNode::Kind::Mapping, document.root().at);
   if (const YamlEntry* given = document.root().find("parallelism")) {
     parallelism = given->value;
   }
-  std::erase_if(parallelism.entries,
-                [](const YamlEntry& entry) { return std::ranges::find(kSaid, entry.key) != kSaid.end(); });
+  const YamlNode keys = yaml_of(candidate.plan);
+  std::erase_if(parallelism.entries, [&](const YamlEntry& entry) {
+    return entry.key == "ranks" || keys.find(entry.key) != nullptr;
+  });
   document.set("parallelism", parallelism);
-  const TransformerPlanSpec& plan = candidate.plan;
-  const auto say = [&](const char* key, const auto& value) {
-    document.set(fmt::format("parallelism.{}", key), fmt::format("{}", value));
-  };
-  say("ranks", candidate.gpus);
-  say("tensor", plan.tensor);
-  say("pipeline", plan.pipeline);
-  say("context", plan.context);
-  say("expert", plan.expert);
-  say("sequence_parallel", plan.sequence_parallel);
-  say("tensor_overlap", plan.tensor_overlap);
-  say("scatter_gather", plan.scatter_gather);
-  say("schedule", name_of(plan.schedule));
-  say("chunks", plan.chunks);
-  say("sharding", name_of(plan.sharding));
-  say("recompute", name_of(plan.recompute));
-  say("offload", name_of(plan.offload));
-  say("recompute_last_stage", plan.recompute_last_stage);
-  say("recompute_every", plan.recompute_every);
-  if (plan.shard_group) {
-    say("shard_group", *plan.shard_group);
-  }
-  if (plan.tensor_layers != TensorLayers::Megatron) {
-    say("tensor_layers", name_of(plan.tensor_layers));
-  }
-  if (plan.shard_copies != ShardCopies::None) {
-    say("shard_copies", name_of(plan.shard_copies));
-  }
-  if (!plan.reshard_after_forward) {
-    say("reshard_after_forward", false);
-  }
-  if (!plan.reduce_each_micro_batch) {
-    say("reduce_each_micro_batch", false);
-  }
-  if (!plan.stage_layers.empty()) {
-    say("stage_layers", fmt::format("[{}]", fmt::join(plan.stage_layers, ", ")));
+  for (const YamlEntry& entry : changes_of(parallelism_of(candidate)).entries) {
+    if (parallelism.find(entry.key) == nullptr) {
+      document.set("parallelism." + entry.key, flow_text(entry.value));
+    }
   }
   document.set("workload.gradient_accumulation", "1");
   document.set("workload.micro_batch", std::to_string(candidate.micro_batch));

@@ -57,6 +57,8 @@ class PlanJudge {
   /// Builds what all plans share. Before the others below. @throws InputError as build()
   void prepare(const PlanCandidate& any);
 
+  /// The scenario's `parallelism` with this plan: what a search prints of it.
+  [[nodiscard]] ParallelismSpec parallelism_of(const PlanCandidate& candidate) const;
   /// The scenario with this plan: `lockstep run` takes it.
   [[nodiscard]] YamlDocument document_of(const PlanCandidate& candidate) const;
   [[nodiscard]] std::string effective(const PlanCandidate& candidate) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -25,6 +26,18 @@ constexpr std::size_t kFrontRound = 4;   // of these at a time
 constexpr std::size_t kRound = 8;        // simulated at a time
 constexpr double kSlack = 0.05;          // by which an estimate is taken to be too slow, until one is by more
 constexpr std::size_t kLeanest = 4;      // built when nothing fits, for what holds the memory
+
+std::vector<FoundPlan> front_of(const std::vector<FoundPlan>& plans) {
+  std::vector<PlanFigures> figures;
+  for (const FoundPlan& plan : plans) {
+    figures.push_back(plan.figures());
+  }
+  std::vector<FoundPlan> front;
+  for (const std::size_t i : pareto_front(figures)) {
+    front.push_back(plans[i]);
+  }
+  return front;
+}
 
 class PlanSearch {
  public:
@@ -161,8 +174,10 @@ class PlanSearch {
       }
       simulate_fastest(order);
     }
-    simulate_front();
+    simulate_front(false);
     simulate(with_overlap(judge_.problem(), space_, result_.estimated, result_.plans));
+    simulate_front(true);
+    simulate_twins_of_front();
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
@@ -214,13 +229,22 @@ class PlanSearch {
     }
   }
 
-  /// Plans of the estimates' front, until the simulated ones show it.
-  void simulate_front() {
+  /// Plans of the estimates' front, until the simulated ones show it. @param with_twins of those that have
+  /// tensor parallelism: whether it hides its messages
+  void simulate_front(bool with_twins) {
     for (std::size_t done = 0; done < kFront && !tasks_.is_stopped();) {
-      const auto [plans, numbers] = known_so_far();
+      std::vector<FoundPlan> plans = known_so_far();
+      std::vector<FrontPlan> figures;
+      for (const FoundPlan& plan : plans) {
+        figures.push_back({plan.figures(), plan.judgement.has_value()});
+      }
+      for (const OverlapTwin& twin : with_twins ? twins_of(plans) : std::vector<OverlapTwin>{}) {
+        plans.push_back(twin.plan);
+        figures.push_back({twin.figures, false});
+      }
       std::vector<FoundPlan> chosen;
-      for (const std::size_t i : next_of_front(plans, std::min(kFrontRound, kFront - done))) {
-        chosen.push_back(result_.estimated[numbers[i]]);
+      for (const std::size_t i : next_of_front(figures, std::min(kFrontRound, kFront - done))) {
+        chosen.push_back(plans[i]);
       }
       if (chosen.empty()) {
         return;
@@ -230,27 +254,38 @@ class PlanSearch {
     }
   }
 
-  /// What is estimated to fit but for what was simulated and does not, and its numbers there.
-  [[nodiscard]] std::pair<std::vector<FrontPlan>, std::vector<std::size_t>> known_so_far() const {
-    std::vector<FrontPlan> plans;
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
-      const FoundPlan& guess = result_.estimated[i];
-      const auto found = std::ranges::find(result_.plans, guess.candidate, &FoundPlan::candidate);
-      const bool fits = found != result_.plans.end();
-      if (fits || std::ranges::find(simulated_, guess.candidate) == simulated_.end()) {
-        plans.push_back({fits ? found->figures() : guess.figures(), fits});
-        numbers.push_back(i);
-      }
+  /// Those that were not simulated.
+  [[nodiscard]] std::vector<OverlapTwin> twins_of(const std::vector<FoundPlan>& plans) const {
+    std::vector<OverlapTwin> twins = overlap_twins(judge_.problem(), space_, plans);
+    std::erase_if(twins, [&](const OverlapTwin& twin) { return is_simulated(twin.plan.candidate); });
+    return twins;
+  }
+
+  /// So that no plan of the front is beaten by itself.
+  void simulate_twins_of_front() {
+    std::vector<FoundPlan> twins;
+    for (const OverlapTwin& twin : twins_of(front_of(result_.plans))) {
+      twins.push_back(twin.plan);
     }
-    return {std::move(plans), std::move(numbers)};
+    twins.resize(std::min(twins.size(), kFront));
+    simulate(twins);
+  }
+
+  [[nodiscard]] bool is_simulated(const PlanCandidate& candidate) const {
+    return std::ranges::find(simulated_, candidate) != simulated_.end();
+  }
+
+  /// What is estimated to fit but for what was simulated and does not, and variants that do.
+  [[nodiscard]] std::vector<FoundPlan> known_so_far() const {
+    std::vector<FoundPlan> plans = result_.plans;
+    std::ranges::copy_if(result_.estimated, std::back_inserter(plans),
+                         [&](const FoundPlan& guess) { return !is_simulated(guess.candidate); });
+    return plans;
   }
 
   /// Those that were not yet. @return with judgements; what failed is left out
   std::vector<FoundPlan> simulate(std::vector<FoundPlan> plans) {
-    std::erase_if(plans, [&](const FoundPlan& plan) {
-      return std::ranges::find(simulated_, plan.candidate) != simulated_.end();
-    });
+    std::erase_if(plans, [&](const FoundPlan& plan) { return is_simulated(plan.candidate); });
     const auto ends = tasks_.run(
         plans.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.judge(plans[i].candidate))); },
         "simulating plans");
@@ -290,11 +325,16 @@ class PlanSearch {
     return plans;
   }
 
-  /// What the host's memory could do for those that do not fit.
+  /// What the host's memory could do for those that do not fit; what it leaves of the GPU's may have room for
+  /// larger micro-batches.
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
     const std::vector<PlanCandidate> failed = result_.failed;
-    simulate(with_offload(plans_to_offload()));
+    std::vector<FoundPlan> tried = simulate(with_offload(judge_.problem(), plans_to_offload()));
+    while (!tried.empty()) {
+      std::erase_if(tried, [](const FoundPlan& plan) { return !plan.judgement->fits(); });
+      tried = simulate(with_larger_micro_batches(judge_.problem(), space_, tried));
+    }
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
     result_.failed = failed;
@@ -306,13 +346,7 @@ class PlanSearch {
                              [](const FoundPlan& plan) { return plan.judgement->memory.total(); });
     std::ranges::stable_sort(result_.offloaded, {},
                              [](const FoundPlan& plan) { return plan.judgement->step; });
-    std::vector<PlanFigures> figures;
-    for (const FoundPlan& plan : result_.plans) {
-      figures.push_back(plan.figures());
-    }
-    for (const std::size_t i : pareto_front(figures)) {
-      result_.front.push_back(result_.plans[i]);
-    }
+    result_.front = front_of(result_.plans);
     result_.interruption = tasks_.interruption();
     result_.out_of_time = result_.interruption == 0 && (time_was_up_ || tasks_.is_stopped());
   }

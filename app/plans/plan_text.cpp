@@ -8,6 +8,8 @@
 #include "app/answer.hpp"
 #include "app/memory_report.hpp"
 #include "app/plans/plan_variants.hpp"
+#include "base/yaml_text.hpp"
+#include "base/yaml_value.hpp"
 #include "search/plans/least_gpus.hpp"
 
 namespace lockstep {
@@ -152,7 +154,8 @@ namespace {
 /// How many GPUs would do, as far as is known without building them.
 std::string more_gpus_text(const PlanJudge& judge) {
   const PlanProblem& problem = judge.problem();
-  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
+  const Fabric fabric = judge.scenario().cluster->fabric();
+  const auto all = static_cast<int>(fabric.gpus().size());
   const auto least = least_gpus(problem, problem.gpus.back(),
                                 [&](Bytes bound) { return judge.whole_memory(bound) <= judge.capacity(); });
   if (!least) {
@@ -160,6 +163,15 @@ std::string more_gpus_text(const PlanJudge& judge) {
   }
   if (*least <= all) {
     return fmt::format("  more of the cluster's GPUs: --gpus {}", *least);
+  }
+  const bool has_nics = std::ranges::any_of(
+      fabric.vertices(), [](const Vertex& vertex) { return vertex.kind == VertexKind::Nic; });
+  if (!has_nics) {
+    return fmt::format(
+        "  a larger node, or a cluster of nodes with NICs, which this one has not: {} GPUs, as estimated\n  "
+        "a "
+        "smaller model or shorter sequences",
+        *least);
   }
   return fmt::format(
       "  more GPUs in the cluster: {}, as estimated ({} nodes of {})\n  a smaller model or shorter sequences",
@@ -189,42 +201,14 @@ std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result
 
 }  // namespace
 
-std::string plan_text(const PlanCandidate& candidate) {
-  const TransformerPlanSpec& plan = candidate.plan;
-  std::string keys = fmt::format("ranks: {}", candidate.gpus);
-  const auto say = [&](const char* key, const auto& value, const auto& usual) {
-    if (value != usual) {
-      keys += fmt::format(", {}: {}", key, value);
-    }
-  };
-  say("tensor", plan.tensor, 1);
-  say("pipeline", plan.pipeline, 1);
-  say("context", plan.context, 1);
-  say("expert", plan.expert, 1);
-  say("sequence_parallel", plan.sequence_parallel, false);
-  const TransformerPlanSpec usual;
-  say("schedule", name_of(plan.schedule), name_of(usual.schedule));
-  say("chunks", plan.chunks, 1);
-  say("stage_layers", fmt::format("[{}]", fmt::join(plan.stage_layers, ", ")), "[]");
-  say("sharding", name_of(plan.sharding), name_of(usual.sharding));
-  say("shard_copies", name_of(plan.shard_copies), name_of(usual.shard_copies));
-  say("reshard_after_forward", plan.reshard_after_forward, usual.reshard_after_forward);
-  say("reduce_each_micro_batch", plan.reduce_each_micro_batch, usual.reduce_each_micro_batch);
-  say("fp32_gradients", plan.fp32_gradients, usual.fp32_gradients);
-  say("overlap_gradients", plan.overlap_gradients, usual.overlap_gradients);
-  say("average_in_collective", plan.average_in_collective, usual.average_in_collective);
-  say("prefetch", plan.prefetch, usual.prefetch);
-  say("tensor_overlap", plan.tensor_overlap, usual.tensor_overlap);
-  say("tensor_layers", name_of(plan.tensor_layers), name_of(usual.tensor_layers));
-  say("rank_order", plan.rank_order, usual.rank_order);
-  say("recompute_every", plan.recompute_every, usual.recompute_every);
-  say("recompute_early_stop", plan.recompute_early_stop, usual.recompute_early_stop);
-  say("recompute", name_of(plan.recompute), name_of(usual.recompute));
-  say("offload", name_of(plan.offload), name_of(usual.offload));
-  if (plan.offload_threads) {
-    say("offload_threads", *plan.offload_threads, 0);
+std::string plan_text(const PlanJudge& judge, const PlanCandidate& candidate) {
+  std::vector<std::string> keys;
+  for (const YamlEntry& entry : changes_of(judge.parallelism_of(candidate)).entries) {
+    keys.push_back(fmt::format("{}: {}", entry.key, flow_text(entry.value)));
   }
-  return fmt::format("parallelism: {{ {} }}, workload: {{ micro_batch: {} }}", keys, candidate.micro_batch);
+  const bool accumulates = judge.scenario().workload->gradient_accumulation != 1;
+  return fmt::format("parallelism: {{ {} }}, workload: {{ {}micro_batch: {} }}", fmt::join(keys, ", "),
+                     accumulates ? "gradient_accumulation: 1, " : "", candidate.micro_batch);
 }
 
 std::string gaps_text(const PlanSearchResult& result) {
@@ -279,7 +263,8 @@ std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, s
     text += gaps_text(result) + "\n\n";
   }
   text += fmt::format("the fastest\n{}\n", table_text(judge, best));
-  text += fmt::format("{}\n{}\n", plan_text(best.front().candidate), own_text(judge, result, best.front()));
+  text += fmt::format("{}\n{}\n", plan_text(judge, best.front().candidate),
+                      own_text(judge, result, best.front()));
   if (judge.problem().gpus.size() > 1) {
     text += fmt::format("the fastest of each number of GPUs\n{}\n",
                         table_text(judge, best_of_gpus(judge, result)));

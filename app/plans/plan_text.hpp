@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// The parts of a plan as a line of a scenario:
+/// A plan as a line to put into the scenario in place of its own, with all that is not the default:
 /// `parallelism: { tensor: 2, sharding: zero1 }, workload: { micro_batch: 4 }`.
-[[nodiscard]] std::string plan_text(const PlanCandidate& candidate);
+[[nodiscard]] std::string plan_text(const PlanJudge& judge, const PlanCandidate& candidate);
 
 /// What `lockstep search` prints of plans: what was looked at and why not, the best, the front.
 /// @pre there is a plan, at least an estimated one

@@ -46,6 +46,53 @@ std::vector<FoundPlan> with_overlap(const PlanProblem& problem, const PlanSpace&
 
 namespace {
 
+/// The GPUs and the degree of tensor parallelism, which say how much there is to hide.
+std::pair<int, int> kind_of(const PlanCandidate& candidate) {
+  return {candidate.gpus, candidate.plan.tensor};
+}
+
+/// Of the time of plans as combinations have them, what their twins take: the mean, by kind.
+std::map<std::pair<int, int>, double> shares_of_twins(const PlanProblem& problem, const PlanSpace& space,
+                                                      const std::vector<FoundPlan>& known) {
+  std::map<std::pair<int, int>, std::pair<double, int>> sums;
+  for (const FoundPlan& twin : known) {
+    const auto of = twin.judgement ? with_tensor_overlap(twin.candidate, problem, space) : std::nullopt;
+    const bool is_twin = of && !twin.is_estimated();
+    const auto plan = is_twin ? std::ranges::find(known, *of, &FoundPlan::candidate) : known.end();
+    if (plan != known.end()) {
+      auto& [sum, count] = sums[kind_of(twin.candidate)];
+      sum += twin.figures().step / plan->figures().step;
+      ++count;
+    }
+  }
+  std::map<std::pair<int, int>, double> shares;
+  for (const auto& [kind, of] : sums) {
+    shares[kind] = of.first / of.second;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<OverlapTwin> overlap_twins(const PlanProblem& problem, const PlanSpace& space,
+                                       const std::vector<FoundPlan>& known) {
+  const auto shares = shares_of_twins(problem, space, known);
+  std::vector<OverlapTwin> twins;
+  for (const FoundPlan& plan : known) {
+    const auto twin =
+        plan.is_estimated() ? with_tensor_overlap(plan.candidate, problem, space) : std::nullopt;
+    if (twin) {
+      const auto share = shares.find(kind_of(*twin));
+      PlanFigures figures = plan.figures();
+      figures.step *= share != shares.end() ? share->second : 1 / (1 + kOverlapGain);
+      twins.push_back({variant_of(*twin), figures});
+    }
+  }
+  return twins;
+}
+
+namespace {
+
 /// A plan with even stages, and what others could make of it.
 struct Balanceable {
   FoundPlan plan;
@@ -122,7 +169,8 @@ std::string_view why_not_offloaded(const PlanProblem& problem) {
   return problem.types.is_pure() ? "DeepSpeed's optimizer has FP32 masters" : "";
 }
 
-std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
+std::vector<FoundPlan> with_offload(const PlanProblem& problem, const std::vector<FoundPlan>& too_big) {
+  const std::optional<int>& group = problem.base.shard_group;
   std::vector<FoundPlan> plans;
   for (const FoundPlan& plan : too_big) {
     for (const Offload offload : {Offload::Optimizer, Offload::Parameters}) {
@@ -133,7 +181,9 @@ std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
       }
       Sharding& sharding = other.candidate.plan.sharding;
       sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);
-      const bool can_be = sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1;
+      other.candidate.plan.shard_group = group;
+      const bool can_be = (sharding != Sharding::Zero3 || other.candidate.plan.pipeline == 1) &&
+                          replicas_of(other.candidate) % group.value_or(1) == 0;
       const auto is_same = [&](const FoundPlan& known) { return known.candidate == other.candidate; };
       if (can_be && plan.candidate.plan.offload == Offload::None && std::ranges::none_of(plans, is_same)) {
         plans.push_back(other);
@@ -141,6 +191,27 @@ std::vector<FoundPlan> with_offload(const std::vector<FoundPlan>& too_big) {
     }
   }
   return plans;
+}
+
+std::vector<FoundPlan> with_larger_micro_batches(const PlanProblem& problem, const PlanSpace& space,
+                                                 const std::vector<FoundPlan>& plans) {
+  std::vector<std::int64_t> sizes = space.micro_batch;
+  std::ranges::sort(sizes);
+  std::vector<FoundPlan> larger;
+  for (const FoundPlan& plan : plans) {
+    FoundPlan other = variant_of(plan.candidate);
+    PlanCandidate& candidate = other.candidate;
+    const auto next = std::ranges::find_if(sizes, [&](std::int64_t size) {
+      candidate.micro_batch = size;
+      candidate.micro_batches = static_cast<int>(problem.global_batch / (size * candidate.data));
+      return size > plan.candidate.micro_batch && problem.global_batch % (size * candidate.data) == 0 &&
+             can_be(candidate, problem);
+    });
+    if (next != sizes.end()) {
+      larger.push_back(other);
+    }
+  }
+  return larger;
 }
 
 }  // namespace lockstep

@@ -82,6 +82,18 @@ std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem,
 
 constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};  // of the room for tables, for the rest of the step
 
+/// All tables placed, with as little of the room kept free as the rest of the step takes. @return nothing
+/// where none fits so
+std::optional<Division> least_spare(const ShardingProblem& problem, const sharding::SearchOptions& options) {
+  for (const double spare : kSpares) {
+    Division division = with_spare(everything(problem.task()), spare);
+    if (spare > 0 && fits(problem, division, options)) {
+      return division;
+    }
+  }
+  return std::nullopt;
+}
+
 /// As few of the first of @p tables as it takes.
 void add_in_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
                         const TableShardingSpec& how, std::string_view which,
@@ -250,6 +262,8 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
   const bool fits_placed = any_fits();
   if (fits_placed) {  // first: there is nothing to place, which takes the effort
     add_those(divisions_of_all(problem));
+  } else if (const auto roomier = least_spare(problem, options)) {
+    add(*roomier, 1);
   }
   add_those(divisions(problem));
   if (!fits_placed) {

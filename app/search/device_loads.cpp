@@ -125,6 +125,19 @@ class Adding {
   ShardStorage storage_;
 };
 
+/// Those that @p plan names, which it then has by their numbers among these: shard_tables() wants all it is
+/// given in a plan.
+std::vector<EmbeddingTable> named_tables(const ShardingProblem& problem, EmbeddingPlan& plan) {
+  std::vector<EmbeddingTable> tables;
+  for (TableShardingSpec& entry : plan.tables) {
+    for (std::int64_t& table : entry.tables) {
+      tables.push_back(problem.task().tables.at(static_cast<std::size_t>(table)).shape);
+      table = static_cast<std::int64_t>(tables.size()) - 1;
+    }
+  }
+  return tables;
+}
+
 template <class Value>
 double largest_by_mean(const std::vector<DeviceLoad>& loads, Value value) {
   double most = 0, sum = 0;
@@ -200,13 +213,11 @@ std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const Embed
       nodes[rank] = static_cast<int>(node);
     }
   }
-  std::vector<EmbeddingTable> tables;
-  for (const sharding::Table& table : problem.task().tables) {
-    tables.push_back(table.shape);
-  }
+  EmbeddingPlan numbered = plan;
+  const std::vector<EmbeddingTable> tables = named_tables(problem, numbered);
   const std::vector<Bytes> endless(ranks, Bytes{std::numeric_limits<double>::infinity()});
   Adding adding{problem, loads};
-  for (const ShardGroup& group : shard_tables(tables, plan, RankNodes{ranks, nodes}, endless, {})) {
+  for (const ShardGroup& group : shard_tables(tables, numbered, RankNodes{ranks, nodes}, endless, {})) {
     adding.add(group);
   }
   return loads;

@@ -16,7 +16,8 @@ struct DeviceLoad {
   Bytes capacity;
 };
 
-/// By rank, with Lockstep's kernel models. @throws InputError for a plan that does not fit the scenario
+/// By rank, with Lockstep's kernel models; of the tables that @p plan names.
+/// @throws InputError for a plan that does not fit the scenario
 [[nodiscard]] std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const EmbeddingPlan& plan);
 
 /// A line for each of at most 32 ranks, and one of largest by mean.

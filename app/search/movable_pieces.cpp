@@ -57,11 +57,12 @@ void add_pieces(const ShardingProblem& problem, const TableShardingSpec& entry, 
   }
 }
 
-/// Whole tables are looked up and exchanged by themselves, others in columns.
-bool has_whole_apart(const EmbeddingPlan& plan) {
+/// Whole tables are looked up and exchanged by themselves, others in columns. Those in host memory may be by
+/// themselves when others are not.
+bool has_whole_apart(const ShardingProblem& problem, const EmbeddingPlan& plan) {
   const auto any = [&](TableSharding sharding, std::size_t least) {
     return std::ranges::any_of(plan.tables, [&](const TableShardingSpec& entry) {
-      return entry.sharding == sharding && entry.ranks.size() >= least;
+      return is_on_single_gpus(problem, entry) && entry.sharding == sharding && entry.ranks.size() >= least;
     });
   };
   return any(TableSharding::TableWise, 1) && any(TableSharding::ColumnWise, 2);
@@ -73,7 +74,7 @@ std::pair<Division, sharding::Plan> in_pieces(const ShardingProblem& problem, co
   std::pair<Division, sharding::Plan> result;
   result.first.by_nodes = is_by_nodes(problem, plan);
   result.first.whole =
-      has_whole_apart(plan) ? sharding::WholeTables::Apart : sharding::WholeTables::WithCutOnes;
+      has_whole_apart(problem, plan) ? sharding::WholeTables::Apart : sharding::WholeTables::WithCutOnes;
   for (const TableShardingSpec& entry : plan.tables) {
     if (result.first.by_nodes ? is_on_nodes(entry) : is_on_single_gpus(problem, entry)) {
       add_pieces(problem, entry, result.first, result.second);

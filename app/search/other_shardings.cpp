@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "app/search/device_loads.hpp"
@@ -49,6 +50,12 @@ TableShardingSpec on_all(TableSharding sharding) {
   return entry;
 }
 
+/// Whole tables beside cut ones.
+TableShardingSpec by_itself(TableShardingSpec entry) {
+  entry.sharding = TableSharding::TableWise;
+  return entry;
+}
+
 /// What becomes of the entry's tables; "" on single GPUs.
 std::string kind_of(const TableShardingSpec& entry) {
   if (is_in_host_memory(entry)) {
@@ -83,12 +90,14 @@ class OtherShardings {
         simulator_{simulator},
         options_{options},
         left_{options.simulations / 4},
-        best_{start},
-        loads_{device_loads(problem, start.plan)} {}
+        best_{start} {}
 
   Candidate run() {
     attempt_whole_in_host_memory();
     for (const std::int64_t table : drawn_order()) {
+      if (is_over()) {
+        break;
+      }
       for (const TableShardingSpec& other : others_of(table)) {
         EmbeddingPlan plan = without(best_.plan, table);
         plan.tables.push_back(other);
@@ -126,6 +135,7 @@ class OtherShardings {
 
   [[nodiscard]] std::vector<TableShardingSpec> others_of(std::int64_t table) const {
     const TableShardingSpec& now = entry_of(table);
+    const std::vector<DeviceLoad> loads = device_loads(problem_, without(best_.plan, table));
     std::vector<TableShardingSpec> others;
     if (now.sharding != TableSharding::DataParallel && size_of(table) <= kMostCopies) {
       others.push_back(on_all(TableSharding::DataParallel));
@@ -137,21 +147,20 @@ class OtherShardings {
     }
     if (now.sharding != TableSharding::TableRowWise && has_even_nodes(problem_) && !is_hugectr(problem_)) {
       others.push_back(on_all(TableSharding::TableRowWise));
-      others.back().node = first_done_node();
+      others.back().node = first_done_node(loads);
     }
     if ((now.ranks.size() != 1 || is_in_host_memory(now)) && !best_.division.by_nodes) {
-      for (const std::uint32_t rank : first_done_with_room(size_of(table))) {
+      for (const std::uint32_t rank : first_done_with_room(loads, size_of(table))) {
         others.push_back(whole_on(rank));
       }
       if (!others.empty() && others.back().sharding == TableSharding::ColumnWise) {
-        others.push_back(others.back());  // and by itself, beside cut ones
-        others.back().sharding = TableSharding::TableWise;
+        others.push_back(by_itself(others.back()));
       }
     }
     if (is_in_host_memory(now)) {
-      add_whole_in_host_memory(table, now, others);
+      add_whole_in_host_memory(table, now, loads, others);
       std::erase_if(others, [&](const TableShardingSpec& other) {
-        return is_in_host_memory(other) && other.ranks == now.ranks;
+        return is_in_host_memory(other) && other.ranks == now.ranks && other.sharding == now.sharding;
       });
     }
     const auto in_host = std::ranges::find_if(best_.plan.tables, is_in_host_memory);
@@ -159,26 +168,31 @@ class OtherShardings {
       if (in_host->ranks.size() != 1) {
         others.push_back(*in_host);
       } else {
-        add_whole_in_host_memory(table, *in_host, others);
+        add_whole_in_host_memory(table, *in_host, loads, others);
       }
     }
     return others;
   }
 
+  /// With others, and by itself where those are cut, as tables on GPUs.
   void add_whole_in_host_memory(std::int64_t table, const TableShardingSpec& how,
+                                const std::vector<DeviceLoad>& loads,
                                 std::vector<TableShardingSpec>& others) const {
-    for (const std::uint32_t rank : first_done_with_room(size_on_gpu(table, how))) {
+    for (const std::uint32_t rank : first_done_with_room(loads, size_on_gpu(table, how))) {
       others.push_back(whole_on(rank, how));
+      if (others.back().sharding == TableSharding::ColumnWise) {
+        others.push_back(by_itself(others.back()));
+      }
     }
   }
 
   /// The one that is done first with its look-ups.
-  [[nodiscard]] std::int64_t first_done_node() const {
+  [[nodiscard]] std::int64_t first_done_node(const std::vector<DeviceLoad>& loads) const {
     const auto nodes = problem_.ranks_of_node();
     const auto slowest = [&](const std::vector<std::uint32_t>& ranks) {
       Seconds most;
       for (const std::uint32_t rank : ranks) {
-        most = std::max(most, loads_[rank].compute);
+        most = std::max(most, loads[rank].compute);
       }
       return most;
     };
@@ -212,14 +226,15 @@ class OtherShardings {
                      columns % (sharding::kColumnStep * pieces) == 0;
   }
 
-  /// The two, at most, that are done first with their look-ups.
-  [[nodiscard]] std::vector<std::uint32_t> first_done_with_room(Bytes size) const {
+  /// The two, at most, that are done first with their look-ups. @param loads without the table
+  [[nodiscard]] std::vector<std::uint32_t> first_done_with_room(const std::vector<DeviceLoad>& loads,
+                                                                Bytes size) const {
     constexpr std::size_t kMost = 2;
     std::vector<std::uint32_t> ranks = problem_.task().places();
     std::erase_if(ranks, [&](std::uint32_t rank) {
-      return loads_[rank].memory + size > problem_.task().capacity[rank];
+      return loads[rank].memory + size > problem_.task().capacity[rank];
     });
-    std::ranges::stable_sort(ranks, {}, [&](std::uint32_t rank) { return loads_[rank].compute; });
+    std::ranges::stable_sort(ranks, {}, [&](std::uint32_t rank) { return loads[rank].compute; });
     ranks.resize(std::min(ranks.size(), kMost));
     return ranks;
   }
@@ -232,7 +247,7 @@ class OtherShardings {
 
   /// Rows of tables in host memory are looked up and exchanged by themselves, which takes its time until the
   /// last of these tables is whole: all of them at once, the most read first, each on the GPU that is done
-  /// first with what it has by then.
+  /// first with what it has by then; with others, and by themselves where those are cut.
   void attempt_whole_in_host_memory() {
     std::vector<std::pair<std::int64_t, TableShardingSpec>> cut;
     for (const TableShardingSpec& entry : best_.plan.tables) {
@@ -248,21 +263,32 @@ class OtherShardings {
              static_cast<double>(problem_.task().tables[number].shape.dimension);
     });
     EmbeddingPlan plan = best_.plan;
-    bool has_all_whole = false;
-    for (const auto& [table, how] : cut) {
-      loads_ = device_loads(problem_, plan);
-      const std::vector<std::uint32_t> ranks = first_done_with_room(size_on_gpu(table, how));
-      if (ranks.empty()) {
-        break;
-      }
+    for (auto& [table, entry] : cut) {
       plan = without(std::move(plan), table);
-      plan.tables.push_back(whole_on(ranks.front(), how));
-      plan.tables.back().tables = {table};
-      has_all_whole = table == cut.back().first;
+      const std::vector<DeviceLoad> loads = device_loads(problem_, plan);
+      const std::vector<std::uint32_t> ranks = first_done_with_room(loads, size_on_gpu(table, entry));
+      if (ranks.empty()) {
+        return;
+      }
+      entry = whole_on(ranks.front(), entry);
+      entry.tables = {table};
+      plan.tables.push_back(entry);
     }
-    loads_ = device_loads(problem_, best_.plan);
-    if (has_all_whole) {
-      attempt(std::move(plan));
+    if (!cut.empty()) {
+      attempt_with_and_apart(std::move(plan), cut.size());
+    }
+  }
+
+  /// @param last of the entries: whole tables in host memory
+  void attempt_with_and_apart(EmbeddingPlan plan, std::size_t last) {
+    EmbeddingPlan apart = plan;
+    for (TableShardingSpec& entry : std::span{apart.tables}.last(last)) {
+      entry = by_itself(std::move(entry));
+    }
+    const bool is_another = plan.tables.back().sharding == TableSharding::ColumnWise;
+    attempt(std::move(plan));
+    if (is_another) {
+      attempt(std::move(apart));
     }
   }
 
@@ -298,8 +324,10 @@ class OtherShardings {
     }
   }
 
+  [[nodiscard]] bool is_over() const { return left_ <= 0 || options_.stopped(); }
+
   void attempt(EmbeddingPlan plan) {
-    if (left_ <= 0 || options_.stopped()) {
+    if (is_over()) {
       return;
     }
     --left_;
@@ -315,7 +343,6 @@ class OtherShardings {
     if (changed.step && *changed.step < *best_.step) {
       best_ = std::move(changed);
       best_.name = name_of_further(best_.plan);
-      loads_ = device_loads(problem_, best_.plan);
       options_.found(best_);
     }
   }
@@ -325,7 +352,6 @@ class OtherShardings {
   const RefinementOptions& options_;
   std::int64_t left_;  // simulations
   Candidate best_;
-  std::vector<DeviceLoad> loads_;
 };
 
 }  // namespace

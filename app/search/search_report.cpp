@@ -115,6 +115,16 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
                    kinds, bound, *best.step);
 }
 
+/// What a search makes of `respect_memory: false`, by which it is not all that is asked for.
+std::string memory_line(const ShardingProblem& problem) {
+  const ScenarioSpec& scenario = problem.setting().scenario;
+  return scenario.parallelism.embedding.respect_memory || !scenario.memory.check_capacity
+             ? ""
+             : "memory       tables may fill GPUs beyond memory_share, but steps have to fit "
+               "(respect_memory: "
+               "false): memory.check_capacity: false has those simulated that do not\n";
+}
+
 }  // namespace
 
 const Candidate* SearchResult::best_of(const std::string& method) const {
@@ -163,7 +173,7 @@ std::string search_text(const ShardingProblem& problem, const SearchResult& resu
                   plural(problem.task().tables.size(), "table"), plural(problem.task().devices(), "GPU"),
                   is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
   text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
-  text += bound_line(problem, best) + method_lines(problem, result, best);
+  text += bound_line(problem, best) + memory_line(problem) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));
   const bool own_is_better = own != nullptr && (rule == nullptr || *own->step < *rule->step);
   const Candidate* const rival = own_is_better ? own : rule;

@@ -61,6 +61,14 @@ bool copies_within_step(const EmbeddingPlanSpec& plan) {
   return plan.pipeline == InputPipeline::None && !plan.input_distribution;
 }
 
+/// Where plans are placed as if memory were endless, but are to fit: all that the GPU has.
+Bytes room_for_tables(const Setting& setting, const EmbeddingPlanSpec& plan, Bytes memory) {
+  if (plan.respect_memory) {
+    return plan.memory_share * memory;
+  }
+  return setting.scenario.memory.check_capacity ? memory : Bytes{std::numeric_limits<double>::max()};
+}
+
 sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
   const DlrmSpec& dlrm = *setting.scenario.workload->model->dlrm;
   sharding::Task task;
@@ -71,8 +79,7 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
     task.tables.push_back({table, {}});
   }
   for (const std::uint32_t model : setting.gpu_model_of_rank) {
-    task.capacity.push_back(plan.respect_memory ? plan.memory_share * setting.gpu_models[model].memory
-                                                : Bytes{std::numeric_limits<double>::max()});
+    task.capacity.push_back(room_for_tables(setting, plan, setting.gpu_models[model].memory));
   }
   const std::size_t first = first_table_rank(dlrm, task.capacity.size());
   std::fill_n(task.capacity.begin(), first, Bytes{0});

@@ -44,6 +44,12 @@ bool has_axis(const Matrix& matrix, const std::string& key_path) {
   return std::ranges::find(matrix.axes, key_path, &MatrixAxis::key_path) != matrix.axes.end();
 }
 
+bool has_all(const PointValues& values, const std::vector<MatrixAxis>& axes) {
+  return std::ranges::all_of(axes, [&](const MatrixAxis& axis) {
+    return std::ranges::find(values, axis.key_path, &PointValue::key_path) != values.end();
+  });
+}
+
 /// Keys before their parts: `cluster` before `cluster.network.nics_per_node`.
 PointValues outer_first(PointValues values) {
   std::ranges::stable_sort(values, {},
@@ -79,7 +85,7 @@ SweepPlan::SweepPlan(const std::filesystem::path& scenario, const ConfigPath& st
   const YamlEntry* name = base_.root().find("name");
   name_ = name != nullptr ? name->value.scalar : scenario.stem().string();
   find_columns();
-  identify_points();
+  identify_points(matrix.axes);
 }
 
 void SweepPlan::find_columns() {
@@ -92,9 +98,13 @@ void SweepPlan::find_columns() {
   }
 }
 
-void SweepPlan::identify_points() {
+/// Where no combination of the axes can be read that is their mistake, also beside points of `include` that
+/// can.
+void SweepPlan::identify_points(const std::vector<MatrixAxis>& axes) {
   const std::string around = surroundings(configs_);
   std::optional<InputError> first_mistake;
+  const auto is_combination = [&](const SweepPoint& point) { return has_all(point.values, axes); };
+  const bool has_combinations = std::ranges::any_of(points_, is_combination);
   bool any_is_sound = false;
   for (SweepPoint& point : points_) {
     std::string text;
@@ -102,7 +112,7 @@ void SweepPlan::identify_points() {
       const YamlDocument document = document_of(point);
       (void)read_document<ScenarioSpec>(document, configs_);
       text = effective_values(type_of<ScenarioSpec>(), document, configs_);
-      any_is_sound = true;
+      any_is_sound = any_is_sound || !has_combinations || is_combination(point);
     } catch (const InputError& mistake) {
       point.mistake = mistake.what();
       text = *point.mistake;

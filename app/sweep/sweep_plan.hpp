@@ -44,7 +44,7 @@ class SweepPlan {
 
  private:
   void find_columns();
-  void identify_points();
+  void identify_points(const std::vector<MatrixAxis>& axes);
 
   ConfigPath configs_;
   YamlDocument base_;

@@ -8,13 +8,13 @@
 namespace lockstep {
 namespace {
 
-/// Bytes that a rank keeps for a parameter of which there are so many replicas.
-double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& problem, double replicas) {
+/// Bytes that a rank keeps for a parameter that so many replicas share.
+double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& problem, double sharers) {
   const TransformerPlanSpec& plan = candidate.plan;
   if (plan.offload != Offload::None) {
     return 0;
   }
-  const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / replicas : 1; };
+  const auto share = [&](Sharding from) { return plan.sharding >= from ? 1 / sharers : 1; };
   const bool mixed = is_mixed(problem.types.precision), is_pure = problem.types.is_pure();
   const double parameter = mixed ? 2 : 4;
   if (problem.model.lora) {  // adapters are next to nothing beside what is frozen
@@ -26,7 +26,7 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
   const double states = moments + (mixed && !is_pure ? 4 : 0);
   const bool is_master = plan.is_fsdp() && mixed && !is_pure;  // one of the states
   const bool keeps_gathered = plan.sharding == Sharding::Zero3 && !plan.reshard_after_forward &&
-                              replicas > 1 && problem.types.precision != Precision::FP8;
+                              sharers > 1 && problem.types.precision != Precision::FP8;
   return states * share(Sharding::Zero1) + gradient * share(Sharding::Zero2) +
          (is_master ? 0 : parameter * share(Sharding::Zero3)) + (keeps_gathered ? parameter : 0);
 }
@@ -52,18 +52,17 @@ Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem, B
   const int parts = plan.pipeline * plan.chunks;
   const std::int64_t of_smallest = model.layers / parts * plan.chunks;
   const auto layers = static_cast<double>(of_smallest);
-  const double replicas = candidate.data * plan.context;
   const double expert_ranks = plan.expert * plan.expert_tensor;
-  const double expert_replicas = std::max(1.0, plan.tensor * replicas / expert_ranks);
+  const double sharers = plan.shard_group.value_or(replicas_of(candidate));
+  const double expert_sharers = std::max(1.0, plan.tensor * sharers / expert_ranks);
   const auto dense_layers = static_cast<double>(model.experts ? model.experts->dense_layers : 0);
   const double expert_layers = std::max(0.0, layers - dense_layers);
   const auto words = static_cast<double>(model.vocabulary * model.hidden);
   const double ends = plan.pipeline == 1 && !model.tied ? 2 * words : words;  // embedding, head
   const double states =
-      (layers * of.dense + ends) / plan.tensor *
-          bytes_of_parameter(candidate, problem, plan.shard_group.value_or(static_cast<int>(replicas))) +
+      (layers * of.dense + ends) / plan.tensor * bytes_of_parameter(candidate, problem, sharers) +
       expert_layers * of.expert * of.experts / expert_ranks *
-          bytes_of_parameter(candidate, problem, expert_replicas);
+          bytes_of_parameter(candidate, problem, expert_sharers);
   const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / plan.context;
   const double row = tokens * static_cast<double>(model.hidden);
   const double input = 2 * row / (plan.sequence_parallel ? plan.tensor : 1);

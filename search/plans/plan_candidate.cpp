@@ -67,6 +67,9 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.sharding != Sharding::None) {
     text += fmt::format(", {}", name_of(plan.sharding));
   }
+  if (plan.shard_group) {
+    text += fmt::format(" in groups of {}", *plan.shard_group);
+  }
   if (plan.shard_copies != ShardCopies::None) {
     text += fmt::format(" ({})", name_of(plan.shard_copies));
   }
@@ -75,6 +78,7 @@ std::string in_words(const PlanCandidate& candidate) {
   }
   if (plan.recompute != Recompute::None) {
     text += fmt::format(", recompute {}", name_of(plan.recompute));
+    text += plan.recompute_every == 1 ? "" : fmt::format(" of one in {}", plan.recompute_every);
   }
   if (plan.offload != Offload::None) {
     text += fmt::format(", offload {}", name_of(plan.offload));

@@ -18,6 +18,11 @@ struct PlanCandidate {
   bool operator==(const PlanCandidate&) const = default;
 };
 
+/// GPUs that hold the same weights, of which `sharding` leaves each a share: data and context parallel.
+[[nodiscard]] inline int replicas_of(const PlanCandidate& candidate) {
+  return candidate.data * candidate.plan.context;
+}
+
 /// Ranks from one stage to the next: those that differ in what is nearer than the stage (`rank_order`). Stage
 /// s has the ranks r of which r / stride % stages is s.
 [[nodiscard]] int stage_stride(const PlanCandidate& candidate);

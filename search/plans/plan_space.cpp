@@ -95,6 +95,8 @@ std::string reason_of(Pruned pruned) {
       return "not run by the implementation or the framework as the scenario has it (below)";
     case Pruned::CannotBe:
       return "cannot be: degrees, batch, heads, layers or experts do not divide";
+    case Pruned::ShardGroup:
+      return "the scenario's shard_group does not divide the replicas";
     case Pruned::BeyondNode:
       return "tensor parallelism beyond a node (--only tensor=A,B has it looked at)";
     case Pruned::SameAsOther:
@@ -114,8 +116,6 @@ std::string reason_of(Pruned pruned) {
   throw std::logic_error{"reason_of: unknown Pruned"};
 }
 
-namespace {
-
 bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
   try {
     candidate.plan.check();
@@ -126,6 +126,8 @@ bool can_be(const PlanCandidate& candidate, const PlanProblem& problem) {
     return false;
   }
 }
+
+namespace {
 
 class Enumerator {
  public:
@@ -260,7 +262,7 @@ class Enumerator {
     const bool is_none = recompute == Recompute::Selective &&
                          problem_.model.attention != AttentionKernels::Unfused &&
                          std::ranges::find(space_.recompute, Recompute::None) != space_.recompute.end();
-    const bool is_shared = candidate.data * plan.context > 1 || plan.offload != Offload::None;
+    const bool is_shared = replicas_of(candidate) > 1 || plan.offload != Offload::None;
     if (is_none || (sharding != Sharding::None && !is_shared)) {
       return drop(Pruned::SameAsOther, 1);
     }
@@ -268,8 +270,13 @@ class Enumerator {
     if (recompute != Recompute::Full) {
       plan.recompute_every = 1;
     }
-    if (sharding != Sharding::Zero3) {
+    if (sharding == Sharding::None) {
       plan.shard_group.reset();
+    }
+    if (replicas_of(candidate) % plan.shard_group.value_or(1) != 0) {
+      return drop(Pruned::ShardGroup, 1);
+    }
+    if (sharding != Sharding::Zero3) {
       plan.reduce_each_micro_batch = true;
       plan.shard_copies = ShardCopies::None;
     }

@@ -74,6 +74,7 @@ struct PlanSpace {
 enum class Pruned : std::uint8_t {
   Framework,     ///< check_implementation() or check_framework() objects
   CannotBe,      ///< make_plan() objects: something does not divide, or the model cannot
+  ShardGroup,    ///< replicas are no multiple of the base's `shard_group`
   BeyondNode,    ///< tensor parallelism over the network between nodes, and more than GPUs for each sample
   SameAsOther,   ///< a schedule without anything to schedule, sharding without replicas
   UnevenChunks,  ///< more than a few of unequal depth, of which every pass waits for the deepest
@@ -90,6 +91,9 @@ struct PlanEnumeration {
   std::map<std::string, std::uint64_t> refused;  ///< by what they say
   std::vector<PlanCandidate> candidates;         ///< in the order of the space
 };
+
+/// Whether it adds up: check() and make_plan() have no objection.
+[[nodiscard]] bool can_be(const PlanCandidate& candidate, const PlanProblem& problem);
 
 /// The candidate with `tensor_overlap` the other way round: where @p space has that choice, and tensor
 /// parallelism is inside a node, where the GPUs reach each other's memory, and of a framework that has it.

@@ -8,6 +8,9 @@
 
 #include "app/memory_report.hpp"
 #include "app/plans/plan_text.hpp"
+#include "app/plans/plan_variants.hpp"
+#include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
 #include "search/plans/memory_bound.hpp"
 #include "tests/support/plan_scenarios.hpp"
 
@@ -180,7 +183,7 @@ TEST(PlanSearch, GivesSlowerGpusFewerLayers) {
   });
   ASSERT_NE(even, both.plans.end());
   EXPECT_LT(best.judgement->step, 0.75 * even->judgement->step);
-  EXPECT_NE(plan_text(best.candidate).find("stage_layers: ["), std::string::npos);
+  EXPECT_NE(plan_text(judge, best.candidate).find("stage_layers: ["), std::string::npos);
 }
 
 /// Stages that the scenario cuts by hand are those of its own plan alone.
@@ -210,8 +213,54 @@ TEST(PlanSearch, APlanIsAScenarioThatTakesItsStepTime) {
   const auto document = YamlDocument::from_text(judge.effective(best.candidate), "plan_1.yaml");
   const Setting setting = build(document, ConfigPath::standard());
   EXPECT_EQ(predict(setting, nullptr, EngineMode::Bare).mean_step().in_base_units(), best.judgement->step);
-  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr(plan_text(best.candidate)));
+  EXPECT_THAT(plans_text(judge, found, 1), HasSubstr(plan_text(judge, best.candidate)));
   EXPECT_THAT(plans_svg(judge, found), HasSubstr("</svg>"));
+}
+
+/// What the scenario says of keys that are not searched is in the line, too, as the plans have it.
+TEST(PlanSearch, TheLineIsThePlan) {
+  const PlanJudge judge{
+      scenario(
+          "",
+          "pipeline: 2, scatter_gather: true, overlap_p2p: false, batch_p2p_sync: false, "
+          "context_attention: all_gather, sharding: zero1, shard_group: 2, prefetch: 2, "
+          "recompute: full, recompute_every: 2, "
+          "recompute_last_stage: false, recompute_early_stop: true, overlap_gradients: false, "
+          "fp32_gradients: false, average_in_collective: true, fuse_weight_gradients: false, "
+          "overlap_input_gradients: false, rank_order: tp-pp-dp-cp, bucket: 40 MiB, first_bucket: 2 MiB"),
+      ConfigPath::standard(),
+      {}};
+  const PlanEnumeration found = enumerate_plans(judge.problem(), usual_space(judge.problem()));
+  ASSERT_FALSE(found.candidates.empty());
+  std::set<int> groups;
+  for (const PlanCandidate& candidate : found.candidates) {
+    const auto line = YamlDocument::from_text("{ " + plan_text(judge, candidate) + " }", "line");
+    const auto spec =
+        read_text<ParallelismSpec>(flow_text(line.root().find("parallelism")->value), "parallelism");
+    EXPECT_EQ(spec, judge.parallelism_of(candidate));
+    EXPECT_EQ(spec.transformer, candidate.plan);
+    EXPECT_EQ(spec, read_document<ScenarioSpec>(judge.document_of(candidate)).parallelism);
+    groups.insert(spec.transformer.shard_group.value_or(0));
+  }
+  EXPECT_THAT(groups, testing::ElementsAre(0, 2));
+}
+
+/// Every plan of the front that could hide its messages was simulated doing so.
+TEST(PlanSearch, TheFrontIsNotBeatenByItsOverlap) {
+  PlanJudge judge{scenario(), ConfigPath::standard(), {}};
+  PlanSpace space = space_of(judge.problem());
+  space.tensor = {2, 4};
+  space.sequence_parallel = {true};
+  const PlanSearchResult found = search(judge, space, 1);
+  std::size_t hide = 0;
+  for (const FoundPlan& plan : found.front) {
+    const auto twin = with_tensor_overlap(plan.candidate, judge.problem(), space);
+    ASSERT_TRUE(twin);
+    EXPECT_TRUE(plan.candidate.plan.tensor_overlap ||
+                std::ranges::find(found.plans, *twin, &FoundPlan::candidate) != found.plans.end());
+    hide += plan.candidate.plan.tensor_overlap ? 1 : 0;
+  }
+  EXPECT_GT(hide, kMostOverlapping);
 }
 
 /// Three GPU counts: one replica more takes less time and is on the front with the others.

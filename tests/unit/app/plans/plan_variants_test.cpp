@@ -59,6 +59,25 @@ TEST(WithOverlap, IsOfThoseThatHaveSomethingToHide) {
               ElementsAre(std::pair{4, 1}));
 }
 
+/// One of degree 2 was simulated, and takes 0.9 of its plan's time: so the others are taken to. Of degree 4
+/// nothing is known: all that hidden messages may gain.
+TEST(OverlapTwins, TakeWhatIsKnownOfOthers) {
+  const PlanProblem problem = problem_of();
+  const PlanSpace space = usual_space(problem);
+  const FoundPlan slow = plan(2, true, 3, 2), other = plan(4, true, 1.5);
+  FoundPlan known = plan(2, true, 2);
+  known.judgement = PlanJudgement{.step = 1, .levelled = 7};
+  FoundPlan twin{*with_tensor_overlap(known.candidate, problem, space), {}, PlanJudgement{.step = 0.9}};
+  const auto twins = overlap_twins(problem, space, {known, plan(1, false, 1), slow, other, twin});
+  ASSERT_EQ(twins.size(), 3U);
+  EXPECT_EQ(twins[0].plan.candidate, twin.candidate);
+  EXPECT_DOUBLE_EQ(twins[0].figures.step, 0.9);
+  EXPECT_EQ(twins[0].figures.memory, 7);
+  EXPECT_DOUBLE_EQ(twins[1].figures.step, 2.7);
+  EXPECT_EQ(twins[1].figures.memory, 1);
+  EXPECT_DOUBLE_EQ(twins[2].figures.step, 1.5 / (1 + kOverlapGain));
+}
+
 TEST(WithOverlap, IsNotOfFrameworksOrChoicesWithoutIt) {
   const std::vector<FoundPlan> estimated{plan(2, true, 1)};
   const PlanProblem nanotron = problem_of(Implementation::Nanotron), problem = problem_of();
@@ -66,6 +85,24 @@ TEST(WithOverlap, IsNotOfFrameworksOrChoicesWithoutIt) {
   PlanSpace space = usual_space(problem);
   space.tensor_overlap = {false};
   EXPECT_THAT(with_overlap(problem, space, estimated, {}), IsEmpty());
+}
+
+/// 8 samples are 4 for each of two replicas: micro-batches of 2 after those of 1, and of 4, then none; 3
+/// divide nothing.
+TEST(LargerMicroBatches, DivideTheSamples) {
+  const PlanProblem problem = problem_of();
+  PlanSpace space = usual_space(problem);
+  space.micro_batch = {4, 3, 2, 1};
+  std::vector<FoundPlan> plans{plan(4, false, 1)};
+  plans.front().judgement = PlanJudgement{.step = 1};
+  for (const auto& [size, count] : {std::pair{2, 2}, std::pair{4, 1}}) {
+    plans = with_larger_micro_batches(problem, space, plans);
+    ASSERT_EQ(plans.size(), 1U);
+    EXPECT_EQ(plans.front().candidate.micro_batch, size);
+    EXPECT_EQ(plans.front().candidate.micro_batches, count);
+    EXPECT_FALSE(plans.front().judgement);
+  }
+  EXPECT_THAT(with_larger_micro_batches(problem, space, plans), IsEmpty());
 }
 
 }  // namespace

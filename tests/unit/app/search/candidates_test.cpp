@@ -106,6 +106,54 @@ TEST(ShardingProblem, LoadsAreThoseOfTheShards) {
   EXPECT_THAT(load_picture(loads, "small"), HasSubstr("rank 1: 8.016 MB"));
 }
 
+/// Tables may fill all of a GPU's memory, as long as the step has to fit; else there is no end of it.
+TEST(ShardingProblem, RoomWithoutRespectIsWhatTheGpuHas) {
+  const auto room = [](const std::string& more) {
+    return test::problem_of(
+               {.parallelism = "{ ranks: 2, embedding: { respect_memory: false } }", .more = more})
+        .task()
+        .capacity.front();
+  };
+  const ShardingProblem usual = test::problem_of({});
+  EXPECT_EQ(room(""), usual.setting().gpu_models.front().memory);
+  EXPECT_EQ(usual.task().capacity.front(), 0.8 * room(""));
+  EXPECT_GT(room("memory: { check_capacity: false }\n"), 1e6 * room(""));
+}
+
+/// A table with many look-ups, alone on its GPU as long as the others have room for 64 of 1 GB with few: of
+/// 34 GB each the rest of the step has too little then.
+TEST(OurCandidates, KeepRoomForTheRestOfTheStep) {
+  const ShardingProblem problem = test::problem_of(
+      {.tables = "{ rows: [2000000], dimension: 128, pooling_factor: 300 }, { rows: [64000000], count: 64, "
+                 "dimension: 4, pooling_factor: 0.1 }",
+       .parallelism = "{ ranks: 3, embedding: { respect_memory: false } }",
+       .global_batch = 4095,
+       .model = "bottom_mlp_placement: first_rank, ",
+       .more = "gpu: v100_32gb\n"});
+  std::vector<std::string> names;
+  for (const Candidate& candidate : our_candidates(problem, little())) {
+    if (problem.has_memory_for(candidate.plan)) {
+      names.push_back(candidate.name);
+    }
+  }
+  EXPECT_THAT(names, ::testing::Contains("lockstep, 10 % of the room kept free"));
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains("lockstep")));
+}
+
+/// Where a table could go depends on what the others leave.
+TEST(ShardingProblem, LoadsAreOfTheTablesThatThePlanNames) {
+  const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
+  EmbeddingPlan plan;
+  TableShardingSpec& entry = plan.tables.emplace_back();
+  entry.sharding = TableSharding::TableWise;
+  entry.tables = {3, 1};
+  entry.ranks = {1};
+  const std::vector<DeviceLoad> loads = device_loads(problem, plan);
+  EXPECT_EQ(loads[0].memory, Bytes{0});
+  EXPECT_EQ(loads[0].shards, 0U);
+  EXPECT_EQ(loads[1].memory, Bytes{4.0 * (50'000 * 40 + 100 * 20)});
+}
+
 TEST(OurCandidates, AreNeverWorseThanARuleAndAllFit) {
   const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
   SearchResult result;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/search/device_loads.hpp"
 #include "app/search/movable_pieces.hpp"
 #include "app/search/own_plan.hpp"
 #include "tests/support/small_dlrm.hpp"
@@ -147,6 +148,35 @@ TEST(OtherShardings, TakeTablesInHostMemoryWhole) {
   }
   EXPECT_EQ(ranks.size(), 2U);
   EXPECT_LT(*best.step, 0.97 * *start.step);
+}
+
+/// A table in host memory of which a GPU has room for the whole cache, but not for the whole beside the half
+/// that it holds. By itself, so that no exchange of the cut ones waits for its rows.
+TEST(OtherShardings, TakeATableInHostMemoryWholeWhereItsOwnRowsWere) {
+  test::SmallDlrm of;
+  of.cluster = "workstation_4gpu_pcie x 1";
+  of.global_batch = 8192;
+  of.model = "embedding_kernels: fbgemm, ";
+  of.tables =
+      "{ rows: [70000000], dimension: 128, pooling_factor: 0.5, index_skew: 3 }, { rows: "
+      "[1000000, 1000000, 1000000], dimension: 128, pooling_factor: 20 }";
+  of.parallelism =
+      "{ ranks: 2, embedding: { memory_share: 0.9, plan: { tables: [{ tables: [1, 2, 3], sharding: "
+      "column_wise, ranks: [0, 1] }, { tables: [0], sharding: row_wise, kernel: fused_uvm_caching, "
+      "cache_load_factor: 0.5 }] } } }";
+  of.more = "gpu: { from: v100_32gb, memory: 24 GiB }\n";
+  const ShardingProblem problem = test::problem_of(of);
+  const Bytes rows =
+      device_loads(problem, problem.setting().scenario.parallelism.embedding.plan->value).front().memory;
+  ASSERT_GT(2.8 * rows, problem.task().capacity.front());  // nearly three halves
+  const Candidate best = with_others(problem);
+  const TableShardingSpec& entry = entry_of(best.plan, 0);
+  EXPECT_EQ(entry.kernel, TableKernel::UvmCaching);
+  EXPECT_EQ(entry.ranks.size(), 1U);
+  EXPECT_EQ(entry.sharding, TableSharding::TableWise);
+  EXPECT_TRUE(std::ranges::any_of(best.plan.tables, [](const TableShardingSpec& other) {
+    return other.sharding == TableSharding::ColumnWise && other.ranks.size() == 2;
+  }));
 }
 
 TEST(OtherShardings, SimulateAQuarterAtMost) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "search/plans/memory_bound.hpp"
 #include "search/plans/plan_choices.hpp"
 
 namespace lockstep {
@@ -187,6 +188,10 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   EXPECT_THAT(in_words(candidate), HasSubstr("pp 2, micro-batch 1, interleaved x 3, zero1"));
   candidate.plan.stage_layers = {4, 4, 4, 4, 3, 2};
   EXPECT_THAT(in_words(candidate), HasSubstr("interleaved x 3, layers 4x4-3-2, zero1"));
+  candidate.plan.shard_group = 4;
+  candidate.plan.recompute = Recompute::Full;
+  candidate.plan.recompute_every = 2;
+  EXPECT_THAT(in_words(candidate), HasSubstr("zero1 in groups of 4, recompute full of one in 2"));
 }
 
 /// A scenario of FSDP is not answered with DeepSpeed's stages, but with FULL_SHARD and SHARD_GRAD_OP.
@@ -207,6 +212,41 @@ TEST(PlanSpace, StaysWithFsdp) {
   EXPECT_EQ(found.candidates[0].plan.shard_copies, ShardCopies::None);
   EXPECT_THAT(in_words(found.candidates[1]), HasSubstr("zero3 (fsdp)"));
   EXPECT_THAT(in_words(found.candidates[2]), HasSubstr("zero3 (fsdp), parameters kept after forward"));
+}
+
+/// Groups that share are the scenario's, of every stage of ZeRO: 4 GPUs without tensor parallelism are 4, 2
+/// and 1 replicas, with it 2 and 1; of one nothing is shared, and 2 are no multiple of 4.
+TEST(PlanSpace, KeepsTheGroupThatShares) {
+  PlanProblem problem = small();
+  problem.base.sharding = Sharding::Zero1;
+  problem.base.shard_group = 2;
+  PlanSpace space = one_choice_each(problem);
+  space.sharding = usual_space(problem).sharding;
+  const PlanEnumeration found = enumerate_plans(problem, space);
+  int sharing = 0;
+  for (const PlanCandidate& candidate : found.candidates) {
+    const bool shares = candidate.plan.sharding != Sharding::None;
+    EXPECT_EQ(candidate.plan.shard_group, shares ? std::optional{2} : std::nullopt);
+    sharing += shares ? 1 : 0;
+  }
+  EXPECT_EQ(sharing, 8);  // zero1 to zero3 of 4 replicas and of 2, zero1 and zero2 of 2 with a pipeline
+  EXPECT_EQ(found.pruned.count(Pruned::ShardGroup), 0U);
+  problem.base.shard_group = 4;
+  const PlanEnumeration wider = enumerate_plans(problem, space);
+  EXPECT_EQ(wider.pruned.at(Pruned::ShardGroup), 6U);
+  EXPECT_EQ(wider.combinations, wider.candidates.size() + pruned(wider));
+}
+
+/// Of 8 ranks two share: half of the optimizer's states are on each, not an eighth.
+TEST(MemoryBound, KnowsTheGroupThatShares) {
+  const PlanProblem problem = small();
+  PlanCandidate all{problem.base, 4, 4};
+  all.plan.sharding = Sharding::Zero1;
+  PlanCandidate two = all, none = all;
+  two.plan.shard_group = 2;
+  none.plan.sharding = Sharding::None;
+  const auto bound = [&](const PlanCandidate& of) { return memory_bound(of, problem).in_base_units(); };
+  EXPECT_NEAR((bound(none) - bound(two)) / (bound(none) - bound(all)), (1 - 1.0 / 2) / (1 - 1.0 / 4), 1e-9);
 }
 
 /// What belongs to zero3 or to shared tokens alone is left where a candidate has neither.
