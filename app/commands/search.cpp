@@ -78,8 +78,8 @@ void remove_plans_of_before(const ShardingProblem& problem, const fs::path& fold
   }
 }
 
-/// What the search answers: the plan of the method that was asked for; where time ended the search before it
-/// had one, the best of the others. @throws InputError where there is none, with the reason
+/// What the search answers: the plan of the method that was asked for, and of no other.
+/// @throws InputError where there is none, with the reason
 const Candidate& best_or_error(const ShardingProblem& problem, const SearchResult& result,
                                const SearchCommandOptions& command, const fs::path& path,
                                const fs::path& folder) {
@@ -88,9 +88,6 @@ const Candidate& best_or_error(const ShardingProblem& problem, const SearchResul
     return *best;
   }
   const Candidate* const other = result.best_of("all");
-  if (other != nullptr && result.end.time) {
-    return *other;
-  }
   remove_plans_of_before(problem, folder);
   const std::string late = result.end.time ? "time was up (--budget) before one was found; so far: " : "";
   if (other == nullptr) {

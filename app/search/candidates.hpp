@@ -22,7 +22,7 @@ struct Candidate {
   double search_seconds = 0;
   Division division{};         ///< what its pieces are of
   sharding::Plan pieces{};     ///< of the tables that are placed
-  std::string why_no_step{};   ///< where that is known
+  std::string why_no_step{};   ///< of one that a search judged and that has none
   std::string remark{};        ///< exact: proven, or how far from what is possible; whose networks judged
   std::int64_t questions = 0;  ///< that its search asked the fast models
 };

@@ -42,18 +42,6 @@ const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts
   return best;
 }
 
-/// What became of a method without a simulated plan.
-std::string why_without_step(const Candidate& candidate, const SearchEnd& end) {
-  if (!candidate.why_no_step.empty()) {
-    return candidate.why_no_step;
-  }
-  if (!candidate.plan.tables.empty()) {
-    return end.time ? "not simulated: memory or time did not suffice"
-                    : "not simulated: the step needs more memory than there is";
-  }
-  return end.time ? "none found that fits before the time was up" : "none fits";
-}
-
 std::string end_line(const SearchEnd& end) {
   return end.time ? "  time was up (--budget) before all was looked at: with more the plan may be another, "
                     "and better\n"
@@ -86,7 +74,7 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
     text += candidate.step
                 ? fmt::format("{:>10}  {:>+7.1f} %{}\n", to_string(*candidate.step),
                               100 * (*candidate.step / *best.step - 1), remark.empty() ? "" : "  " + remark)
-                : why_without_step(candidate, result.end) + "\n";
+                : candidate.why_no_step + "\n";
   }
   if (hidden > 0) {
     text += fmt::format("  and {} slower ones of lockstep's\n", hidden);
@@ -139,7 +127,7 @@ const Candidate* SearchResult::best_rule() const {
 
 std::string SearchResult::why_none(const std::string& method) const {
   const auto found = std::ranges::find(candidates, method, &Candidate::name);
-  return found == candidates.end() ? "it was not looked for" : why_without_step(*found, end);
+  return found == candidates.end() ? "it was not looked for" : found->why_no_step;
 }
 
 const Candidate* SearchResult::own() const {

@@ -73,6 +73,10 @@ bool Searching::is_over() {
   return is_late || is_spent;
 }
 
+const char* Searching::end_in_words() const {
+  return end_.time ? "the time was up" : "the effort was spent";
+}
+
 void Searching::keep_some_for_refining() {
   share_ = kShareOfMaking;
 }
@@ -107,11 +111,20 @@ void Searching::run(const sharding::Method& method, bool asked) {
   if (method.name == "exact") {  // for which it is the size of what it can prove
     options.effort = std::llround(static_cast<double>(options.effort) * limits_.effort);
   }
+  bool is_cut_short = false;
+  options.stopped = [&] {
+    is_cut_short = is_over();
+    return is_cut_short;
+  };
   std::vector<Candidate> found = candidates_of(method, problem_, options, networks_.get(),
                                                [&](Candidate& candidate) { simulate(candidate, asked); });
   if (found.empty()) {
     found.push_back({.name = std::string{method.name}, .plan = {}, .step = {}});
-    found.back().why_no_step = why_no_plan(method, problem_);
+    std::string& why = found.back().why_no_step;
+    why = why_no_plan(method, problem_);
+    if (why.empty()) {
+      why = is_cut_short ? fmt::format("none found before {}", end_in_words()) : "none fits";
+    }
   }
   std::ranges::move(found, std::back_inserter(all_));
 }
@@ -150,11 +163,18 @@ void Searching::train(const sharding::Method& method) {
 
 void Searching::simulate(Candidate& candidate, bool asked) {
   questions_ += static_cast<double>(candidate.questions);
-  if (candidate.plan.tables.empty() || (!asked && is_over() && any_step())) {
+  if (candidate.plan.tables.empty()) {
+    return;
+  }
+  if (!asked && is_over() && any_step()) {
+    candidate.why_no_step = fmt::format("not simulated before {}", end_in_words());
     return;
   }
   progress_.say(fmt::format("{}: simulating", candidate.name));
   candidate.step = simulator_.step_time(candidate.plan);
+  if (!candidate.step) {
+    candidate.why_no_step = "not simulated: the step needs more memory than there is";
+  }
   best_.offer(candidate);
 }
 

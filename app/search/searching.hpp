@@ -55,6 +55,7 @@ class Searching {
   [[nodiscard]] bool is_out_of_time() const;
   /// Asked by what would go on: it does not.
   bool is_over();
+  [[nodiscard]] const char* end_in_words() const;
   [[nodiscard]] bool any_step() const;
   void train(const sharding::Method& method);
   void simulate(Candidate& candidate, bool asked);

@@ -55,6 +55,20 @@ TEST(Searching, SaysThatTimeEndedIt) {
               ::testing::HasSubstr("time was up (--budget)"));
 }
 
+/// A rule that finds nothing looks no further with more time.
+TEST(Searching, TellsWhatFitsFromWhatIsNotFoundInTime) {
+  const ShardingProblem problem =
+      test::problem_of({.parallelism = "{ ranks: 2, embedding: { memory_share: 0.0008 } }"});
+  BestSoFar best;
+  const Progress progress{true};
+  Searching searching{problem, progress, best, {.effort = 1, .budget = Seconds{1e-9}}, 1};
+  searching.run(sharding::method_called("size_greedy"), true);
+  searching.run(sharding::method_called("neuroshard"), true);
+  const SearchResult result = std::move(searching).result();
+  EXPECT_EQ(result.why_none("size_greedy"), "none fits");
+  EXPECT_EQ(result.why_none("neuroshard"), "none found before the time was up");
+}
+
 /// Ctrl-C within a refinement loses none of it.
 TEST(Searching, OffersWhatARefinementFindsAtOnce) {
   const ShardingProblem problem = problem_of_twelve();
