@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "gpu: v100_32gb", 0.99, 0.08, 0.01},
         PredictedBounds{"vgg13_h100/profiler_vgg13-iter41.json.gz", "gpu: h100_80gb_boost", 0.97, 0.08, 0.08},
         PredictedBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.76, 0.41, 0.01},
-        PredictedBounds{"single_rank/a100_rank3of8_six_steps.json.gz", "gpu: a100_40gb", 0.77, 0.37, 0.01},
+        PredictedBounds{"single_rank/a100_rank3of8_six_steps.json.gz", "gpu: a100_40gb", 0.77, 0.38, 0.01},
         PredictedBounds{"linear_and_resnet_2080ti/resnet_kineto.json.gz", edits_2080ti(), 0.98, 0.15, 0.01}));
 
 }  // namespace
