@@ -11,7 +11,6 @@ namespace lockstep {
 namespace {
 
 using testing::all_gpus;
-using ::testing::HasSubstr;
 using namespace lockstep::literals;
 
 CollectiveOptions fixed(CollectiveKind kind, CommAlgorithm algorithm) {
