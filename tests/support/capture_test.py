@@ -40,12 +40,23 @@ class Capture(unittest.TestCase):
 
     def test_says_what_was_meant(self):
         for words, message in ((("--models", "gpt-2"), "there is no 'gpt-2' - did you mean 'gpt2'?"),
-                               (("--precision", "int8"), "there is no 'int8' (one of: fp32, tf32, bf16, fp16)"),
+                               (("--precision", "int8"), "there is no 'int8' (one of: fp32, tf32, bf16, fp16, bf16_pure)"),
                                (("--batches", "16,x"), "'16,x': whole numbers above 0 with commas between them"),
                                (("--steps", "0"), "'0' is no whole number above 0")):
             code, _, said = capture(*words)
             self.assertEqual(code, 2)
             self.assertIn(message, said)
+
+    def test_names_the_line_of_a_case_that_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "cases.txt")
+            for line, message in (("gpt2 8 bf16", "'gpt2 8 bf16' is not MODEL BATCH PRECISION MODE"),
+                                  ("gpt2 8 bf16 eagr", "there is no 'eagr' - did you mean 'eager'?")):
+                file.write_text(f"# cases\ndlrm 512 tf32 eager  # fine\n{line}\n")
+                code, _, said = capture("--cases", str(file))
+                self.assertEqual(code, 2)
+                self.assertIn(f"{file}:3: {message}", said)
+            self.assertIn("No such file or directory", capture("--cases", f"{file}.none")[2])
 
     def test_operators_lists_families_and_knows_them(self):
         code, out, _ = run("operators.py", "--list")

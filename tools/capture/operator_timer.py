@@ -8,10 +8,9 @@ import time
 
 import torch
 
-from record import machine
+from record import ON_THE_GPU, machine, short
 
 WARM_UP = 3  # calls before those that count: kernels are chosen and loaded
-ON_THE_GPU = ("kernel", "gpu_memset", "gpu_memcpy")
 LAUNCHES = ("cuda_runtime", "cuda_driver")
 
 
@@ -84,17 +83,10 @@ def kernels_by_case(profile, cases):
     return by_case
 
 
-def short(name):
-    """A kernel's name without what all have."""
-    for word in ("void ", "at::native::", "(anonymous namespace)::", "cutlass::", "at_cuda_detail::"):
-        name = name.replace(word, "")
-    return name.replace(",", ";").replace('"', "")[:90]
-
-
 def row_of(what, ranges):
     sums = [sum(duration for _, duration in kernels) for kernels in ranges]
     typical = ranges[len(ranges) // 2]
-    names = " + ".join(f"{short(name)} {duration:.2f}" for name, duration in sorted(typical, key=lambda one: -one[1])[:6])
+    names = " + ".join(f"{short(name)[:90]} {duration:.2f}" for name, duration in sorted(typical, key=lambda one: -one[1])[:6])
     return {**what, "kernels": len(typical), "repeats": len(ranges), "median_us": f"{statistics.median(sums):.3f}",
             "least_us": f"{min(sums):.3f}", "most_us": f"{max(sums):.3f}", "names": names}
 

@@ -1,5 +1,7 @@
 """Times steps without a profiler, then records one step with it."""
+import contextlib
 import gzip
+import json
 import os
 import platform
 import shutil
@@ -7,6 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +21,8 @@ WINDOWS = 7   # timed windows; the median of seven has the extremes as its 98 % 
 WARM_UP = 5   # steps before the first window: kernels are chosen and loaded, the allocator's memory grows
 
 COLUMNS = ["model", "batch", "precision", "mode", "steps", "windows", "median_ms", "least_ms", "most_ms", "gpu_median_ms", "peak_bytes"]
+KERNEL_COLUMNS = ["model", "batch", "precision", "mode", "launches", "us", "kernel"]
+ON_THE_GPU = ("kernel", "gpu_memset", "gpu_memcpy")
 
 
 def machine():
@@ -35,21 +40,28 @@ def machine():
     yield "date", datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Recorder:
-    """Writes times.csv and the traces of one folder."""
+def short(name):
+    """A kernel's name without what all have."""
+    for word in ("void ", "at::native::", "(anonymous namespace)::", "cutlass::", "at_cuda_detail::"):
+        name = name.replace(word, "")
+    return name.replace(",", ";").replace('"', "")
 
-    def __init__(self, folder, device, steps):
-        self.folder, self.device, self.steps = folder, device, steps
-        self.table = folder / "times.csv"
+
+class Recorder:
+    """Writes times.csv, kernels.csv and the traces of one folder."""
+
+    def __init__(self, folder, device, steps, observed):
+        self.folder, self.device, self.steps, self.observed = folder, device, steps, observed
+        self.table, self.kernels = folder / "times.csv", folder / "kernels.csv"
         folder.mkdir(parents=True, exist_ok=True)
-        if not self.table.exists():
-            comments = [f"# {name}: {value}" for name, value in machine()]
-            self.table.write_text("\n".join([*comments, ",".join(COLUMNS)]) + "\n")
+        for table, columns in ((self.table, COLUMNS), (self.kernels, KERNEL_COLUMNS)):
+            if not table.exists():
+                comments = [f"# {name}: {value}" for name, value in machine()]
+                table.write_text("\n".join([*comments, ",".join(columns)]) + "\n")
         self.there = {tuple(line.split(",")[:4]) for line in self.table.read_text().splitlines() if not line.startswith("#")}
 
-    def record(self, model, batch, precision, compiled):
+    def record(self, model, batch, precision, mode):
         """Whether the case was recorded, now or before. What fails is told and left out."""
-        mode = "compiled" if compiled else "eager"
         if (model, str(batch), precision, mode) in self.there:
             print(f"capture: {model} {batch} {precision} {mode} is there already", file=sys.stderr)
             return True
@@ -64,7 +76,8 @@ class Recorder:
                 torch.cuda.empty_cache()
 
     def _record(self, model, batch, precision, mode):
-        step = training_step(model, batch, precision, self.device, mode == "compiled")
+        begin = time.perf_counter()
+        step = training_step(model, batch, precision, self.device, mode)
         if self.device == "cuda":
             torch.cuda.reset_peak_memory_stats()
         for _ in range(WARM_UP):
@@ -72,12 +85,14 @@ class Recorder:
         windows = [self._window(step) for _ in range(WINDOWS)]
         wall, gpu = zip(*windows)
         peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
-        self._trace(step, f"{model}_b{batch}_{precision}" + ("_compiled" if mode == "compiled" else ""))
-        row = [model, batch, precision, mode, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}",
+        case = [model, batch, precision, mode]
+        self._kernels(case, self._trace(step, f"{model}_b{batch}_{precision}" + ("" if mode == "eager" else f"_{mode}")))
+        row = [*case, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}",
                f"{max(wall):.4f}", f"{statistics.median(gpu):.4f}", peak]
         with self.table.open("a") as table:  # last: a row says that its traces are there, too
             table.write(",".join(map(str, row)) + "\n")
-        print(f"capture: {model} {batch} {precision} {mode}: {statistics.median(wall):.3f} ms a step", file=sys.stderr)
+        print(f"capture: {model} {batch} {precision} {mode}: {statistics.median(wall):.3f} ms a step; took {time.perf_counter() - begin:.0f} s",
+              file=sys.stderr)
 
     def _window(self, step):
         """Milliseconds a step: the host's, from idle to idle, and the GPU's between two events (0 on a CPU)."""
@@ -97,24 +112,49 @@ class Recorder:
         return (time.perf_counter() - begin) / self.steps * 1e3, first.elapsed_time(last) / self.steps
 
     def _trace(self, step, name):
-        """One step, after two that only the profiler's own warm-up sees; both traces of the same step."""
+        """One step, after two that only the profiler's own warm-up sees. @return the trace's events."""
         with tempfile.TemporaryDirectory() as folder:
             kineto, execution = os.path.join(folder, "kineto.json"), os.path.join(folder, "et.json")
-            observer = torch.profiler.ExecutionTraceObserver()
-            observer.register_callback(execution)
-            activities = [torch.profiler.ProfilerActivity.CPU]
-            if self.device == "cuda":
-                activities.append(torch.profiler.ProfilerActivity.CUDA)
-            with torch.profiler.profile(activities=activities, record_shapes=True, execution_trace_observer=observer,
-                                        schedule=torch.profiler.schedule(wait=1, warmup=2, active=1, repeat=1),
-                                        on_trace_ready=lambda profile: profile.export_chrome_trace(kineto)) as profile:
-                for _ in range(4):
-                    step()
-                    if self.device == "cuda":
-                        torch.cuda.synchronize()
-                    profile.step()
-            observer.unregister_callback()
+            with self._observer(execution) as observed:
+                self._profile(step, kineto, observed)
             for file, kind in ((kineto, "kineto"), (execution, "et")):
-                packed = self.folder / f"{name}.{kind}.json.gz"
-                with open(file, "rb") as text, gzip.GzipFile(packed, "wb", mtime=0) as to:
-                    shutil.copyfileobj(text, to)
+                if os.path.exists(file):
+                    with open(file, "rb") as text, gzip.GzipFile(self.folder / f"{name}.{kind}.json.gz", "wb", mtime=0) as to:
+                        shutil.copyfileobj(text, to)
+            with open(kineto, encoding="utf-8") as text:
+                return json.load(text)["traceEvents"]
+
+    @contextlib.contextmanager
+    def _observer(self, file):
+        """What the profiler is given so that shapes and the execution trace, in `file`, are recorded; nothing unless that is wished."""
+        if not self.observed:
+            yield {}
+            return
+        observer = torch.profiler.ExecutionTraceObserver()
+        observer.register_callback(file)
+        try:
+            yield {"record_shapes": True, "execution_trace_observer": observer}
+        finally:
+            observer.unregister_callback()
+
+    def _profile(self, step, file, observed):
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if self.device == "cuda":
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        with torch.profiler.profile(activities=activities, schedule=torch.profiler.schedule(wait=1, warmup=2, active=1, repeat=1),
+                                    on_trace_ready=lambda profile: profile.export_chrome_trace(file), **observed) as profile:
+            for _ in range(4):
+                step()
+                if self.device == "cuda":
+                    torch.cuda.synchronize()
+                profile.step()
+
+    def _kernels(self, case, events):
+        """Appends a row for each kernel's name: launches and microseconds of the step, the longest first."""
+        found = defaultdict(list)
+        for event in events:
+            if event.get("cat") in ON_THE_GPU:
+                found[short(event["name"])].append(event["dur"])
+        with self.kernels.open("a") as table:
+            for name, durations in sorted(found.items(), key=lambda one: -sum(one[1])):
+                table.write(",".join(map(str, [*case, len(durations), f"{sum(durations):.2f}", name])) + "\n")

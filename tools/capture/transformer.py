@@ -2,6 +2,7 @@
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 
 class Layer(nn.Module):
@@ -34,8 +35,9 @@ class Layer(nn.Module):
 class Transformer(nn.Module):
     """words [batch, positions] -> logits [batch, positions, vocabulary]"""
 
-    def __init__(self, vocabulary, positions, hidden, layers, heads, causal):
+    def __init__(self, vocabulary, positions, hidden, layers, heads, causal, checkpointed=False):
         super().__init__()
+        self.checkpointed = checkpointed
         self.words, self.positions = nn.Embedding(vocabulary, hidden), nn.Embedding(positions, hidden)
         self.dropout = nn.Dropout(0.1)
         self.layers = nn.Sequential(*(Layer(hidden, heads, causal) for _ in range(layers)))
@@ -44,4 +46,6 @@ class Transformer(nn.Module):
 
     def forward(self, words):
         x = self.dropout(self.words(words) + self.positions(self.places[:words.shape[1]]))
-        return functional.linear(self.norm(self.layers(x)), self.words.weight)
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=False) if self.checkpointed else layer(x)
+        return functional.linear(self.norm(x), self.words.weight)

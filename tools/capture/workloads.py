@@ -5,95 +5,116 @@ import torch
 from torch import nn
 
 from dlrm import Dlrm
+from hugging_face import HUGGING_FACE
 from resnet import resnet50
 from transformer import Transformer
 
 GPT2 = {"vocabulary": 50257, "positions": 1024, "hidden": 768, "layers": 12, "heads": 12, "causal": True}
+GPT2_MEDIUM = {**GPT2, "hidden": 1024, "layers": 24, "heads": 16}
+GPT_2048 = {"vocabulary": 32000, "positions": 2048, "hidden": 2048, "layers": 12, "heads": 16, "causal": True}
 BERT = {"vocabulary": 30522, "positions": 512, "hidden": 768, "layers": 12, "heads": 12, "causal": False}
+CRITEO = {"tables": 26, "rows": 1_000_000, "dim": 128, "bottom": [13, 512, 256, 128], "top": [1024, 1024, 512, 256, 1]}
+BAGS = {"tables": 12, "rows": 1_000_000, "dim": 64, "pooling": 30}
+DENSE_GRADIENTS = {"tables": 8, "rows": 100_000, "dim": 64, "sparse": False}
 
 
-def dlrm(batch, device):
-    model = Dlrm(tables=8, rows=1_000_000, dim=64).to(device)
-    dense = torch.rand(batch, 512, device=device)
-    indices = torch.randint(0, 1_000_000, (8, batch), device=device)
-    clicked = torch.randint(0, 2, (batch, 1), device=device).float()
+def recommender(batch, tables=8, rows=1_000_000, dim=64, pooling=1, **shape):
+    model = Dlrm(tables, rows, dim, **shape)
+    dense = torch.rand(batch, model.dense_features)
+    indices = torch.randint(0, rows, (tables, batch) if pooling == 1 else (tables, batch, pooling))
+    clicked = torch.randint(0, 2, (batch, 1)).float()
     loss = nn.BCEWithLogitsLoss()
-    return model, torch.optim.SGD(model.parameters(), lr=0.1), lambda: loss(model(dense, indices).float(), clicked)
+    return model, lambda: loss(model(dense, indices).float(), clicked)
 
 
-def language_model(shape, batch, device):
-    model = Transformer(**shape).to(device)
-    words = torch.randint(0, shape["vocabulary"], (batch, shape["positions"]), device=device)
-    wanted = torch.randint(0, shape["vocabulary"], (batch * shape["positions"],), device=device)
+def language_model(shape, batch, checkpointed):
+    model = Transformer(**shape, checkpointed=checkpointed)
+    words = torch.randint(0, shape["vocabulary"], (batch, shape["positions"]))
+    wanted = torch.randint(0, shape["vocabulary"], (batch * shape["positions"],))
     loss = nn.CrossEntropyLoss()
-    return model, torch.optim.AdamW(model.parameters(), lr=1e-4), lambda: loss(model(words).flatten(0, 1).float(), wanted)
+    return model, lambda: loss(model(words).flatten(0, 1).float(), wanted)
 
 
-def images(batch, device, order=torch.contiguous_format):
-    model = resnet50().to(device, memory_format=order)
-    pictures = torch.rand(batch, 3, 224, 224, device=device).to(memory_format=order)
-    wanted = torch.randint(0, 1000, (batch,), device=device)
+def images(make, batch, order=torch.contiguous_format, pixels=224):
+    model = make().to(memory_format=order)
+    pictures = torch.rand(batch, 3, pixels, pixels).to(memory_format=order)
+    wanted = torch.randint(0, 1000, (batch,))
     loss = nn.CrossEntropyLoss()
-    return model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), lambda: loss(model(pictures).float(), wanted)
+    return model, lambda: loss(model(pictures).float(), wanted)
 
 
-def hugging_face(make, batch, device):
-    """make(transformers): a model whose own loss is taken."""
+def torchvision(name):
+    """A network of torchvision, without weights; Inception without its second head."""
+    def make():
+        from torchvision import models  # pylint: disable=import-outside-toplevel
+        return getattr(models, name)(**({"aux_logits": False, "init_weights": False} if name == "inception_v3" else {}))
+    return make
+
+
+def hugging_face(make, batch, precision, checkpointed):
+    """make(transformers): a model whose own loss is taken, and what it is given."""
     import transformers  # pylint: disable=import-outside-toplevel
-    model, sequence = make(transformers)
-    model = model.to(device)
-    words = torch.randint(0, model.config.vocab_size, (batch, sequence), device=device)
-    return model, torch.optim.AdamW(model.parameters(), lr=1e-4), lambda: model(input_ids=words, labels=words).loss
+    model, given = make(transformers, batch)
+    if precision == "bf16_pure":
+        model.to(torch.bfloat16)
+    if checkpointed:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return model, lambda: model(**given).loss
 
 
-def hf_gpt2(transformers):
-    return transformers.GPT2LMHeadModel(transformers.GPT2Config(attn_implementation="eager", use_cache=False)), 1024
+def built(name, batch, precision, checkpointed):
+    """A model on the default device and a function that gives its loss."""
+    plain = {"gpt2": GPT2, "gpt2_medium": GPT2_MEDIUM, "gpt_2048": GPT_2048, "bert": BERT}
+    recommenders = {"dlrm": {}, "dlrm_criteo": CRITEO, "dlrm_bags": BAGS, "dlrm_dense": DENSE_GRADIENTS}
+    if name in plain:
+        return language_model(plain[name], batch, checkpointed)
+    if name in HUGGING_FACE:
+        return hugging_face(HUGGING_FACE[name], batch, precision, checkpointed)
+    if checkpointed:
+        raise ValueError(f"{name} has no layers that could be checkpointed")
+    if name in recommenders:
+        return recommender(batch, **recommenders[name])
+    network = name.removesuffix("_nhwc")
+    order = torch.channels_last if name.endswith("_nhwc") else torch.contiguous_format
+    return images(resnet50 if network == "resnet50" else torchvision(network), batch, order, 299 if network == "inception_v3" else 224)
 
 
-def hf_bert(transformers):
-    return transformers.BertForMaskedLM(transformers.BertConfig(attn_implementation="eager")), 512
+def optimizer_of(name, mode, model):
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if name.startswith("dlrm"):
+        return torch.optim.SGD(trained, lr=0.1)
+    if mode == "sgd" or name.startswith(("resnet", "inception")):
+        return torch.optim.SGD(trained, lr=0.01, momentum=0.9)
+    return torch.optim.AdamW(trained, lr=1e-4, **({"fused": True} if mode == "fused" else {}))
 
 
-def hf_llama(transformers):
-    """The shapes of Llama 3.2 1B."""
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(
-        vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8,
-        max_position_embeddings=8192, tie_word_embeddings=True, attn_implementation="sdpa", use_cache=False)), 2048
-
-
-BUILDERS = {
-    "dlrm": dlrm,
-    "gpt2": lambda batch, device: language_model(GPT2, batch, device),
-    "bert": lambda batch, device: language_model(BERT, batch, device),
-    "resnet50": images,
-    "resnet50_nhwc": lambda batch, device: images(batch, device, torch.channels_last),
-    "hf_gpt2": lambda batch, device: hugging_face(hf_gpt2, batch, device),
-    "hf_bert": lambda batch, device: hugging_face(hf_bert, batch, device),
-    "hf_llama": lambda batch, device: hugging_face(hf_llama, batch, device),
-}
-
-
-def training_step(name, batch, precision, device, compiled):
-    """A function without arguments: forward, backward, optimizer."""
+def training_step(name, batch, precision, device, mode):
+    """A function without arguments: forward, backward, optimizer, as `mode` (capture.py, MODES) has them."""
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
-    model, optimizer, loss_of = BUILDERS[name](batch, device)
+    torch.backends.cudnn.benchmark = mode == "benchmark"
+    with torch.device(device):
+        model, loss_of = built(name, batch, precision, mode == "checkpointed")
+    optimizer = optimizer_of(name, mode, model)
     model.train()
-    if compiled:
+    if mode == "compiled":
         model.compile()
     cast_to = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     # Loss scaling is for CUDA, and cannot unscale the sparse gradients of embeddings in FP16's range any better.
-    scaler = torch.amp.GradScaler(device) if precision == "fp16" and name != "dlrm" else None
+    scaler = torch.amp.GradScaler(device) if precision == "fp16" and not name.startswith("dlrm") else None
+    micro_batches = 2 if mode == "accumulated" else 1
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device, dtype=cast_to) if cast_to else contextlib.nullcontext():
-            loss = loss_of()
+        for _ in range(micro_batches):
+            with torch.autocast(device, dtype=cast_to) if cast_to else contextlib.nullcontext():
+                loss = loss_of() / micro_batches if micro_batches > 1 else loss_of()
+            (loss if scaler is None else scaler.scale(loss)).backward()
+        if mode == "clipped":
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         if scaler is None:
-            loss.backward()
             optimizer.step()
         else:
-            scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()
 
