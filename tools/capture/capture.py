@@ -2,7 +2,7 @@
 """Measures and records training steps of one GPU with PyTorch 2.3 or later: times without a profiler first, then traces and kernels of a step.
 
 For every model, batch size, precision and mode one row of OUT/times.csv, the kernels of a step in OUT/kernels.csv, OUT/CASE.kineto.json.gz (a Kineto trace of one
-step) and, with --observed, CASE.et.json.gz (the PyTorch execution trace of the same step, which then has shapes). Models are written in this folder, but for those of
+step) and, with --trace observed, CASE.et.json.gz (the PyTorch execution trace of the same step, which then has shapes). Models are written in this folder, but for those of
 Hugging Face and torchvision, whose packages must be there for them, and inputs are random: nothing is fetched. Rows and traces that are there stay; a run that was
 interrupted goes on.
 
@@ -67,7 +67,7 @@ MODES = {
     "eager": "as it is",
     "compiled": "behind torch.compile (the model, not the optimizer)",
     "checkpointed": "activations of layers are computed again (torch.utils.checkpoint)",
-    "accumulated": "two micro-batches a step",
+    "accumulated": "two micro-batches a step, each of half the batch",
     "clipped": "gradients clipped by their norm",
     "fused": "AdamW(fused=True)",
     "sgd": "SGD with momentum",
@@ -132,7 +132,8 @@ def arguments(words):
     parser.add_argument("--cases", type=case_file, help="in place of all of these: a file with lines of MODEL BATCH PRECISION MODE")
     parser.add_argument("--out", type=Path, default=Path("captured"), help="default: captured")
     parser.add_argument("--steps", type=count, default=20, help="in each of the timed windows; default: 20")
-    parser.add_argument("--observed", action="store_true", help="record shapes and the execution trace, too: no host times are to be had from such traces")
+    parser.add_argument("--trace", choices=["none", "plain", "observed"], default="plain",
+                        help="observed: with shapes and the execution trace, of which no host times are to be had; default: plain")
     parser.add_argument("--quick", action="store_true", help="one batch size of each model, a quarter of the steps")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script only")
     return parser.parse_args(words)
@@ -180,11 +181,11 @@ def main(words):
         return 2
     from record import Recorder  # pylint: disable=import-outside-toplevel
     steps = max(2, options.steps // 4) if options.quick else options.steps
-    recorder = Recorder(options.out, options.device, steps, options.observed)
-    failed = 0
-    for case in cases(options):
-        failed += 0 if recorder.record(*case) else 1
-    return 1 if failed else 0
+    recorder = Recorder(options.out, options.device, steps, options.trace)
+    done = [recorder.time(*case) for case in cases(options)]
+    if options.trace != "none":
+        done += [recorder.record(*case) for case in cases(options)]
+    return 0 if all(done) else 1
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def opt_1b3(transformers, batch):
 def t5(transformers, batch):
     """T5-base; 512 tokens to read, 128 to write."""
     model = transformers.T5ForConditionalGeneration(transformers.T5Config(
-        d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12, use_cache=False))
+        d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12, decoder_start_token_id=0, use_cache=False))
     return model, {"input_ids": torch.randint(0, 32128, (batch, 512)), "labels": torch.randint(0, 32128, (batch, 128))}
 
 
@@ -37,7 +37,7 @@ def switch(transformers, batch):
     """Switch-base with 8 experts; 512 tokens to read, 128 to write."""
     model = transformers.SwitchTransformersForConditionalGeneration(transformers.SwitchTransformersConfig(
         d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_decoder_layers=12, num_sparse_encoder_layers=6, num_sparse_decoder_layers=6,
-        num_heads=12, num_experts=8, expert_capacity=64, use_cache=False))
+        num_heads=12, num_experts=8, expert_capacity=64, decoder_start_token_id=0, use_cache=False))
     return model, {"input_ids": torch.randint(0, 32128, (batch, 512)), "labels": torch.randint(0, 32128, (batch, 128))}
 
 

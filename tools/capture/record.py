@@ -1,4 +1,4 @@
-"""Times steps without a profiler, then records one step with it."""
+"""Times steps without a profiler; then records one step of each with it."""
 import contextlib
 import gzip
 import json
@@ -20,7 +20,7 @@ from workloads import training_step
 WINDOWS = 7   # timed windows; the median of seven has the extremes as its 98 % confidence interval
 WARM_UP = 5   # steps before the first window: kernels are chosen and loaded, the allocator's memory grows
 
-COLUMNS = ["model", "batch", "precision", "mode", "steps", "windows", "median_ms", "least_ms", "most_ms", "gpu_median_ms", "peak_bytes"]
+COLUMNS = ["model", "batch", "precision", "mode", "steps", "windows", "median_ms", "least_ms", "most_ms", "gpu_median_ms", "peak_bytes", "gpu_busy_ms"]
 KERNEL_COLUMNS = ["model", "batch", "precision", "mode", "launches", "us", "kernel"]
 ON_THE_GPU = ("kernel", "gpu_memset", "gpu_memcpy")
 
@@ -47,52 +47,90 @@ def short(name):
     return name.replace(",", ";").replace('"', "")
 
 
-class Recorder:
-    """Writes times.csv, kernels.csv and the traces of one folder."""
+def span_of(events):
+    """Milliseconds in which at least one of the events was under way."""
+    covered, end = 0.0, 0.0
+    for begin, length in sorted((event["ts"], event["dur"]) for event in events):
+        covered += max(0.0, begin + length - max(begin, end))
+        end = max(end, begin + length)
+    return covered / 1e3
 
-    def __init__(self, folder, device, steps, observed):
-        self.folder, self.device, self.steps, self.observed = folder, device, steps, observed
+
+class Recorder:
+    """Writes times.csv, kernels.csv and the traces of one folder. All cases are timed before one is traced: what the profiler hooks into the driver stays there."""
+
+    def __init__(self, folder, device, steps, trace):
+        self.folder, self.device, self.steps, self.trace = folder, device, steps, trace
         self.table, self.kernels = folder / "times.csv", folder / "kernels.csv"
         folder.mkdir(parents=True, exist_ok=True)
-        for table, columns in ((self.table, COLUMNS), (self.kernels, KERNEL_COLUMNS)):
-            if not table.exists():
-                comments = [f"# {name}: {value}" for name, value in machine()]
-                table.write_text("\n".join([*comments, ",".join(columns)]) + "\n")
-        self.there = {tuple(line.split(",")[:4]) for line in self.table.read_text().splitlines() if not line.startswith("#")}
+        self.rows = self._known_rows()
+        if not self.kernels.exists() and trace != "none":
+            self.kernels.write_text(",".join(KERNEL_COLUMNS) + "\n")
 
-    def record(self, model, batch, precision, mode):
-        """Whether the case was recorded, now or before. What fails is told and left out."""
-        if (model, str(batch), precision, mode) in self.there:
-            print(f"capture: {model} {batch} {precision} {mode} is there already", file=sys.stderr)
+    def _known_rows(self):
+        """By case what times.csv says, which is there from a run before."""
+        if not self.table.exists():
+            return {}
+        lines = [line.split(",") for line in self.table.read_text().splitlines() if not line.startswith("#")]
+        return {tuple(line[:4]): dict(zip(COLUMNS, line)) for line in lines[1:]}
+
+    def time(self, *case):
+        """Whether the case was timed, now or before. What fails is told and left out."""
+        return self._done(self._time, case, self._key(case) in self.rows)
+
+    def record(self, *case):
+        """The same of its traces and kernels."""
+        return self._done(self._record, case, bool(self.rows.get(self._key(case), {}).get("gpu_busy_ms")))
+
+    def _key(self, case):
+        return tuple(map(str, case))
+
+    def _done(self, act, case, there):
+        words = " ".join(map(str, case))
+        if there:
+            print(f"capture: {words} is there already", file=sys.stderr)
             return True
         try:
-            self._record(model, batch, precision, mode)
+            act(case)
             return True
         except Exception as failure:  # pylint: disable=broad-except  # out of memory, mostly; the other cases are worth having
-            print(f"capture: {model} {batch} {precision} {mode} left out: {type(failure).__name__}: {failure}", file=sys.stderr)
+            print(f"capture: {words} left out: {type(failure).__name__}: {failure}", file=sys.stderr)
             return False
         finally:
             if self.device == "cuda":
                 torch.cuda.empty_cache()
 
-    def _record(self, model, batch, precision, mode):
+    def _write(self):
+        """times.csv as a whole, at once."""
+        lines = [f"# {name}: {value}" for name, value in machine()] + [",".join(COLUMNS)]
+        lines += [",".join(str(row.get(column, "")) for column in COLUMNS) for row in self.rows.values()]
+        written = self.table.with_suffix(".part")
+        written.write_text("\n".join(lines) + "\n")
+        written.replace(self.table)
+
+    def _time(self, case):
         begin = time.perf_counter()
-        step = training_step(model, batch, precision, self.device, mode)
+        step = training_step(*case[:3], self.device, case[3])
         if self.device == "cuda":
             torch.cuda.reset_peak_memory_stats()
         for _ in range(WARM_UP):
             step()
-        windows = [self._window(step) for _ in range(WINDOWS)]
-        wall, gpu = zip(*windows)
+        wall, gpu = zip(*(self._window(step) for _ in range(WINDOWS)))
         peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
-        case = [model, batch, precision, mode]
-        self._kernels(case, self._trace(step, f"{model}_b{batch}_{precision}" + ("" if mode == "eager" else f"_{mode}")))
-        row = [*case, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}",
-               f"{max(wall):.4f}", f"{statistics.median(gpu):.4f}", peak]
-        with self.table.open("a") as table:  # last: a row says that its traces are there, too
-            table.write(",".join(map(str, row)) + "\n")
-        print(f"capture: {model} {batch} {precision} {mode}: {statistics.median(wall):.3f} ms a step; took {time.perf_counter() - begin:.0f} s",
-              file=sys.stderr)
+        self.rows[self._key(case)] = dict(zip(COLUMNS, [
+            *case, self.steps, WINDOWS, f"{statistics.median(wall):.4f}", f"{min(wall):.4f}", f"{max(wall):.4f}", f"{statistics.median(gpu):.4f}", peak]))
+        self._write()
+        print(f"capture: {' '.join(map(str, case))}: {statistics.median(wall):.3f} ms a step; took {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+
+    def _record(self, case):
+        model, batch, precision, mode = case
+        step = training_step(model, batch, precision, self.device, mode)
+        events = self._trace(step, f"{model}_b{batch}_{precision}" + ("" if mode == "eager" else f"_{mode}"))
+        on_the_gpu = [event for event in events if event.get("cat") in ON_THE_GPU]
+        self._kernels(case, on_the_gpu)
+        if self._key(case) in self.rows:  # last: says that its traces are there, too
+            self.rows[self._key(case)]["gpu_busy_ms"] = f"{span_of(on_the_gpu):.4f}"
+            self._write()
 
     def _window(self, step):
         """Milliseconds a step: the host's, from idle to idle, and the GPU's between two events (0 on a CPU)."""
@@ -127,7 +165,7 @@ class Recorder:
     @contextlib.contextmanager
     def _observer(self, file):
         """What the profiler is given so that shapes and the execution trace, in `file`, are recorded; nothing unless that is wished."""
-        if not self.observed:
+        if self.trace != "observed":
             yield {}
             return
         observer = torch.profiler.ExecutionTraceObserver()
@@ -150,11 +188,10 @@ class Recorder:
                 profile.step()
 
     def _kernels(self, case, events):
-        """Appends a row for each kernel's name: launches and microseconds of the step, the longest first."""
+        """Appends a row for each kernel's name (its first 100 letters): launches and microseconds of the step, the longest first."""
         found = defaultdict(list)
         for event in events:
-            if event.get("cat") in ON_THE_GPU:
-                found[short(event["name"])].append(event["dur"])
+            found[short(event["name"])[:100]].append(event["dur"])
         with self.kernels.open("a") as table:
             for name, durations in sorted(found.items(), key=lambda one: -sum(one[1])):
                 table.write(",".join(map(str, [*case, len(durations), f"{sum(durations):.2f}", name])) + "\n")

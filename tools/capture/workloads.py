@@ -93,8 +93,10 @@ def training_step(name, batch, precision, device, mode):
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
     torch.backends.cudnn.benchmark = mode == "benchmark"
+    micro_batches = 2 if mode == "accumulated" else 1
     with torch.device(device):
-        model, loss_of = built(name, batch, precision, mode == "checkpointed")
+        model, loss_of = built(name, batch // micro_batches, precision, mode == "checkpointed")
+    model.to(device)  # torch.FloatTensor, as XLNet's parameters are made, is the host's whatever the default
     optimizer = optimizer_of(name, mode, model)
     model.train()
     if mode == "compiled":
@@ -102,7 +104,6 @@ def training_step(name, batch, precision, device, mode):
     cast_to = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     # Loss scaling is for CUDA, and cannot unscale the sparse gradients of embeddings in FP16's range any better.
     scaler = torch.amp.GradScaler(device) if precision == "fp16" and not name.startswith("dlrm") else None
-    micro_batches = 2 if mode == "accumulated" else 1
 
     def step():
         optimizer.zero_grad(set_to_none=True)
