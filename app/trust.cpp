@@ -12,6 +12,7 @@
 #include "ops/kernel_model.hpp"
 #include "ops/workload/allocator_calls.hpp"
 #include "ops/workload/batch_loader.hpp"
+#include "ops/workload/optimizer_host.hpp"
 #include "ops/workload/parallel/host_optimizer.hpp"
 #include "ops/workload/parallel/module_hooks.hpp"
 #include "sim/compiled_program.hpp"
@@ -45,6 +46,9 @@ PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
   }
   if (name == kModuleHooks) {
     return {"DeepSpeed's hooks", share.seconds, ModuleHooks::kError, Provenance::Fitted};
+  }
+  if (name == kOptimizerHost) {
+    return {"torch.optim in Python", share.seconds, OptimizerHost::kError, Provenance::Fitted};
   }
   const bool is_listed = setting.host.operators.contains(name);
   return resting_on(evidence_for(setting.host.provenance, is_listed ? "operators" : "fallback"),

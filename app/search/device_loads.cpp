@@ -83,7 +83,7 @@ class Adding {
     const auto batch = static_cast<std::int64_t>(samples);
     Seconds sum;
     for (const KernelCall& call : dlrm.embedding_kernels == EmbeddingKernels::EmbeddingBag
-                                      ? table_by_table(tables, batch)
+                                      ? table_by_table(tables, batch, dlrm.sparse_gradients)
                                       : together(tables, batch, optimizer_of(dlrm.optimizer))) {
       sum += model_for(call).predict(call, gpu).duration;
     }
@@ -109,11 +109,16 @@ class Adding {
   }
 
   /// nn.EmbeddingBag.
-  static std::vector<KernelCall> table_by_table(const std::vector<EmbeddingTable>& tables,
-                                                std::int64_t batch) {
+  static std::vector<KernelCall> table_by_table(const std::vector<EmbeddingTable>& tables, std::int64_t batch,
+                                                bool sparse_gradients) {
     std::vector<KernelCall> calls;
     for (const EmbeddingTable& table : tables) {
       calls.push_back(kernels::bag_look_up(batch, table));
+      if (!sparse_gradients) {
+        const std::vector<KernelCall> gradient = kernels::bag_dense_gradient(batch, table);
+        calls.insert(calls.end(), gradient.begin(), gradient.end());
+        continue;
+      }
       calls.push_back(kernels::bag_gradient(batch, table));
       calls.push_back(kernels::bag_update(batch, table));
     }

@@ -10,7 +10,7 @@ namespace {
 
 EmbeddingBagShape bags_of(const ShardGroup& group, const DlrmSpec& spec, std::int64_t global_batch,
                           std::size_t ranks, DataType features) {
-  const bool dense = group.sharding == TableSharding::DataParallel;
+  const bool dense = group.sharding == TableSharding::DataParallel || !spec.sparse_gradients;
   return {.batch = dense ? global_batch / static_cast<std::int64_t>(ranks) : global_batch,
           .tables = group.shards,
           .kernels = spec.embedding_kernels,
@@ -84,8 +84,9 @@ void DlrmEmbeddings::backward_of(std::size_t group) {
   if (holds(group)) {
     embedding_bag_backward(step_, bags_[group]);
   }
-  if (bags_[group].dense) {
-    GradientSink{step_, &buckets_, step_.framework().zero_gradients}.accumulate(bags_[group].weights(0));
+  GradientSink gradients{step_, &buckets_, step_.framework().zero_gradients};
+  for (const std::int64_t elements : bags_[group].dense_parameters()) {
+    gradients.accumulate(elements);
   }
 }
 
@@ -157,9 +158,8 @@ std::vector<InputGroup> DlrmEmbeddings::inputs() const {
 std::vector<std::int64_t> DlrmEmbeddings::dense_parameters() const {
   std::vector<std::int64_t> parameters;
   for (const EmbeddingBagShape& bags : bags_) {
-    if (bags.dense) {
-      parameters.push_back(bags.weights(0));
-    }
+    const std::vector<std::int64_t> of_group = bags.dense_parameters();
+    parameters.insert(parameters.end(), of_group.begin(), of_group.end());
   }
   return parameters;
 }

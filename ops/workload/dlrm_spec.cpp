@@ -87,18 +87,23 @@ void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables
 
 void check_embedding_bag(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables) {
   const bool is_bag = spec.embedding_kernels == EmbeddingKernels::EmbeddingBag;
-  if (!is_bag && (spec.fixed_bags || spec.casts_rows)) {
-    throw FieldError{spec.fixed_bags ? "fixed_bags" : "casts_rows",
+  if (!is_bag && (spec.fixed_bags || spec.casts_rows || !spec.sparse_gradients)) {
+    throw FieldError{spec.fixed_bags   ? "fixed_bags"
+                     : spec.casts_rows ? "casts_rows"
+                                       : "sparse_gradients",
                      "is of 'embedding_kernels: embedding_bag'"};
   }
   if (!is_bag) {
     return;
   }
-  if (spec.optimizer != DlrmOptimizer::Sgd) {
+  if (spec.sparse_gradients && spec.optimizer != DlrmOptimizer::Sgd) {
     throw FieldError{
         "embedding_kernels",
         "the sparse gradients of nn.EmbeddingBag are added by 'optimizer: sgd'; Adagrad is there "
-        "with fbgemm and batched"};
+        "with fbgemm and batched, and with 'sparse_gradients: false'"};
+  }
+  if (spec.optimizer == DlrmOptimizer::RowWiseAdagrad) {
+    throw FieldError{"optimizer", "rowwise_adagrad is FBGEMM's: 'embedding_kernels: fbgemm'"};
   }
   if (spec.bottom_mlp_placement != BottomMlpPlacement::EveryRank) {
     throw FieldError{"embedding_kernels", "embedding_bag has the bottom MLP on every rank"};

@@ -142,7 +142,7 @@ struct DlrmSpec {
   DlrmLoss loss = DlrmLoss::BinaryCrossEntropy;
   DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
   EmbeddingKernels embedding_kernels = EmbeddingKernels::Fbgemm;
-  bool fixed_bags = false, casts_rows = false;
+  bool sparse_gradients = true, fixed_bags = false, casts_rows = false;
   IndexType index_type = IndexType::Int64;
   bool input_on_device = false;
   bool loss_readback = true;
@@ -178,7 +178,11 @@ struct DlrmSpec {
         "embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
         "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
         "whose sparse gradient torch.optim.SGD adds; embedding_bag: a torch.nn.EmbeddingBag for each "
-        "table, sparse=True, on one GPU");
+        "table, on one GPU");
+    key.optional(
+        "sparse_gradients", dlrm.sparse_gradients, true,
+        "embedding_bag: sparse=True; false, PyTorch's default: gradients as large as the tables, which the "
+        "optimizer goes through in every step");
     key.optional(
         "fixed_bags", dlrm.fixed_bags, false,
         "embedding_bag: indices are [samples, look-ups], without offsets, which PyTorch makes of them");

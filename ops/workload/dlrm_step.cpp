@@ -189,7 +189,8 @@ void DlrmStep::update() {
     unscale_gradients(step_, parameters_);
     embeddings_.unscale();
   }
-  if (spec_.embedding_kernels == EmbeddingKernels::EmbeddingBag) {  // foreach has no sparse gradients
+  if (spec_.embedding_kernels == EmbeddingKernels::EmbeddingBag &&
+      spec_.sparse_gradients) {  // foreach has none
     optimizer_step_by_tensor(step_, {.kind = optimizer()}, parameters_);
   } else {
     optimizer_step(step_, {.kind = optimizer()}, parameters_);

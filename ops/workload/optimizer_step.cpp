@@ -11,41 +11,44 @@
 #include "ops/workload/lamb.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
+#include "ops/workload/optimizer_host.hpp"
 
 namespace lockstep {
 namespace {
 
 /// One arithmetic operation of an optimizer: what it is, its operator where each tensor has its own, how many
-/// lists of tensors it takes, and its passes over memory in tensors of the parameter's size.
+/// lists of tensors it takes, its passes over memory in tensors of the parameter's size, and whether its
+/// results are new tensors.
 struct Operation {
   const char* name;
   const char* op;
   int operands;
   double reads, writes, flops;
+  bool makes_tensors = false;
 };
 
 // torch/optim/sgd.py, adagrad.py and adamw.py (PyTorch 2, not capturable), in their order. SGD's
 // weight decay makes a new tensor of the gradients.
 // Adagrad's list is that of ../shared/data/traces/dlrm_8xv100.
-constexpr Operation kDecay{"add", "aten::add", 3, 2, 1, 2};
+constexpr Operation kDecay{"add", "aten::add", 3, 2, 1, 2, true};
 constexpr std::array kMomentum{Operation{"mul", "aten::mul_", 1, 1, 1, 1},
                                Operation{"add", "aten::add_", 2, 2, 1, 2}};
-constexpr Operation kNesterov{"add", "aten::add", 2, 2, 1, 2};
+constexpr Operation kNesterov{"add", "aten::add", 2, 2, 1, 2, true};
 constexpr Operation kDescent{"add", "aten::add_", 2, 2, 1, 2};
 constexpr std::array kAdagrad{
-    Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3}, Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},
+    Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3}, Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1, true},
     Operation{"add", "aten::add_", 1, 1, 1, 1}, Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
 constexpr std::array kAdamW{
-    Operation{"mul", "aten::mul_", 1, 1, 1, 1},  Operation{"lerp", "aten::lerp_", 2, 2, 1, 3},
-    Operation{"mul", "aten::mul_", 1, 1, 1, 1},  Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
-    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1}, Operation{"div", "aten::div", 1, 1, 1, 1},
-    Operation{"add", "aten::add_", 1, 1, 1, 1},  Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"lerp", "aten::lerp_", 2, 2, 1, 3},
+    Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
+    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1, true}, Operation{"div", "aten::div", 1, 1, 1, 1},
+    Operation{"add", "aten::add_", 1, 1, 1, 1},        Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
 // transformers/optimization.py, class AdamW (the Trainer's optim="adamw_hf"),
 // without weight decay, its default.
 constexpr std::array kAdamWHf{
     Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"add", "aten::add_", 2, 2, 1, 2},
     Operation{"mul", "aten::mul_", 1, 1, 1, 1},        Operation{"addcmul", "aten::addcmul_", 3, 2, 1, 3},
-    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1},       Operation{"add", "aten::add_", 1, 1, 1, 1},
+    Operation{"sqrt", "aten::sqrt", 2, 1, 1, 1, true}, Operation{"add", "aten::add_", 1, 1, 1, 1},
     Operation{"addcdiv", "aten::addcdiv_", 3, 3, 1, 3}};
 
 // Everything at once: parameters and gradients, SGD's momentum, AdamW's two moments.
@@ -139,9 +142,14 @@ void multi_tensor(StepWriter& step, const std::string& name, Optimizer optimizer
     return;
   }
   step.program().begin_range(name);
+  const bool counts_steps = optimizer == Optimizer::AdamW;
+  OptimizerHost::write(step, OptimizerHost::kGroup + (counts_steps ? OptimizerHost::kSteps : 0),
+                       parameters.size());
   for (std::size_t index = 0; index < operations.size(); ++index) {
-    for (std::size_t read = 0;
-         optimizer == Optimizer::AdamW && index == kBeforeCorrections && read < 2 * parameters.size();
+    OptimizerHost::write(
+        step, OptimizerHost::kList + (operations[index].makes_tensors ? OptimizerHost::kNewTensor : 0),
+        parameters.size());
+    for (std::size_t read = 0; counts_steps && index == kBeforeCorrections && read < 2 * parameters.size();
          ++read) {
       step.op("aten::item");
     }
@@ -175,6 +183,10 @@ class PythonLoop {
 
 void for_each(StepWriter& step, const std::string& name, const OptimizerSpec& optimizer,
               std::span<const std::int64_t> parameters) {
+  const bool is_of_torch = optimizer.kind != Optimizer::AdamWHf;
+  if (is_of_torch && !step.program().host().operators.contains(name)) {
+    OptimizerHost::write(step, OptimizerHost::kGroup, parameters.size());
+  }
   PythonLoop loop{step, name};
   const std::vector<Operation> operations = operations_of(optimizer);
   for (const std::int64_t elements : parameters) {
@@ -207,6 +219,9 @@ void zero_gradients(StepWriter& step, Optimizer optimizer, std::span<const std::
     }
     return;
   }
+  if (!step.framework().zero_gradients && !step.program().host().operators.contains(name)) {
+    OptimizerHost::write(step, OptimizerHost::kZero, parameters.size());
+  }
   step.program().begin(name);
   if (step.framework().zero_gradients) {
     for_many(step, optimizer, {"zero", "", 1, 0, 1, 0}, parameters);
@@ -238,6 +253,9 @@ void optimizer_step(StepWriter& step, const OptimizerSpec& optimizer,
   if (step.framework().optimizer != OptimizerStyle::Fused) {
     multi_tensor(step, name, optimizer.kind, operations_of(optimizer), parameters);
     return;
+  }
+  if (!step.program().host().operators.contains(name)) {
+    OptimizerHost::write(step, OptimizerHost::kGroup + OptimizerHost::kList, parameters.size());
   }
   step.program().begin(name);
   fused(step, optimizer, parameters);

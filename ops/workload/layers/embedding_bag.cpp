@@ -160,6 +160,20 @@ std::int64_t EmbeddingBagShape::lookups(std::size_t rank) const {
   return std::llround(sum);
 }
 
+std::vector<std::int64_t> EmbeddingBagShape::dense_parameters() const {
+  if (!dense) {
+    return {};
+  }
+  if (kernels != EmbeddingKernels::EmbeddingBag) {
+    return {weights(0)};
+  }
+  std::vector<std::int64_t> parameters;
+  for (const EmbeddingTable& table : tables.front()) {
+    parameters.push_back(table.rows * table.dimension);
+  }
+  return parameters;
+}
+
 std::int64_t EmbeddingBagShape::gradient_values(std::size_t rank) const {
   double sum = 0;
   for (const EmbeddingTable& table : tables[rank]) {

@@ -23,8 +23,11 @@ struct EmbeddingBagShape {
   [[nodiscard]] std::int64_t offsets(std::size_t rank) const;  ///< batch x tables + 1
   /// Backward leaves values that embedding_bag_update() adds.
   [[nodiscard]] bool has_sparse_gradients() const {
-    return kernels == EmbeddingKernels::Joint || kernels == EmbeddingKernels::EmbeddingBag;
+    return kernels == EmbeddingKernels::Joint || (kernels == EmbeddingKernels::EmbeddingBag && !dense);
   }
+  /// Elements of each tensor with a gradient as large: EmbeddingBag has a module for each table, others one
+  /// for all. None unless dense.
+  [[nodiscard]] std::vector<std::int64_t> dense_parameters() const;
   /// Elements of its sparse gradients: a row for each look-up.
   [[nodiscard]] std::int64_t gradient_values(std::size_t rank) const;
   [[nodiscard]] std::int64_t weights(std::size_t rank) const;         ///< elements of its tables

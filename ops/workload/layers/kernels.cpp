@@ -7,6 +7,7 @@ namespace {
 
 constexpr double kByIndex = 119;           // see index_select()
 constexpr double kAtomicOf16Bits = 187;    // see index_add()
+constexpr double kAtomicOf32Bits = 170;    // likewise
 constexpr double kOffsetArithmetic = 100;  // of an element's offset in one operand, see unrolled_copy()
 
 std::string_view name_of_product(DataType type) {
@@ -84,7 +85,7 @@ KernelCall index_select(std::int64_t elements, std::int64_t indices, DataType ty
 KernelCall index_add(std::int64_t elements, DataType type) {
   const bool is_narrow = type == DataType::BF16 || type == DataType::FP16;
   KernelCall call = elementwise("index_add", elements, type,
-                                {.reads = 2, .instructions = is_narrow ? kAtomicOf16Bits : kByIndex});
+                                {.reads = 2, .instructions = is_narrow ? kAtomicOf16Bits : kAtomicOf32Bits});
   call.name = "indexFuncLargeIndex<add>";
   return call;
 }

@@ -68,9 +68,10 @@ inline constexpr double kUnvectorised = 67;
 
 /// Elements added to others by index, `indexFuncLargeIndex<ReduceAdd>`: the loop of index_select(), at whose
 /// end is an atomic addition. Of 16 bits that takes 187 instructions: neighbours share the 4 bytes around an
-/// element and displace each other. *Source*: 8.3 to 9.8 ps an element, whatever the rows, in BF16 on an
-/// H100; an H200's memory gains nothing (calibration/measurements/*/pytorch_experts.csv); PyTorch
-/// aten/src/ATen/native/cuda/Indexing.cu. That FP32 waits for nothing besides is assumed.
+/// element and displace each other; of FP32 170. *Source*: 8.3 to 9.8 ps an element, whatever the rows, in
+/// BF16 on an H100; an H200's memory gains nothing (calibration/measurements/*/pytorch_experts.csv); 8.0 ps
+/// of FP32, rows of 64 and of 128 into tables of a million, on an H100 (variant_kernels.csv); PyTorch
+/// aten/src/ATen/native/cuda/Indexing.cu.
 [[nodiscard]] KernelCall index_add(std::int64_t elements, DataType type);
 
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.

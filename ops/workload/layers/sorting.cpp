@@ -20,11 +20,15 @@ constexpr double kCompareAndSwap = 56;
 constexpr double kRankOfAKey = 0.59;
 /// DeviceRadixSortOnesweepKernel, 5.6 to 6.1 us for 16,384 to 65,536 keys: loads of a pass.
 constexpr std::int64_t kLookBack = 42;
+/// DeviceRadixSortSingleTileKernel, 15.5 us of 11 passes over 2,048 keys of 8 bytes (variant_kernels.csv):
+/// loads of a pass.
+constexpr std::int64_t kRankInATile = 12;
 
 constexpr std::int64_t kWarp = 32, kLargestBlock = 1024;
 constexpr double kSchedulers = 4, kReached = 0.65, kClocksOfALoad = 200;  // time_to_issue(), PointwiseModel
 constexpr DataType kPlace = DataType::INT64;                              // of a value in its slice
 constexpr std::int64_t kSmallSort = 4096, kKeysOfAThread = 32;
+constexpr Bytes kSingleTile{256 * 9 * 8.0};  // a block of 256 threads with 9 keys of 8 bytes each
 
 std::int64_t up_to_whole(std::int64_t number, std::int64_t unit) {
   return (number + unit - 1) / unit * unit;
@@ -115,6 +119,14 @@ std::vector<KernelCall> radix_sort_pairs(std::int64_t count, DataType key, int b
   const Bytes digits = size_of(DataType::INT32) * (1.0 * passes * kDigits);
   const auto memset = [](Bytes size) { return KernelCall{"Memset (Device)", DataType::FP32, Memset{size}}; };
   const double both = 1 + size_of(kPlace) / size_of(key);
+  if (static_cast<double>(count) * size_of(key) <= kSingleTile) {
+    constexpr int kBitsInATile = 6;
+    return {{"DeviceRadixSortSingleTileKernel", key,
+             Pointwise{.elements = count,
+                       .reads = both,
+                       .writes = both,
+                       .chain = (bits + kBitsInATile - 1) / kBitsInATile * kRankInATile}}};
+  }
   std::vector<KernelCall> sort{
       memset(Bytes{4.0 * passes}),
       memset(digits),

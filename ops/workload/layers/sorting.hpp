@@ -27,7 +27,8 @@ namespace lockstep::kernels {
 [[nodiscard]] std::vector<KernelCall> argsort(std::int64_t slices, std::int64_t length, DataType type);
 
 /// @p count keys of @p key by their lowest @p bits, with values of 8 bytes, eight bits a pass
-/// (cub::DeviceRadixSort: what each block found is looked up by the next, so that a pass is one kernel).
+/// (cub::DeviceRadixSort: what each block found is looked up by the next, so that a pass is one kernel). Up
+/// to 2,304 keys of 8 bytes are sorted by one block, six bits a pass, in one kernel.
 [[nodiscard]] std::vector<KernelCall> radix_sort_pairs(std::int64_t count, DataType key, int bits);
 
 }  // namespace lockstep::kernels

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/workload/layers/cast.hpp"
+#include "ops/workload/layers/embedding_gradient.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -42,10 +43,21 @@ KernelCall kernels::bag_gradient(std::int64_t batch, const EmbeddingTable& table
 }
 
 KernelCall kernels::bag_update(std::int64_t batch, const EmbeddingTable& table) {
-  return {
-      "indexFuncLargeIndex<add>", DataType::FP32,
-      EmbeddingBags{
-          .batch = batch, .tables = {table}, .direction = Direction::Backward, .optimizer = Optimizer::Sgd}};
+  return index_add(std::llround(table.pooling_factor * static_cast<double>(batch * table.dimension)),
+                   DataType::FP32);
+}
+
+std::vector<KernelCall> kernels::bag_dense_gradient(std::int64_t batch, const EmbeddingTable& table) {
+  const auto picks = std::llround(table.pooling_factor * static_cast<double>(batch));
+  std::vector<KernelCall> calls{strided_copy(batch * table.dimension, DataType::FP32)};
+  const auto append = [&](std::vector<KernelCall> more) {
+    calls.insert(calls.end(), more.begin(), more.end());
+  };
+  append(sort_picks(picks));
+  calls.push_back(fill(table.rows * table.dimension, DataType::FP32));
+  append(find_sorted_rows(picks));
+  append(add_sorted_rows(picks, table.dimension, DataType::FP32));
+  return calls;
 }
 
 void torch_bags_forward(StepWriter& step, const EmbeddingBagShape& bags) {
@@ -70,12 +82,23 @@ void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags) {
       step.op("ToCopyBackward0",
               {kernels::cast(step, bags.batch * table.dimension, bags.features, DataType::FP32)});
     }
+    if (bags.dense) {
+      step.program().begin("EmbeddingBagBackward0");
+      for (const KernelCall& kernel : kernels::bag_dense_gradient(bags.batch, table)) {
+        step.launch(kernel);
+      }
+      step.program().end();
+      continue;
+    }
     step.op("EmbeddingBagBackward0", {kernels::bag_gradient(bags.batch, table)});
     step.op("torch::autograd::AccumulateGrad#sparse");
   }
 }
 
 void torch_bags_update(StepWriter& step, const EmbeddingBagShape& bags) {
+  if (bags.dense) {
+    return;  // the optimizer's, as any other parameter
+  }
   for (const EmbeddingTable& table : tables_of(bags)) {
     step.op("aten::add_#sparse", {kernels::bag_update(bags.batch, table)});
   }

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// torch.nn.EmbeddingBag(mode="sum", sparse=True), a module for each table of the only rank: what
+/// torch.nn.EmbeddingBag(mode="sum"), a module for each table of the only rank: what
 /// embedding_bag_forward() and its like write for EmbeddingKernels::EmbeddingBag. *Source*:
 /// aten/src/ATen/native/cuda/EmbeddingBag.cu, EmbeddingBag.cpp (_embedding_bag_sparse_backward); kernels and
 /// operators of tests/data/h200_steps/dlrm_b2048_tf32.
@@ -13,7 +13,7 @@ namespace lockstep {
 void torch_bags_forward(StepWriter& step, const EmbeddingBagShape& bags);
 
 /// Table by table: the cast, and the gradient's values: each look-up's copy of its sample's row. Rows that
-/// repeat stay apart.
+/// repeat stay apart. Dense: the whole table's gradient (_embedding_bag_dense_backward).
 void torch_bags_backward(StepWriter& step, const EmbeddingBagShape& bags);
 
 /// torch.optim.SGD: each table's values added row by row (add_dense_sparse_, index_add_ with atomics).
@@ -32,6 +32,10 @@ namespace kernels {
 [[nodiscard]] KernelCall bag_look_up(std::int64_t batch, const EmbeddingTable& table);
 /// The values of its sparse gradient: of each look-up the row of its sample.
 [[nodiscard]] KernelCall bag_gradient(std::int64_t batch, const EmbeddingTable& table);
+/// In place of them, without sparse=True: the gradient of the pooled rows copied together, look-ups sorted by
+/// row and summed into zeros as large as the table (EmbeddingBag.cu, embedding_bag_backward_cuda_sum_avg).
+/// What the kernels of sums take is that of nn.Embedding's.
+[[nodiscard]] std::vector<KernelCall> bag_dense_gradient(std::int64_t batch, const EmbeddingTable& table);
 /// The values added to the table.
 [[nodiscard]] KernelCall bag_update(std::int64_t batch, const EmbeddingTable& table);
 

@@ -13,8 +13,10 @@
 #include "base/yaml_reader.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "ops/workload/optimizer_host.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/kernel_kinds.hpp"
+#include "tests/support/plan_job.hpp"
 #include "tests/support/program_listing.hpp"
 
 namespace lockstep {
@@ -122,6 +124,59 @@ TEST(DlrmPytorch, NeedsTheMemoryThatWasSeen) {
   EXPECT_NEAR(sum / 2195675136, 1, 0.01);
 }
 
+ModelSpec with_dense_gradients() {
+  ModelSpec dense = model();
+  dense.dlrm->sparse_gradients = false;
+  dense.dlrm->tables.front().rows = {100000};
+  return dense;
+}
+
+/// Without sparse=True a table's gradient is as large as it is: zeros into which look-ups, sorted by row, are
+/// summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv), and torch.optim takes
+/// the tables with all other parameters at once.
+TEST(DlrmPytorch, SumsLookUpsIntoZerosOfTheTableWithoutSparseGradients) {
+  std::map<std::string, int> launches;
+  std::int64_t updated = 0;
+  for (const ListedOperator& op : operators_of(job_of(with_dense_gradients(), 2048))) {
+    for (const std::string& kernel : op.kernels) {
+      ++launches[kernel];
+    }
+  }
+  for (const char* const kernel :
+       {"compute_grad_weight", "sum_and_scatter", "DeviceUniqueByKeySweepKernel"}) {
+    EXPECT_EQ(launches[kernel], 8) << kernel;
+  }
+  EXPECT_EQ(launches["DeviceRadixSortSingleTileKernel"], 9);  // and the interaction's
+  EXPECT_EQ(launches["vectorized_gather_kernel"], 0);
+  EXPECT_EQ(launches["multi_tensor_apply_kernel<add>"], 3);
+  const Job job = job_of(with_dense_gradients(), 2048);
+  for (const KernelCall& kernel : job.programs.front()->kernels) {
+    if (const auto* update = std::get_if<OptimizerUpdate>(&kernel.work)) {
+      updated += update->parameters;
+    }
+  }
+  EXPECT_GE(updated, 8 * 100000 * 64);
+}
+
+/// Of 16 tensors of MLPs and 8 tables: dropped gradients, lists of them by type, and of one operator.
+TEST(DlrmPytorch, GoesThroughParametersInPython) {
+  const double t1 = plain_host().between_operators.in_base_units();
+  const double shares = OptimizerHost::kZero + OptimizerHost::kGroup + OptimizerHost::kList;
+  EXPECT_NEAR(host_seconds(job_of(with_dense_gradients(), 2048), kOptimizerHost), 24 * shares * t1, 1e-9);
+}
+
+/// At most 514,671,104 B were in use (dlrm_dense with 2,048 samples,
+/// calibration/measurements/h200/variants.csv).
+TEST(DlrmPytorch, DenseGradientsNeedTheMemoryThatWasSeen) {
+  const MemoryBreakdown memory = job_of(with_dense_gradients(), 2048).memory.front();
+  double sum = 2 * 32 * 1024 * 1024;
+  for (const auto use :
+       {MemoryUse::Parameters, MemoryUse::Gradients, MemoryUse::Activations, MemoryUse::Workspace}) {
+    sum += memory[use];
+  }
+  EXPECT_NEAR(sum / 514671104, 1, 0.03);
+}
+
 TEST(DlrmPytorch, IsRefusedWhereItDoesNotExist) {
   const auto refusal = [](const auto& change, const char* why) {
     ModelSpec changed = model();
@@ -131,6 +186,18 @@ TEST(DlrmPytorch, IsRefusedWhereItDoesNotExist) {
   refusal([](DlrmSpec& spec) { spec.optimizer = DlrmOptimizer::Adagrad; }, "added by 'optimizer: sgd'");
   refusal([](DlrmSpec& spec) { spec.embedding_kernels = EmbeddingKernels::Fbgemm; },
           "is of 'embedding_kernels: embedding_bag'");
+  refusal(
+      [](DlrmSpec& spec) {
+        spec.fixed_bags = spec.casts_rows = spec.sparse_gradients = false;
+        spec.embedding_kernels = EmbeddingKernels::Fbgemm;
+      },
+      "is of 'embedding_kernels: embedding_bag'");
+  refusal(
+      [](DlrmSpec& spec) {
+        spec.sparse_gradients = false;
+        spec.optimizer = DlrmOptimizer::RowWiseAdagrad;
+      },
+      "rowwise_adagrad is FBGEMM's");
   refusal([](DlrmSpec& spec) { spec.tables.front().pooling_factor = 1.5; }, "whole number, not 1.5");
   EXPECT_THAT(
       [] {
