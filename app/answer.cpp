@@ -10,6 +10,7 @@
 #include "app/trust.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/workload/batch_loader.hpp"
+#include "ops/workload/parallel/host_optimizer.hpp"
 
 namespace lockstep {
 namespace {
@@ -239,8 +240,9 @@ std::string verdict(const std::string& what, double percent) {
 
 /// Shares of the critical path.
 struct HostShares {
-  double batches = 0;  ///< everything waits for a batch
-  double others = 0;   ///< the host's other work
+  double batches = 0;    ///< everything waits for a batch
+  double optimizer = 0;  ///< Adam on the CPU
+  double others = 0;     ///< the host's work but for batches
 };
 
 HostShares host_shares(const SimulationResult& result) {
@@ -251,9 +253,12 @@ HostShares host_shares(const SimulationResult& result) {
     if (share.part == PathPart::HostWork) {
       const bool is_loader = share.what.ends_with(kPrepareBatch) || share.what.ends_with(kDataLoading);
       (is_loader ? shares.batches : shares.others) += share.seconds;
+      shares.optimizer += share.what.ends_with(kCpuAdam) ? share.seconds : 0;
     }
   }
-  return length > 0 ? HostShares{shares.batches / length, shares.others / length} : HostShares{};
+  return length > 0
+             ? HostShares{shares.batches / length, shares.optimizer / length, shares.others / length}
+             : HostShares{};
 }
 
 }  // namespace
@@ -267,6 +272,11 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   if (host.batches > 0.5) {
     return fmt::format("input-bound: the step waits for its batch, which takes {:.0f} % of the critical path",
                        100 * host.batches);
+  }
+  const bool waits_for_host = shares.front().what == "host-bound idle" || host.others > 0.5;
+  if (waits_for_host && host.optimizer > host.others / 2) {
+    return fmt::format("host-bound: Adam on the CPU is {:.0f} % of the critical path; {} takes {:.0f} % of the step",
+                       100 * host.optimizer, shares.front().what, 100 * shares.front().seconds / whole);
   }
   if (host.others > 0.5 && shares.front().what != "host-bound idle") {  // kernels run while it goes on
     return fmt::format(

@@ -182,8 +182,8 @@ struct TransformerPlanSpec {
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
         "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
     key.optional("offload_threads", plan.offload_threads, std::nullopt,
-                 "offload: of a rank's optimizer on the CPU (OMP_NUM_THREADS, which torchrun sets to 1); a "
-                 "thread on each of the rank's cores when left out");
+                 "offload: of a rank's optimizer on the CPU (OMP_NUM_THREADS, which torchrun sets to 1): 40 "
+                 "million parameters a second each; left out: as many as memory's bandwidth keeps busy");
   }
 
   template <class Visitor>

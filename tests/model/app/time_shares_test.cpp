@@ -61,5 +61,15 @@ TEST(Bottleneck, IsTheHostThatMostOfTheCriticalPathIsOf) {
             "host-bound: 80 % of the critical path is work of the CPU; compute takes 60 % of the step");
 }
 
+/// An optimizer on the CPU launches nothing: CUDA graphs would not help.
+TEST(Bottleneck, NamesAdamOnTheCpu) {
+  SimulationResult result = result_of({0.3, 0.3}, {1, 1});
+  result.critical_path = {{"host: cpu_adam", 0.44, 9, {}, PathPart::HostWork, {}},
+                          {"host: aten::linear", 0.03, 9, {}, PathPart::HostWork, {}},
+                          {"gemm", 0.53, 3, {}, PathPart::Kernel, {}}};
+  EXPECT_EQ(bottleneck(two_steps(), result),
+            "host-bound: Adam on the CPU is 44 % of the critical path; host-bound idle takes 70 % of the step");
+}
+
 }  // namespace
 }  // namespace lockstep
