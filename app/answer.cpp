@@ -256,9 +256,8 @@ HostShares host_shares(const SimulationResult& result) {
       shares.optimizer += share.what.ends_with(kCpuAdam) ? share.seconds : 0;
     }
   }
-  return length > 0
-             ? HostShares{shares.batches / length, shares.optimizer / length, shares.others / length}
-             : HostShares{};
+  return length > 0 ? HostShares{shares.batches / length, shares.optimizer / length, shares.others / length}
+                    : HostShares{};
 }
 
 }  // namespace
@@ -275,8 +274,9 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   }
   const bool waits_for_host = shares.front().what == "host-bound idle" || host.others > 0.5;
   if (waits_for_host && host.optimizer > host.others / 2) {
-    return fmt::format("host-bound: Adam on the CPU is {:.0f} % of the critical path; {} takes {:.0f} % of the step",
-                       100 * host.optimizer, shares.front().what, 100 * shares.front().seconds / whole);
+    return fmt::format(
+        "host-bound: Adam on the CPU is {:.0f} % of the critical path; {} takes {:.0f} % of the step",
+        100 * host.optimizer, shares.front().what, 100 * shares.front().seconds / whole);
   }
   if (host.others > 0.5 && shares.front().what != "host-bound idle") {  // kernels run while it goes on
     return fmt::format(

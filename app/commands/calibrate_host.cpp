@@ -18,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/hosts/event_cost.hpp"
 #include "calibration/hosts/host_profile.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -25,6 +26,7 @@ namespace lockstep {
 namespace {
 
 constexpr double kSlow = 3;  // hosts of one generation differ by 2
+constexpr double kSlower = 1.4;
 
 Seconds cost(const std::string& option, const std::string& text) {
   Seconds parsed;
@@ -117,10 +119,19 @@ void take_kind(const std::vector<kineto::RecordedTrace>& traces, const Calibrate
     profile.observers = observers_of(traces, options.with_observers);
     profile.observed = options.with_observers;
   }
+  if (!options.step_time.empty()) {
+    if (profile.simulated) {
+      throw InputError{{traces.front().file},
+                       "was simulated, without a profiler: there is no --step-time beside it"};
+    }
+    profile.event_cost = profile.call_cost = event_cost_of(traces, cost("--step-time", options.step_time));
+    fmt::print(stderr, "the profiler takes {} for each operator and call\n", to_string(profile.event_cost));
+  }
 }
 
 /// On stderr, what does not come from the traces, and what is to be doubted.
-void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileOptions& profile) {
+void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileOptions& profile,
+          bool step_time_is_known) {
   if (!made.missing.empty()) {
     fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
                fmt::join(made.missing, ", "));
@@ -147,6 +158,13 @@ void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileO
                "slow CPU, or an observer{}\n",
                *made.slower, profile.start.name,
                profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
+  } else if (made.slower && *made.slower > kSlower && !profile.simulated && !profile.observed &&
+             !step_time_is_known) {
+    fmt::print(stderr,
+               "operators take {:.1f} times as long as {}'s: a slower CPU, on which the profiler takes more "
+               "than {}, too; "
+               "--step-time, of a step without it, tells how much\n",
+               *made.slower, profile.start.name, to_string(profile.event_cost));
   }
   if (!made.slow_calls.empty()) {
     std::vector<std::string> calls;
@@ -194,7 +212,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
     fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
                options.output.string(), set_in_words("host", options.output.string()));
   }
-  tell(made, samples.at_full_queue, profile);
+  tell(made, samples.at_full_queue, profile, !options.step_time.empty());
   return 0;
 }
 
@@ -213,12 +231,20 @@ void add_calibrate_host(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--name", options->name, "of the profile; left out: that of the output file");
   command->add_option("--start", options->start, "host whose numbers stand in for what no trace shows")
       ->capture_default_str();
+  CLI::Option* const event_cost =
+      command
+          ->add_option("--event-cost", options->event_cost,
+                       "host time that the profiler adds for each operator and call")
+          ->capture_default_str();
+  CLI::Option* const call_cost =
+      command->add_option("--call-cost", options->call_cost, "what it adds to the length of a call")
+          ->capture_default_str();
   command
-      ->add_option("--event-cost", options->event_cost,
-                   "host time that the profiler adds for each operator and call")
-      ->capture_default_str();
-  command->add_option("--call-cost", options->call_cost, "what it adds to the length of a call")
-      ->capture_default_str();
+      ->add_option(
+          "--step-time", options->step_time,
+          "of a step that the host limits, timed without the profiler, e.g. 23.6ms: tells both costs")
+      ->excludes(event_cost)
+      ->excludes(call_cost);
   command->add_flag(
       "--with-observers", options->with_observers,
       "take traces with shapes, stacks or memory recorded, whose host times are too long, as derived");

@@ -18,6 +18,7 @@ struct CalibrateHostOptions {
   std::string name;                 ///< of the new profile; empty: that of the output
   std::string start = "a100_server";
   std::string event_cost = "2 us", call_cost = "2 us";  ///< what the profiler adds
+  std::string step_time;                                ///< of a step without it, which tells both; or empty
   bool with_observers = false;                          ///< take traces that record more than times
   std::filesystem::path output;                         ///< empty: stdout
 };

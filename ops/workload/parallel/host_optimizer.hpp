@@ -23,12 +23,11 @@ inline constexpr const char* kCpuAdam = "cpu_adam";
 ///
 /// but Adam's elements / (`offload_threads` x kUpdatesOfThread) where so many threads take longer.
 ///
-/// *Assumes*: without `offload_threads` there are threads enough (of a DGX-2's, two on each of 48 cores), so that
-/// Adam's arithmetic hides behind its memory traffic; all ranks of a host update at the same time; copies over PCIe do not slow the CPU's
-/// memory accesses down.
-/// *Source*: Ren et al., ZeRO-Offload, arXiv 2101.06840, sections 4 and 5; DeepSpeed
-/// runtime/zero/stage_1_and_2.py (copy_grads_in_partition, async_accumulate_grad_in_cpu_via_gpu,
-/// unscale_and_clip_grads).
+/// *Assumes*: without `offload_threads` there are threads enough (of a DGX-2's, two on each of 48 cores), so
+/// that Adam's arithmetic hides behind its memory traffic; all ranks of a host update at the same time;
+/// copies over PCIe do not slow the CPU's memory accesses down. *Source*: Ren et al., ZeRO-Offload, arXiv
+/// 2101.06840, sections 4 and 5; DeepSpeed runtime/zero/stage_1_and_2.py (copy_grads_in_partition,
+/// async_accumulate_grad_in_cpu_via_gpu, unscale_and_clip_grads).
 class HostOptimizer {
  public:
   /// Share of the DRAM's peak that CPU-Adam reaches: 25 billion parameters in 6.74 s on a DGX-2 (the sums of

@@ -35,7 +35,8 @@ void check_sharding(const TransformerPlanSpec& plan) {
   if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
     throw FieldError{
         "shard_copies",
-        "'shard_copies' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: zero3' (FSDP that "
+        "'shard_copies' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: zero3' "
+        "(FSDP that "
         "keeps what it gathered until gradients are reduced is that with 'reshard_after_forward: false')"};
   }
   if (plan.is_fsdp() && plan.offload != Offload::None) {

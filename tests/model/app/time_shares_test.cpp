@@ -67,8 +67,9 @@ TEST(Bottleneck, NamesAdamOnTheCpu) {
   result.critical_path = {{"host: cpu_adam", 0.44, 9, {}, PathPart::HostWork, {}},
                           {"host: aten::linear", 0.03, 9, {}, PathPart::HostWork, {}},
                           {"gemm", 0.53, 3, {}, PathPart::Kernel, {}}};
-  EXPECT_EQ(bottleneck(two_steps(), result),
-            "host-bound: Adam on the CPU is 44 % of the critical path; host-bound idle takes 70 % of the step");
+  EXPECT_EQ(
+      bottleneck(two_steps(), result),
+      "host-bound: Adam on the CPU is 44 % of the critical path; host-bound idle takes 70 % of the step");
 }
 
 }  // namespace
