@@ -16,8 +16,10 @@ double pixels(std::int64_t planes, std::int64_t height, std::int64_t width) {
 
 }  // namespace
 
-KernelCall average_pool_forward(const Pool& pool, DataType type, bool channels_first) {
-  const Counts counts = channels_first ? Counts{160, 17, 7.5} : Counts{250, 30, 18};
+KernelCall average_pool_forward(const Pool& pool, DataType type, bool channels_first, PoolSizes sizes) {
+  const Counts counts = sizes == PoolSizes::Wide
+                            ? (channels_first ? Counts{160, 17, 7.5} : Counts{250, 30, 18})
+                            : (channels_first ? Counts{128, 15, 8} : Counts{152, 15, 9});
   const auto rows = static_cast<double>(pool.window_height);
   const double seen = rows * static_cast<double>(pool.window_width);
   const std::int64_t outputs = pool.planes * pool.out_height * pool.out_width;
@@ -28,8 +30,10 @@ KernelCall average_pool_forward(const Pool& pool, DataType type, bool channels_f
                     .instructions = counts.of(rows, seen)}};
 }
 
-KernelCall average_pool_backward(const Pool& pool, DataType type, bool channels_first) {
-  const Counts counts = channels_first ? Counts{246, 28, 37} : Counts{269, 31.5, 44};
+KernelCall average_pool_backward(const Pool& pool, DataType type, bool channels_first, PoolSizes sizes) {
+  const Counts counts = sizes == PoolSizes::Wide
+                            ? (channels_first ? Counts{246, 28, 37} : Counts{269, 31.5, 44})
+                            : (channels_first ? Counts{208, 24, 34} : Counts{242, 25, 36});
   const double seen = pool.over_pixel();
   const std::int64_t inputs = pool.planes * pool.height * pool.width;
   return {

@@ -35,13 +35,17 @@ kernels::Pool pool_of(const ShapedLayer& layer) {
           .window_width = filter.width};
 }
 
+kernels::PoolSizes sizes_of(const StepWriter& step) {
+  return step.framework().wide_pools ? kernels::PoolSizes::Wide : kernels::PoolSizes::Narrow;
+}
+
 void pool_forward(StepWriter& step, const ShapedLayer& layer) {
   if (layer.layer.kind == Kind::MaxPool) {
     step.op("aten::max_pool2d", {kernels::max_pool_forward(pool_of(layer), type_of(step))});
     return;
   }
-  step.op("aten::avg_pool2d",
-          {kernels::average_pool_forward(pool_of(layer), type_of(step), layer.channels_first)});
+  step.op("aten::avg_pool2d", {kernels::average_pool_forward(pool_of(layer), type_of(step),
+                                                             layer.channels_first, sizes_of(step))});
 }
 
 void pool_backward(StepWriter& step, const ShapedLayer& layer) {
@@ -50,8 +54,8 @@ void pool_backward(StepWriter& step, const ShapedLayer& layer) {
                                               kernels::max_pool_backward(pool_of(layer), type_of(step))});
     return;
   }
-  step.op("AvgPool2DBackward0",
-          {kernels::average_pool_backward(pool_of(layer), type_of(step), layer.channels_first)});
+  step.op("AvgPool2DBackward0", {kernels::average_pool_backward(pool_of(layer), type_of(step),
+                                                                layer.channels_first, sizes_of(step))});
 }
 
 }  // namespace

@@ -18,9 +18,12 @@ double micros(const KernelCall& call, const std::string& gpu) {
 /// Two planes of 8 x 8 in windows of 2 x 2 side by side: 4 x 4 outputs each, a window over each pixel.
 TEST(AveragePoolKernels, CountAThreadAnOutputOrAPixel) {
   const Pool pool{2, 8, 8, 4, 4, 2, 2};
-  EXPECT_EQ(std::get<Pointwise>(average_pool_forward(pool, DataType::FP32, true).work),
+  EXPECT_EQ(std::get<Pointwise>(average_pool_forward(pool, DataType::FP32, true, PoolSizes::Wide).work),
             (Pointwise{.elements = 32, .reads = 4, .flops = 4, .instructions = 160 + 17 * 2 + 7.5 * 4}));
-  EXPECT_EQ(std::get<Pointwise>(average_pool_backward(pool, DataType::FP32, true).work),
+  EXPECT_EQ(std::get<Pointwise>(average_pool_forward(pool, DataType::FP32, false, PoolSizes::Narrow).work)
+                .instructions,
+            152 + 15 * 2 + 9 * 4);
+  EXPECT_EQ(std::get<Pointwise>(average_pool_backward(pool, DataType::FP32, true, PoolSizes::Wide).work),
             (Pointwise{.elements = 128, .reads = 0.25, .flops = 2, .instructions = 246 + 28 + 37}));
 }
 
@@ -30,11 +33,16 @@ TEST(AveragePoolKernels, CountAThreadAnOutputOrAPixel) {
 TEST(AveragePoolKernels, TakeAboutWhatTheyTook) {
   const Pool images{64 * 768, 17, 17, 17, 17, 3, 3}, twice{128 * 768, 17, 17, 17, 17, 3, 3};
   const std::string h100 = "h100_80gb_cublas_13_boost", h200 = "h200_141gb_boost";
-  EXPECT_NEAR(micros(average_pool_forward(images, DataType::BF16, true), h100) / 191, 1, 0.08);
-  EXPECT_NEAR(micros(average_pool_backward(images, DataType::BF16, true), h100) / 441, 1, 0.08);
-  EXPECT_NEAR(micros(average_pool_forward(twice, DataType::BF16, false), h100) / 694, 1, 0.08);
-  EXPECT_NEAR(micros(average_pool_backward(twice, DataType::BF16, false), h100) / 995, 1, 0.08);
-  EXPECT_NEAR(micros(average_pool_backward(images, DataType::BF16, false), h200) / 498, 1, 0.08);
+  EXPECT_NEAR(micros(average_pool_forward(images, DataType::BF16, true, PoolSizes::Wide), h100) / 191, 1,
+              0.08);
+  EXPECT_NEAR(micros(average_pool_backward(images, DataType::BF16, true, PoolSizes::Wide), h100) / 441, 1,
+              0.08);
+  EXPECT_NEAR(micros(average_pool_forward(twice, DataType::BF16, false, PoolSizes::Wide), h100) / 694, 1,
+              0.08);
+  EXPECT_NEAR(micros(average_pool_backward(twice, DataType::BF16, false, PoolSizes::Wide), h100) / 995, 1,
+              0.08);
+  EXPECT_NEAR(micros(average_pool_backward(images, DataType::BF16, false, PoolSizes::Wide), h200) / 498, 1,
+              0.08);
 }
 
 }  // namespace
