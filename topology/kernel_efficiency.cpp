@@ -25,6 +25,7 @@ void KernelEfficiency::check() {
   tensor.calibrated = is_its_own("tensor.tiles");
   convolution.calibrated = is_its_own("convolution");
   if (tf32) tf32->calibrated = is_its_own("tf32.tiles");
+  if (core_convolution) core_convolution->calibrated = is_its_own("core_convolution");
   if (tensor_convolution) tensor_convolution->calibrated = is_its_own("tensor_convolution");
   if (tf32_convolution) tf32_convolution->calibrated = is_its_own("tf32_convolution");
 }
@@ -32,6 +33,7 @@ void KernelEfficiency::check() {
 void KernelEfficiency::lend() {
   calibrated = fp32.calibrated = fp32_batched.calibrated = tensor.calibrated = convolution.calibrated = false;
   if (tf32) tf32->calibrated = false;
+  if (core_convolution) core_convolution->calibrated = false;
   if (tensor_convolution) tensor_convolution->calibrated = false;
   if (tf32_convolution) tf32_convolution->calibrated = false;
 }

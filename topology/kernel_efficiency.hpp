@@ -5,6 +5,7 @@
 
 #include "base/provenance.hpp"
 #include "topology/convolution_profile.hpp"
+#include "topology/core_convolution_profile.hpp"
 #include "topology/cudnn_attention_profile.hpp"
 #include "topology/gemm_profile.hpp"
 #include "topology/tensor_convolution_profile.hpp"
@@ -41,6 +42,7 @@ struct KernelEfficiency {
   GemmProfile tensor;               ///< products on tensor cores, single or batched
   std::optional<GemmProfile> tf32;  ///< those in TF32, where other kernels compute them; none: as `tensor`
   ConvolutionProfile convolution;
+  std::optional<CoreConvolutionProfile> core_convolution;      ///< by kernels seen; none: as `convolution`
   std::optional<TensorConvolutionProfile> tensor_convolution;  ///< of 16 bits; none: at `tensor`'s rate
   std::optional<TensorConvolutionProfile> tf32_convolution;    ///< likewise of TF32
   ProvenanceTable provenance;
@@ -78,6 +80,8 @@ struct KernelEfficiency {
     key.optional("tf32", of.tf32, std::nullopt,
                  "matrix products in TF32; ~: at the parts of the peak of 'tensor'");
     key.required("convolution", of.convolution, "convolutions on CUDA cores");
+    key.optional("core_convolution", of.core_convolution, std::nullopt,
+                 "convolutions on CUDA cores by kernels seen one by one; ~: as 'convolution'");
     key.optional("tensor_convolution", of.tensor_convolution, std::nullopt,
                  "convolutions in 16 bits; ~: at the rate of 'tensor'");
     key.optional("tf32_convolution", of.tf32_convolution, std::nullopt,

@@ -121,13 +121,13 @@ Kernels batch_norm(const ShapeWords& shape, DataType type) {
 Kernels max_pool(const ShapeWords& shape, DataType type) {
   constexpr std::int64_t kWindow = 3, kStride = 2, kPadding = 1;
   const std::int64_t size = shape.whole("size"), out = (size + 2 * kPadding - kWindow) / kStride + 1;
-  const kernels::MaxPool pool{.planes = shape.whole("batch") * shape.whole("channels"),
-                              .height = size,
-                              .width = size,
-                              .out_height = out,
-                              .out_width = out,
-                              .window_height = kWindow,
-                              .window_width = kWindow};
+  const kernels::Pool pool{.planes = shape.whole("batch") * shape.whole("channels"),
+                           .height = size,
+                           .width = size,
+                           .out_height = out,
+                           .out_width = out,
+                           .window_height = kWindow,
+                           .window_width = kWindow};
   (void)shape.flag("channels_first");  // the same threads and bytes
   if (direction_of(shape) == Direction::Forward) return {kernels::max_pool_forward(pool, stored(type))};
   return {kernels::fill(pool.planes * size * size, stored(type)),

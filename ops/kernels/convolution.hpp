@@ -33,7 +33,8 @@ namespace lockstep {
 /// does it for tensor cores. *Assumed* of all FP32 kernels: ResNet-50, 128 images on a V100, takes 70 ms more
 /// in channels last (torchvision in PyTorch of 2021, 342 and 413 ms), the copies 78 ms.
 ///
-/// Winograd needs filters of 3 x 3 and stride 1. Types on tensor cores:
+/// Winograd needs filters of 3 x 3 and stride 1. FP32 by cuDNN 9 where its kernels were seen:
+/// core_convolution.hpp. Types on tensor cores:
 /// tensor_convolution.hpp; in TF32 on GPUs whose kernels were not seen, images of channels that are no
 /// multiple of four (the first layer's three) go forward on FP32's cores.
 ///

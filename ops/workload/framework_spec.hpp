@@ -98,6 +98,7 @@ struct FrameworkSpec {
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool apex = false;
   bool vectorized_casts = false;
+  bool wide_pools = true;
   bool slices_whole_dimensions = true;
   Compile compile = Compile::None;
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
@@ -114,6 +115,9 @@ struct FrameworkSpec {
         "vectorized_casts", framework.vectorized_casts, false,
         "FP32 becomes 16 bits by vectors of elements (PyTorch 2.6 and later), not element by element; "
         "operators that are not compiled, 'implementation: hugging_face', DLRMs, convolutional networks");
+    key.optional("wide_pools", framework.wide_pools, true,
+                 "average pools of convolutional networks divide by sizes of 64 bits (PyTorch 1.13 and "
+                 "later), not of 32");
     key.optional("slices_whole_dimensions", framework.slices_whole_dimensions, true,
                  "x[:, i, j] slices all of x first, an operator whose backward pass fills and copies a "
                  "tensor as large "

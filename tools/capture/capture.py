@@ -71,7 +71,7 @@ MODES = {
     "clipped": "gradients clipped by their norm",
     "fused": "AdamW(fused=True)",
     "sgd": "SGD with momentum",
-    "benchmark": "torch.backends.cudnn.benchmark",
+    "benchmark": "torch.backends.cudnn.benchmark; behind the same convolutions without it, PyTorch keeps their plans: in a process of its own",
 }
 
 

@@ -167,12 +167,12 @@ ModelledWork element_wise(const OperatorLaunches& op, DataType type, const Opera
 
 /// Backward (grad_output, input, window, stride, ...) says both sides, forward (input, window, stride,
 /// padding, ...) one: the other follows.
-std::optional<kernels::MaxPool> pool_of(const OperatorArguments& op, bool backward) {
+std::optional<kernels::Pool> pool_of(const OperatorArguments& op, bool backward) {
   const Dims* input = op.tensor(backward ? 1 : 0);
   if (input == nullptr || input->size() != 4 || (*input)[2] < 1 || (*input)[3] < 1) {
     return std::nullopt;
   }
-  kernels::MaxPool pool{.planes = (*input)[0] * (*input)[1], .height = (*input)[2], .width = (*input)[3]};
+  kernels::Pool pool{.planes = (*input)[0] * (*input)[1], .height = (*input)[2], .width = (*input)[3]};
   const std::size_t first = backward ? 2 : 1;
   const Dims window = op.numbers(first), stride = op.numbers(first + 1), padding = op.numbers(first + 2);
   if (backward) {

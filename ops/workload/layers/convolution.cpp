@@ -1,5 +1,6 @@
 #include "ops/workload/layers/convolution.hpp"
 
+#include "ops/workload/layers/average_pool.hpp"
 #include "ops/workload/layers/batch_norm.hpp"
 #include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -23,12 +24,7 @@ KernelCall convolution(StepWriter& step, const ShapedLayer& layer, std::size_t f
   return {name, product_type(step.precision()), layer.convolution(filter, pass)};
 }
 
-/// Tensors of the output's size that the input is.
-double inputs_by_output(const ShapedLayer& layer) {
-  return static_cast<double>(layer.input.elements()) / static_cast<double>(layer.output.elements());
-}
-
-kernels::MaxPool max_pool(const ShapedLayer& layer) {
+kernels::Pool pool_of(const ShapedLayer& layer) {
   const auto& filter = layer.layer.filters.front();
   return {.planes = layer.input.batch * layer.input.channels,
           .height = layer.input.height,
@@ -39,32 +35,27 @@ kernels::MaxPool max_pool(const ShapedLayer& layer) {
           .window_width = filter.width};
 }
 
-void pool_forward(StepWriter& step, const ShapedLayer& layer) {
-  if (layer.layer.kind == Kind::MaxPool) {
-    step.op("aten::max_pool2d", {kernels::max_pool_forward(max_pool(layer), type_of(step))});
-    return;
-  }
-  const auto& filter = layer.layer.filters.front();
-  step.op("aten::avg_pool2d",
-          {kernels::elementwise("avg_pool2d", layer.output.elements(), type_of(step),
-                                {.reads = inputs_by_output(layer),
-                                 .flops = static_cast<double>(filter.height * filter.width)})});
+kernels::PoolSizes sizes_of(const StepWriter& step) {
+  return step.framework().wide_pools ? kernels::PoolSizes::Wide : kernels::PoolSizes::Narrow;
 }
 
-/// Every row of inputs looks up the rows of outputs that it may have gone into: each is read as often as the
-/// filter is high.
+void pool_forward(StepWriter& step, const ShapedLayer& layer) {
+  if (layer.layer.kind == Kind::MaxPool) {
+    step.op("aten::max_pool2d", {kernels::max_pool_forward(pool_of(layer), type_of(step))});
+    return;
+  }
+  step.op("aten::avg_pool2d", {kernels::average_pool_forward(pool_of(layer), type_of(step),
+                                                             layer.channels_first, sizes_of(step))});
+}
+
 void pool_backward(StepWriter& step, const ShapedLayer& layer) {
   if (layer.layer.kind == Kind::MaxPool) {
     step.op("MaxPool2DWithIndicesBackward0", {kernels::fill(layer.input.elements(), type_of(step)),
-                                              kernels::max_pool_backward(max_pool(layer), type_of(step))});
+                                              kernels::max_pool_backward(pool_of(layer), type_of(step))});
     return;
   }
-  const auto& filter = layer.layer.filters.front();
-  step.op("AvgPool2DBackward0",
-          {kernels::elementwise("avg_pool2d_backward", layer.output.elements(), type_of(step),
-                                {.reads = static_cast<double>(filter.height),
-                                 .writes = inputs_by_output(layer),
-                                 .flops = static_cast<double>(2 * filter.height * filter.width)})});
+  step.op("AvgPool2DBackward0", {kernels::average_pool_backward(pool_of(layer), type_of(step),
+                                                                layer.channels_first, sizes_of(step))});
 }
 
 }  // namespace

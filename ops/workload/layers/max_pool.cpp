@@ -13,7 +13,7 @@ struct Sides {
   double of_output = 0, of_input = 0;
 };
 
-Sides sides(const MaxPool& pool, DataType type) {
+Sides sides(const Pool& pool, DataType type) {
   const std::int64_t outputs = pool.planes * pool.out_height * pool.out_width;
   return {
       .outputs = outputs,
@@ -23,7 +23,7 @@ Sides sides(const MaxPool& pool, DataType type) {
 
 }  // namespace
 
-KernelCall max_pool_forward(const MaxPool& pool, DataType type) {
+KernelCall max_pool_forward(const Pool& pool, DataType type) {
   const Sides side = sides(pool, type);
   const auto rows = static_cast<double>(pool.window_height);
   const double seen = rows * static_cast<double>(pool.window_width);
@@ -35,19 +35,15 @@ KernelCall max_pool_forward(const MaxPool& pool, DataType type) {
                     .instructions = 130 + 15 * rows + 20 * seen}};
 }
 
-KernelCall max_pool_backward(const MaxPool& pool, DataType type) {
+KernelCall max_pool_backward(const Pool& pool, DataType type) {
   const Sides side = sides(pool, type);
-  const auto share = [](std::int64_t window, std::int64_t out, std::int64_t in) {
-    return static_cast<double>(window * out) / static_cast<double>(in);
-  };
-  const double rows = share(pool.window_height, pool.out_height, pool.height);  // of windows over a pixel
-  const double seen = rows * share(pool.window_width, pool.out_width, pool.width);
   return {"max_pool_backward_nchw", type,
-          Pointwise{.elements = side.outputs,
-                    .reads = side.of_output,
-                    .writes = side.of_input,
-                    .flops = side.of_input * seen,
-                    .instructions = side.of_input * (200 + 12 * rows + 17 * seen)}};
+          Pointwise{
+              .elements = side.outputs,
+              .reads = side.of_output,
+              .writes = side.of_input,
+              .flops = side.of_input * pool.over_pixel(),
+              .instructions = side.of_input * (200 + 12 * pool.rows_over_pixel() + 17 * pool.over_pixel())}};
 }
 
 }  // namespace lockstep::kernels

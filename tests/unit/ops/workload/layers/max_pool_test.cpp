@@ -11,7 +11,7 @@ namespace {
 using namespace lockstep::literals;
 
 /// Two planes of 8 x 8 in windows of @p window, 2 apart: 4 x 4 outputs each.
-MaxPool pool_of(std::int64_t window) {
+Pool pool_of(std::int64_t window) {
   return {.planes = 2,
           .height = 8,
           .width = 8,
@@ -55,10 +55,10 @@ TEST(MaxPoolKernels, TakeAsLongAsTheirInstructions) {
 
 /// Recorded kernels of ResNet-50 and VGG-13; 0.65 was fitted to the two backward ones.
 TEST(MaxPoolKernels, TakeAboutWhatTheyTook) {
-  const MaxPool resnet{32 * 64, 112, 112, 56, 56, 3, 3};
+  const Pool resnet{32 * 64, 112, 112, 56, 56, 3, 3};
   EXPECT_NEAR(micros(max_pool_backward(resnet, DataType::FP32), "v100_32gb") / 637, 1, 0.05);
   EXPECT_NEAR(micros(max_pool_forward(resnet, DataType::FP32), "v100_32gb") / 236, 1, 0.1);
-  const MaxPool vgg{512 * 64, 224, 224, 112, 112, 2, 2};
+  const Pool vgg{512 * 64, 224, 224, 112, 112, 2, 2};
   EXPECT_NEAR(micros(max_pool_backward(vgg, DataType::FP32), "h100_80gb") / 17433, 1, 0.05);
   EXPECT_NEAR(micros(max_pool_forward(vgg, DataType::FP32), "h100_80gb") / 4927, 1, 0.1);
 }
