@@ -4,9 +4,9 @@
 
 namespace lockstep::comparison {
 
-std::unordered_map<std::int64_t, std::uint32_t> LaunchingOperators::by_correlation(
+std::unordered_map<std::int64_t, LaunchCall> LaunchingOperators::by_correlation(
     const std::set<std::int64_t>& processes) && {
-  std::unordered_map<std::int64_t, std::uint32_t> launchers;
+  std::unordered_map<std::int64_t, LaunchCall> launchers;
   for (auto& [of, thread] : threads_) {
     if (!processes.empty() && !processes.contains(of.first)) {
       continue;
@@ -28,8 +28,10 @@ std::unordered_map<std::int64_t, std::uint32_t> LaunchingOperators::by_correlati
       while (!open.empty() && open.back()->end < launch.start) {
         open.pop_back();
       }
+      LaunchCall& call = launchers[launch.correlation];
+      call.start = launch.start;
       if (!open.empty()) {
-        launchers[launch.correlation] = open.back()->name;
+        call.launcher = open.back()->name;
       }
     }
   }

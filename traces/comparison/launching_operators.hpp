@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -9,6 +10,12 @@
 #include <vector>
 
 namespace lockstep::comparison {
+
+/// A call on a host thread.
+struct LaunchCall {
+  std::int64_t start = 0;
+  std::optional<std::uint32_t> launcher;  ///< number of the innermost operator's name; none around it: none
+};
 
 /// Host threads of a timeline: which operator each launch was made in. By time, because ids that say so
 /// differ from vintage to vintage of PyTorch's profiler, and some repeat the launch's own.
@@ -23,9 +30,8 @@ class LaunchingOperators {
     threads_[{pid, tid}].launches.push_back({start, correlation});
   }
 
-  /// By correlation of a launch: the innermost operator around it; none for a launch in no operator.
   /// @param processes whose threads count; empty: all
-  [[nodiscard]] std::unordered_map<std::int64_t, std::uint32_t> by_correlation(
+  [[nodiscard]] std::unordered_map<std::int64_t, LaunchCall> by_correlation(
       const std::set<std::int64_t>& processes) &&;
 
  private:
