@@ -97,6 +97,7 @@ struct Work {
 struct Communication {
   std::string collective, type, group, group_description;
   std::int64_t in_elements = -1, out_elements = -1, group_size = -1;
+  std::int64_t peer = -1;                    ///< of a send or receive: rank of the other end
   std::string in_splits, out_splits, ranks;  ///< JSON text
 };
 

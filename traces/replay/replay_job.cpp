@@ -149,11 +149,15 @@ class Assembly {
     return match_collectives(views);
   }
 
-  /// One trace for many ranks: all of them arrive together.
-  [[nodiscard]] MatchedCollectives matched_alone() const {
+  /// One trace for many ranks: all of them arrive together. Who receives what it sends is not there.
+  MatchedCollectives matched_alone() {
     MatchedCollectives matched{{}, {0}};
-    const RankRecording& rank = made_.ranks.front();
+    RankRecording& rank = made_.ranks.front();
+    tell_pairs_alone(rank.trace, collectives_.front(), {});
     for (std::uint32_t i = 0; i < collectives_.front().size() && ranks_ > 1; ++i) {
+      if (collectives_.front()[i].is_pair()) {
+        continue;
+      }
       const kineto::Work& work = rank.trace.work[collectives_.front()[i].work];
       matched.meetings.push_back(
           {{i}, rank.links.lane_of_work[collectives_.front()[i].work], work.start, work.end});
@@ -163,7 +167,8 @@ class Assembly {
 
   void add_group(const CollectiveMeeting& meeting) {
     const auto traces = static_cast<std::uint32_t>(made_.ranks.size());
-    const bool is_whole = std::ranges::find(meeting.members, kNone) == meeting.members.end();
+    const bool is_whole =
+        std::ranges::find(meeting.members, kNone) == meeting.members.end() && !is_pair(meeting);
     TraceGroup& made = groups_.emplace_back();
     made.name = fmt::format("group {}", groups_.size() - 1);
     for (std::uint32_t first = 0; first < ranks_; first += traces) {
@@ -179,6 +184,12 @@ class Assembly {
     }
   }
 
+  [[nodiscard]] bool is_pair(const CollectiveMeeting& meeting) const {
+    const auto first = std::ranges::find_if(meeting.members, [](std::uint32_t i) { return i != kNone; });
+    const auto rank = static_cast<std::size_t>(first - meeting.members.begin());
+    return collectives_[rank][*first].is_pair();
+  }
+
   void add_calls(const CollectiveMeeting& meeting, std::uint32_t group) {
     CollectiveCall call;
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
@@ -190,9 +201,13 @@ class Assembly {
       }
     }
     call.recorded = Seconds{1e-9 * static_cast<double>(meeting.end - meeting.last_arrival)};
+    int position = 0;
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
       if (meeting.members[rank] != kNone) {
-        const std::uint32_t work = collectives_[rank][meeting.members[rank]].work;
+        const RecordedCollective& recorded = collectives_[rank][meeting.members[rank]];
+        call.kind = recorded.kind;
+        call.peer = recorded.is_pair() ? 1 - position++ : 0;
+        const std::uint32_t work = recorded.work;
         RankRecording& member = made_.ranks[rank];
         member.ends[work] = meeting.end + (member.begin - begin_);
         member.call_number[work] = static_cast<std::uint32_t>(member.calls.size());

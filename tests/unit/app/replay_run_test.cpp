@@ -14,8 +14,10 @@
 namespace lockstep {
 namespace {
 
+using testing::all_reduced;
 using ::testing::HasSubstr;
 using testing::KinetoText;
+using testing::message;
 
 class ReplayRunTest : public ::testing::Test {
  protected:
@@ -48,6 +50,78 @@ TEST_F(ReplayRunTest, StepsOfAHostThatRunsAheadAreTheGpus) {
   EXPECT_NEAR(step("{}"), 305e-6, 1e-9);
   EXPECT_NEAR(step("what_if: { gpu_speed: 2 }"), 155e-6, 1e-9);
   EXPECT_NEAR(step("what_if: { host_speed: 2 }"), 303.25e-6, 1e-9);  // the first kernel begins 3.5 us earlier
+}
+
+/// Rank 0 computes for 100 us and sends in 20; rank 1, which was ready at 10, receives and computes for 50.
+/// Its receive is 100 of waiting and 20 of transfer.
+class PipelineReplay : public ReplayRunTest {
+ protected:
+  void write_both(const std::string& target, const std::string& source, int sent = 110) const {
+    write(KinetoText{0, 2}
+              .call("cudaLaunchKernel", 0, 5, 1)
+              .call("cudaStreamWaitEvent", 6, 1)
+              .call("cudaLaunchKernel", 8, 5, 2)
+              .kernel("gemm", 10, 100, 7, 1)
+              .kernel("ncclDevKernel_SendRecv", sent, 20, 20, 2, message("send", 1000, target)));
+    write(KinetoText{1, 2}
+              .call("cudaLaunchKernel", 0, 5, 1)
+              .call("cudaLaunchKernel", 6, 5, 2)
+              .call("cudaStreamWaitEvent", 12, 1)
+              .call("cudaLaunchKernel", 14, 5, 3)
+              .kernel("ncclDevKernel_SendRecv", 10, 120, 20, 2, message("recv", 1000, source))
+              .kernel("gemm", 131, 50, 7, 3),
+          "r1.json");
+  }
+  [[nodiscard]] double span(const std::string& edits) const {
+    const ReplayRun run = replay(edits);
+    return run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
+  }
+};
+
+TEST_F(PipelineReplay, ReceivesWaitAnew) {
+  write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
+  const double recorded = span("{}");
+  EXPECT_NEAR(span("what_if: { communication: 3 }") - recorded, 40e-6, 1e-9);
+  EXPECT_NEAR(span("what_if: { collectives: [{ match: send, bytes: 0.5 }] }") - recorded, -10e-6, 1e-9);
+  EXPECT_NEAR(span("what_if: { gpu_speed: 2 }") - recorded, -75e-6, 1e-9);
+  const ReplayRun run = replay();
+  EXPECT_NEAR(run.simulate(nullptr).ranks[1].waiting, 100e-6, 1e-9);
+}
+
+TEST_F(PipelineReplay, OnAClusterMessagesAreSimulated) {
+  write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
+  const ReplayRun run = replay("cluster: dgx_a100");
+  ASSERT_EQ(run.transfers().size(), 1U);
+  EXPECT_EQ(run.transfers()[0].kind, CollectiveKind::Send);
+  EXPECT_EQ(run.transfers()[0].size, Bytes{4000});
+  EXPECT_GT(run.transfers()[0].predicted, 0);
+}
+
+TEST_F(PipelineReplay, TellsWhichMessagesItCannotMatch) {
+  write_both(R"("Rank":1)", R"("Rank":0)");
+  const ReplayRun run = replay();
+  EXPECT_THAT(
+      to_text(whole_report(run.replay())),
+      HasSubstr("send or receive without its partner: no trace holds the other end, or which rank that is"));
+  EXPECT_THAT(to_text(whole_report(run.replay())), HasSubstr("100 % of the time of communication kernels"));
+}
+
+/// Sent from 0 to 5, before the receiver began: there was no waiting for each other.
+TEST_F(PipelineReplay, MessagesThatWaitedInABufferDidNotMeet) {
+  write(KinetoText{0, 2}
+            .call("cudaLaunchKernel", 0, 2, 1)
+            .kernel("ncclDevKernel_SendRecv", 2, 4, 20, 1, message("send", 10, R"("Dst Rank":1)"))
+            .call("cudaLaunchKernel", 40, 2, 2)
+            .kernel("ncclDevKernel_AllReduce", 50, 20, 21, 2, all_reduced(100, 2)));
+  write(KinetoText{1, 2}
+            .call("cudaLaunchKernel", 10, 2, 1)
+            .kernel("ncclDevKernel_SendRecv", 15, 4, 20, 1, message("recv", 10, R"("Src Rank":0)"))
+            .call("cudaLaunchKernel", 40, 2, 2)
+            .kernel("ncclDevKernel_AllReduce", 45, 25, 21, 2, all_reduced(100, 2)),
+        "r1.json");
+  const ReplayRun run = replay();
+  EXPECT_THAT(to_text(whole_report(run.replay())), HasSubstr("send or receive without its partner"));
+  EXPECT_NEAR(run.simulate(nullptr).ranks[0].communication.error(), 0, 1e-6);
 }
 
 }  // namespace
