@@ -61,6 +61,34 @@ double quantile(std::vector<double>& values, double share) {
 
 }  // namespace
 
+Pair mean_step(const RankComparison& rank) {
+  return mean_step(std::vector{rank});
+}
+
+Pair mean_step(const std::vector<RankComparison>& ranks) {
+  const std::size_t steps = ranks.front().steps.size();
+  Pair mean;
+  if (!std::ranges::all_of(ranks, [&](const RankComparison& rank) { return rank.steps.size() == steps; })) {
+    for (const RankComparison& rank : ranks) {
+      const Pair own = mean_step(rank);
+      mean.measured += own.measured / static_cast<double>(ranks.size());
+      mean.simulated += own.simulated / static_cast<double>(ranks.size());
+    }
+    return mean;
+  }
+  Pair begin = steps == 0 ? Pair{} : ranks.front().steps.front().begin;
+  for (const RankComparison& rank : ranks) {
+    if (steps > 0) {
+      begin = {std::min(begin.measured, rank.steps.front().begin.measured),
+               std::min(begin.simulated, rank.steps.front().begin.simulated)};
+    }
+    const Pair end = steps == 0 ? rank.last_end : rank.steps.back().end;
+    mean = {std::max(mean.measured, end.measured), std::max(mean.simulated, end.simulated)};
+  }
+  const double count = std::max(1.0, static_cast<double>(steps));
+  return {(mean.measured - begin.measured) / count, (mean.simulated - begin.simulated) / count};
+}
+
 ReplayObserver::ReplayObserver(const Replay& replay) : ReplayObserver{replay, recorded_subjects(replay)} {}
 
 ReplayObserver::ReplayObserver(const Replay& replay, Subjects subjects)
@@ -191,8 +219,8 @@ std::vector<StepPair> ReplayObserver::compare_steps(std::size_t number) const {
   std::vector<StepPair> pairs;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     pairs.push_back({rank.trace.names.text(rank.trace.operators[marks[i]].name),
-                     {in_seconds(recorded_steps[i].end - recorded_steps[i].begin),
-                      simulated_steps[i].end - simulated_steps[i].begin}});
+                     {in_seconds(recorded_steps[i].begin - rank.begin), simulated_steps[i].begin},
+                     {in_seconds(recorded_steps[i].end - rank.begin), simulated_steps[i].end}});
   }
   return pairs;
 }

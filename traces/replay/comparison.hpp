@@ -20,7 +20,10 @@ struct Pair {
 
 struct StepPair {
   std::string name;  ///< `ProfilerStep#3`
-  Pair duration;     ///< from the end of the one before (StepEnds)
+  Pair begin, end;   ///< s from the start of the window; it begins with the end of the one before (StepEnds)
+  [[nodiscard]] Pair duration() const {
+    return {end.measured - begin.measured, end.simulated - begin.simulated};
+  }
 };
 
 struct StreamPair {
@@ -38,6 +41,12 @@ struct RankComparison {
   Pair last_end;       ///< from the start of the window to the end of the last work
   double median_start_error = 0, p90_start_error = 0;  ///< of kernels' starts, absolute, s
 };
+
+/// A step of the job, in the mean: each ends when it has on all ranks. Where ranks have unlike numbers of
+/// steps, of the mean rank; where they have none, their window.
+[[nodiscard]] Pair mean_step(const std::vector<RankComparison>& ranks);
+/// The same of one rank.
+[[nodiscard]] Pair mean_step(const RankComparison& rank);
 
 /// Listens to the simulation of a Replay; then compares.
 class ReplayObserver final : public TimelineSink {

@@ -58,7 +58,7 @@ TEST_F(OwnTimeline, ReplaysToItself) {
     EXPECT_LT(rank.p90_start_error, 50e-9);  // the file has nanoseconds, instructions have floats
     ASSERT_EQ(rank.steps.size(), 3U);
     for (const replay::StepPair& step : rank.steps) {
-      EXPECT_NEAR(step.duration.error(), 0, 1e-6);
+      EXPECT_NEAR(step.duration().error(), 0, 1e-6);
     }
   }
 }

@@ -88,6 +88,24 @@ TEST_F(PipelineReplay, ReceivesWaitAnew) {
   EXPECT_NEAR(run.simulate(nullptr).ranks[1].waiting, 100e-6, 1e-9);
 }
 
+/// A step of rank 0 from 0 to 128, of rank 1 from 13 to 181: of the job from 0 to 181.
+TEST_F(PipelineReplay, StepsOfTheJobEndOnAllRanks) {
+  const auto with_step = [](int rank, int begin) {
+    return KinetoText{rank, 2}
+        .op("ProfilerStep#0", begin, 30)
+        .call("cudaLaunchKernel", begin + 1, 5, 1)
+        .kernel("gemm", begin + 8, 120 + 40 * rank, 7, 1);
+  };
+  write(with_step(0, 0));
+  write(with_step(1, 13), "r1.json");
+  const ReplayRun run = replay();
+  const ReplayRun::Result plain = run.simulate(nullptr);
+  EXPECT_NEAR(replay::mean_step(plain.ranks[0]).measured, 128e-6, 1e-9);
+  EXPECT_NEAR(replay::mean_step(plain.ranks[1]).measured, 168e-6, 1e-9);
+  EXPECT_NEAR(mean_step(plain).measured, 181e-6, 1e-9);
+  EXPECT_NEAR(mean_step(plain).simulated, 181e-6, 1e-9);
+}
+
 TEST_F(PipelineReplay, OnAClusterMessagesAreSimulated) {
   write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
   const ReplayRun run = replay("cluster: dgx_a100");

@@ -73,8 +73,8 @@ TEST(Steps, EndWithTheirGpuWork) {
   const auto steps = observer.compare()[0].steps;
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[0].name, "ProfilerStep#4");
-  EXPECT_NEAR(steps[0].duration.measured, 200e-6, 1e-12);
-  EXPECT_NEAR(steps[1].duration.measured, 240e-6, 1e-12);
+  EXPECT_NEAR(steps[0].duration().measured, 200e-6, 1e-12);
+  EXPECT_NEAR(steps[1].duration().measured, 240e-6, 1e-12);
 }
 
 /// Kernel a starts 3 us after its call returned, b right behind a, though it was launched long before.
