@@ -190,6 +190,7 @@ class CollectiveSearch {
       const Communication& said = trace_.communications[static_cast<std::size_t>(work.communication)];
       kind = kind_named(said.collective).has_value() ? kind_named(said.collective) : kind;
       collective.group = said.group + said.ranks;
+      collective.stated = stated_group(trace_, said);
       collective.peer = said.peer;
     }
     const std::uint32_t around = operator_of(collective.work);

@@ -119,7 +119,10 @@ class Matching {
         ++members;
       }
     }
-    if (members < 2) {
+    const bool is_alone = members == 1 && std::ranges::all_of(lists[first], [&](std::uint32_t i) {
+                            return (*ranks_[first].collectives)[i].meets_itself;
+                          });
+    if (members < 2 && !is_alone) {
       return;
     }
     std::vector<std::size_t> next(lists.size(), 0);

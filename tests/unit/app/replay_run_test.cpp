@@ -15,6 +15,7 @@ namespace lockstep {
 namespace {
 
 using testing::all_reduced;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::KinetoText;
 using testing::message;
@@ -140,6 +141,71 @@ TEST_F(PipelineReplay, MessagesThatWaitedInABufferDidNotMeet) {
   const ReplayRun run = replay();
   EXPECT_THAT(to_text(whole_report(run.replay())), HasSubstr("send or receive without its partner"));
   EXPECT_NEAR(run.simulate(nullptr).ranks[0].communication.error(), 0, 1e-6);
+}
+
+/// An all-reduce of `ranks`, of a job of 8.
+KinetoText of_eight(int rank, const std::string& ranks, int size) {
+  return KinetoText{rank, 8}
+      .call("cudaLaunchKernel", 0, 5, 1)
+      .kernel("ncclDevKernel_AllReduce", 10, 50, 20, 1,
+              all_reduced(1000, size) +
+                  fmt::format(R"(,"Process Group Name":"3","Process Group Ranks":"{}")", ranks));
+}
+
+class GroupsOfReplay : public ReplayRunTest {
+ protected:
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> groups(const std::string& edits) const {
+    const ReplayRun run = replay(edits);
+    std::vector<std::vector<std::uint32_t>> made;
+    for (const ProcessGroup& group : run.replay().job.groups) {
+      made.push_back(group.ranks);
+    }
+    return made;
+  }
+  [[nodiscard]] std::string report(const std::string& edits) const {
+    return to_text(whole_report(replay(edits).replay()));
+  }
+};
+
+TEST_F(GroupsOfReplay, OfASingleTraceAreTheRecordedOnes) {
+  write(of_eight(0, "[0, 2, 4, 6]", 4));
+  EXPECT_THAT(groups("cluster: dgx_a100"), ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
+  EXPECT_THAT(report("cluster: dgx_a100"), HasSubstr("group '3': 2 times 4 ranks, the first 0, 2, 4, 6"));
+  EXPECT_EQ(replay("cluster: dgx_a100").transfers().at(0).ranks, 4U);
+  EXPECT_EQ(groups("{ cluster: dgx_a100 x 2, ranks: 16 }").size(), 4U);
+  EXPECT_THROW((void)groups("{ cluster: dgx_a100, ranks: 6 }"), InputError);
+}
+
+TEST_F(GroupsOfReplay, OfTheWholeJobAreOfAllRanks) {
+  write(of_eight(0, "[0, 1, 2, 3, 4, 5, 6, 7]", 8));
+  const auto made = groups("{ cluster: dgx_a100 x 2, ranks: 16 }");
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].size(), 16U);
+}
+
+TEST_F(GroupsOfReplay, OfWhichOnlyTheSizeIsSaidAreNeighbours) {
+  write(of_eight(0, "", 4));
+  EXPECT_THAT(groups("cluster: dgx_a100"), ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5, 6, 7)));
+  EXPECT_THAT(report("cluster: dgx_a100"), HasSubstr("process groups whose ranks are not said"));
+}
+
+/// Traces of ranks 0 and 1 stand for 8: each one's group is of ranks that do what it does.
+TEST_F(GroupsOfReplay, OfOneOfSeveralTracesMeetItsCopies) {
+  write(of_eight(0, "[0, 2, 4, 6]", 4));
+  write(of_eight(1, "[1, 3, 5, 7]", 4), "r1.json");
+  EXPECT_THAT(groups("{ cluster: dgx_a100, ranks: 8 }"),
+              ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
+}
+
+/// Of four of eight traces two are in the group: with `ranks: 8` it is whole, without it is told to be half.
+TEST_F(GroupsOfReplay, OfFewerTracesThanRanksAreWholeOrTold) {
+  for (int rank = 0; rank < 4; ++rank) {
+    write(of_eight(rank, rank % 2 == 0 ? "[0, 2, 4, 6]" : "[1, 3, 5, 7]", 4), fmt::format("r{}.json", rank));
+  }
+  EXPECT_THAT(groups("{ cluster: dgx_a100, ranks: 8 }"),
+              ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
+  EXPECT_THAT(groups("cluster: dgx_a100"), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3)));
+  EXPECT_THAT(report("cluster: dgx_a100"), HasSubstr("group '3' of 4 ranks as 2"));
 }
 
 }  // namespace
