@@ -18,16 +18,22 @@ struct LaunchCall {
 };
 
 /// Host threads of a timeline: which operator each launch was made in. By time, because ids that say so
-/// differ from vintage to vintage of PyTorch's profiler, and some repeat the launch's own.
+/// differ from vintage to vintage of PyTorch's profiler, and some repeat the launch's own; but of several
+/// operators that take no time, as in a CUDA graph, the one whose id the launch has.
 class LaunchingOperators {
  public:
-  /// @param name number of the operator's name
-  void add_operator(std::int64_t pid, const std::string& tid, std::int64_t start, std::int64_t end,
-                    std::uint32_t name) {
-    threads_[{pid, tid}].operators.push_back({start, end, name});
+  struct Operator {
+    std::int64_t start = 0, end = 0, external_id = -1;  ///< <= 0: none
+    std::uint32_t name = 0;                             ///< its number
+  };
+  struct Launch {
+    std::int64_t start = 0, correlation = 0, external_id = -1;
+  };
+  void add_operator(std::int64_t pid, const std::string& tid, const Operator& op) {
+    threads_[{pid, tid}].operators.push_back(op);
   }
-  void add_launch(std::int64_t pid, const std::string& tid, std::int64_t start, std::int64_t correlation) {
-    threads_[{pid, tid}].launches.push_back({start, correlation});
+  void add_launch(std::int64_t pid, const std::string& tid, const Launch& launch) {
+    threads_[{pid, tid}].launches.push_back(launch);
   }
 
   /// @param processes whose threads count; empty: all
@@ -35,13 +41,6 @@ class LaunchingOperators {
       const std::set<std::int64_t>& processes) &&;
 
  private:
-  struct Operator {
-    std::int64_t start = 0, end = 0;
-    std::uint32_t name = 0;
-  };
-  struct Launch {
-    std::int64_t start = 0, correlation = 0;
-  };
   struct Thread {
     std::vector<Operator> operators;
     std::vector<Launch> launches;

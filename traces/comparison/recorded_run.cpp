@@ -109,9 +109,9 @@ class Reader {
     } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
       steps_.push_back({start, end, event.pid});
     } else if (is_operator(event.category)) {
-      hosts_.add_operator(event.pid, event.tid, start, end, number(event.name));
+      hosts_.add_operator(event.pid, event.tid, {start, end, event.external_id, number(event.name)});
     } else if (is_call(event.category) && event.correlation > 0) {
-      hosts_.add_launch(event.pid, event.tid, start, event.correlation);
+      hosts_.add_launch(event.pid, event.tid, {start, event.correlation, event.external_id});
     }
   }
 
