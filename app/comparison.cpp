@@ -17,18 +17,23 @@ using comparison::Amount;
 using comparison::Amounts;
 using Json = nlohmann::ordered_json;
 
-/// The timeline in a folder of results.
+/// The timeline in a folder of results. Files of ranks have as many digits as the run's last one needs.
 std::filesystem::path timeline_in(const std::filesystem::path& folder, int rank) {
-  const std::filesystem::path of_rank = folder / fmt::format("timeline.rank{}.json.gz", rank);
   const std::filesystem::path of_all = folder / "timeline.json.gz";
-  for (const auto& file : {of_all, of_rank}) {
-    if (std::filesystem::exists(file)) {
-      return file;
+  if (std::filesystem::exists(of_all)) {
+    return of_all;
+  }
+  constexpr int kMostDigits = 10;
+  for (int digits = 1; digits <= kMostDigits; ++digits) {
+    const std::filesystem::path of_rank = folder / fmt::format("timeline.rank{:0{}}.json.gz", rank, digits);
+    if (std::filesystem::exists(of_rank)) {
+      return of_rank;
     }
   }
   throw InputError{{folder.string()},
-                   "no results of lockstep run with a timeline: neither timeline.json.gz nor " +
-                       of_rank.filename().string() + " is in this folder"};
+                   fmt::format("no results of lockstep run with a timeline: neither timeline.json.gz nor "
+                               "timeline.rank{}.json.gz is in this folder",
+                               rank)};
 }
 
 /// The critical path as metrics.json lists it, s of the last step; empty where there is none.

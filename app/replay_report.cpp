@@ -25,15 +25,6 @@ std::string compared(const Pair& pair) {
                      100 * pair.error());
 }
 
-Pair mean_of_steps(const RankComparison& rank) {
-  Pair mean;
-  for (const replay::StepPair& step : rank.steps) {
-    mean.measured += step.duration.measured / static_cast<double>(rank.steps.size());
-    mean.simulated += step.duration.simulated / static_cast<double>(rank.steps.size());
-  }
-  return rank.steps.empty() ? rank.last_end : mean;
-}
-
 std::string ranks_table(const ReplayRun::Result& plain) {
   const bool steps = !plain.ranks.front().steps.empty();
   std::string text =
@@ -44,9 +35,10 @@ std::string ranks_table(const ReplayRun::Result& plain) {
                   "  measured  simulated    error", "waiting", "median, 90th percentile (us)");
   for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
     const RankComparison& rank = plain.ranks[i];
-    text += fmt::format("{:<5}{}   {}   {}   {:>8.3f}  {:>8.1f} {:>8.1f}\n", i, compared(mean_of_steps(rank)),
-                        compared(rank.gpu_span), compared(rank.communication), kMilli * rank.waiting,
-                        kMicro * rank.median_start_error, kMicro * rank.p90_start_error);
+    text +=
+        fmt::format("{:<5}{}   {}   {}   {:>8.3f}  {:>8.1f} {:>8.1f}\n", i, compared(replay::mean_step(rank)),
+                    compared(rank.gpu_span), compared(rank.communication), kMilli * rank.waiting,
+                    kMicro * rank.median_start_error, kMicro * rank.p90_start_error);
   }
   return text;
 }
@@ -56,7 +48,7 @@ std::string details(const ReplayRun::Result& plain) {
   for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
     text += fmt::format("\nrank {}: steps and busy time of streams (ms)\n", i);
     for (const replay::StepPair& step : plain.ranks[i].steps) {
-      text += fmt::format("  {:<20}{}\n", step.name, compared(step.duration));
+      text += fmt::format("  {:<20}{}\n", step.name, compared(step.duration()));
     }
     for (const replay::StreamPair& stream : plain.ranks[i].streams) {
       text += fmt::format("  {:<20}{}\n", stream.name, compared(stream.busy));
@@ -162,7 +154,7 @@ nlohmann::json json_of(const RankComparison& rank) {
       {"steps", nlohmann::json::array()},
       {"streams", nlohmann::json::array()}};
   for (const replay::StepPair& step : rank.steps) {
-    made["steps"].push_back({{"name", step.name}, {"duration", json_of(step.duration)}});
+    made["steps"].push_back({{"name", step.name}, {"duration", json_of(step.duration())}});
   }
   for (const replay::StreamPair& stream : rank.streams) {
     made["streams"].push_back({{"name", stream.name}, {"busy", json_of(stream.busy)}});
@@ -173,13 +165,7 @@ nlohmann::json json_of(const RankComparison& rank) {
 }  // namespace
 
 replay::Pair mean_step(const ReplayRun::Result& result) {
-  Pair mean;
-  for (const RankComparison& rank : result.ranks) {
-    const Pair own = mean_of_steps(rank);
-    mean.measured += own.measured / static_cast<double>(result.ranks.size());
-    mean.simulated += own.simulated / static_cast<double>(result.ranks.size());
-  }
-  return mean;
+  return replay::mean_step(result.ranks);
 }
 
 ImportReport whole_report(const replay::Replay& replay) {

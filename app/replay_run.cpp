@@ -94,6 +94,19 @@ void add_shapes(const ReplaySpec& spec, const SourceLocation& at,
   }
 }
 
+/// @throws InputError also for how ranks communicate on a cluster that there is not
+ReplaySpec spec_of(const YamlDocument& document, const ConfigPath& configs) {
+  auto spec = read_document<ReplaySpec>(document, configs);
+  const YamlEntry* const collectives = document.root().find("collectives");
+  if (!spec.cluster && collectives != nullptr && !collectives->value.entries.empty()) {
+    throw InputError{
+        collectives->value.at,
+        "collectives: says nothing without 'cluster', the machine to simulate them on: as recorded "
+        "they take as long as they did"};
+  }
+  return spec;
+}
+
 replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpec& spec,
                          const SourceLocation& at) {
   std::vector<kineto::RecordedTrace> recorded = replay::read_traces(traces);
@@ -113,7 +126,7 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
 
 ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
                      const ConfigPath& configs)
-    : spec_{read_document<ReplaySpec>(document, configs)},
+    : spec_{spec_of(document, configs)},
       at_{document.root().at},
       replay_{replay_of(traces, spec_, document.root().at)},
       fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {

@@ -226,6 +226,11 @@ void ChromeTraceWriter::write_collective(const TimelineSpan& span, Lane& lane) {
 
   JsonCursor json{lane.file->reserve(head.size() + members.size() + kRoom)};
   json.text(head).text(members);
+  if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) {
+    json.text(call.kind == CollectiveKind::Send ? R"("Dst Rank":)" : R"("Src Rank":)")
+        .number(job_.groups[group].ranks[static_cast<std::size_t>(call.peer)])
+        .text(",");
+  }
   json.text(R"("In msg nelems":)").number(elements.in);
   json.text(R"(,"Out msg nelems":)").number(elements.out);
   json.text(R"(,"Seq":)").number(sequence);

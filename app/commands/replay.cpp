@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "base/yaml_text.hpp"
 #include "traces/chrome_trace.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
+#include "traces/replay/work_edits.hpp"
 
 namespace lockstep {
 namespace {
@@ -86,6 +88,21 @@ class TimelineFile {
   std::optional<ChromeTraceWriter> writer_;
 };
 
+/// Why a change has changed nothing.
+std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Replay& replay) {
+  for (const replay::RankRecording& rank : replay.ranks) {
+    for (const std::uint32_t work : rank.communication) {
+      const std::string& name = rank.trace.names.text(rank.trace.work[work].name);
+      if (std::ranges::any_of(change.kernels, [&](const replay::KernelEdit& edit) {
+            return replay::has_name(name, edit.match);
+          })) {
+        return "these communicate: what_if.communication or what_if.collectives changes them";
+      }
+    }
+  }
+  return "there is nothing of it in the traces";
+}
+
 /// Also says which change finds nothing to change.
 std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun::Result& plain,
                                            const std::string& folder) {
@@ -97,7 +114,7 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun
     results.push_back({change.name, run.simulate(&change.edit, timeline.opener())});
     ReplayRun::Result& result = results.back().result;
     if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
-      result.remark = "there is nothing of it in the traces";
+      result.remark = nothing_changed(change.edit, run.replay());
     }
     timeline.finish();
   }

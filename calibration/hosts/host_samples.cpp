@@ -106,15 +106,31 @@ std::vector<Outermost> outermost(const std::vector<Event>& thread) {
   return found;
 }
 
-/// Gaps within an operator, less the profiler's cost of the events in them and less what the allocator asked
-/// the driver for, which counts as calls of its own.
+/// A call in which the thread waits for the GPU, or for room in a launch queue.
+bool waits_for_gpu(const Event& event) {
+  return event.waits || is_wait(event.call.value_or(CallKind::Other));
+}
+
+/// Of the time from @p begin to @p until what @p thread (by start) waited for the GPU.
+Nanoseconds waited(std::span<const Event> thread, Nanoseconds begin, Nanoseconds until) {
+  Nanoseconds sum = 0;
+  for (auto event = std::ranges::lower_bound(thread, begin, {}, &Event::start);
+       event != thread.end() && event->start < until; ++event) {
+    sum += waits_for_gpu(*event) ? std::min(event->end, until) - event->start : 0;
+  }
+  return sum;
+}
+
+/// Gaps within an operator, less the profiler's cost of the events in them, less what the allocator asked
+/// the driver for, which counts as calls of its own, and less the waits for the GPU, which are not the
+/// host's.
 class GapMeter {
  public:
   GapMeter(std::span<const Event> inside, Seconds event_cost) : inside_{inside}, event_cost_{event_cost} {}
 
   [[nodiscard]] Seconds gap(Nanoseconds begin, Nanoseconds until) const {
     std::size_t seen = 0;
-    Nanoseconds gap = until - begin;
+    Nanoseconds gap = until - begin - waited(inside_, begin, until);
     for (const Event& event : inside_) {
       if (begin <= event.start && event.start < until) {
         ++seen;
@@ -125,7 +141,7 @@ class GapMeter {
   }
   [[nodiscard]] bool waits(Nanoseconds begin, Nanoseconds until) const {
     return std::ranges::any_of(inside_, [&](const Event& event) {
-      return event.call && is_wait(*event.call) && begin <= event.start && event.start < until;
+      return waits_for_gpu(event) && begin <= event.start && event.start < until;
     });
   }
 
@@ -213,10 +229,12 @@ void add_thread(const std::vector<Event>& thread, const Spans& optimizers, Secon
     std::string_view name = *operators[i].itself.name;
     name.remove_prefix(name.starts_with(kWrapper) ? kWrapper.size() : 0);
     add_operator(operators[i], event_cost, samples.operators[std::string{name}]);
-    const Nanoseconds gap = i == 0 ? 0 : operators[i].itself.start - operators[i - 1].itself.end;
+    const Nanoseconds start = operators[i].itself.start;
+    const Nanoseconds before = i == 0 ? start : operators[i - 1].itself.end;
+    const Nanoseconds gap = waited(thread, before, start) > 0 ? 0 : start - before;
     if (gap > kShortestGap && gap < kLongestGap) {
       const Seconds between = std::max(Seconds{0}, seconds(gap) - event_cost);
-      if (is_autograds || is_within(optimizers, operators[i].itself.start)) {
+      if (is_autograds || is_within(optimizers, start)) {
         samples.between_operators.push_back(between);
       } else if (begins_a_module(name)) {
         samples.between_module_operators.push_back(between);
@@ -243,7 +261,7 @@ void add_returns(const RecordedTrace& trace, HostSamples& samples) {
 /// Autograd's thread is the one with the most backward operators, the caller's the busiest of the others.
 void add_handovers(std::vector<std::vector<Event>> threads, HostSamples& samples) {
   for (std::vector<Event>& thread : threads) {
-    std::erase_if(thread, [](const Event& event) { return event.call.has_value(); });
+    std::erase_if(thread, [](const Event& event) { return event.call && !waits_for_gpu(event); });
   }
   std::ranges::stable_sort(threads, {}, [](const std::vector<Event>& thread) {
     return std::pair{backward_operators(thread), thread.size()};
@@ -251,7 +269,8 @@ void add_handovers(std::vector<std::vector<Event>> threads, HostSamples& samples
   if (threads.size() < 2 || backward_operators(threads.back()) == 0) {
     return;
   }
-  const std::vector<Event> autograd = std::move(threads.back());
+  std::vector<Event> autograd = std::move(threads.back());
+  std::erase_if(autograd, [](const Event& event) { return event.call.has_value(); });
   threads.pop_back();
   const std::vector<Event>& caller = *std::ranges::max_element(threads, {}, &std::vector<Event>::size);
   std::vector<Nanoseconds> calls;
@@ -273,7 +292,7 @@ void add_handovers(std::vector<std::vector<Event>> threads, HostSamples& samples
         std::max_element(begin, end, [](const Event& a, const Event& b) { return a.end < b.end; })->end;
     const auto next = std::ranges::lower_bound(caller, last, {}, &Event::start);
     if (next != caller.end()) {
-      samples.backward_return.push_back(seconds(next->start - last));
+      samples.backward_return.push_back(seconds(next->start - last));  // an operator, or a wait for the GPU
     }
   }
 }

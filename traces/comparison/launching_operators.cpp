@@ -4,9 +4,9 @@
 
 namespace lockstep::comparison {
 
-std::unordered_map<std::int64_t, std::uint32_t> LaunchingOperators::by_correlation(
+std::unordered_map<std::int64_t, LaunchCall> LaunchingOperators::by_correlation(
     const std::set<std::int64_t>& processes) && {
-  std::unordered_map<std::int64_t, std::uint32_t> launchers;
+  std::unordered_map<std::int64_t, LaunchCall> launchers;
   for (auto& [of, thread] : threads_) {
     if (!processes.empty() && !processes.contains(of.first)) {
       continue;
@@ -16,6 +16,10 @@ std::unordered_map<std::int64_t, std::uint32_t> LaunchingOperators::by_correlati
     });
     std::sort(thread.launches.begin(), thread.launches.end(),
               [](const Launch& a, const Launch& b) { return a.start < b.start; });
+    std::unordered_map<std::int64_t, const Operator*> by_id;
+    for (const Operator& op : thread.operators) {
+      by_id[op.external_id] = &op;
+    }
     std::vector<const Operator*> open;
     auto next = thread.operators.begin();
     for (const Launch& launch : thread.launches) {
@@ -28,9 +32,18 @@ std::unordered_map<std::int64_t, std::uint32_t> LaunchingOperators::by_correlati
       while (!open.empty() && open.back()->end < launch.start) {
         open.pop_back();
       }
-      if (!open.empty()) {
-        launchers[launch.correlation] = open.back()->name;
+      LaunchCall& call = launchers[launch.correlation];
+      call.start = launch.start;
+      if (open.empty()) {
+        continue;
       }
+      const Operator* launcher = open.back();
+      const auto said = launch.external_id > 0 ? by_id.find(launch.external_id) : by_id.end();
+      if (launcher->start == launcher->end && said != by_id.end() && said->second->start <= launch.start &&
+          launch.start <= said->second->end) {
+        launcher = said->second;
+      }
+      call.launcher = launcher->name;
     }
   }
   return launchers;

@@ -14,6 +14,7 @@
 #include "traces/comparison/launching_operators.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/kineto/kineto_event.hpp"
+#include "traces/step_ends.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::comparison {
@@ -79,6 +80,7 @@ class Reader {
   struct Draft {
     Work work;
     std::int64_t pid = 0, correlation = -1;
+    Nanoseconds launched = 0;  // where no call is known: its start
   };
   struct Step {
     Nanoseconds start = 0, end = 0;
@@ -103,13 +105,13 @@ class Reader {
 
   void span(const kineto::KinetoEvent& event, Nanoseconds start, Nanoseconds end) {
     if (const auto kind = kind_of(event.category, event.name)) {
-      drafts_.push_back({{start, end, *kind, number(event.name), 0}, event.pid, event.correlation});
+      drafts_.push_back({{start, end, *kind, number(event.name), 0}, event.pid, event.correlation, start});
     } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
       steps_.push_back({start, end, event.pid});
     } else if (is_operator(event.category)) {
-      hosts_.add_operator(event.pid, event.tid, start, end, number(event.name));
+      hosts_.add_operator(event.pid, event.tid, {start, end, event.external_id, number(event.name)});
     } else if (is_call(event.category) && event.correlation > 0) {
-      hosts_.add_launch(event.pid, event.tid, start, event.correlation);
+      hosts_.add_launch(event.pid, event.tid, {start, event.correlation, event.external_id});
     }
   }
 
@@ -138,27 +140,42 @@ class Reader {
   }
 
   void place() {
-    const auto launchers = std::move(hosts_).by_correlation(run_.processes);
+    const auto calls = std::move(hosts_).by_correlation(run_.processes);
     const std::uint32_t none = number(kNoOperator);
-    run_.start = drafts_.front().work.start;
-    run_.end = drafts_.front().work.end;
     for (Draft& draft : drafts_) {
-      const auto launcher = launchers.find(draft.correlation);
-      draft.work.launcher = launcher == launchers.end() ? none : launcher->second;
-      run_.start = std::min(run_.start, draft.work.start);
-      run_.end = std::max(run_.end, draft.work.end);
+      const auto call = calls.find(draft.correlation);
+      draft.work.launcher = call == calls.end() ? none : call->second.launcher.value_or(none);
+      draft.launched = call == calls.end() ? draft.work.start : call->second.start;
       run_.work.push_back(draft.work);
     }
     std::stable_sort(run_.work.begin(), run_.work.end(),
                      [](const Work& a, const Work& b) { return a.start < b.start; });
-    if (!steps_.empty()) {
-      run_.start = steps_.front().start;
-      run_.steps = static_cast<int>(steps_.size());
+    steps_.empty() ? span_work() : span_steps();
+  }
+
+  void span_work() {
+    run_.start = run_.work.front().start;
+    run_.end = run_.work.front().end;
+    for (const Work& work : run_.work) {
+      run_.end = std::max(run_.end, work.end);
     }
+  }
+
+  void span_steps() {
+    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.start < b.start; });
+    StepEnds<Nanoseconds> ends{steps_.size()};
+    std::vector<Nanoseconds> starts;
     for (const Step& step : steps_) {
-      run_.start = std::min(run_.start, step.start);
-      run_.end = std::max(run_.end, step.end);  // the GPU may end later than the host
+      starts.push_back(step.start);
+      ends.add_range(starts.size(), step.start, step.end);
     }
+    for (const Draft& draft : drafts_) {
+      ends.add_work(step_of_launch<Nanoseconds>(starts, draft.launched), draft.work.end);
+    }
+    const auto steps = ends.steps();
+    run_.start = steps.front().begin;
+    run_.end = steps.back().end;
+    run_.steps = static_cast<int>(steps.size());
   }
 
   RecordedRun run_;

@@ -26,7 +26,7 @@ struct RecordedRun {
   std::string file;
   std::vector<std::string> names;
   std::vector<Work> work;          ///< by start
-  Nanoseconds start = 0, end = 0;  ///< of the steps; of all work where the timeline has none (ProfilerStep#N)
+  Nanoseconds start = 0, end = 0;  ///< of the steps (StepEnds); of all work where there is no ProfilerStep#N
   int steps = 1;
   std::uint64_t left_out = 0;        ///< events that cannot be parsed, and GPU work without start or duration
   std::set<std::int64_t> processes;  ///< pids of the rank: its host's and its GPU's; empty: all

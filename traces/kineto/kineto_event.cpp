@@ -83,6 +83,8 @@ void take_communication(std::string_view key, json::value& value, KinetoEvent& e
     call.out_elements = integer_of(value);
   } else if (key == "Group size") {
     call.group_size = integer_of(value);
+  } else if (key == "Src Rank" || key == "Dst Rank") {
+    call.peer = integer_of(value);
   } else if (key == "In split size") {
     take_raw(value, call.in_splits);
   } else if (key == "Out split size") {

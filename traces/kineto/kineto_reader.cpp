@@ -176,6 +176,7 @@ class Reader {
     made.name = trace_.names.number(event.name);
     made.stream = static_cast<std::int32_t>(event.stream);
     made.device = static_cast<std::int32_t>(event.device >= 0 ? event.device : event.pid);
+    made.pid = event.pid;
     made.kind = kind;
     made.correlation = event.correlation;
     made.external_id = event.external_id;

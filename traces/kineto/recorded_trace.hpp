@@ -84,7 +84,8 @@ enum class WorkKind : std::uint8_t { Kernel, Memcpy, Memset };
 struct Work {
   Nanoseconds start = 0, end = 0;
   NameId name = 0;
-  std::int32_t stream = 0, device = 0;
+  std::int32_t stream = 0, device = 0;  ///< of several nodes' ranks in one file, devices repeat
+  std::int64_t pid = 0;                 ///< process that the file shows it under
   WorkKind kind = WorkKind::Kernel;
   std::int64_t correlation = -1, external_id = -1;
   double bytes = 0;                 ///< copies and memsets
@@ -96,6 +97,7 @@ struct Work {
 struct Communication {
   std::string collective, type, group, group_description;
   std::int64_t in_elements = -1, out_elements = -1, group_size = -1;
+  std::int64_t peer = -1;                    ///< of a send or receive: rank of the other end
   std::string in_splits, out_splits, ranks;  ///< JSON text
 };
 

@@ -96,7 +96,7 @@ class RankSplit {
 
   void take_work(std::int64_t rank, RecordedTrace& part) const {
     for (const Work& work : whole_.work) {
-      if (!belongs(work.device, rank)) {
+      if (!belongs(work.pid, rank)) {
         continue;
       }
       Work& own = part.work.emplace_back(work);

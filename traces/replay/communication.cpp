@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 namespace lockstep::replay {
 namespace {
@@ -17,8 +19,8 @@ constexpr Oddity kSizeOfOperator{"size of a collective from its operator",
 constexpr Oddity kNoSize{"collective of unknown size",
                          "neither kernel nor operator says it: it can be replayed as recorded only",
                          Severity::Warning};
-constexpr Oddity kUnknownKind{"communication kernel of unknown kind", "replayed as a kernel of its duration",
-                              Severity::Warning};
+constexpr Oddity kUnknownKind{"communication kernel of unknown kind",
+                              "replayed as a kernel of its duration, waiting included", Severity::Warning};
 
 std::string plain(std::string_view name) {
   std::string text;
@@ -44,8 +46,31 @@ constexpr auto kKinds = std::to_array<KindName>({{"reducescatter", CollectiveKin
                                                  {"barrier", CollectiveKind::Barrier},
                                                  {"reduce", CollectiveKind::Reduce}});
 
+/// Ends of a send or receive as PyTorch titles its range: `nccl:send 0->1`, `nccl:recv 1<-0`.
+struct TitledPair {
+  CollectiveKind kind = CollectiveKind::Send;
+  std::int64_t peer = -1;
+};
+
+std::optional<TitledPair> pair_titled(std::string_view title) {
+  for (const auto& [start, arrow, kind] : {std::tuple{"nccl:send ", "->", CollectiveKind::Send},
+                                           std::tuple{"nccl:recv ", "<-", CollectiveKind::Receive}}) {
+    const std::size_t at = title.find(arrow);
+    if (title.starts_with(start) && at != std::string_view::npos) {
+      TitledPair pair{kind, -1};
+      std::from_chars(title.data() + at + 2, title.data() + title.size(), pair.peer);
+      return pair;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A kernel's name alone (SendRecv) does not say which, and may be an all-to-all's.
 std::optional<CollectiveKind> kind_named(std::string_view name) {
   const std::string text = plain(name);
+  if (text == "send" || text == "recv") {
+    return text == "send" ? CollectiveKind::Send : CollectiveKind::Receive;
+  }
   for (const KindName& kind : kKinds) {
     if (text.find(kind.text) != std::string::npos) {
       return kind.kind;
@@ -109,6 +134,9 @@ double whole_size(CollectiveKind kind, double input, double output, double ranks
   if (kind == CollectiveKind::AllGather) {
     return std::max(output, input * ranks);
   }
+  if (kind == CollectiveKind::Receive) {
+    return std::max(output, input);
+  }
   return kind == CollectiveKind::Barrier ? 0 : input;
 }
 
@@ -162,10 +190,15 @@ class CollectiveSearch {
       const Communication& said = trace_.communications[static_cast<std::size_t>(work.communication)];
       kind = kind_named(said.collective).has_value() ? kind_named(said.collective) : kind;
       collective.group = said.group + said.ranks;
+      collective.stated = stated_group(trace_, said);
+      collective.peer = said.peer;
     }
     const std::uint32_t around = operator_of(collective.work);
     if (!kind && around != kNone) {
-      kind = kind_named(trace_.names.text(trace_.operators[around].name));
+      const std::string& title = trace_.names.text(trace_.operators[around].name);
+      const std::optional<TitledPair> pair = pair_titled(title);
+      kind = pair ? pair->kind : kind_named(title);
+      collective.peer = pair ? pair->peer : -1;
     }
     if (!kind) {
       trace_.report.add(kUnknownKind, name);

@@ -3,11 +3,13 @@
 /// @file
 /// Which GPU work communicates, what it is, and which kernels of several ranks are one collective.
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ops/collectives/collective.hpp"
+#include "traces/replay/group_layout.hpp"
 #include "traces/replay/trace_links.hpp"
 
 namespace lockstep::replay {
@@ -20,6 +22,13 @@ struct RecordedCollective {
   double size = -1;   ///< bytes as CollectiveCall::size counts; < 0: not said
   DataType type = DataType::FP32;
   std::vector<double> send_bytes;  ///< all-to-all with recorded splits: by member
+  std::int64_t peer = -1;          ///< of a send or receive: rank of the other end; < 0: not said
+  StatedGroup stated;
+  /// All other members do what this rank's trace does, so that it meets copies of itself alone.
+  bool meets_itself = false;
+  [[nodiscard]] bool is_pair() const {
+    return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
+  }
 };
 
 /// Kernels of NCCL, RCCL, MSCCL(++), DeepEP by name. In the order of RecordedTrace::work.
@@ -49,9 +58,14 @@ struct RankCollectives {
   const std::vector<RecordedCollective>* collectives = nullptr;
 };
 
-/// Matches by group, kind and end: all members of a collective end within microseconds of each other. What
-/// finds no partner stays alone and is counted in its trace's report. In order of the first trace's streams
-/// and starts.
+/// Reports sends and receives that are not among the @p matched (indices into @p collectives), with their
+/// share of the time of communication.
+void tell_pairs_alone(kineto::RecordedTrace& trace, const std::vector<RecordedCollective>& collectives,
+                      const std::set<std::uint32_t>& matched);
+
+/// Matches by group, kind and end: all members of a collective end within microseconds of each other; sends
+/// and receives by their ranks. What finds no partner, and does not meet itself, stays alone and is counted
+/// in its trace's report. In order of the first trace's streams and starts.
 [[nodiscard]] MatchedCollectives match_collectives(std::span<const RankCollectives> ranks);
 
 }  // namespace lockstep::replay

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/simulation.hpp"
@@ -18,7 +20,10 @@ struct Pair {
 
 struct StepPair {
   std::string name;  ///< `ProfilerStep#3`
-  Pair duration;
+  Pair begin, end;   ///< s from the start of the window; it begins with the end of the one before (StepEnds)
+  [[nodiscard]] Pair duration() const {
+    return {end.measured - begin.measured, end.simulated - begin.simulated};
+  }
 };
 
 struct StreamPair {
@@ -29,13 +34,19 @@ struct StreamPair {
 /// One rank, simulated against measured.
 struct RankComparison {
   Pair gpu_span;                ///< from the first start on the GPU to the last end
-  std::vector<StepPair> steps;  ///< annotated steps of the main thread
+  std::vector<StepPair> steps;  ///< in order; empty: the trace has none
   std::vector<StreamPair> streams;
   Pair communication;  ///< sum of communication kernels: waiting and transfer
   double waiting = 0;  ///< of the simulated sum: until the last member had arrived
   Pair last_end;       ///< from the start of the window to the end of the last work
   double median_start_error = 0, p90_start_error = 0;  ///< of kernels' starts, absolute, s
 };
+
+/// A step of the job, in the mean: each ends when it has on all ranks. Where ranks have unlike numbers of
+/// steps, of the mean rank; where they have none, their window.
+[[nodiscard]] Pair mean_step(const std::vector<RankComparison>& ranks);
+/// The same of one rank.
+[[nodiscard]] Pair mean_step(const RankComparison& rank);
 
 /// Listens to the simulation of a Replay; then compares.
 class ReplayObserver final : public TimelineSink {
@@ -54,11 +65,13 @@ class ReplayObserver final : public TimelineSink {
     double start = -1, end = -1, transfer = -1;
   };
   struct Rank {
-    std::vector<Span> work;       ///< by work
-    std::vector<Span> operators;  ///< by operator
-    double added = 0;             ///< of communication that was not recorded, s
+    std::vector<Span> work;                           ///< by work
+    std::vector<Span> operators;                      ///< by operator
+    std::map<std::uint32_t, Span> added;              ///< communication not recorded, by correlation
+    std::unordered_map<std::uint32_t, double> calls;  ///< of what was not recorded: starts, likewise
   };
   [[nodiscard]] RankComparison compare(std::size_t number) const;
+  [[nodiscard]] std::vector<StepPair> compare_steps(std::size_t number) const;
 
   const Replay& replay_;
   Subjects subjects_;  // by trace

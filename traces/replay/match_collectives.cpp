@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "traces/replay/communication.hpp"
@@ -13,6 +15,11 @@ constexpr Oddity kAlone{"collective without partners",
                         "other ranks' traces do not hold it (it ended outside their windows), or hold it in "
                         "another order; replayed as a kernel of its duration",
                         Severity::Warning};
+constexpr Oddity kPairAlone{"send or receive without its partner",
+                            "no trace holds the other end, or which rank that is is not said, or it was sent "
+                            "before its receiver was there; replayed as a kernel of its duration, so that no "
+                            "change shortens what it waited for",
+                            Severity::Warning};
 constexpr Oddity kMatched{"collectives matched across ranks",
                           "by process group, kind and order, or by their ends where counts differ"};
 
@@ -25,6 +32,7 @@ constexpr Nanoseconds kApart = 1'000'000;
 struct Key {
   std::string group;
   CollectiveKind kind;
+  std::int64_t source, target;  // ranks of sends and receives; else -1
   auto operator<=>(const Key&) const = default;
 };
 
@@ -37,7 +45,11 @@ class Matching {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const auto& collectives = *ranks_[rank].collectives;
       for (std::uint32_t i = 0; i < collectives.size(); ++i) {
-        auto& by_rank = lists[{collectives[i].group, collectives[i].kind}];
+        const std::optional<Key> key = key_of(rank, collectives[i]);
+        if (!key) {
+          continue;
+        }
+        auto& by_rank = lists[*key];
         by_rank.resize(ranks_.size());
         by_rank[rank].push_back(i);
       }
@@ -54,6 +66,40 @@ class Matching {
   }
 
  private:
+  /// Messages from one rank to another keep their order; empty: one end is not known.
+  [[nodiscard]] std::optional<Key> key_of(std::size_t rank, const RecordedCollective& collective) const {
+    if (!collective.is_pair()) {
+      return Key{collective.group, collective.kind, -1, -1};
+    }
+    const std::int64_t own = ranks_[rank].trace->rank;
+    if (own < 0 || collective.peer < 0 || collective.peer == own) {
+      return std::nullopt;
+    }
+    return collective.kind == CollectiveKind::Send
+               ? Key{collective.group, CollectiveKind::Send, own, collective.peer}
+               : Key{collective.group, CollectiveKind::Send, collective.peer, own};
+  }
+
+  [[nodiscard]] bool is_pair(const CollectiveMeeting& meeting) const {
+    const std::size_t rank = first_member(meeting);
+    return (*ranks_[rank].collectives)[meeting.members[rank]].is_pair();
+  }
+
+  /// A message that ends before its receiver has begun waited in a buffer: the two did not meet.
+  [[nodiscard]] bool was_buffered(const CollectiveMeeting& meeting) const {
+    return is_pair(meeting) && first_end(meeting) < meeting.last_arrival;
+  }
+
+  [[nodiscard]] Nanoseconds first_end(const CollectiveMeeting& meeting) const {
+    Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (meeting.members[rank] != kNone) {
+        first = std::min(first, end_of(rank, meeting.members[rank]) - offsets_[rank]);
+      }
+    }
+    return first;
+  }
+
   [[nodiscard]] std::uint32_t work_of(std::size_t rank, std::uint32_t i) const {
     return (*ranks_[rank].collectives)[i].work;
   }
@@ -73,7 +119,10 @@ class Matching {
         ++members;
       }
     }
-    if (members < 2) {
+    const bool is_alone = members == 1 && std::ranges::all_of(lists[first], [&](std::uint32_t i) {
+                            return (*ranks_[first].collectives)[i].meets_itself;
+                          });
+    if (members < 2 && !is_alone) {
       return;
     }
     std::vector<std::size_t> next(lists.size(), 0);
@@ -121,14 +170,8 @@ class Matching {
   /// Against the first member of each collective, whose own offset is known by then.
   void find_clock_offsets() {
     for (std::size_t rank = 1; rank < ranks_.size(); ++rank) {
-      std::vector<Nanoseconds> apart;
-      for (const CollectiveMeeting& meeting : meetings_) {
-        const std::size_t first = first_member(meeting);
-        if (meeting.members[rank] != kNone && first < rank) {
-          apart.push_back(end_of(rank, meeting.members[rank]) - end_of(first, meeting.members[first]) +
-                          offsets_[first]);
-        }
-      }
+      std::vector<Nanoseconds> apart = ends_apart(rank, false);
+      apart = apart.empty() ? ends_apart(rank, true) : apart;
       std::ranges::sort(apart);
       offsets_[rank] = apart.empty() ? 0 : apart[apart.size() / 2];
       if (offsets_[rank] != 0) {
@@ -136,6 +179,19 @@ class Matching {
                                        fmt::format("{} us", static_cast<double>(offsets_[rank]) / 1000));
       }
     }
+  }
+
+  /// @param pairs of sends and receives, the former of which may end earlier; else of collectives
+  [[nodiscard]] std::vector<Nanoseconds> ends_apart(std::size_t rank, bool pairs) const {
+    std::vector<Nanoseconds> apart;
+    for (const CollectiveMeeting& meeting : meetings_) {
+      const std::size_t first = first_member(meeting);
+      if (meeting.members[rank] != kNone && first < rank && is_pair(meeting) == pairs) {
+        apart.push_back(end_of(rank, meeting.members[rank]) - end_of(first, meeting.members[first]) +
+                        offsets_[first]);
+      }
+    }
+    return apart;
   }
 
   /// Streams, arrivals and ends; leaves out what members issue in different orders.
@@ -159,6 +215,7 @@ class Matching {
       meeting.end = std::max(meeting.last_arrival, ends[ends.size() / 2]);
       meeting.stream = streams.try_emplace(lanes, static_cast<std::uint32_t>(streams.size())).first->second;
     }
+    std::erase_if(meetings_, [this](const CollectiveMeeting& meeting) { return was_buffered(meeting); });
     std::ranges::sort(meetings_, {}, [&](const CollectiveMeeting& m) {
       return std::pair{m.stream, first_work(m)};
     });
@@ -210,9 +267,12 @@ class Matching {
       }
       kineto::RecordedTrace& trace = *ranks_[rank].trace;
       for (std::uint32_t i = 0; i < ranks_[rank].collectives->size(); ++i) {
-        trace.report.add(matched.contains(i) ? kMatched : kAlone,
-                         trace.names.text(trace.work[work_of(rank, i)].name));
+        if (matched.contains(i) || !(*ranks_[rank].collectives)[i].is_pair()) {
+          trace.report.add(matched.contains(i) ? kMatched : kAlone,
+                           trace.names.text(trace.work[work_of(rank, i)].name));
+        }
       }
+      tell_pairs_alone(trace, *ranks_[rank].collectives, matched);
     }
   }
 
@@ -222,6 +282,27 @@ class Matching {
 };
 
 }  // namespace
+
+void tell_pairs_alone(kineto::RecordedTrace& trace, const std::vector<RecordedCollective>& collectives,
+                      const std::set<std::uint32_t>& matched) {
+  Nanoseconds alone = 0;
+  Nanoseconds whole = 1;  // of a trace whose times are 0
+  std::uint64_t pairs = 0;
+  for (std::uint32_t i = 0; i < collectives.size(); ++i) {
+    const Nanoseconds duration = trace.work[collectives[i].work].duration();
+    whole += duration;
+    if (collectives[i].is_pair() && !matched.contains(i)) {
+      alone += duration;
+      ++pairs;
+    }
+  }
+  if (pairs > 0) {
+    const double share = static_cast<double>(alone) / static_cast<double>(whole);
+    trace.report.add(
+        kPairAlone,
+        fmt::format("{:.0f} % of the time of communication kernels in {}", 100 * share, trace.file), pairs);
+  }
+}
 
 MatchedCollectives match_collectives(std::span<const RankCollectives> ranks) {
   return Matching{ranks}.run();

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/replay/replay_groups.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -114,6 +114,9 @@ class Assembly {
       communicates[collective.work] = true;
       rank.communication.push_back(collective.work);
     }
+    for (RecordedCollective& collective : collectives_.back()) {
+      collective.meets_itself = groups_.meets_itself(collective);
+    }
     rank.stream_waits = find_stream_waits(rank.trace, rank.links, communicates);
     rank.host_waits = find_host_waits(rank.trace, rank.links);
     rank.silent = find_silent_waits(rank.trace, rank.links, communicates);
@@ -130,14 +133,8 @@ class Assembly {
     for (std::size_t i = 0; i < made_.ranks.size(); ++i) {
       made_.ranks[i].begin += matched.clock_offsets[i];
     }
-    std::map<std::uint32_t, std::uint32_t> group_of_stream;
     for (const CollectiveMeeting& meeting : matched.meetings) {
-      const auto [group, fresh] =
-          group_of_stream.try_emplace(meeting.stream, static_cast<std::uint32_t>(groups_.size()));
-      if (fresh) {
-        add_group(meeting);
-      }
-      add_calls(meeting, group->second);
+      add_calls(meeting, groups_.of(meeting));
     }
   }
 
@@ -149,11 +146,15 @@ class Assembly {
     return match_collectives(views);
   }
 
-  /// One trace for many ranks: all of them arrive together.
-  [[nodiscard]] MatchedCollectives matched_alone() const {
+  /// One trace for many ranks: all of them arrive together. Who receives what it sends is not there.
+  MatchedCollectives matched_alone() {
     MatchedCollectives matched{{}, {0}};
-    const RankRecording& rank = made_.ranks.front();
+    RankRecording& rank = made_.ranks.front();
+    tell_pairs_alone(rank.trace, collectives_.front(), {});
     for (std::uint32_t i = 0; i < collectives_.front().size() && ranks_ > 1; ++i) {
+      if (collectives_.front()[i].is_pair()) {
+        continue;
+      }
       const kineto::Work& work = rank.trace.work[collectives_.front()[i].work];
       matched.meetings.push_back(
           {{i}, rank.links.lane_of_work[collectives_.front()[i].work], work.start, work.end});
@@ -161,25 +162,7 @@ class Assembly {
     return matched;
   }
 
-  void add_group(const CollectiveMeeting& meeting) {
-    const auto traces = static_cast<std::uint32_t>(made_.ranks.size());
-    const bool is_whole = std::ranges::find(meeting.members, kNone) == meeting.members.end();
-    TraceGroup& made = groups_.emplace_back();
-    made.name = fmt::format("group {}", groups_.size() - 1);
-    for (std::uint32_t first = 0; first < ranks_; first += traces) {
-      if (first == 0 || !is_whole) {
-        made_.job.groups.push_back({made_.job.groups.empty() && is_whole ? "world" : made.name, {}});
-      }
-      made.of_block.push_back(static_cast<std::uint32_t>(made_.job.groups.size() - 1));
-      for (std::uint32_t member = 0; member < traces; ++member) {
-        if (meeting.members[member] != kNone) {
-          made_.job.groups.back().ranks.push_back(first + member);
-        }
-      }
-    }
-  }
-
-  void add_calls(const CollectiveMeeting& meeting, std::uint32_t group) {
+  void add_calls(const CollectiveMeeting& meeting, const std::string& group) {
     CollectiveCall call;
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
       if (meeting.members[rank] != kNone) {
@@ -190,9 +173,13 @@ class Assembly {
       }
     }
     call.recorded = Seconds{1e-9 * static_cast<double>(meeting.end - meeting.last_arrival)};
+    int position = 0;
     for (std::size_t rank = 0; rank < meeting.members.size(); ++rank) {
       if (meeting.members[rank] != kNone) {
-        const std::uint32_t work = collectives_[rank][meeting.members[rank]].work;
+        const RecordedCollective& recorded = collectives_[rank][meeting.members[rank]];
+        call.kind = recorded.kind;
+        call.peer = recorded.is_pair() ? 1 - position++ : 0;
+        const std::uint32_t work = recorded.work;
         RankRecording& member = made_.ranks[rank];
         member.ends[work] = meeting.end + (member.begin - begin_);
         member.call_number[work] = static_cast<std::uint32_t>(member.calls.size());
@@ -204,8 +191,7 @@ class Assembly {
   }
 
   /// @return of Program::groups
-  std::uint32_t group_number(RankRecording& rank, std::uint32_t group) const {
-    const std::string& name = groups_[group].name;
+  static std::uint32_t group_number(RankRecording& rank, const std::string& name) {
     const auto known = std::ranges::find(rank.groups, name);
     if (known == rank.groups.end()) {
       rank.groups.push_back(name);
@@ -219,22 +205,15 @@ class Assembly {
     RankAssignment assignment;
     assignment.program = number % traces;
     for (const std::string& name : made_.ranks[assignment.program].groups) {
-      const auto group = std::ranges::find(groups_, name, &TraceGroup::name);
-      assignment.groups.push_back(group->of_block[number / traces]);
+      assignment.groups.push_back(groups_.number(name, number));
     }
     made_.job.ranks.push_back(std::move(assignment));
   }
 
-  /// A group as traces know it.
-  struct TraceGroup {
-    std::string name;
-    std::vector<std::uint32_t> of_block;  // index into Job::groups, for every multiple of the traces
-  };
-
   std::uint32_t ranks_;
-  std::vector<TraceGroup> groups_;
   Replay made_;
   std::vector<std::vector<RecordedCollective>> collectives_;  // by rank
+  ReplayGroups groups_{ranks_, made_.ranks, collectives_, made_.job.groups};
   Nanoseconds begin_ = std::numeric_limits<Nanoseconds>::max();
 };
 

@@ -26,10 +26,11 @@ struct Replay {
 
 /// @param traces by rank, of one job and of the same steps
 /// @param ranks to replay: 0 or as many as traces, or a multiple. Rank r does what trace r mod (number of
-///   traces) does; a group of all traces becomes one of all ranks, smaller groups are there once for every
-///   multiple. Of a single trace every rank arrives at collectives at the same time.
+///   traces) does; ReplayGroups says who meets whom. Of a single trace every rank arrives at collectives at
+///   the same time.
 /// @throws InputError when a trace holds nothing that can be replayed
-/// @throws std::invalid_argument for another number of ranks
+/// @throws std::invalid_argument for another number of ranks, or one that a single trace's groups do not
+/// divide
 [[nodiscard]] Replay make_replay(std::vector<kineto::RecordedTrace> traces, std::uint32_t ranks = 0);
 
 }  // namespace lockstep::replay

@@ -83,6 +83,11 @@ class Resimulation {
     }
     const CollectiveCall& first = *calls.front();
     TransferComparison made{first.kind, first.size, gpus_.size(), first.recorded->in_base_units(), 0, false};
+    const bool sends_back = first.kind == CollectiveKind::Receive;  // planned from position 0 to position 1
+    if (sends_back) {
+      made.kind = CollectiveKind::Send;
+      std::ranges::reverse(gpus_);
+    }
     made.is_inferred = first.kind != CollectiveKind::Barrier &&
                        std::ranges::any_of(said, [](const RecordedCollective* s) { return s->size < 0; });
     made.size = made.is_inferred ? size_that_takes(first, made.recorded) : made.size;
@@ -97,6 +102,9 @@ class Resimulation {
     }
     made.predicted =
         time_alone(planner_.plan(request_of(calls, made.size, uneven), gpus_), fabric_).in_base_units();
+    if (sends_back) {
+      std::ranges::reverse(gpus_);
+    }
     return made;
   }
 
@@ -116,9 +124,7 @@ class Resimulation {
 
   [[nodiscard]] CollectiveRequest request_of(const std::vector<CollectiveCall*>& calls, Bytes size,
                                              bool uneven) const {
-    CollectiveRequest request;
-    request.kind = calls.front()->kind;
-    request.type = calls.front()->type;
+    CollectiveRequest request = plain_request(*calls.front());
     request.size = size;
     for (std::size_t member = 0; uneven && member < gpus_.size(); ++member) {
       const auto& parts = calls[member % calls.size()]->send_bytes;
@@ -127,13 +133,21 @@ class Resimulation {
     return request;
   }
 
+  /// Of no size.
+  static CollectiveRequest plain_request(const CollectiveCall& call) {
+    const bool is_pair = call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+    CollectiveRequest request;
+    request.kind = is_pair ? CollectiveKind::Send : call.kind;
+    request.type = call.type;
+    request.root = is_pair ? 1 : 0;
+    return request;
+  }
+
   [[nodiscard]] Bytes size_that_takes(const CollectiveCall& call, double seconds) const {
     double low = 0;
     double high = kLargest;
     for (int i = 0; i < kHalvings; ++i) {
-      CollectiveRequest request;
-      request.kind = call.kind;
-      request.type = call.type;
+      CollectiveRequest request = plain_request(call);
       request.size = Bytes{(low + high) / 2};
       const double time = time_alone(planner_.plan(request, gpus_), fabric_).in_base_units();
       (time > seconds ? high : low) = (low + high) / 2;

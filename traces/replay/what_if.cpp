@@ -107,6 +107,8 @@ void expect_positive(double value, const char* what) {
 
 std::string name_of(const KernelEdit& kernel) {
   return kernel.remove ? fmt::format("without kernels '{}'", kernel.match)
+         : kernel.fuse && kernel.faster != 1
+             ? fmt::format("kernels '{}' fused, {} times as fast", kernel.match, kernel.faster)
          : kernel.fuse ? fmt::format("kernels '{}' fused", kernel.match)
                        : fmt::format("kernels '{}' {} times as fast", kernel.match, kernel.faster);
 }
@@ -155,12 +157,25 @@ void KernelEdit::check() const {
   if (remove && fuse) {
     throw std::invalid_argument{"'remove' and 'fuse' are two different changes: say one of them"};
   }
+  if (remove && faster != 1) {
+    throw std::invalid_argument{"kernels that are gone ('remove') are not 'faster': say one of them"};
+  }
+  if (!remove && !fuse && faster == 1) {
+    throw std::invalid_argument{
+        fmt::format("nothing is changed of the kernels '{}': say 'faster', e.g. 2, 'remove: true' or "
+                    "'fuse: true'",
+                    match)};
+  }
 }
 
 void CollectiveEdit::check() const {
   expect_positive(bytes, "bytes");
   if (extra < Seconds{0}) {
     throw std::invalid_argument{"'extra' must not be negative"};
+  }
+  if (bytes == 1 && extra == Seconds{0}) {
+    throw std::invalid_argument{
+        fmt::format("nothing is changed of the collectives '{}': say 'bytes', e.g. 0.5, or 'extra'", match)};
   }
 }
 

@@ -40,6 +40,10 @@ bool is_meant(const CollectiveEdit& edit, const KernelCall& kernel) {
          (name.find(kind) != std::string::npos || (sends && name.find("sendrecv") != std::string::npos));
 }
 bool is_meant(const CollectiveEdit& edit, const CollectiveCall& call) {
+  if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) {  // two ends of one message
+    const std::string kind = without_marks(edit.match);
+    return std::string{"sendreceive"}.find(kind) != std::string::npos || kind == "sendrecv" || kind == "recv";
+  }
   return without_marks(to_string(call.kind)).find(without_marks(edit.match)) != std::string::npos;
 }
 

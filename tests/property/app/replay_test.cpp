@@ -19,19 +19,22 @@ class OwnTimeline : public testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   /// @param slow_ranks as `vary.slow_ranks` lists them
-  Setting setting(double host_speed, const std::string& slow_ranks = "[]") const {
+  Setting setting(double host_speed, const std::string& slow_ranks = "[]",
+                  const std::string& cluster = "dgx1v x 1") const {
     const auto configs = ConfigPath::standard();
     const auto path = configs.find_scenario("dlrm_default_8xv100");
     YamlDocument document = YamlDocument::from_file(path);
     document.set("host", "{ from: dgx1v_torchrec, speed: " + std::to_string(host_speed) + " }");
+    document.set("cluster", cluster);
     document.set("vary.slow_ranks", slow_ranks);
     document.set("interference",
                  "false");  // recorded kernels keep what slowed them down, whatever overlaps now
     return build(document, configs.beside(path.parent_path()));
   }
 
-  void record(const std::string& slow_ranks = "[]") const {
-    const Setting made = setting(1, slow_ranks);
+  void record(const std::string& slow_ranks = "[]") const { write(setting(1, slow_ranks)); }
+
+  void write(const Setting& made) const {
     ChromeTraceOptions options;
     options.path = path_;
     ChromeTraceWriter writer{made.job, made.fabric.vertices(), options};
@@ -55,8 +58,21 @@ TEST_F(OwnTimeline, ReplaysToItself) {
     EXPECT_LT(rank.p90_start_error, 50e-9);  // the file has nanoseconds, instructions have floats
     ASSERT_EQ(rank.steps.size(), 3U);
     for (const replay::StepPair& step : rank.steps) {
-      EXPECT_NEAR(step.duration.error(), 0, 1e-6);
+      EXPECT_NEAR(step.duration().error(), 0, 1e-6);
     }
+  }
+}
+
+/// Also of two nodes, whose GPUs have the same ordinals.
+TEST_F(OwnTimeline, OfSeveralNodesReplaysToItself) {
+  const Setting made = setting(1, "[]", "dgx1v x 2");
+  write(made);
+  const ReplayRun run = replay();
+  const ReplayRun::Result plain = run.simulate(nullptr);
+  ASSERT_EQ(plain.ranks.size(), made.job.ranks.size());
+  for (const replay::RankComparison& rank : plain.ranks) {
+    EXPECT_GT(rank.gpu_span.measured, 0);
+    EXPECT_NEAR(rank.gpu_span.error(), 0, 1e-6);
   }
 }
 

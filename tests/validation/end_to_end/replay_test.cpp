@@ -50,7 +50,7 @@ TEST_P(RealTrace, TakesPlaceAgainAsRecorded) {
     EXPECT_LT(std::abs(rank.gpu_span.error()), bounds.span);
     EXPECT_LT(rank.median_start_error, 0.01 * mean_step(plain).measured);
     for (const replay::StepPair& step : rank.steps) {
-      EXPECT_LT(std::abs(step.duration.error()), bounds.step) << step.name;
+      EXPECT_LT(std::abs(step.duration().error()), bounds.step) << step.name;
     }
     // Of ranks that hardly wait a few microseconds of clocks are much.
     EXPECT_LT(std::abs(rank.communication.simulated - rank.communication.measured),

@@ -112,6 +112,45 @@ TEST(HostSamples, LeaveOutWaitsForTheGpu) {
   EXPECT_THAT(samples.synchronize_return, ElementsAre(micros(400 - 393)));
 }
 
+/// .item(): a copy and 5 ms in which it is waited for, 4 us before and 5 us behind.
+TEST(HostSamples, WaitsBehindTheLastLaunchAreNotTheHosts) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::item", 0, 5031)
+                                  .call("cudaStreamSynchronize", CallKind::StreamSync, 1, 4)
+                                  .call("cudaMemcpyAsync", CallKind::Launch, 10, 16)
+                                  .call("cudaStreamSynchronize", CallKind::StreamSync, 20, 5024)
+                                  .op("aten::is_nonzero", 6000, 9000)
+                                  .call("cudaDeviceSynchronize", CallKind::DeviceSync, 6010, 8990)
+                                  .samples(2_us);
+  const OperatorSamples& item = samples.operators.at("aten::item");
+  EXPECT_THAT(item.before_first_launch, ElementsAre(micros(10 - 3 - 2)));
+  EXPECT_THAT(item.after_last_launch, ElementsAre(micros(4 + 7 - 2)));
+  EXPECT_THAT(samples.operators.at("aten::is_nonzero").without_launch, ElementsAre(micros(20 - 2 - 2)));
+}
+
+/// 100 us between two operators of an optimizer, 90 of them waiting: a gap of the host is 30 us long.
+TEST(HostSamples, WaitsBetweenOperatorsAreNotTheHosts) {
+  const HostSamples samples = Recording{}
+                                  .op("Optimizer.step#SGD.step", 0, 1000)
+                                  .op("aten::add_", 10, 20)
+                                  .call("cudaStreamSynchronize", CallKind::StreamSync, 25, 115)
+                                  .op("aten::add_", 120, 130)
+                                  .op("aten::add_", 160, 170)
+                                  .samples(0_us);
+  EXPECT_THAT(samples.between_operators, ElementsAre(micros(30)));
+}
+
+/// The caller goes on 10 us after the last operator of autograd's thread, and waits for the GPU first.
+TEST(HostSamples, WaitsBehindBackwardAreNotItsReturn) {
+  const HostSamples samples = Recording{}
+                                  .op("aten::ones_like", 0, 10)
+                                  .op("MmBackward0", 50, 100, 1)
+                                  .call("cudaDeviceSynchronize", CallKind::DeviceSync, 110, 5000)
+                                  .op("aten::add_", 5010, 5020)
+                                  .samples(0_us);
+  EXPECT_THAT(samples.backward_return, ElementsAre(micros(10)));
+}
+
 TEST(HostSamples, MemoryOfTheDriverCountsAsCallsOfItsOwn) {
   const HostSamples samples = Recording{}
                                   .op("aten::bmm", 0, 5000)

@@ -84,6 +84,36 @@ TEST_F(RunProfileTest, WorkBelongsToTheOperatorThatLaunchedIt) {
   EXPECT_NEAR(profile.families.at("copy").seconds, 5e-6, 1e-12);
 }
 
+/// A kernel of the step before runs until 30: the step lasts from there to the end of its own kernel.
+TEST_F(RunProfileTest, StepBeginsWhenTheWorkBeforeItIsOver) {
+  const RecordedRun run =
+      read_run(write("a.json", span("cuda_runtime", "cudaLaunchKernel", 9, 1, 2, R"("correlation":1)") +
+                                   ",\n" + span("user_annotation", "ProfilerStep#0", 9, 10, 40, "") + ",\n" +
+                                   span("cuda_runtime", "cudaLaunchKernel", 9, 11, 12, R"("correlation":2)") +
+                                   ",\n" + span("kernel", "sgemm", 0, 5, 30, R"("correlation":1)") + ",\n" +
+                                   span("kernel", "sgemm", 0, 30, 80, R"("correlation":2)")),
+               0);
+  EXPECT_NEAR(run.step_seconds(), 50e-6, 1e-12);
+  EXPECT_NEAR(profile_of(run).compute, 50e-6, 1e-12);
+}
+
+/// A CUDA graph: two operators, their launches at the moment at which both begin and end.
+TEST_F(RunProfileTest, OperatorsOfOneMomentAreToldApartByTheirIds) {
+  const auto launch = [](int correlation, int id) {
+    return span("cuda_runtime", "cudaLaunchKernel", 9, 10, 10,
+                fmt::format(R"("correlation":{},"External id":{})", correlation, id));
+  };
+  const RunProfile profile = profile_of(
+      read_run(write("a.json", span("cpu_op", "layer 0", 9, 10, 10, R"("External id":3)") + ",\n" +
+                                   span("cpu_op", "layer 1", 9, 10, 10, R"("External id":4)") + ",\n" +
+                                   launch(1, 3) + ",\n" + launch(2, 4) + ",\n" +
+                                   span("kernel", "sgemm", 0, 20, 50, R"("correlation":1)") + ",\n" +
+                                   span("kernel", "sgemm", 0, 50, 100, R"("correlation":2)")),
+               0));
+  EXPECT_NEAR(profile.operators.at("layer 0").seconds, 30e-6, 1e-12);
+  EXPECT_NEAR(profile.operators.at("layer 1").seconds, 50e-6, 1e-12);
+}
+
 TEST_F(RunProfileTest, OfSeveralRanksOneIsRead) {
   const std::string file = write("two.json", rank_events(0) + ",\n" + rank_events(3));
   const RecordedRun run = read_run(file, 3);

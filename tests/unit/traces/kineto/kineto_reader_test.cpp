@@ -160,17 +160,18 @@ TEST_F(KinetoReader, SurvivesBrokenBytes) {
   }
 }
 
-/// Two ranks in one file, as `lockstep run` writes them: processes say whose they are.
+/// Two ranks of two nodes in one file, as `lockstep run` writes them: processes say whose work is, devices
+/// are ordinals within the nodes.
 TEST_F(KinetoReader, SplitsATimelineOfSeveralRanks) {
   const auto parts = split_ranks(read(R"json({"traceEvents": [
 {"ph": "M", "name": "process_name", "pid": 1000, "tid": 0, "args": {"name": "rank 0 host"}},
 {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "rank 0 GPU (node0.gpu0)"}},
 {"ph": "M", "name": "process_name", "pid": 1001, "tid": 0, "args": {"name": "rank 1 host"}},
-{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 1 GPU (node0.gpu1)"}},
+{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 1 GPU (node1.gpu0)"}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1000, "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 1}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1001, "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 1}},
 {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 3, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 1}},
-{"ph": "X", "cat": "kernel", "name": "b", "pid": 1, "tid": 7, "ts": 3, "dur": 9, "args": {"device": 1, "stream": 7, "correlation": 1}}]})json"));
+{"ph": "X", "cat": "kernel", "name": "b", "pid": 1, "tid": 7, "ts": 3, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]})json"));
   ASSERT_EQ(parts.size(), 2U);
   for (std::size_t rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(parts[rank].rank, static_cast<std::int64_t>(rank));

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "tests/unit/traces/small_job.hpp"
 #include "traces/kineto/kineto_reader.hpp"
+#include "traces/replay/comparison.hpp"
 #include "traces/replay/replay_job.hpp"
 #include "traces/replay/start_lags.hpp"
 
@@ -52,6 +53,29 @@ class SmallTrace {
   }
   std::string events_;
 };
+
+/// The host is two steps ahead of the GPU: a step ends with the work launched in it, on whichever stream, and
+/// the first begins when what was launched before is over. Steps add up to the time from 30 to 470.
+TEST(Steps, EndWithTheirGpuWork) {
+  const Replay replay = SmallTrace{}
+                            .call("cudaLaunchKernel", 0, 5, 1)
+                            .op("ProfilerStep#4", 10, 20)
+                            .call("cudaLaunchKernel", 12, 5, 2)
+                            .op("ProfilerStep#5", 30, 20)
+                            .call("cudaLaunchKernel", 32, 5, 3)
+                            .call("cudaLaunchKernel", 40, 5, 4)
+                            .work("before", 8, 22, 7, 1)
+                            .work("a", 30, 200, 7, 2)
+                            .work("b", 230, 200, 7, 3)
+                            .work("c", 50, 420, 8, 4)
+                            .replay();
+  ReplayObserver observer{replay};
+  const auto steps = observer.compare()[0].steps;
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].name, "ProfilerStep#4");
+  EXPECT_NEAR(steps[0].duration().measured, 200e-6, 1e-12);
+  EXPECT_NEAR(steps[1].duration().measured, 240e-6, 1e-12);
+}
 
 /// Kernel a starts 3 us after its call returned, b right behind a, though it was launched long before.
 TEST(StartLags, TellLaunchFromQueue) {
