@@ -61,6 +61,7 @@ struct Reduction {
 struct Concat {
   std::int64_t elements = 0;
   std::int64_t pieces = 1;
+  bool strided = false;  ///< pieces are not contiguous: the offset of each element is computed
   bool operator==(const Concat&) const = default;
 };
 
@@ -161,6 +162,8 @@ struct FlashAttention {
   bool dropout = false;  ///< of the scores: a random number for each
   Direction direction = Direction::Forward;
   FlashVersion version = FlashVersion::Two;
+  /// Backward: the kernels of row sums before and of conversion behind are launched, and timed, apart.
+  bool main_alone = false;
   bool operator==(const FlashAttention&) const = default;
 };
 

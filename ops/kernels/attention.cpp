@@ -159,6 +159,12 @@ bool runs_on(FlashVersion version, const GpuSpec& gpu) {
           (!own || own->flash_3));
 }
 
+/// Row sums of @p one tensor of queries times another, and its conversion from twice its bytes.
+Seconds time_apart(Bytes one, const GpuSpec& gpu) {
+  return gpu.kernel_minimum * 2.0 + time_to_move(streamed(one * 2.0, Bytes{0}), gpu) +
+         time_to_move(streamed(one * 2.0, one), gpu);
+}
+
 double rate_of_head(double size, double exponentials) {
   return 1 / (1 - exponentials + exponentials * kWholeRateHead / std::min(size, kWholeRateHead));
 }
@@ -196,7 +202,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +
                        time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
-  return answer(gpu.kernel_minimum + time, 0.3, false,
+  const Seconds apart = backward && work.main_alone ? time_apart(one * queries, gpu) : Seconds{0};
+  return answer(gpu.kernel_minimum + std::max(time - apart, Seconds{0}), 0.3, false,
                 runs_on(work.version, gpu) && work.head_size >= 32 &&
                     work.head_size <= version_of(work.version, in_parts).largest_head);
 }

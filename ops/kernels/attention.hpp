@@ -16,6 +16,8 @@ namespace lockstep {
 ///   n' = 64 ceil(n / 64), heads up to 64 wide (but of 3xTF32): 128 ceil(n / 128)
 ///   t = kernel_minimum + max(flops / (peak * attention * r * h * m * busy), bytes of Q, K, V, O / streaming
 ///   bandwidth)
+///   main_alone: backward less what its other two kernels take, which the caller launches: row sums of
+///     dO * O, two reads; dQ from FP32, two reads and a write
 ///   busy = tiles / (ceil(tiles / SMs) * SMs),  tiles = batch heads ceil(rows / 128), or by the rows of
 ///          `cudnn_attention`, 3xTF32 forward by 64; with a mask tiles differ in length, and it is what the
 ///          mean SM does of what the fullest one does (ragged_share()), but where long tiles come first (3;

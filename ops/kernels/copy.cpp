@@ -1,5 +1,6 @@
 #include "ops/kernels/copy.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/kernels/answer.hpp"
@@ -9,6 +10,8 @@ namespace lockstep {
 namespace {
 
 constexpr double kSector = 32;  // bytes that DRAM and caches move at least (CUDA C++ Programming Guide)
+
+constexpr double kInstructionsOfStrides = 90;  // see the header
 
 Prediction moved(Bytes reads, Bytes writes, double fraction, double band, const GpuSpec& gpu,
                  const char* key = "memory") {
@@ -40,8 +43,11 @@ std::string CopyModel::name() const {
 
 Prediction CopyModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   if (const auto* concat = std::get_if<Concat>(&call.work)) {
-    const Bytes pieces = size_of(call.type) * static_cast<double>(concat->elements);
-    return moved(pieces, pieces, gpu.efficiency->concatenation, 0.2, gpu, "concatenation");
+    const auto elements = static_cast<double>(concat->elements);
+    const Bytes pieces = size_of(call.type) * elements;
+    const Seconds move = time_to_move(streamed(pieces, pieces, gpu.efficiency->concatenation), gpu);
+    const Seconds issue = time_to_issue(concat->strided ? elements * kInstructionsOfStrides : 0, gpu);
+    return answer(gpu.kernel_minimum + std::max(move, issue), 0.2, provenance_of(gpu, "concatenation"));
   }
   if (const auto* transpose = std::get_if<Transpose>(&call.work))
     return transposed(*transpose, call.type, gpu);

@@ -106,7 +106,8 @@ Tensors EncoderDecoderMemory::cached_by_layer(const T5StackShape& decoder) const
 }
 
 Tensors EncoderDecoderMemory::kept_by_head() const {
-  return tensors({narrow(batch_ * spec_.written_tokens() * spec_.hidden), narrow(logits()), wide(logits())});
+  return tensors({narrow(batch_ * spec_.written_tokens() * spec_.hidden), narrow(logits()), wide(logits()),
+                  types_.casts() ? narrow(logits()) : Bytes{0}});
 }
 
 Tensors EncoderDecoderMemory::cast_weights_of_head() const {
@@ -114,11 +115,11 @@ Tensors EncoderDecoderMemory::cast_weights_of_head() const {
 }
 
 Tensors EncoderDecoderMemory::loss_forward() const {
-  return tensors({is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
+  return tensors({is_mixed(types_.precision) && !types_.casts() ? wide(logits()) : Bytes{0}});
 }
 
 Tensors EncoderDecoderMemory::loss_backward() const {
-  return Tensors(2, wide(logits()));
+  return tensors({wide(logits()), types_.casts() ? narrow(logits()) : wide(logits())});
 }
 
 }  // namespace lockstep

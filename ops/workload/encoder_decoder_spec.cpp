@@ -51,6 +51,11 @@ void EncoderDecoderSpec::check() const {
     throw FieldError{
         "heads", fmt::format("{} heads do not divide a hidden width of {}: say 'head_size'", heads, hidden)};
   }
+  if (cross_attention != AttentionKernels::Flash && cross_attention != AttentionKernels::CuDnn) {
+    throw FieldError{"cross_attention",
+                     fmt::format("flash or cudnn, not {}: FP32 takes xFormers' kernels by itself",
+                                 name_of(cross_attention))};
+  }
   if (experts && activation != T5FeedForward::Relu) {
     throw FieldError{"activation",
                      "Switch Transformers' code has no gated feed-forward: 'activation: relu' with experts"};
@@ -71,6 +76,7 @@ T5StackShape EncoderDecoderSpec::encoder(std::int64_t batch) const {
                      .buckets = buckets,
                      .gated = activation == T5FeedForward::GatedGelu,
                      .dropout = dropout,
+                     .cross_kernels = cross_attention,
                      .routing = {}};
   if (experts) {
     stack.routing = SwitchRouting{.count = experts->count,

@@ -53,6 +53,7 @@ struct EncoderDecoderSpec {
   T5FeedForward activation = T5FeedForward::Relu;
   bool tied = true, dropout = true;
   std::optional<SwitchExpertsSpec> experts;
+  AttentionKernels cross_attention = AttentionKernels::Flash;
   bool input_on_device = false, blocking_input_copies = true, loss_readback = false;
 
   template <class Visitor>
@@ -74,6 +75,10 @@ struct EncoderDecoderSpec {
                  "the output uses the token embedding's weight, and scales what it reads (T5 1.1: false)");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional("experts", model.experts, std::nullopt, "those of Switch Transformers");
+    key.optional("cross_attention", model.cross_attention, AttentionKernels::Flash,
+                 "T5 of 'framework: { transformers: v5 }' in 16 bits: the kernel that "
+                 "scaled_dot_product_attention takes where no bias of positions is added: flash, or cudnn "
+                 "(Hopper, since 2026); in FP32 and TF32 it is xFormers'");
     key.optional("input_on_device", model.input_on_device, false,
                  "tokens are there, as benchmarks have them; else each batch is copied");
     key.optional("blocking_input_copies", model.blocking_input_copies, true,

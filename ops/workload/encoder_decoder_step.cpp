@@ -82,7 +82,10 @@ void EncoderDecoderStep::embed(const T5StackShape& stack) {
   const ModuleRange module{step_, "embeddings"};
   step_.op("aten::view");
   token_embedding_forward(step_, embedding_of(spec_, stack));
-  if (stack.is_decoder()) {
+  const bool is_v5 = step_.framework().transformers == Transformers::V5;  // makes masks of padding alone
+  if (is_v5) {
+    step_.op("aten::view");
+  } else if (stack.is_decoder()) {
     causal_mask_forward(step_, stack.batch, stack.sequence);
     padding_mask_forward(step_, stack.batch * stack.encoded);
   } else {

@@ -61,6 +61,16 @@ constexpr auto names_of(EmbeddingBackward) {
                                                      {EmbeddingBackward::PyTorch112, "pytorch_1.12"}});
 }
 
+/// The release of Hugging Face's transformers whose code a model is.
+enum class Transformers : std::uint8_t {
+  V4,  ///< 4.38 (early 2024)
+  V5,  ///< 5.17 (2026)
+};
+
+constexpr auto names_of(Transformers) {
+  return std::to_array<EnumName<Transformers>>({{Transformers::V4, "v4"}, {Transformers::V5, "v5"}});
+}
+
 /// Whether the loop calls torch.cuda.empty_cache(), behind which cudaMalloc is called for all that is kept.
 enum class EmptyCache : std::uint8_t {
   Never,
@@ -104,6 +114,7 @@ struct FrameworkSpec {
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
   Fp8Scaling fp8_scaling = Fp8Scaling::Delayed;
+  Transformers transformers = Transformers::V4;
 
   /// What operators and kernels are.
   template <class Visitor>
@@ -114,14 +125,15 @@ struct FrameworkSpec {
     key.optional(
         "vectorized_casts", framework.vectorized_casts, false,
         "FP32 becomes 16 bits by vectors of elements (PyTorch 2.6 and later), not element by element; "
-        "operators that are not compiled, 'implementation: hugging_face', DLRMs, convolutional networks");
+        "operators that are not compiled, of Hugging Face's and eager Llamas, DLRMs, convolutional networks");
     key.optional("wide_pools", framework.wide_pools, true,
                  "average pools of convolutional networks divide by sizes of 64 bits (PyTorch 1.13 and "
                  "later), not of 32");
     key.optional("slices_whole_dimensions", framework.slices_whole_dimensions, true,
                  "x[:, i, j] slices all of x first, an operator whose backward pass fills and copies a "
                  "tensor as large "
-                 "(traces of PyTorch 1.10 and 2.1); else it takes x itself (2.11); the interaction of DLRMs");
+                 "(traces of PyTorch 1.10 and 2.1); else it takes x itself (2.11); the interaction of DLRMs, "
+                 "shifted logits, XLNet's shifted scores");
     key.optional(
         "embedding_backward", framework.embedding_backward, EmbeddingBackward::PyTorch112,
         "of nn.Embedding: the host waits for the number of different rows before PyTorch 1.12 (and with "
@@ -148,6 +160,12 @@ struct FrameworkSpec {
         "torch.cuda.empty_cache(), behind which the host calls cudaMalloc for what a step keeps: "
         "'each_step' as its last call, timed with it, 'between_steps' behind it, where nothing is timed; "
         "transformers with 'implementation: hugging_face', encoder-decoders and XLNet only");
+    key.optional(
+        "transformers", framework.transformers, Transformers::V4,
+        "whose code a model of Hugging Face's is: transformers' of early 2024 (v4: 4.38), or (v5: 5.17) with "
+        "one mask for all layers, in FP32, made only where one is needed; scores scaled by an operator; "
+        "a loss of logits in FP32 against shifted labels; a wait for whether samples are packed; T5 by "
+        "scaled_dot_product_attention; XLNet's distances made by the GPU");
     key.optional(
         "fp8_scaling", framework.fp8_scaling, Fp8Scaling::Delayed,
         "'precision: fp8' with 'implementation: megatron': the scale of a cast tensor is by the magnitudes "

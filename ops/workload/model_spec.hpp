@@ -62,6 +62,7 @@ struct ModelSpec {
     }
     check_compile();
     check_embedding_backward();
+    check_transformers();
     if (framework.empty_cache != EmptyCache::Never && !is_hugging_face()) {
       throw FieldError{"framework.empty_cache",
                        "is known for transformers with 'implementation: hugging_face', whose tensors are "
@@ -81,6 +82,32 @@ struct ModelSpec {
   }
 
  private:
+  void check_transformers() const {
+    if (framework.transformers == Transformers::V4) {
+      return;
+    }
+    const bool is_known = encoder_decoder || xlnet ||
+                          (transformer && (transformer->implementation == Implementation::HuggingFace ||
+                                           transformer->implementation == Implementation::HuggingFaceLlama));
+    if (!is_known) {
+      throw FieldError{"framework.transformers",
+                       "is of models of 'implementation: hugging_face' and 'hugging_face_llama', of "
+                       "encoder-decoders and of XLNet; leave it out"};
+    }
+    if (encoder_decoder && encoder_decoder->experts) {
+      throw FieldError{"framework.transformers",
+                       "of Switch Transformers only 'v4' is known: leave it, or 'experts', out"};
+    }
+    if (framework.compile != Compile::None) {
+      throw FieldError{"framework.transformers", "compiled models are of 'v4': leave it out, or 'compile'"};
+    }
+    if (transformer && (transformer->classes || transformer->attention_mask)) {
+      throw FieldError{"framework.transformers",
+                       fmt::format("'v5' is not known with '{}': leave one of them out",
+                                   transformer->classes ? "classes" : "attention_mask")};
+    }
+  }
+
   void check_embedding_backward() const {
     const bool eager = framework.compile == Compile::None && is_hugging_face();
     if (framework.embedding_backward != EmbeddingBackward::PyTorch112 && !eager) {

@@ -10,7 +10,8 @@ TransformerMemory::TransformerMemory(const TransformerSpec& spec, std::int64_t b
       block_{spec.block(batch)},
       is_compiled_{framework.compile != Compile::None},
       compiles_loss_{is_compiled_ && framework.compiled_loss != CompiledLoss::Eager},
-      keeps_log_softmax_{!compiles_loss_ || framework.compiled_loss == CompiledLoss::Stored} {}
+      keeps_log_softmax_{!compiles_loss_ || framework.compiled_loss == CompiledLoss::Stored},
+      shifts_labels_{spec.judges_next_tokens() && framework.transformers == Transformers::V5} {}
 
 /// Called, or found by Inductor as a pattern (CompiledTransformer).
 bool TransformerMemory::has_fused_attention() const {
@@ -30,7 +31,7 @@ std::int64_t TransformerMemory::judged_logits() const {
   if (spec_.classes) {
     return (spec_.classifies_samples() ? block_.batch : block_.rows()) * *spec_.classes;
   }
-  return (block_.rows() - (spec_.judges_next_tokens() ? block_.batch : 0)) * spec_.vocabulary;
+  return (block_.rows() - (shifts_logits() ? block_.batch : 0)) * spec_.vocabulary;
 }
 
 /// Projections of the attention and its result: GPT-2's queries, keys and values are parts of one tensor.
@@ -108,7 +109,9 @@ Tensors TransformerMemory::kept_by_head() const {
     append(kept, {narrow(stream)});
     append(kept, kept_by_gelu(stream));
   }
-  append(kept, tensors({narrow(logits()), keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0}}));
+  const bool keeps_both = keeps_log_softmax_ && softmax_is_narrow();  // and what nll_loss reads
+  append(kept, tensors({narrow(logits()), keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0},
+                        keeps_both ? narrow(judged_logits()) : Bytes{0}}));
   return kept;
 }
 
@@ -127,16 +130,18 @@ Tensors TransformerMemory::loss_forward() const {
   if (compiles_loss_) {
     return {};
   }
-  const bool copies = spec_.judges_next_tokens() && block_.batch > 1;
-  return tensors({copies ? narrow(judged_logits()) : Bytes{0},
-                  is_mixed(types_.precision) ? wide(judged_logits()) : Bytes{0}});
+  const bool copies = shifts_logits() && block_.batch > 1;
+  const bool casts_logits = is_mixed(types_.precision) && !softmax_is_narrow();
+  return tensors(
+      {copies ? narrow(judged_logits()) : Bytes{0}, casts_logits ? wide(judged_logits()) : Bytes{0}});
 }
 
 Tensors TransformerMemory::loss_backward() const {
   // Compiled: what the labels pick, zeros for the returned logits, the gradient in their type.
   const Bytes picked = keeps_log_softmax_ ? wide(judged_logits()) : Bytes{0};
   const Bytes gradient = compiles_loss_ ? narrow(logits()) : wide(judged_logits());
-  return tensors({compiles_loss_ ? picked : Bytes{0}, gradient, gradient});
+  return tensors({compiles_loss_ ? picked : Bytes{0}, gradient,
+                  softmax_is_narrow() ? narrow(judged_logits()) : gradient});
 }
 
 }  // namespace lockstep

@@ -45,8 +45,8 @@ class TransformerMemory : TensorSizes {
   [[nodiscard]] Tensors cast_weights_of_block() const;  ///< autocast: from forward until the block's backward
 
   [[nodiscard]] Tensors kept_by_embeddings() const;
-  /// Logits, their log-softmax in FP32 (but what a compiled graph recomputes), and what the head's layers
-  /// read (a classifier: of a token a sample).
+  /// Logits, their log-softmax (but what a compiled graph recomputes) and that in FP32, and what the head's
+  /// layers read (a classifier: of a token a sample).
   [[nodiscard]] Tensors kept_by_head() const;
   [[nodiscard]] Tensors cast_weights_of_head() const;
   /// Beside these while the loss is computed forward: its contiguous and FP32 copies; backward: two
@@ -56,6 +56,11 @@ class TransformerMemory : TensorSizes {
 
  private:
   [[nodiscard]] bool has_fused_attention() const;
+  /// The log-softmax of an eager loss under autocast (layers/cross_entropy.hpp).
+  [[nodiscard]] bool softmax_is_narrow() const {
+    return types_.casts() && !compiles_loss_ && !spec_.is_plain() && !shifts_labels_;
+  }
+  [[nodiscard]] bool shifts_logits() const { return spec_.judges_next_tokens() && !shifts_labels_; }
   [[nodiscard]] Tensors kept_by_attention() const;
   [[nodiscard]] Tensors kept_by_gelu(std::int64_t elements) const;
   [[nodiscard]] std::int64_t logits() const;         ///< elements
@@ -64,7 +69,7 @@ class TransformerMemory : TensorSizes {
   const TransformerSpec& spec_;
   BlockShape block_;
   bool is_compiled_, compiles_loss_;
-  bool keeps_log_softmax_;
+  bool keeps_log_softmax_, shifts_labels_;
 };
 
 }  // namespace lockstep

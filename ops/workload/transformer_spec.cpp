@@ -74,7 +74,8 @@ void check_megatron_only(const TransformerSpec& model) {
 void check_llama(const TransformerSpec& model) {
   const bool is_hugging_face = model.implementation == Implementation::HuggingFaceLlama;
   const bool is_known = model.attention == AttentionKernels::Flash ||
-                        (is_hugging_face && model.attention == AttentionKernels::Unfused);
+                        (is_hugging_face && (model.attention == AttentionKernels::Unfused ||
+                                             model.attention == AttentionKernels::CuDnn));
   const bool is_llama = model.family == TransformerFamily::Gpt && model.normalisation == Normalisation::Rms &&
                         model.activation == Activation::SwiGlu &&
                         model.position_encoding == PositionEncoding::Rotary && is_known && !model.bias &&
@@ -85,12 +86,12 @@ void check_llama(const TransformerSpec& model) {
         fmt::format("{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
                     "'position_encoding: rotary', 'attention: flash'{}, 'bias: false', 'dropout: false', "
                     "neither experts nor latent attention",
-                    name_of(model.implementation), is_hugging_face ? " or unfused" : "")};
+                    name_of(model.implementation), is_hugging_face ? ", cudnn or unfused" : "")};
   }
   if (!model.repeats_kv_heads && model.attention == AttentionKernels::Unfused) {
     throw FieldError{"repeats_kv_heads",
                      "unfused attention multiplies each head's queries with keys of its own: only "
-                     "'attention: flash' goes without repeated heads"};
+                     "'attention: flash' and 'cudnn' go without repeated heads"};
   }
 }
 
@@ -150,10 +151,12 @@ void TransformerSpec::check_implementation() const {
   }
   const bool cudnn = attention == AttentionKernels::CuDnn,
              efficient = attention == AttentionKernels::Efficient;
-  const bool has_cudnn = implementation == Implementation::Megatron;
+  const bool has_cudnn =
+      implementation == Implementation::Megatron || implementation == Implementation::HuggingFaceLlama;
   if ((efficient || (cudnn && !has_cudnn)) && !is_in_modules()) {
-    throw FieldError{"attention", fmt::format("'{}' is for 'implementation: hugging_face'{} 'pytorch'",
-                                              name_of(attention), cudnn ? ", 'megatron' or" : " or")};
+    throw FieldError{"attention",
+                     fmt::format("'{}' is for 'implementation: hugging_face'{} 'pytorch'", name_of(attention),
+                                 cudnn ? ", 'hugging_face_llama', 'megatron' or" : " or")};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {

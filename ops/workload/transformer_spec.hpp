@@ -302,8 +302,9 @@ struct TransformerSpec {
                  "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32)");
     key.optional(
         "repeats_kv_heads", model.repeats_kv_heads, true,
-        "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv), as all but "
-        "FlashAttention's own package want them");
+        "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "
+        "own package takes them as they are, and so does scaled_dot_product_attention with transformers "
+        "from 4.48 on and PyTorch from 2.5 on, without a mask (enable_gqa)");
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional(
         "shifts_logits", model.shifts_logits, true,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/model_flops.hpp"
+#include "ops/workload/layers/attention_masks.hpp"
 #include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -20,6 +21,10 @@ std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
   return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
 }
 
+bool is_v5(const StepWriter& step) {
+  return step.framework().transformers == Transformers::V5;
+}
+
 }  // namespace
 
 TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup)
@@ -29,8 +34,9 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
       loss_{.batch = block_.batch,
             .sequence = spec.classifies_samples() ? 1 : spec.sequence,
             .classes = spec.classes.value_or(spec.vocabulary),
-            .shifted = spec.judges_next_tokens(),
-            .cast_first = spec.is_plain()},
+            .shifted = spec.judges_next_tokens() && !is_v5(step),
+            .cast_first = spec.is_plain() || (spec.judges_next_tokens() && is_v5(step)),
+            .pads_labels = spec.judges_next_tokens() && is_v5(step)},
       memory_{spec, block_.batch, step.types(), step.framework()} {
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());
@@ -95,7 +101,10 @@ void TransformerStep::embeddings_forward() {
   keep(MemoryUse::Activations, memory_.kept_by_embeddings());
   step_.op(spec_.is_plain() ? "aten::slice" : "aten::view");
   if (is_opt()) {
-    decoder_mask_forward();
+    opt_positions_forward();
+    if (!is_v5(step_)) {
+      decoder_mask_forward();
+    }
   } else if (!is_bert() && !spec_.is_plain()) {
     step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                                Pointwise{.elements = spec_.sequence, .reads = 0, .writes = 1, .flops = 1}}});
@@ -103,6 +112,9 @@ void TransformerStep::embeddings_forward() {
   }
   if (spec_.attention_mask) {
     padding_mask_forward(step_, block_.rows());
+  }
+  if (is_v5(step_)) {
+    masks_forward();
   }
   token_embedding_forward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()});
   if (spec_.token_types > 0) {
@@ -121,15 +133,29 @@ void TransformerStep::embeddings_forward() {
   }
 }
 
-/// Positions of tokens that are not padding, and one mask for all heads: the causal one with the padding's
-/// (transformers, modeling_opt.py).
-void TransformerStep::decoder_mask_forward() {
+/// Positions of tokens that are not padding (transformers, modeling_opt.py).
+void TransformerStep::opt_positions_forward() {
   const auto small = [&](const char* name) {
     step_.op(name, {kernels::elementwise("mask", block_.rows(), DataType::INT64, {})});
   };
   for (const char* const name : {"aten::ones", "aten::cumsum", "aten::mul", "aten::sub", "aten::add"}) {
     small(name);
   }
+}
+
+/// Transformers 5's: none of an encoder without padding, nor of causal attention in one kernel.
+void TransformerStep::masks_forward() {
+  const AttentionMaskShape mask{.batch = block_.batch, .sequence = spec_.sequence, .padding = is_opt()};
+  if (spec_.family == TransformerFamily::Gpt) {
+    packed_samples_check(step_, mask);
+  }
+  if (!is_bert() && spec_.attention == AttentionKernels::Unfused) {
+    attention_mask_forward(step_, mask);
+  }
+}
+
+/// One mask for all heads: the causal one with the padding's (transformers 4, modeling_opt.py).
+void TransformerStep::decoder_mask_forward() {
   const DataType type = step_.types().model();
   const std::int64_t one = spec_.sequence * spec_.sequence, all = block_.batch * one;
   step_.op("aten::full", {kernels::fill(one, type)});

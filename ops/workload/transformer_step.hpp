@@ -29,6 +29,8 @@ class TransformerStep final : public HuggingFaceStep {
 
   [[nodiscard]] std::int64_t parameters_of_blocks() const;
   void embeddings_forward();
+  void opt_positions_forward();
+  void masks_forward();
   void decoder_mask_forward();
   [[nodiscard]] LinearShape output() const;  ///< tied to the table of words
   void head_forward();

@@ -59,7 +59,7 @@ Tensors XlnetMemory::cached_by_layer() const {
 
 Tensors XlnetMemory::kept_by_head() const {
   return tensors({mask(layer_.attention.elements()), narrow(layer_.attention.elements()), narrow(logits()),
-                  wide(logits())});
+                  wide(logits()), types_.casts() ? narrow(logits()) : Bytes{0}});
 }
 
 Tensors XlnetMemory::cast_weights_of_head() const {
@@ -67,11 +67,11 @@ Tensors XlnetMemory::cast_weights_of_head() const {
 }
 
 Tensors XlnetMemory::loss_forward() const {
-  return tensors({is_mixed(types_.precision) ? wide(logits()) : Bytes{0}});
+  return tensors({is_mixed(types_.precision) && !types_.casts() ? wide(logits()) : Bytes{0}});
 }
 
 Tensors XlnetMemory::loss_backward() const {
-  return Tensors(2, wide(logits()));
+  return tensors({wide(logits()), types_.casts() ? narrow(logits()) : wide(logits())});
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
@@ -111,14 +112,14 @@ void XlnetStep::mask_forward() {
   };
   step_.op("aten::rsub", {kernels::by_offsets("rsub", tokens, kToken, {.writes = share(wide, kToken)})});
   step_.op("aten::gt", {compare(tokens, wide)});
-  step_.op("aten::to", {kernels::cast(tokens, DataType::BOOL, type)});
+  step_.op("aten::to", {kernels::cast(step_, tokens, DataType::BOOL, type)});
   step_.op("aten::eye");
   step_.blocking_copy("aten::to", kernels::copy_to_device(static_cast<double>(one) * size_of(type), false));
   step_.op("aten::neg", {kernels::scale(one, type)});
   const double reads = 1 / static_cast<double>(sequence) + 1 / static_cast<double>(layer_.attention.batch);
   step_.op("aten::add", {kernels::by_offsets("add", pairs, type, {.reads = reads})});
   step_.op("aten::gt", {compare(pairs, type)});
-  step_.op("aten::to", {kernels::cast(pairs, DataType::BOOL, type)});
+  step_.op("aten::to", {kernels::cast(step_, pairs, DataType::BOOL, type)});
 }
 
 /// Whether two tokens are of different segments, one-hot. With num_classes given the host reads nothing back.
@@ -127,18 +128,23 @@ void XlnetStep::segments_forward() {
   step_.op("aten::ne", {kernels::by_offsets("compare", pairs, kToken,
                                             {.reads = 2 / static_cast<double>(spec_.sequence),
                                              .writes = share(DataType::BOOL, kToken)})});
-  step_.op("aten::to", {kernels::cast(pairs, DataType::BOOL, kToken)});
+  step_.op("aten::to", {kernels::cast(step_, pairs, DataType::BOOL, kToken)});
   // Of two numbers side by side one is written: the memory moves both.
   step_.op("aten::one_hot", {kernels::fill(all, kToken),
                              kernels::by_offsets("scatter_fill", pairs, kToken, {.writes = 2, .flops = 0})});
-  step_.op("aten::to", {kernels::cast(all, kToken, step_.types().model())});
+  step_.op("aten::to", {kernels::cast(step_, all, kToken, step_.types().model())});
 }
 
+/// On the host, which copies the result; with transformers 5 on the GPU.
 void XlnetStep::distances_forward() {
+  if (step_.framework().transformers == Transformers::V5) {
+    distances_on_device();
+    return;
+  }
   for (const char* const name :
        {"aten::arange", "aten::to", "aten::div", "aten::pow", "aten::reciprocal", "aten::mul", "aten::arange",
         "aten::to", "aten::einsum", "aten::sin", "aten::cos", "aten::cat", "aten::slice", "aten::unsqueeze",
-        "aten::slice", "aten::expand"}) {  // on the host
+        "aten::slice", "aten::expand"}) {
     step_.op(name);
   }
   const std::int64_t all = layer_.attention.distances();
@@ -146,6 +152,33 @@ void XlnetStep::distances_forward() {
   step_.blocking_copy("aten::to", kernels::copy_to_device(size, false));
   if (spec_.dropout) {
     dropout_forward(step_, all, DataType::FP32);
+  }
+}
+
+/// Made for one sample, in the products' type under autocast, and dropped of the others' views by offsets.
+void XlnetStep::distances_on_device() {
+  const std::int64_t half = spec_.hidden / 2, places = 2 * spec_.sequence, one = places * half;
+  const DataType wide = DataType::FP32;
+  const DataType type = step_.types().casts() ? storage_type(step_.precision()) : wide;
+  const auto range = [&](std::int64_t elements) {
+    step_.op("aten::arange", {{"elementwise_kernel_with_index<arange>", kToken,
+                               Pointwise{.elements = elements, .reads = 0, .writes = 1, .flops = 1}}});
+    step_.op("aten::to", {kernels::cast(step_, elements, kToken, wide)});
+  };
+  range(half);
+  for (const char* const name : {"aten::div", "aten::pow", "aten::reciprocal", "aten::mul"}) {
+    step_.op(name, {kernels::elementwise("distance", half, wide, {})});
+  }
+  range(places);
+  step_.op("aten::einsum", {kernels::by_offsets("mul", one, type, {})});
+  step_.op("aten::sin", {kernels::elementwise("sin", one, type, {.flops = 8})});
+  step_.op("aten::cos", {kernels::elementwise("cos", one, type, {.flops = 8})});
+  step_.op("aten::cat", {kernels::concat(2 * one, 2, type)});
+  for (const char* const view : {"aten::slice", "aten::unsqueeze", "aten::expand"}) {
+    step_.op(view);
+  }
+  if (spec_.dropout) {
+    dropout_forward(step_, layer_.attention.distances(), type);
   }
 }
 

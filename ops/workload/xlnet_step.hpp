@@ -34,6 +34,7 @@ class XlnetStep final : public HuggingFaceStep {
   void mask_forward();
   void segments_forward();
   void distances_forward();
+  void distances_on_device();
   void head_forward();
   void head_backward(GradientSink& gradients);
   void free_caches();

@@ -43,6 +43,7 @@ struct Run {
   EmbeddingBackward embedding_backward = EmbeddingBackward::PyTorch112;
   bool no_sync = true, synchronize = false;
   Recompute recompute = Recompute::None;
+  Transformers transformers = Transformers::V4;
 };
 
 template <class Spec>
@@ -57,6 +58,7 @@ Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, con
   framework.embedding_backward = run.embedding_backward;
   framework.no_sync = run.no_sync;
   framework.synchronize = run.synchronize;
+  framework.transformers = run.transformers;
   return make(spec, {.global_batch = run.batch,
                      .precision = run.precision,
                      .mixed_precision = run.mixed,

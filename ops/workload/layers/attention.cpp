@@ -5,6 +5,7 @@
 
 #include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
+#include "ops/workload/layers/fused_attention.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -27,15 +28,32 @@ DataType dropout_type(const StepWriter& step, const AttentionShape& shape) {
   return shape.causal() ? product_storage(step) : step.types().model();
 }
 
+bool is_v5(const StepWriter& step) {
+  return step.framework().transformers == Transformers::V5;
+}
+
+/// Scores of autocast's 16 bits plus transformers 5's mask, which is the model's, are FP32.
+bool mask_widens(const StepWriter& step, const AttentionShape& shape) {
+  return is_v5(step) && shape.causal() && step.types().casts();
+}
+
 Gemm head_product(const AttentionShape& shape, std::int64_t n, std::int64_t k) {
   return {.batch = shape.batch * shape.heads, .m = shape.sequence, .n = n, .k = k};
 }
 
-void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gemm, int copied_operands) {
+/// OPT of transformers 4 makes operands contiguous before.
+bool has_contiguous_operands(const StepWriter& step, const AttentionShape& shape) {
+  return shape.code == AttentionCode::Opt && !is_v5(step);
+}
+
+/// @param copies of operands that are not contiguous
+void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gemm,
+                  std::initializer_list<KernelCall> copies) {
   step.program().begin("aten::matmul");
-  const bool is_contiguous = shape.batch == 1 || shape.code == AttentionCode::Opt;
-  for (int copy = 0; !is_contiguous && copy < copied_operands; ++copy) {
-    step.launch(kernels::strided_copy(shape.tokens(), product_storage(step)));
+  if (shape.batch > 1 && !has_contiguous_operands(step, shape)) {
+    for (const KernelCall& copy : copies) {
+      step.launch(copy);
+    }
   }
   step.launch(kernels::product(gemm, product_type(step.precision())));
   step.program().end();
@@ -44,6 +62,15 @@ void write_matmul(StepWriter& step, const AttentionShape& shape, const Gemm& gem
 void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
   const DataType type = product_storage(step);
   const std::int64_t scores = shape.scores();
+  if (is_v5(step)) {  // eager_attention_forward()
+    step.op("aten::mul", {kernels::scale(scores, type)});
+    if (mask_widens(step, shape)) {
+      step.op("aten::add", {kernels::broadcast_of_two_types("add", scores, type, step.types().model())});
+    } else if (shape.causal()) {
+      step.op("aten::add", {kernels::by_offsets("add", scores, type, {})});
+    }
+    return;
+  }
   if (shape.code == AttentionCode::Gpt2) {
     step.op("aten::full", {kernels::fill(1, type)});  // the root of the head size
     step.op("aten::div", {kernels::scale(scores, type)});
@@ -68,6 +95,11 @@ void scale_and_mask(StepWriter& step, const AttentionShape& shape) {
 void mask_backward(StepWriter& step, const AttentionShape& shape) {
   const DataType type = product_storage(step);
   const std::int64_t scores = shape.scores();
+  if (is_v5(step)) {
+    step.op("AddBackward0");
+    step.op("MulBackward0", {kernels::scale(scores, type)});
+    return;
+  }
   if (shape.code == AttentionCode::Gpt2) {
     step.op("WhereBackward0", {kernels::fill(1, type), kernels::by_offsets("where", scores, type, {})});
   }
@@ -86,8 +118,8 @@ void mask_backward(StepWriter& step, const AttentionShape& shape) {
 }
 
 /// Of FP16 scores PyTorch's softmax makes FP32 itself; others are cast (aten/src/ATen/native/SoftMax.cpp).
-bool makes_fp32_itself(const StepWriter& step) {
-  return step.types().casts() && product_storage(step) == DataType::FP16;
+bool makes_fp32_itself(const StepWriter& step, const AttentionShape& shape) {
+  return step.types().casts() && product_storage(step) == DataType::FP16 && !mask_widens(step, shape);
 }
 
 void softmax_forward(StepWriter& step, const AttentionShape& shape) {
@@ -95,13 +127,13 @@ void softmax_forward(StepWriter& step, const AttentionShape& shape) {
   const std::int64_t scores = shape.scores();
   const bool mixed = step.types().casts();
   step.program().begin("aten::softmax");
-  if (mixed && !makes_fp32_itself(step)) {
+  if (mixed && !makes_fp32_itself(step, shape) && !mask_widens(step, shape)) {
     step.launch(kernels::cast(step, scores, half, DataType::FP32));
   }
   step.launch({"softmax_warp_forward", step.types().model(),
                Softmax{.rows = scores / shape.sequence,
                        .columns = shape.sequence,
-                       .half_to_float = makes_fp32_itself(step)}});
+                       .half_to_float = makes_fp32_itself(step, shape)}});
   step.program().end();
   if (mixed && shape.causal()) {
     step.op("aten::to", {kernels::cast(step, scores, DataType::FP32, half)});
@@ -132,8 +164,8 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
                                 Softmax{.rows = scores / shape.sequence,
                                         .columns = shape.sequence,
                                         .direction = Direction::Backward,
-                                        .half_to_float = makes_fp32_itself(step)}}});
-  if (mixed && !makes_fp32_itself(step)) {
+                                        .half_to_float = makes_fp32_itself(step, shape)}}});
+  if (mixed && !makes_fp32_itself(step, shape)) {
     step.op("ToCopyBackward0", {kernels::cast(step, scores, DataType::FP32, half)});
   }
   mask_backward(step, shape);
@@ -142,11 +174,21 @@ void softmax_backward(StepWriter& step, const AttentionShape& shape) {
 void unfused_forward(StepWriter& step, const AttentionShape& shape) {
   Gemm query_key = head_product(shape, shape.sequence, shape.head_size);
   query_key.transpose_b = true;
-  write_matmul(step, shape, query_key, shape.repeated_heads ? 1 : 2);
+  const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
+  const KernelCall of_keys = kernels::transposed_copy(shape.tokens(), shape.sequence, product_storage(step));
+  const Gemm context = head_product(shape, shape.head_size, shape.sequence);
+  if (shape.repeated_heads) {
+    write_matmul(step, shape, query_key, {copy});
+  } else {
+    write_matmul(step, shape, query_key, {copy, of_keys});
+  }
   scale_and_mask(step, shape);
   softmax_forward(step, shape);
-  write_matmul(step, shape, head_product(shape, shape.head_size, shape.sequence),
-               shape.repeated_heads ? 0 : 1);
+  if (shape.repeated_heads) {
+    write_matmul(step, shape, context, {});
+  } else {
+    write_matmul(step, shape, context, {copy});
+  }
   step.op("aten::permute");
   step.op("aten::contiguous", {kernels::strided_copy(shape.tokens(), product_storage(step))});
   views(step, {"aten::view"});
@@ -162,7 +204,7 @@ void unfused_backward(StepWriter& step, const AttentionShape& shape) {
   const std::int64_t s = shape.sequence, d = shape.head_size, many = shape.batch * shape.heads;
   const KernelCall copy = kernels::strided_copy(shape.tokens(), product_storage(step));
   views(step, {"CloneBackward0", "PermuteBackward0"});
-  if (shape.batch > 1 || shape.code == AttentionCode::Opt) {
+  if (shape.batch > 1 || has_contiguous_operands(step, shape)) {
     step.op("UnsafeViewBackward0", {copy});
   } else {
     step.op("UnsafeViewBackward0");
@@ -192,6 +234,9 @@ void projection_layout_backward(StepWriter& step, const AttentionShape& shape) {
     step.op("PermuteBackward0");
     if (is_view && (shape.code == AttentionCode::Gpt2 || shape.batch == 1)) {
       step.op("ViewBackward0");
+    } else if (is_view) {
+      step.op("ViewBackward0",
+              {kernels::transposed_copy(shape.tokens(), shape.head_size, product_storage(step))});
     } else {
       step.op("ViewBackward0", {copy});
     }
@@ -210,125 +255,30 @@ void opt_layout_forward(StepWriter& step, const AttentionShape& shape) {
   step.op("aten::transpose");
 }
 
-void write_op(StepWriter& step, std::string_view name, const std::vector<KernelCall>& calls) {
-  step.program().begin(name);
-  for (const KernelCall& call : calls) {
-    step.launch(call);
-  }
-  step.program().end();
-}
-
-FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
-  return {.batch = shape.batch,
-          .heads = shape.heads,
-          .queries = shape.sequence,
-          .keys = shape.sequence,
-          .head_size = shape.head_size,
-          .causal = shape.causal(),
-          .dropout = shape.drops_scores(),
-          .direction = direction,
-          .version = version_of(shape.kernels)};
-}
-
-/// The type that scaled_dot_product_attention computes in: what autocast makes of it, else the model's.
-DataType fused_type(const StepWriter& step) {
-  return is_mixed(step.precision()) ? product_type(step.precision()) : step.types().model();
-}
-
-void fused_forward(StepWriter& step, const AttentionShape& shape) {
-  const FlashAttention work = flash_work(shape, Direction::Forward);
-  const DataType type = fused_type(step);
-  std::vector<KernelCall> calls;
-  if (shape.kernels == AttentionKernels::CuDnn && work.dropout) {
-    calls.push_back(
-        kernels::elementwise("unpack_cudnn", 1, DataType::INT64, {}));  // where random numbers go on
-  }
-  const char* const name = shape.kernels == AttentionKernels::CuDnn       ? "cudnn_sdpa_flash_fprop"
-                           : shape.kernels == AttentionKernels::Efficient ? "fmha_cutlassF"
-                                                                          : "flash_fwd_kernel";
-  calls.push_back({name, type, work});
-  write_op(step, "aten::scaled_dot_product_attention", calls);
-  if (is_plain(shape.code)) {
-    views(step, {"aten::transpose", "aten::flatten"});
-  } else {
-    views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
-  }
-}
-
-/// Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
-std::vector<KernelCall> flash_backward_calls(const AttentionShape& shape, DataType type) {
-  const bool cudnn = shape.kernels == AttentionKernels::CuDnn;
-  return {{cudnn ? "compute_dot_do_o_specialized" : "flash_bwd_dot_do_o_kernel", type,
-           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 0, .flops = 2}},
-          {cudnn ? "cudnn_sdpa_flash_bprop" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", type,
-           flash_work(shape, Direction::Backward)},
-          {cudnn ? "convert_dq_to_16bits" : "flash_bwd_convert_dq_kernel", type,
-           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}};
-}
-
-/// Row sums as two operators, laid out as the kernel reads them; queries' gradients begin as zeros.
-std::vector<KernelCall> efficient_backward_calls(const AttentionShape& shape, DataType type) {
-  return {
-      kernels::mul(shape.tokens(), type),
-      kernels::reduce("sum", {.rows = shape.tokens() / shape.head_size, .columns = shape.head_size}, type),
-      kernels::strided_copy(shape.tokens() / shape.head_size, type),
-      kernels::fill(shape.tokens(), type),
-      {"fmha_cutlassB", type, flash_work(shape, Direction::Backward)}};
-}
-
-void fused_backward(StepWriter& step, const AttentionShape& shape) {
-  views(step, {"ViewBackward0", "TransposeBackward0"});
-  if (shape.kernels == AttentionKernels::Efficient) {
-    write_op(step, "ScaledDotProductEfficientAttentionBackward0",
-             efficient_backward_calls(shape, fused_type(step)));
-  } else {
-    write_op(step,
-             shape.kernels == AttentionKernels::CuDnn ? "ScaledDotProductCudnnAttentionBackward0"
-                                                      : "ScaledDotProductFlashAttentionBackward0",
-             flash_backward_calls(shape, fused_type(step)));
-  }
-  views(step, {"TransposeBackward0", "ViewBackward0", "TransposeBackward0", "ViewBackward0",
-               "TransposeBackward0", "ViewBackward0"});
-}
-
 }  // namespace
-
-FlashVersion version_of(AttentionKernels kernels) {
-  switch (kernels) {
-    case AttentionKernels::Flash1:
-      return FlashVersion::One;
-    case AttentionKernels::Flash3:
-      return FlashVersion::Three;
-    case AttentionKernels::CuDnn:
-      return FlashVersion::CuDnn;
-    case AttentionKernels::Efficient:
-      return FlashVersion::MemoryEfficient;
-    case AttentionKernels::Flash:
-    case AttentionKernels::Unfused:
-      break;
-  }
-  return FlashVersion::Two;
-}
 
 void attention_forward(StepWriter& step, const AttentionShape& shape) {
   if (is_plain(shape.code)) {
     step.op("aten::chunk");
     views(step, {"aten::unflatten", "aten::transpose", "aten::unflatten", "aten::transpose",
                  "aten::unflatten", "aten::transpose"});
-    fused_forward(step, shape);
+    fused_attention_forward(step, shape);
     return;
   }
   if (shape.code == AttentionCode::Gpt2) {
     step.op("aten::split");
   }
-  if (shape.code == AttentionCode::Opt) {
+  if (has_contiguous_operands(step, shape)) {
     opt_layout_forward(step, shape);
     unfused_forward(step, shape);
     return;
   }
+  if (shape.code == AttentionCode::Opt) {
+    step.op("aten::mul", {kernels::scale(shape.tokens(), product_storage(step))});
+  }
   views(step, {"aten::view", "aten::permute", "aten::view", "aten::permute", "aten::view", "aten::permute"});
   if (shape.kernels != AttentionKernels::Unfused) {
-    fused_forward(step, shape);
+    fused_attention_forward(step, shape);
   } else {
     step.op("aten::transpose");
     unfused_forward(step, shape);
@@ -337,7 +287,7 @@ void attention_forward(StepWriter& step, const AttentionShape& shape) {
 
 void attention_backward(StepWriter& step, const AttentionShape& shape) {
   if (shape.kernels != AttentionKernels::Unfused) {
-    fused_backward(step, shape);
+    fused_attention_backward(step, shape);
   } else {
     unfused_backward(step, shape);
     projection_layout_backward(step, shape);
@@ -346,7 +296,9 @@ void attention_backward(StepWriter& step, const AttentionShape& shape) {
     step.op("MulBackward0", {kernels::scale(shape.tokens(), product_storage(step))});
   }
   if (shape.code == AttentionCode::Gpt2 || is_plain(shape.code)) {
-    step.op("SplitBackward0", {kernels::concat(3 * shape.tokens(), 3, product_storage(step))});
+    const auto concat =
+        shape.kernels == AttentionKernels::Unfused ? kernels::concat_strided : kernels::concat;
+    step.op("SplitBackward0", {concat(3 * shape.tokens(), 3, product_storage(step))});
   }
 }
 

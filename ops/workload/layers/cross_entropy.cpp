@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-KernelCall log_softmax(const char* name, const CrossEntropyShape& shape, Direction direction) {
-  return {name, DataType::FP32,
+KernelCall log_softmax(const char* name, const CrossEntropyShape& shape, DataType type, Direction direction) {
+  return {name, type,
           Softmax{.rows = shape.rows(), .columns = shape.classes, .direction = direction, .logarithm = true}};
 }
 
@@ -32,6 +32,11 @@ DataType shifted_type(const CrossEntropyShape& shape, DataType logits) {
   return shape.cast_first ? DataType::FP32 : logits;
 }
 
+/// Autocast leaves the log-softmax in 16 bits, and casts its result.
+bool casts_behind(const StepWriter& step, const CrossEntropyShape& shape) {
+  return step.types().casts() && !shape.cast_first;
+}
+
 }  // namespace
 
 void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
@@ -40,6 +45,11 @@ void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
   const bool casts = is_mixed(step.precision());
   if (casts && shape.cast_first) {
     step.op("aten::to", {kernels::cast(step, all_logits(shape), logits, DataType::FP32)});
+  }
+  if (shape.pads_labels) {
+    const KernelCall copy = kernels::strided_copy(shape.rows(), DataType::INT64);
+    step.op("aten::pad", {kernels::fill(shape.rows(), DataType::INT64), copy});
+    step.op("aten::contiguous", {copy});
   }
   if (shape.shifted) {  // contiguous() of all but the last position copies when there are several samples
     for (int slice = 0; slice < 3; ++slice) {
@@ -53,10 +63,16 @@ void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape) {
   step.op("aten::view");
   step.op("aten::view");
   step.program().begin("aten::cross_entropy_loss");
-  if (casts && !shape.cast_first) {
-    step.launch(kernels::cast(step, elements, logits, DataType::FP32));
+  const bool behind = casts_behind(step, shape);
+  const KernelCall to_wide = kernels::cast(step, elements, logits, DataType::FP32);
+  if (casts && !shape.cast_first && !behind) {
+    step.launch(to_wide);
   }
-  step.launch(log_softmax("cunn_SoftMaxForward", shape, Direction::Forward));
+  step.launch(
+      log_softmax("cunn_SoftMaxForward", shape, behind ? logits : DataType::FP32, Direction::Forward));
+  if (behind) {
+    step.launch(to_wide);
+  }
   step.launch(nll_loss("nll_loss_forward_reduce_cuda_kernel_2d", shape));
   step.program().end();
 }
@@ -66,16 +82,23 @@ void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape) {
   const std::int64_t elements = shape.rows() * shape.classes;
   step.op("NllLossBackward0", {kernels::fill(elements, DataType::FP32),
                                nll_loss("nll_loss_backward_reduce_cuda_kernel_2d", shape)});
-  step.op("LogSoftmaxBackward0", {log_softmax("cunn_SoftMaxBackward", shape, Direction::Backward)});
-  const bool casts = is_mixed(step.precision());
-  if (casts && !shape.cast_first) {
-    step.op("ToCopyBackward0", {kernels::cast(step, elements, DataType::FP32, logits)});
+  const bool casts = is_mixed(step.precision()), behind = casts_behind(step, shape);
+  const KernelCall to_narrow = kernels::cast(step, elements, DataType::FP32, logits);
+  if (behind) {
+    step.op("ToCopyBackward0", {to_narrow});
+  }
+  step.op("LogSoftmaxBackward0", {log_softmax("cunn_SoftMaxBackward", shape, behind ? logits : DataType::FP32,
+                                              Direction::Backward)});
+  if (casts && !shape.cast_first && !behind) {
+    step.op("ToCopyBackward0", {to_narrow});
   }
   step.op("ViewBackward0");
-  if (shape.shifted) {  // [..., :-1, :] is two slices; each writes its gradient into zeros
+  if (shape.shifted) {  // each slice of [..., :-1, :] writes its gradient into zeros
     const DataType type = shifted_type(shape, logits);
     const KernelCall into_zeros = kernels::strided_copy(elements, type);
-    step.op("SliceBackward0", {kernels::fill(elements, type), into_zeros});
+    if (step.framework().slices_whole_dimensions) {
+      step.op("SliceBackward0", {kernels::fill(elements, type), into_zeros});
+    }
     step.op("SliceBackward0", {kernels::fill(all_logits(shape), type), into_zeros});
   }
   if (casts && shape.cast_first) {

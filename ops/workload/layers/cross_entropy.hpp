@@ -11,11 +11,17 @@ namespace lockstep {
 struct CrossEntropyShape {
   std::int64_t batch = 0, sequence = 0, classes = 0;
   bool shifted = true;
-  bool cast_first = false;  ///< logits are made FP32 before they are shifted (LlamaForCausalLM), else behind
+  bool cast_first = false;   ///< logits are made FP32 before they are shifted (LlamaForCausalLM), else behind
+  bool pads_labels = false;  ///< labels are shifted in place of logits (transformers 5, loss_utils.py)
 
   [[nodiscard]] std::int64_t rows() const { return batch * (shifted ? sequence - 1 : sequence); }
 };
 
+/// Under autocast, unless logits are made FP32 first, cross_entropy_loss asks for a log-softmax of the
+/// logits' type, so that only nll_loss, and its gradient, are in FP32. *Source*: PyTorch 1.10 and later,
+/// aten/src/ATen/native/LossNLL.cpp, `at::log_softmax(self, class_dim, self.scalar_type())`;
+/// aten/src/ATen/autocast_mode.h, fp32_set_opt_dtype; BERT-large's step on an H100 (PyTorch 2.11,
+/// calibration/measurements/h100/variant_kernels.csv). Before 1.10 it was in FP32, which is not written.
 void cross_entropy_forward(StepWriter& step, const CrossEntropyShape& shape);
 void cross_entropy_backward(StepWriter& step, const CrossEntropyShape& shape);
 

@@ -1,5 +1,7 @@
 #include "ops/workload/layers/gelu.hpp"
 
+#include <string_view>
+
 #include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
@@ -8,6 +10,24 @@ namespace {
 
 KernelCall power(std::int64_t elements, DataType type) {
   return kernels::elementwise("pow", elements, type, {.flops = kPow});
+}
+
+/// Of the product's result, x, and what pow() made FP32 of it under autocast.
+KernelCall with_input(const StepWriter& step, std::string_view what, std::int64_t elements) {
+  const DataType wide = step.types().model();
+  if (!step.types().casts()) {
+    return what == "add" ? kernels::add(elements, wide) : kernels::mul(elements, wide);
+  }
+  const double narrow = size_of(storage_type(step.precision())) / size_of(wide);
+  return kernels::of_two_types(what, elements, wide, {.reads = 1 + narrow});
+}
+
+/// Autograd gives an operand of 16 bits its gradient in 16 bits.
+void narrow_gradient(StepWriter& step, std::int64_t elements) {
+  if (step.types().casts()) {
+    step.op("aten::to",
+            {kernels::cast(step, elements, step.types().model(), storage_type(step.precision()))});
+  }
 }
 
 /// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
@@ -21,22 +41,24 @@ void composed_forward(StepWriter& step, std::int64_t elements) {
     step.op("aten::pow", {power(elements, wide)});
   }
   step.op("aten::mul", {kernels::scale(elements, wide)});
-  step.op("aten::add", {kernels::add(elements, wide)});
+  step.op("aten::add", {with_input(step, "add", elements)});
   step.op("aten::mul", {kernels::scale(elements, wide)});
   step.op("aten::tanh", {kernels::elementwise("tanh", elements, wide, {.flops = kTanhForward})});
   step.op("aten::add", {kernels::scale(elements, wide)});
-  step.op("aten::mul", {kernels::mul(elements, wide)});
+  step.op("aten::mul", {with_input(step, "mul", elements)});
 }
 
 void composed_backward(StepWriter& step, std::int64_t elements) {
   const DataType input = storage_type(step.precision());
   const DataType wide = step.types().model();
-  step.op("MulBackward0", {kernels::mul(elements, wide), kernels::mul(elements, wide)});
+  step.op("MulBackward0", {with_input(step, "mul", elements), kernels::mul(elements, wide)});
+  narrow_gradient(step, elements);
   step.op("AddBackward0");
   step.op("TanhBackward0",
           {kernels::elementwise("tanh_backward", elements, wide, {.reads = 2, .flops = kTanhBackward})});
   step.op("MulBackward0", {kernels::scale(elements, wide)});
   step.op("AddBackward0");
+  narrow_gradient(step, elements);
   step.op("MulBackward0", {kernels::scale(elements, wide)});
   step.op("PowBackward0",
           {power(elements, wide), kernels::scale(elements, wide), kernels::mul(elements, wide)});

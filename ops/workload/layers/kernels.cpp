@@ -5,10 +5,11 @@
 namespace lockstep::kernels {
 namespace {
 
-constexpr double kByIndex = 119;           // see index_select()
-constexpr double kAtomicOf16Bits = 187;    // see index_add()
-constexpr double kAtomicOf32Bits = 170;    // likewise
-constexpr double kOffsetArithmetic = 100;  // of an element's offset in one operand, see unrolled_copy()
+constexpr double kByIndex = 119;              // see index_select()
+constexpr double kAtomicOf16Bits = 187;       // see index_add()
+constexpr double kAtomicOf32Bits = 170;       // likewise
+constexpr double kBroadcastOfTwoTypes = 104;  // see broadcast_of_two_types()
+constexpr double kOffsetArithmetic = 100;     // of an element's offset in one operand, see unrolled_copy()
 
 std::string_view name_of_product(DataType type) {
   switch (type) {
@@ -46,6 +47,15 @@ KernelCall by_offsets(std::string_view what, std::int64_t elements, DataType typ
 KernelCall of_two_types(std::string_view what, std::int64_t elements, DataType type, Passes passes) {
   KernelCall call = by_offsets(what, elements, type, passes);
   call.name = fmt::format("unrolled_elementwise_kernel<{}>", what);
+  std::get<Pointwise>(call.work).in_step = true;
+  return call;
+}
+
+KernelCall broadcast_of_two_types(std::string_view what, std::int64_t elements, DataType from, DataType to) {
+  KernelCall call = by_offsets(what, elements, to, {.reads = size_of(from) / size_of(to)});
+  auto& work = std::get<Pointwise>(call.work);
+  work.instructions = kBroadcastOfTwoTypes;
+  work.in_step = true;
   return call;
 }
 
@@ -94,6 +104,12 @@ KernelCall strided_copy(std::int64_t elements, DataType type) {
   return by_offsets("copy", elements, type, {.flops = 0});
 }
 
+KernelCall transposed_copy(std::int64_t elements, std::int64_t window, DataType type) {
+  KernelCall call = strided_copy(elements, type);
+  std::get<Pointwise>(call.work).sector_window = window;
+  return call;
+}
+
 KernelCall unrolled_copy(std::int64_t elements, double reads, int operands, DataType type) {
   return {
       "unrolled_elementwise_kernel<copy>", type,
@@ -130,6 +146,10 @@ KernelCall reduce(std::string_view what, const Reduction& reduction, DataType ty
 
 KernelCall concat(std::int64_t elements, std::int64_t pieces, DataType type) {
   return {"CatArrayBatchedCopy", type, Concat{.elements = elements, .pieces = pieces}};
+}
+
+KernelCall concat_strided(std::int64_t elements, std::int64_t pieces, DataType type) {
+  return {"CatArrayBatchedCopy", type, Concat{.elements = elements, .pieces = pieces, .strided = true}};
 }
 
 KernelCall copy_to_device(Bytes size, bool pinned) {

@@ -37,6 +37,13 @@ inline constexpr double kUnvectorised = 67;
 [[nodiscard]] KernelCall elementwise(std::string_view what, std::int64_t elements, DataType type,
                                      Passes passes);
 
+/// `elementwise_kernel<what>` of an operand of type @p from and one of @p to that is broadcast: offsets and
+/// conversions, 104 instructions, Pointwise::in_step. *Source*: scores in BF16 and a mask in FP32 added on an
+/// H100, 134 million elements in 718 us (hf_opt_1b3, calibration/measurements/h100/variant_kernels.csv); 50
+/// million on an H200 in 228 (hf_t5; held out).
+[[nodiscard]] KernelCall broadcast_of_two_types(std::string_view what, std::int64_t elements, DataType from,
+                                                DataType to);
+
 [[nodiscard]] KernelCall fill(std::int64_t elements, DataType type);   ///< zero_, fill_, ones_like
 [[nodiscard]] KernelCall add(std::int64_t elements, DataType type);    ///< of two tensors
 [[nodiscard]] KernelCall mul(std::int64_t elements, DataType type);    ///< of two tensors
@@ -53,8 +60,10 @@ inline constexpr double kUnvectorised = 67;
                                     Passes passes);
 
 /// `unrolled_elementwise_kernel<what>`: operands of two types, converted as they are read (kUnvectorised).
-/// *Source*: FP32 and BF16 added on an H200, 3.1 million elements in 12.5 us, where vectors take 8.5
-/// (tests/data/h200_steps, gpt2_b4_bf16).
+/// A block's conversions follow its reads (Pointwise::in_step). *Source*: FP32 and BF16 added on an H200, 3.1
+/// million elements in 12.5 us, where vectors take 8.5 (tests/data/h200_steps, gpt2_b4_bf16); on an H100, 8.4
+/// and 16.8 million in 38 to 39 and 77 us (hf_opt_1b3, hf_bert_large, hf_gpt2_medium,
+/// calibration/measurements/h100/variant_kernels.csv).
 [[nodiscard]] KernelCall of_two_types(std::string_view what, std::int64_t elements, DataType type,
                                       Passes passes);
 
@@ -76,6 +85,12 @@ inline constexpr double kUnvectorised = 67;
 
 /// A copy that changes the layout (`elementwise_kernel<copy>`), e.g. contiguous() of a transposed view.
 [[nodiscard]] KernelCall strided_copy(std::int64_t elements, DataType type);
+
+/// A strided copy whose source has neighbours of the result @p window elements apart, e.g. contiguous() of
+/// keys for a product that reads them transposed: each element lies in a memory sector of its own.
+/// *Source*: keys of GPT-2, BERT and OPT on an H100, 7.2 to 8.6 ps an element of 2 or 4 bytes where queries
+/// take 3.2 to 4.4 (hf_gpt2, hf_bert and hf_opt_1b3 of calibration/measurements/h100/variants.csv, traced).
+[[nodiscard]] KernelCall transposed_copy(std::int64_t elements, std::int64_t window, DataType type);
 
 /// `unrolled_elementwise_kernel<copy>`: a copy of PyTorch 1 whose operands are broadcast or strided, so that
 /// each element's offsets are computed: 100 operations for each of @p operands.
@@ -101,6 +116,8 @@ inline constexpr double kUnvectorised = 67;
 
 /// `CatArrayBatchedCopy`.
 [[nodiscard]] KernelCall concat(std::int64_t elements, std::int64_t pieces, DataType type);
+/// Of pieces that are views of other layouts.
+[[nodiscard]] KernelCall concat_strided(std::int64_t elements, std::int64_t pieces, DataType type);
 
 [[nodiscard]] KernelCall copy_to_device(Bytes size, bool pinned);
 [[nodiscard]] KernelCall copy_to_host(Bytes size, bool pinned);

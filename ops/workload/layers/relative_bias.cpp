@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
 
@@ -9,6 +10,10 @@ namespace lockstep {
 namespace {
 
 constexpr DataType kIndex = DataType::INT64;
+
+bool is_v5(const StepWriter& step) {
+  return step.framework().transformers == Transformers::V5;
+}
 
 void range(StepWriter& step, std::int64_t elements) {
   step.op("aten::arange", {{"elementwise_kernel_with_index<arange>", kIndex,
@@ -34,13 +39,13 @@ void bucket_forward(StepWriter& step, std::int64_t pairs, bool causal) {
     each(step, {"aten::neg"}, pairs, kIndex);
   } else {
     step.op("aten::gt", {compare(pairs)});
-    step.op("aten::to", {kernels::cast(pairs, DataType::BOOL, kIndex)});
+    step.op("aten::to", {kernels::cast(step, pairs, DataType::BOOL, kIndex)});
     each(step, {"aten::mul", "aten::add", "aten::abs"}, pairs, kIndex);
   }
   step.op("aten::lt", {compare(pairs)});
-  step.op("aten::to", {kernels::cast(pairs, kIndex, DataType::FP32)});
+  step.op("aten::to", {kernels::cast(step, pairs, kIndex, DataType::FP32)});
   each(step, {"aten::div", "aten::log", "aten::div", "aten::mul"}, pairs, DataType::FP32);
-  step.op("aten::to", {kernels::cast(pairs, DataType::FP32, kIndex)});
+  step.op("aten::to", {kernels::cast(step, pairs, DataType::FP32, kIndex)});
   each(step, {"aten::add"}, pairs, kIndex);
   step.op("aten::full_like", {kernels::fill(pairs, kIndex)});
   step.op("aten::min", {kernels::elementwise("minimum", pairs, kIndex, {.reads = 2})});
@@ -63,6 +68,9 @@ void relative_bias_forward(StepWriter& step, const RelativeBiasShape& shape) {
   token_embedding_forward(step, table_of(shape));
   step.op("aten::permute");
   step.op("aten::unsqueeze");
+  if (is_v5(step)) {  // no mask, so that it stays one for all samples
+    return;
+  }
   const double shared = 1.0 / static_cast<double>(shape.heads) + 1.0 / static_cast<double>(shape.batch);
   step.op("aten::add", {kernels::by_offsets("add", shape.scores(), step.types().model(), {.reads = shared})});
 }
@@ -70,7 +78,7 @@ void relative_bias_forward(StepWriter& step, const RelativeBiasShape& shape) {
 void relative_bias_backward(StepWriter& step, const RelativeBiasShape& shape, GradientSink& gradients) {
   const std::int64_t one = shape.heads * shape.pairs();
   step.op("AddBackward0");
-  if (shape.batch > 1) {
+  if (shape.batch > 1 && !is_v5(step)) {
     step.op("aten::sum", {kernels::reduce("sum", {.rows = shape.batch, .columns = one, .across_rows = true},
                                           step.types().model())});
   }
@@ -90,7 +98,7 @@ void cross_bias_forward(StepWriter& step, const RelativeBiasShape& shape) {
 
 void padding_mask_forward(StepWriter& step, std::int64_t tokens) {
   const DataType type = step.types().model();
-  step.op("aten::to", {kernels::cast(tokens, kIndex, type)});
+  step.op("aten::to", {kernels::cast(step, tokens, kIndex, type)});
   step.op("aten::rsub", {kernels::scale(tokens, type)});
   step.op("aten::mul", {kernels::scale(tokens, type)});
 }
@@ -102,10 +110,10 @@ void causal_mask_forward(StepWriter& step, std::int64_t batch, std::int64_t sequ
   range(step, sequence);
   step.op("aten::repeat", {kernels::by_offsets("copy", pairs, kIndex, {.reads = 0})});
   step.op("aten::le", {kernels::by_offsets("compare", pairs, kIndex, {.writes = 1.0 / 8})});
-  step.op("aten::to", {kernels::cast(pairs, DataType::BOOL, DataType::FP32)});
+  step.op("aten::to", {kernels::cast(step, pairs, DataType::BOOL, DataType::FP32)});
   step.op("aten::mul", {kernels::by_offsets("mul", pairs, DataType::FP32, {})});
   if (type != DataType::FP32) {
-    step.op("aten::to", {kernels::cast(pairs, DataType::FP32, type)});
+    step.op("aten::to", {kernels::cast(step, pairs, DataType::FP32, type)});
   }
   step.op("aten::rsub", {kernels::scale(pairs, type)});
   step.op("aten::mul", {kernels::scale(pairs, type)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/linear.hpp"
 #include "ops/workload/layers/nonzero.hpp"
@@ -46,7 +47,7 @@ void router_forward(StepWriter& step, const SwitchExpertsShape& shape) {
   }
   linear_forward(step, router(shape), true);
   if (step.types().casts()) {
-    step.op("aten::to", {kernels::cast(shape.scores(), storage_type(step.precision()), kWide)});
+    step.op("aten::to", {kernels::cast(step, shape.scores(), storage_type(step.precision()), kWide)});
   }
   step.op("aten::softmax", {softmax(shape, 1, Direction::Forward)});
   step.op("aten::argmax", {along_experts("argmax", shape, kWide)});
@@ -79,7 +80,8 @@ void cast_result(StepWriter& step, const char* name, const SwitchExpertsShape& s
                  bool widens) {
   if (step.types().casts() && found > 0) {
     const DataType narrow = storage_type(step.precision());
-    step.op(name, {kernels::cast(found * shape.hidden, widens ? narrow : kWide, widens ? kWide : narrow)});
+    step.op(name,
+            {kernels::cast(step, found * shape.hidden, widens ? narrow : kWide, widens ? kWide : narrow)});
   }
 }
 
@@ -198,7 +200,7 @@ void switch_experts_backward(StepWriter& step, const SwitchExpertsShape& shape, 
           {kernels::fill(shape.scores(), kWide), small("_scatter_gather_kernel", shape.rows())});
   step.op("SoftmaxBackward0", {kernels::mul(shape.scores(), kWide), softmax(shape, 1, Direction::Backward)});
   if (step.types().casts()) {
-    step.op("ToCopyBackward0", {kernels::cast(shape.scores(), kWide, storage_type(step.precision()))});
+    step.op("ToCopyBackward0", {kernels::cast(step, shape.scores(), kWide, storage_type(step.precision()))});
   }
   step.op("aten::add_", {kernels::add(shape.scores(), kWide)});  // the losses' gradient of the scores
   linear_backward(step, router(shape), gradients, true, true);
@@ -236,7 +238,7 @@ void router_losses_forward(StepWriter& step, const SwitchExpertsShape& shape, st
   step.op("aten::softmax", {softmax(shape, layers, Direction::Forward)});
   one_hot(step, rows, shape.count);
   along("aten::max", rows, shape.count);
-  step.op("aten::to", {kernels::cast(scores, kIndex, kWide)});
+  step.op("aten::to", {kernels::cast(step, scores, kIndex, kWide)});
   over_tokens("aten::mean");
   over_tokens("aten::mean");
   step.op("aten::mul", {kernels::mul(shape.batch * shape.count, kWide)});

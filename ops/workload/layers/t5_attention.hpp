@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/workload/gradient_sink.hpp"
+#include "ops/workload/layers/attention.hpp"
 #include "ops/workload/layers/relative_bias.hpp"
 #include "ops/workload/step_writer.hpp"
 
@@ -13,6 +14,8 @@ namespace lockstep {
 struct T5AttentionShape {
   std::int64_t batch = 0, queries = 0, keys = 0, hidden = 0, heads = 0, head_size = 0, buckets = 0;
   bool causal = false, cross = false, dropout = true;
+  AttentionKernels kernels =
+      AttentionKernels::Flash;  ///< of transformers 5, in 16 bits, where no bias is added
 
   [[nodiscard]] std::int64_t inner() const { return heads * head_size; }
   [[nodiscard]] std::int64_t query_rows() const { return batch * queries; }
@@ -34,7 +37,7 @@ struct T5AttentionPlace {
   bool last = false;   ///< whose gradients of the bias and of the other stack's tokens come first
 };
 
-/// *Source*: transformers v4.38, models/t5/modeling_t5.py, T5Attention.
+/// *Source*: transformers v4.38, models/t5/modeling_t5.py, T5Attention; of 5.17 see t5_sdpa.hpp.
 void t5_attention_forward(StepWriter& step, const T5AttentionShape& shape, const T5AttentionPlace& place);
 void t5_attention_backward(StepWriter& step, const T5AttentionShape& shape, const T5AttentionPlace& place,
                            GradientSink& gradients);

@@ -76,7 +76,8 @@ T5AttentionShape T5StackShape::self_attention() const {
           .head_size = head_size,
           .buckets = buckets,
           .causal = is_decoder(),
-          .dropout = dropout};
+          .dropout = dropout,
+          .kernels = cross_kernels};
 }
 
 T5AttentionShape T5StackShape::cross_attention() const {

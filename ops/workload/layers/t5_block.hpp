@@ -26,6 +26,7 @@ struct T5StackShape {
   std::int64_t encoded = 0;  ///< tokens of the encoder that a decoder attends to; 0: an encoder
   std::int64_t hidden = 0, heads = 0, head_size = 0, feed_forward = 0, buckets = 0;
   bool gated = false, dropout = true;
+  AttentionKernels cross_kernels = AttentionKernels::Flash;
   std::optional<SwitchRouting> routing;
 
   [[nodiscard]] bool is_decoder() const { return encoded > 0; }

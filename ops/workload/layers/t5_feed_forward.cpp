@@ -1,5 +1,6 @@
 #include "ops/workload/layers/t5_feed_forward.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/gelu.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -44,7 +45,7 @@ void t5_feed_forward_forward(StepWriter& step, const T5FeedForwardShape& shape) 
     dropout_forward(step, shape.inner(), inner_type(step, shape));
   }
   if (step.types().casts() && !shape.gated) {
-    step.op("aten::to", {kernels::cast(shape.inner(), storage, DataType::FP32)});
+    step.op("aten::to", {kernels::cast(step, shape.inner(), storage, DataType::FP32)});
   }
   linear_forward(step, out_of(shape), true);
 }
@@ -53,7 +54,7 @@ void t5_feed_forward_backward(StepWriter& step, const T5FeedForwardShape& shape,
   const DataType storage = storage_type(step.precision());
   linear_backward(step, out_of(shape), gradients, true, true);
   if (step.types().casts() && !shape.gated) {
-    step.op("ToCopyBackward0", {kernels::cast(shape.inner(), DataType::FP32, storage)});
+    step.op("ToCopyBackward0", {kernels::cast(step, shape.inner(), DataType::FP32, storage)});
   }
   if (shape.dropout) {
     dropout_backward(step, shape.inner(), inner_type(step, shape));

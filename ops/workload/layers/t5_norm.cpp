@@ -1,5 +1,6 @@
 #include "ops/workload/layers/t5_norm.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -17,7 +18,7 @@ void t5_norm_forward(StepWriter& step, std::int64_t rows, std::int64_t columns) 
   const DataType type = step.types().model();
   const std::int64_t elements = rows * columns;
   if (is_narrow(step)) {
-    step.op("aten::to", {kernels::cast(elements, type, kWide)});
+    step.op("aten::to", {kernels::cast(step, elements, type, kWide)});
   }
   step.op("aten::pow", {kernels::elementwise("pow", elements, kWide, {})});
   step.op("aten::mean", {kernels::reduce("mean", {.rows = rows, .columns = columns}, kWide)});
@@ -27,7 +28,7 @@ void t5_norm_forward(StepWriter& step, std::int64_t rows, std::int64_t columns) 
   step.op("aten::mul",
           {kernels::by_offsets("mul", elements, type, {.writes = size_of(kWide) / size_of(type)})});
   if (is_narrow(step)) {
-    step.op("aten::to", {kernels::cast(elements, kWide, type)});
+    step.op("aten::to", {kernels::cast(step, elements, kWide, type)});
   }
   step.op("aten::mul", {kernels::by_offsets("mul", elements, type, {})});  // the weight is one row
 }
@@ -41,7 +42,7 @@ void t5_norm_backward(StepWriter& step, std::int64_t rows, std::int64_t columns,
           {kernels::reduce("sum", {.rows = rows, .columns = columns, .across_rows = true}, type)});
   gradients.accumulate(columns);
   if (is_narrow(step)) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, type, kWide)});
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, type, kWide)});
   }
   step.op("MulBackward0", {kernels::by_offsets("mul", elements, kWide, {}), kernels::mul(elements, kWide)});
   step.op("aten::sum", {kernels::reduce("sum", {.rows = rows, .columns = columns}, kWide)});
@@ -54,8 +55,8 @@ void t5_norm_backward(StepWriter& step, std::int64_t rows, std::int64_t columns,
   step.op("PowBackward0", {kernels::copy_on_device(static_cast<double>(elements) * size_of(kWide)),
                            kernels::scale(elements, kWide), kernels::mul(elements, kWide)});
   if (is_narrow(step)) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, kWide, type)});
-    step.op("aten::to", {kernels::cast(elements, kWide, type)});  // the product's gradient by x
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, kWide, type)});
+    step.op("aten::to", {kernels::cast(step, elements, kWide, type)});  // the product's gradient by x
   }
   for (int other = 0; other < 1 + other_gradients; ++other) {  // x is squared and scaled
     step.op("aten::add_", {kernels::add(elements, type)});

@@ -1,5 +1,6 @@
 #include "ops/workload/layers/transformer_block.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/layer_norm.hpp"
@@ -138,7 +139,7 @@ void residual_add_forward(StepWriter& step, std::int64_t elements) {
 
 void residual_add_backward(StepWriter& step, std::int64_t elements) {
   if (step.types().casts()) {
-    step.op("AddBackward0", {kernels::cast(elements, DataType::FP32, storage_type(step.precision()))});
+    step.op("AddBackward0", {kernels::cast(step, elements, DataType::FP32, storage_type(step.precision()))});
   } else {
     step.op("AddBackward0");
   }

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/layer_norm.hpp"
@@ -46,7 +47,7 @@ void einsum(StepWriter& step, const Gemm& gemm, std::initializer_list<std::int64
   }
   if (step.types().casts()) {
     for (const std::int64_t elements : casts) {
-      step.launch(kernels::cast(elements, wide(step), narrow(step)));
+      step.launch(kernels::cast(step, elements, wide(step), narrow(step)));
     }
   }
   step.launch(product(step, gemm));
@@ -55,7 +56,7 @@ void einsum(StepWriter& step, const Gemm& gemm, std::initializer_list<std::int64
 
 void cast_back(StepWriter& step, std::int64_t elements) {
   if (step.types().casts()) {
-    step.op("ToCopyBackward0", {kernels::cast(elements, narrow(step), wide(step))});
+    step.op("ToCopyBackward0", {kernels::cast(step, elements, narrow(step), wide(step))});
   }
 }
 
@@ -79,18 +80,20 @@ void projections_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   for (int projection = 0; projection < 3; ++projection) {
     einsum(step, {.m = shape.rows(), .n = h, .k = h}, {shape.elements(), shape.weight()});
   }
-  if (wide(step) != DataType::FP32) {  // the encoding of distances is made in FP32
-    step.op("aten::to", {kernels::cast(shape.distances(), DataType::FP32, wide(step))});
-  } else {
-    step.op("aten::to");
-  }
+  const bool autocasts = step.types().casts() && step.framework().transformers == Transformers::V5;
+  const DataType made = autocasts ? narrow(step) : DataType::FP32;  // the encoding of distances
+  made == wide(step) ? step.op("aten::to")
+                     : step.op("aten::to", {kernels::cast(step, shape.distances(), made, wide(step))});
   einsum(step, {.m = 2 * shape.rows(), .n = h, .k = h}, {shape.distances(), shape.weight()});
 }
 
 /// rel_shift_bnij(): row i of the result begins i elements later than row i of the product; read as a matrix
 /// of other rows without its first, nothing has to be moved until elements are picked.
 void shift_forward(StepWriter& step, const XlnetAttentionShape& shape) {
-  views(step, {"aten::reshape", "aten::slice", "aten::slice", "aten::slice", "aten::slice", "aten::reshape"});
+  step.framework().slices_whole_dimensions
+      ? views(step, {"aten::reshape", "aten::slice", "aten::slice", "aten::slice", "aten::slice"})
+      : views(step, {"aten::reshape", "aten::slice"});
+  step.op("aten::reshape");
   step.op("aten::arange", {{"elementwise_kernel_with_index<arange>", DataType::INT64,
                             Pointwise{.elements = shape.sequence, .reads = 0, .writes = 1, .flops = 1}}});
   step.op("aten::index_select", {kernels::index_select(shape.scores(), shape.sequence, narrow(step))});
@@ -154,7 +157,7 @@ Softmax softmax_of(const StepWriter& step, const XlnetAttentionShape& shape, Dir
 void softmax_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   step.program().begin("aten::softmax");
   if (step.types().casts() && !shape.masked && !makes_fp32_itself(step, shape)) {
-    step.launch(kernels::cast(shape.scores(), narrow(step), wide(step)));
+    step.launch(kernels::cast(step, shape.scores(), narrow(step), wide(step)));
   }
   step.launch({"softmax_warp_forward", wide(step), softmax_of(step, shape, Direction::Forward)});
   step.program().end();
@@ -226,7 +229,7 @@ void softmax_backward(StepWriter& step, const XlnetAttentionShape& shape) {
            {"softmax_warp_backward", type, softmax_of(step, shape, Direction::Backward)}});
   const char* const before = shape.masked ? "SubBackward0" : "ToCopyBackward0";
   if (step.types().casts() && !makes_fp32_itself(step, shape)) {
-    step.op(before, {kernels::cast(shape.scores(), type, narrow(step))});
+    step.op(before, {kernels::cast(step, shape.scores(), type, narrow(step))});
   } else if (shape.masked) {
     step.op(before);
   }
@@ -240,7 +243,7 @@ void query_bias_backward(StepWriter& step, const XlnetAttentionShape& shape, Gra
           {kernels::reduce("sum", {.rows = shape.rows(), .columns = shape.hidden, .across_rows = true},
                            wide(step))});
   if (step.types().casts()) {
-    step.op("aten::to", {kernels::cast(shape.elements(), wide(step), narrow(step))});
+    step.op("aten::to", {kernels::cast(step, shape.elements(), wide(step), narrow(step))});
   }
   gradients.accumulate(shape.hidden);
 }
@@ -270,14 +273,16 @@ void segments_backward(StepWriter& step, const XlnetAttentionShape& shape, Gradi
   query_bias_backward(step, shape, gradients);
 }
 
-/// Of the picks, and of Python's four slices, of which one cuts: each writes into zeros. The others copy all
-/// that they are given, which is contiguous.
+/// Of the picks, and of Python's four slices, of which one cuts: each writes into zeros. The others, where
+/// they are operators at all, copy all that they are given, which is contiguous.
 void shift_backward(StepWriter& step, const XlnetAttentionShape& shape) {
   const DataType type = narrow(step);
   const std::int64_t all = 2 * shape.scores(), cut = all - shape.matrices() * shape.sequence;
   const auto zeros_and_copy = [&](std::int64_t elements) {
-    step.op("SliceBackward0", {kernels::fill(elements, type),
-                               kernels::copy_on_device(static_cast<double>(elements) * size_of(type))});
+    if (step.framework().slices_whole_dimensions) {
+      const Bytes size = static_cast<double>(elements) * size_of(type);
+      step.op("SliceBackward0", {kernels::fill(elements, type), kernels::copy_on_device(size)});
+    }
   };
   step.op("IndexSelectBackward0", {kernels::fill(cut, type), kernels::index_add(shape.scores(), type)});
   views(step, {"ReshapeAliasBackward0"});

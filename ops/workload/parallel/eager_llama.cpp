@@ -1,6 +1,7 @@
 #include "ops/workload/parallel/eager_llama.hpp"
 
 #include "ops/workload/layers/attention.hpp"
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
@@ -100,7 +101,7 @@ void scatter(const LayerScope& scope) {
 /// Tensor.to(): nothing where it is of that type.
 void to(const LayerScope& scope, const char* op, std::int64_t elements, DataType from, DataType type) {
   if (from != type) {
-    scope.step.op(op, {kernels::cast(elements, from, type)});
+    scope.step.op(op, {kernels::cast(scope.step, elements, from, type)});
   }
 }
 
@@ -137,6 +138,33 @@ void repeat_heads(const LayerScope& scope, Direction direction) {
   }
 }
 
+/// cuDNN's kernels; backward of grouped heads makes gradients of keys and values for each head, and sums
+/// those that share one.
+void cudnn_attention(const LayerScope& scope, FlashAttention work) {
+  if (work.direction == Direction::Forward) {
+    scope.step.op("aten::_scaled_dot_product_cudnn_attention",
+                  {{"cudnn_sdpa_flash_fprop", scope.type(), work}});
+    return;
+  }
+  const LayerSizes& s = scope.sizes;
+  const std::int64_t elements = s.tokens * s.query_width();
+  work.main_alone = true;
+  scope.step.program().begin("ScaledDotProductCudnnAttentionBackward0");
+  scope.step.launch({"compute_dot_do_o_specialized", scope.type(),
+                     Pointwise{.elements = elements, .reads = 2, .writes = 0, .flops = 2}});
+  scope.step.launch({"cudnn_sdpa_flash_bprop", scope.type(), work});
+  scope.step.launch(
+      {"convert_dq_to_16bits", scope.type(), Pointwise{.elements = elements, .reads = 2, .writes = 1}});
+  if (s.kv_heads < s.heads && !scope.model.repeats_kv_heads) {
+    const double share = static_cast<double>(s.kv_heads) / static_cast<double>(s.heads);
+    for (int tensor = 0; tensor < 2; ++tensor) {
+      scope.step.launch(
+          kernels::elementwise("fmha_reduce_head", elements, scope.storage(), {.writes = share}));
+    }
+  }
+  scope.step.program().end();
+}
+
 void gated_backward(const LayerScope& scope) {
   const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
   const DataType type = scope.storage();
@@ -165,7 +193,11 @@ void llama_attention_core(const LayerScope& scope, Direction direction) {
                             .head_size = s.head_size,
                             .causal = true,
                             .direction = direction,
-                            .version = FlashVersion::Two};
+                            .version = version_of(scope.model.attention)};
+  if (scope.model.attention == AttentionKernels::CuDnn) {
+    cudnn_attention(scope, work);
+    return;
+  }
   const auto attend = [&](const FlashAttention& call) {
     scope.step.op(
         is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",

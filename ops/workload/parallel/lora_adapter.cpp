@@ -1,5 +1,6 @@
 #include "ops/workload/parallel/lora_adapter.hpp"
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -47,7 +48,7 @@ bool is_cast(const LayerScope& scope) {
 void prepare_input(const LayerScope& scope, std::int64_t elements) {
   const DataType type = is_cast(scope) ? DataType::FP32 : scope.storage();
   if (is_cast(scope)) {
-    scope.step.op("aten::to", {kernels::cast(elements, scope.storage(), type)});
+    scope.step.op("aten::to", {kernels::cast(scope.step, elements, scope.storage(), type)});
   }
   if (scope.model.lora->dropout) {
     const double mask = size_of(DataType::BOOL) / size_of(type);
@@ -56,14 +57,14 @@ void prepare_input(const LayerScope& scope, std::int64_t elements) {
                     Pointwise{.elements = elements, .reads = 1, .writes = 1 + mask, .flops = 10}}});
   }
   if (is_cast(scope)) {
-    scope.step.op("aten::to", {kernels::cast(elements, type, scope.storage())});
+    scope.step.op("aten::to", {kernels::cast(scope.step, elements, type, scope.storage())});
   }
 }
 
 void prepared_input_backward(const LayerScope& scope, std::int64_t elements) {
   const DataType type = is_cast(scope) ? DataType::FP32 : scope.storage();
   if (is_cast(scope)) {
-    scope.step.op("ToCopyBackward0", {kernels::cast(elements, scope.storage(), type)});
+    scope.step.op("ToCopyBackward0", {kernels::cast(scope.step, elements, scope.storage(), type)});
   }
   if (scope.model.lora->dropout) {
     const double mask = size_of(DataType::BOOL) / size_of(type);
@@ -72,7 +73,7 @@ void prepared_input_backward(const LayerScope& scope, std::int64_t elements) {
         {kernels::elementwise("masked_scale", elements, type, {.reads = 1 + mask, .writes = 1, .flops = 2})});
   }
   if (is_cast(scope)) {
-    scope.step.op("ToCopyBackward0", {kernels::cast(elements, type, scope.storage())});
+    scope.step.op("ToCopyBackward0", {kernels::cast(scope.step, elements, type, scope.storage())});
   }
 }
 

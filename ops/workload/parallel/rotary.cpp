@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
@@ -18,7 +19,7 @@ void rotate_forward(const LayerScope& scope, std::int64_t elements) {
   const DataType type = scope.storage();
   scope.step.op("aten::mul", {by_table(scope, elements)});
   scope.step.op("aten::neg", {kernels::by_offsets("neg", elements / 2, type, {})});
-  scope.step.op("aten::cat", {kernels::concat(elements, 2, type)});
+  scope.step.op("aten::cat", {kernels::concat_strided(elements, 2, type)});
   scope.step.op("aten::mul", {by_table(scope, elements)});
   scope.step.op("aten::add", {kernels::by_offsets("add", elements, type, {.reads = 2})});
 }
@@ -54,7 +55,7 @@ void write_tables(const LayerScope& scope, std::int64_t elements, bool scales) {
       scope.step.op("aten::mul", {kernels::scale(elements, DataType::FP32)});
     }
     if (scope.storage() != DataType::FP32) {
-      scope.step.op("aten::to", {kernels::cast(elements, DataType::FP32, scope.storage())});
+      scope.step.op("aten::to", {kernels::cast(scope.step, elements, DataType::FP32, scope.storage())});
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/compiled/triton_kernels.hpp"
+#include "ops/workload/layers/attention_masks.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
@@ -51,6 +52,7 @@ void StageWriter::embedding_forward() {
     step_.op("aten::add", {kernels::elementwise("add", s.elements(), scope_.storage(), {.reads = 1})});
   }
   if (is_hugging_face_llama(scope_)) {
+    hugging_face_masks();
     hugging_face_rotary_tables(scope_);
   }
   if (model_.dropout) {
@@ -122,14 +124,28 @@ void StageWriter::head_backward(BackwardParts parts) {
   norm_backward(scope_, s.rows, s.hidden, parts);
 }
 
+/// Of transformers 5; the mask of those before is not written.
+void StageWriter::hugging_face_masks() {
+  if (step_.framework().transformers == Transformers::V4) {
+    return;
+  }
+  const AttentionMaskShape mask{.batch = scope_.sizes.batch, .sequence = scope_.sizes.sequence};
+  packed_samples_check(step_, mask);
+  if (model_.attention == AttentionKernels::Unfused) {
+    attention_mask_forward(step_, mask);
+  }
+}
+
 /// F.cross_entropy of all logits, cast to FP32; Hugging Face's are shifted against the tokens.
 CrossEntropyShape StageWriter::eager_loss() const {
   const bool is_hugging_face = is_hugging_face_llama(scope_);
+  const bool is_v5 = step_.framework().transformers == Transformers::V5;
   return {.batch = scope_.sizes.batch,
           .sequence = scope_.sizes.queries,
           .classes = vocabulary_share(),
-          .shifted = is_hugging_face && model_.shifts_logits,
-          .cast_first = is_hugging_face};
+          .shifted = is_hugging_face && model_.shifts_logits && !is_v5,
+          .cast_first = true,
+          .pads_labels = is_v5};
 }
 
 Bytes StageWriter::wide_logits() const {

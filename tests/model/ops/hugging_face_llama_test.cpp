@@ -62,6 +62,23 @@ TEST(HuggingFaceLlama, AttendsWithoutFusion) {
                    kLayers * kHeads * kTokens * kTokens * 6);
 }
 
+/// cuDNN's backward is three kernels, and two more that sum gradients of shared heads, as PyTorch 2.11's
+/// profiler lists it on an H100; keys and values are not repeated.
+TEST(HuggingFaceLlama, AttendsByCudnn) {
+  TransformerSpec spec = llama();
+  spec.attention = AttentionKernels::CuDnn;
+  EXPECT_EQ(launches(alone(spec), "fmha_reduce_head"), 0U);
+  spec.kv_heads = 8;
+  spec.repeats_kv_heads = false;
+  const Job job = alone(spec);
+  EXPECT_EQ(launches(job, "flash_fwd_kernel"), 0U);
+  EXPECT_EQ(launches(job, "cudnn_sdpa_flash_fprop"), 4U);
+  for (const char* const kernel : {"compute_dot_do_o", "cudnn_sdpa_flash_bprop", "convert_dq"}) {
+    EXPECT_EQ(launches(job, kernel), 4U) << kernel;
+  }
+  EXPECT_EQ(launches(job, "fmha_reduce_head"), 2U * 4);
+}
+
 /// Logits of several samples are copied in FP32 when they are shifted, and not when labels are (4.50).
 TEST(HuggingFaceLlama, ShiftsLogitsInFp32) {
   TransformerSpec spec = llama();

@@ -88,6 +88,27 @@ TEST(CudnnAttention, of_an_h100_of_2025_is_what_was_measured) {
   EXPECT_NEAR(predicted(work, gpu).duration / Seconds{1e-6}, 2809.8, 0.07 * 2809.8);
 }
 
+// Its three kernels apart are its time in one.
+TEST(CudnnAttention, the_main_kernel_alone_is_what_the_others_leave) {
+  FlashAttention work{.batch = 16,
+                      .heads = 12,
+                      .queries = 1024,
+                      .keys = 1024,
+                      .head_size = 64,
+                      .direction = Direction::Backward,
+                      .version = FlashVersion::CuDnn};
+  const GpuSpec gpu = gpu_named("h100_80gb_cublas_13_boost");
+  const Seconds whole = predicted(work, gpu).duration;
+  work.main_alone = true;
+  const Pointwise sums{.elements = 16 * 12 * 1024 * 64, .reads = 2, .writes = 0},
+      conversion{.elements = 16 * 12 * 1024 * 64, .reads = 2, .writes = 1};
+  const auto of = [&](const Pointwise& kernel) {
+    const KernelCall call{"", DataType::BF16, kernel};
+    return model_for(call).predict(call, gpu).duration;
+  };
+  EXPECT_NEAR((predicted(work, gpu).duration + of(sums) + of(conversion)) / whole, 1, 1e-9);
+}
+
 TEST(CudnnAttention, its_tiles_fill_the_sms) {
   GpuSpec gpu = with_own_kernels();
   gpu.efficiency.value.cudnn_attention->rows = 128;  // two waves of half the work each

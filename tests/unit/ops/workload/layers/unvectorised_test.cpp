@@ -43,5 +43,24 @@ TEST(Unvectorised, ElementsByIndexTakeTheMeasuredTime) {
   EXPECT_LT(us(index_add(65536L * 2048, DataType::FP32), "h100_80gb"), narrow);
 }
 
+/// Kernels of training steps on an H100 (calibration/measurements/h100/variant_kernels.csv): scores in BF16
+/// plus a mask in FP32 (hf_opt_1b3), halves of heads (hf_llama), keys that a product reads transposed.
+TEST(Unvectorised, MixedMasksStridedPiecesAndTransposedKeysTakeTheMeasuredTime) {
+  const std::int64_t scores = 4 * 32 * 1024 * 1024, keys = 4 * 1024 * 2048;
+  EXPECT_NEAR(us(broadcast_of_two_types("add", scores, DataType::BF16, DataType::FP32), "h100_80gb"), 717.5,
+              0.05 * 717.5);
+  EXPECT_NEAR(
+      us(broadcast_of_two_types("add", 16 * 12 * 512 * 512, DataType::BF16, DataType::FP32), "h200_141gb"),
+      228, 0.12 * 228);
+  EXPECT_NEAR(us(of_two_types("add", 4096 * 4096, DataType::FP32, {.reads = 1.5}), "h100_80gb"), 77.2,
+              0.05 * 77.2);
+  EXPECT_NEAR(us(of_two_types("add", 16 * 512 * 768, DataType::FP32, {.reads = 1.5}), "h200_141gb"), 24.4,
+              0.1 * 24.4);
+  EXPECT_NEAR(us(concat_strided(8192 * 2048, 2, DataType::BF16), "h100_80gb"), 73.3, 0.05 * 73.3);
+  EXPECT_NEAR(us(concat_strided(8192 * 512, 2, DataType::BF16), "h100_80gb"), 18.7, 0.1 * 18.7);
+  EXPECT_NEAR(us(transposed_copy(keys, 1024, DataType::BF16), "h100_80gb"), 60.3, 0.1 * 60.3);
+  EXPECT_NEAR(us(transposed_copy(16 * 512 * 768, 512, DataType::FP32), "h100_80gb"), 50.9, 0.2 * 50.9);
+}
+
 }  // namespace
 }  // namespace lockstep::kernels

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/workload/step_writer.hpp"
+
+namespace lockstep {
+
+/// Who attends to whom, of samples of one length.
+struct AttentionMaskShape {
+  std::int64_t batch = 0, sequence = 0;
+  bool causal = true;
+  bool padding = false;  ///< which tokens are padding is given, too
+};
+
+/// Where positions are given and padding is not, transformers 5 looks whether samples are packed (positions
+/// that begin again), for which the host waits: once a pass of the model.
+/// *Source*: transformers 5.17, masking_utils.py, find_packed_sequence_indices(); kernels as PyTorch 2.11's
+/// profiler lists them (calibration/measurements/h100/variant_kernels.csv: hf_gpt2, hf_llama).
+void packed_samples_check(StepWriter& step, const AttentionMaskShape& shape);
+
+/// The mask that transformers 5 makes once for all layers whose attention is in operators: a number in the
+/// model's type for each pair of tokens and sample. Fused causal attention needs none.
+/// *Source*: likewise, eager_mask(); hf_opt_1b3, hf_gpt2.
+void attention_mask_forward(StepWriter& step, const AttentionMaskShape& shape);
+
+}  // namespace lockstep

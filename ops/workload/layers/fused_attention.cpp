@@ -1,0 +1,119 @@
+#include "ops/workload/layers/fused_attention.hpp"
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "ops/workload/layers/kernels.hpp"
+
+namespace lockstep {
+namespace {
+
+void views(StepWriter& step, std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    step.op(name);
+  }
+}
+
+void write_op(StepWriter& step, std::string_view name, const std::vector<KernelCall>& calls) {
+  step.program().begin(name);
+  for (const KernelCall& call : calls) {
+    step.launch(call);
+  }
+  step.program().end();
+}
+
+FlashAttention flash_work(const AttentionShape& shape, Direction direction) {
+  return {.batch = shape.batch,
+          .heads = shape.heads,
+          .queries = shape.sequence,
+          .keys = shape.sequence,
+          .head_size = shape.head_size,
+          .causal = shape.causal(),
+          .dropout = shape.drops_scores(),
+          .direction = direction,
+          .version = version_of(shape.kernels)};
+}
+
+/// The type that scaled_dot_product_attention computes in: what autocast makes of it, else the model's.
+DataType fused_type(const StepWriter& step) {
+  return is_mixed(step.precision()) ? product_type(step.precision()) : step.types().model();
+}
+
+/// Row sums of dO * O; the gradients, queries' accumulated in FP32; their conversion.
+std::vector<KernelCall> flash_backward_calls(const AttentionShape& shape, DataType type) {
+  const bool cudnn = shape.kernels == AttentionKernels::CuDnn;
+  FlashAttention work = flash_work(shape, Direction::Backward);
+  work.main_alone = true;
+  return {{cudnn ? "compute_dot_do_o_specialized" : "flash_bwd_dot_do_o_kernel", type,
+           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 0, .flops = 2}},
+          {cudnn ? "cudnn_sdpa_flash_bprop" : "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", type, work},
+          {cudnn ? "convert_dq_to_16bits" : "flash_bwd_convert_dq_kernel", type,
+           Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}};
+}
+
+/// Row sums as two operators, laid out as the kernel reads them; queries' gradients begin as zeros.
+std::vector<KernelCall> efficient_backward_calls(const AttentionShape& shape, DataType type) {
+  return {
+      kernels::mul(shape.tokens(), type),
+      kernels::reduce("sum", {.rows = shape.tokens() / shape.head_size, .columns = shape.head_size}, type),
+      kernels::strided_copy(shape.tokens() / shape.head_size, type),
+      kernels::fill(shape.tokens(), type),
+      {"fmha_cutlassB", type, flash_work(shape, Direction::Backward)}};
+}
+
+}  // namespace
+
+FlashVersion version_of(AttentionKernels kernels) {
+  switch (kernels) {
+    case AttentionKernels::Flash1:
+      return FlashVersion::One;
+    case AttentionKernels::Flash3:
+      return FlashVersion::Three;
+    case AttentionKernels::CuDnn:
+      return FlashVersion::CuDnn;
+    case AttentionKernels::Efficient:
+      return FlashVersion::MemoryEfficient;
+    case AttentionKernels::Flash:
+    case AttentionKernels::Unfused:
+      break;
+  }
+  return FlashVersion::Two;
+}
+
+void fused_attention_forward(StepWriter& step, const AttentionShape& shape) {
+  const FlashAttention work = flash_work(shape, Direction::Forward);
+  const DataType type = fused_type(step);
+  std::vector<KernelCall> calls;
+  if (shape.kernels == AttentionKernels::CuDnn && work.dropout) {
+    calls.push_back(
+        kernels::elementwise("unpack_cudnn", 1, DataType::INT64, {}));  // where random numbers go on
+  }
+  const char* const name = shape.kernels == AttentionKernels::CuDnn       ? "cudnn_sdpa_flash_fprop"
+                           : shape.kernels == AttentionKernels::Efficient ? "fmha_cutlassF"
+                                                                          : "flash_fwd_kernel";
+  calls.push_back({name, type, work});
+  write_op(step, "aten::scaled_dot_product_attention", calls);
+  if (is_plain(shape.code)) {
+    views(step, {"aten::transpose", "aten::flatten"});
+  } else {
+    views(step, {"aten::transpose", "aten::contiguous", "aten::view"});  // contiguous already
+  }
+}
+
+void fused_attention_backward(StepWriter& step, const AttentionShape& shape) {
+  views(step, {"ViewBackward0", "TransposeBackward0"});
+  if (shape.kernels == AttentionKernels::Efficient) {
+    write_op(step, "ScaledDotProductEfficientAttentionBackward0",
+             efficient_backward_calls(shape, fused_type(step)));
+  } else {
+    write_op(step,
+             shape.kernels == AttentionKernels::CuDnn ? "ScaledDotProductCudnnAttentionBackward0"
+                                                      : "ScaledDotProductFlashAttentionBackward0",
+             flash_backward_calls(shape, fused_type(step)));
+  }
+  views(step, {"TransposeBackward0", "ViewBackward0", "TransposeBackward0", "ViewBackward0",
+               "TransposeBackward0", "ViewBackward0"});
+}
+
+}  // namespace lockstep
