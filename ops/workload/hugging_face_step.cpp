@@ -1,11 +1,13 @@
 #include "ops/workload/hugging_face_step.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "base/yaml_value.hpp"
 #include "ops/workload/apex.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/loss_scaling.hpp"
@@ -16,6 +18,15 @@ namespace lockstep {
 namespace {
 
 constexpr DataType kLoss = DataType::FP32;
+
+/// `'tensor', 'pipeline'`: the keys that are not what they are by default.
+std::string names_of_changes(const TransformerPlanSpec& plan) {
+  std::vector<std::string> names;
+  for (const YamlEntry& entry : changes_of(plan).entries) {
+    names.push_back(fmt::format("'{}'", entry.key));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 }  // namespace
 
@@ -33,11 +44,15 @@ void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
         "'recompute: full' of Hugging Face's models is eager: leave it, or 'framework: { compile: ... }', "
         "out"};
   }
-  if (!(plan == TransformerPlanSpec{})) {
-    throw std::invalid_argument{
-        "Hugging Face's models are trained data-parallel with DistributedDataParallel; tensor, pipeline, "
-        "sharding "
-        "and the like need a model with 'implementation: megatron'"};
+  if (recompute == Recompute::Full) {
+    plan.recompute_early_stop = false;
+  }
+  const std::string others = names_of_changes(plan);
+  if (!others.empty()) {
+    throw std::invalid_argument{fmt::format(
+        "Hugging Face's models are trained data-parallel with DistributedDataParallel: {} need{} a model with "
+        "'implementation: megatron' (or hugging_face_llama, nanotron, torchtitan)",
+        others, others.find(',') == std::string::npos ? "s" : "")};
   }
   if (setup.precision == Precision::FP8) {
     throw std::invalid_argument{

@@ -229,14 +229,15 @@ void TransformerStep::loss_and_model_backward(GradientSink& gradients) {
   free(MemoryUse::Activations, memory_.kept_by_embeddings());
 }
 
-/// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the whole layer is
-/// computed again from its input, autocast's casts of weights included. What the checkpoint itself costs the
+/// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the layer is computed again
+/// from its input, autocast's casts of weights included. What the checkpoint itself costs the
 /// host is not written.
 void TransformerStep::checkpointed_backward(GradientSink& gradients) {
   keep(MemoryUse::Activations, memory_.kept_by_block());
   {
     const ModuleRange range{step_, kRecomputeRange};
-    block_forward(step_, block_);
+    const bool stops = setup_.parallelism.transformer.recompute_early_stop;
+    (stops ? block_forward_again : block_forward)(step_, block_);
   }
   block_backward(step_, block_, gradients);
   free(MemoryUse::Activations, memory_.kept_by_block());

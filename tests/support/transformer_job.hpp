@@ -44,6 +44,7 @@ struct Run {
   bool no_sync = true, synchronize = false;
   Recompute recompute = Recompute::None;
   Transformers transformers = Transformers::V4;
+  bool early_stop = false;
 };
 
 template <class Spec>
@@ -63,7 +64,7 @@ Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, con
                      .precision = run.precision,
                      .mixed_precision = run.mixed,
                      .framework = framework,
-                     .parallelism = {.transformer = {.recompute = run.recompute}},
+                     .parallelism = {.transformer = {.recompute = run.recompute, .recompute_early_stop = run.early_stop}},
                      .host = plain_host(),
                      .gradient_accumulation = run.micro_batches,
                      .clip_gradients = run.clips,

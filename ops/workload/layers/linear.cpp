@@ -61,6 +61,20 @@ void bias_backward(StepWriter& step, const LinearShape& shape, GradientSink& gra
   gradients.accumulate(shape.out);
 }
 
+const char* name_of(const LinearShape& shape) {
+  return shape.weight_is_transposed ? "aten::linear" : "aten::addmm";
+}
+
+void write_casts(StepWriter& step, const LinearShape& shape, bool cast_input) {
+  if (cast_input) {
+    write_cast(step, shape.rows * shape.in);
+  }
+  write_cast(step, shape.in * shape.out);
+  if (shape.bias) {
+    write_cast(step, shape.out);
+  }
+}
+
 /// cublasLt's epilogue, which PyTorch asks for unless some side is 1 long
 /// (aten/src/ATen/native/cuda/Blas.cpp, addmm_out_cuda_impl); Apex's MLPs have it always.
 bool adds_bias_in_gemm(const StepWriter& step, const LinearShape& shape) {
@@ -70,18 +84,21 @@ bool adds_bias_in_gemm(const StepWriter& step, const LinearShape& shape) {
 
 }  // namespace
 
+void linear_casts_forward(StepWriter& step, const LinearShape& shape, bool cast_input) {
+  if (!step.types().casts()) {
+    return;
+  }
+  step.program().begin(name_of(shape));
+  write_casts(step, shape, cast_input);
+  step.program().end();
+}
+
 void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input) {
   const DataType product = product_type(step.precision());
   ProgramBuilder& program = step.program();
-  program.begin(shape.weight_is_transposed ? "aten::linear" : "aten::addmm");
+  program.begin(name_of(shape));
   if (step.types().casts()) {
-    if (cast_input) {
-      write_cast(step, shape.rows * shape.in);
-    }
-    write_cast(step, shape.in * shape.out);
-    if (shape.bias) {
-      write_cast(step, shape.out);
-    }
+    write_casts(step, shape, cast_input);
   }
   if (shape.bias && !adds_bias_in_gemm(step, shape)) {
     step.launch(kernels::unrolled_copy(shape.rows * shape.out, 0, 1, storage_type(step.precision())));

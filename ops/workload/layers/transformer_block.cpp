@@ -49,6 +49,19 @@ bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {
   return shape.kind != BlockKind::Opt && gelu_result_type(shape.gelu, step.types()) == DataType::FP32;
 }
 
+/// How far a block is computed.
+enum class BlockPass : std::uint8_t { Whole, UntilKept };
+
+/// What backward reads of a projection back to the residual stream.
+void output_again(StepWriter& step, const BlockShape& shape, std::int64_t in, bool cast_input) {
+  if (shape.dropout) {
+    linear_forward(step, linear(shape, in, shape.hidden), cast_input);
+    dropout_forward(step, shape.elements(), storage_type(step.precision()));
+  } else {
+    linear_casts_forward(step, linear(shape, in, shape.hidden), cast_input);
+  }
+}
+
 /// A projection back to the residual stream: product, dropout, sum.
 void output_forward(StepWriter& step, const BlockShape& shape, std::int64_t in, bool cast_input) {
   linear_forward(step, linear(shape, in, shape.hidden), cast_input);
@@ -113,10 +126,11 @@ void activation_backward(StepWriter& step, const BlockShape& shape) {
   }
 }
 
-void feed_forward_forward(StepWriter& step, const BlockShape& shape) {
+void feed_forward_forward(StepWriter& step, const BlockShape& shape, BlockPass pass) {
   linear_forward(step, linear(shape, shape.hidden, shape.feed_forward), true);
   activation_forward(step, shape);
-  output_forward(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape));
+  const auto output = pass == BlockPass::Whole ? output_forward : output_again;
+  output(step, shape, shape.feed_forward, gelu_result_is_wide(step, shape));
 }
 
 void feed_forward_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
@@ -145,7 +159,9 @@ void residual_add_backward(StepWriter& step, std::int64_t elements) {
   }
 }
 
-void block_forward(StepWriter& step, const BlockShape& shape) {
+namespace {
+
+void block_pass(StepWriter& step, const BlockShape& shape, BlockPass pass) {
   const bool first = shape.normalises_first();
   const auto normalise = [&] { layer_norm_forward(step, shape.rows(), shape.hidden); };
   {
@@ -164,10 +180,20 @@ void block_forward(StepWriter& step, const BlockShape& shape) {
   if (first) {
     normalise();
   }
-  feed_forward_forward(step, shape);
+  feed_forward_forward(step, shape, pass);
   if (!first) {
     normalise();
   }
+}
+
+}  // namespace
+
+void block_forward(StepWriter& step, const BlockShape& shape) {
+  block_pass(step, shape, BlockPass::Whole);
+}
+
+void block_forward_again(StepWriter& step, const BlockShape& shape) {
+  block_pass(step, shape, shape.normalises_first() ? BlockPass::UntilKept : BlockPass::Whole);
 }
 
 void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
