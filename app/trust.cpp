@@ -29,6 +29,15 @@ PathPrediction as_given(double seconds) {
   return {"given by the scenario", seconds, 0, Provenance::Guessed};
 }
 
+/// Durations and gaps of a trace are what was recorded, whatever host and GPU the scenario names.
+bool is_recorded(const Setting& setting) {
+  return setting.scenario.trace && !setting.has_launches;
+}
+
+PathPrediction as_recorded(const char* family, double seconds) {
+  return {family, seconds, 0, Provenance::Measured};
+}
+
 /// A host's piece is named after the operator around it.
 PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
   const std::string prefix = "host: ";
@@ -57,6 +66,10 @@ PathPrediction host_work(const Setting& setting, const CriticalShare& share) {
 
 /// What is on the path and neither kernel nor collective: one prediction.
 PathPrediction other_part(const Setting& setting, const CriticalShare& share) {
+  if (is_recorded(setting) && share.part != PathPart::Noise) {
+    const bool on_gpu = share.part == PathPart::LaunchLatency || share.part == PathPart::KernelGap;
+    return as_recorded(on_gpu ? "gaps as recorded" : "host as recorded", share.seconds);
+  }
   const ProvenanceTable& gpu = setting.gpu_models.front().provenance;
   switch (share.part) {
     case PathPart::LaunchLatency:
@@ -145,8 +158,9 @@ std::vector<PathPrediction> of_parts(const Setting& setting, const SimulationRes
       const std::string kind = share.what.substr(exposed.size());
       all.push_back(resting_on(usual_evidence(setting, kind), kind, share.seconds));
     } else if (share.what == "host-bound idle") {
-      all.push_back(
-          resting_on(evidence_for(setting.host.provenance, "operators"), "host operators", share.seconds));
+      all.push_back(is_recorded(setting) ? as_recorded("host as recorded", share.seconds)
+                                         : resting_on(evidence_for(setting.host.provenance, "operators"),
+                                                      "host operators", share.seconds));
     } else {
       kernels += share.seconds;
     }

@@ -49,10 +49,11 @@ void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
   }
   const std::string others = names_of_changes(plan);
   if (!others.empty()) {
-    throw std::invalid_argument{fmt::format(
-        "Hugging Face's models are trained data-parallel with DistributedDataParallel: {} need{} a model with "
-        "'implementation: megatron' (or hugging_face_llama, nanotron, torchtitan)",
-        others, others.find(',') == std::string::npos ? "s" : "")};
+    throw std::invalid_argument{
+        fmt::format("Hugging Face's models are trained data-parallel with DistributedDataParallel: {} need{} "
+                    "a model with "
+                    "'implementation: megatron' (or hugging_face_llama, nanotron, torchtitan)",
+                    others, others.find(',') == std::string::npos ? "s" : "")};
   }
   if (setup.precision == Precision::FP8) {
     throw std::invalid_argument{

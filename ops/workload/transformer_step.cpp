@@ -229,9 +229,9 @@ void TransformerStep::loss_and_model_backward(GradientSink& gradients) {
   free(MemoryUse::Activations, memory_.kept_by_embeddings());
 }
 
-/// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the layer is computed again
-/// from its input, autocast's casts of weights included. What the checkpoint itself costs the
-/// host is not written.
+/// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the layer is computed
+/// again from its input, autocast's casts of weights included. What the checkpoint itself costs the host is
+/// not written.
 void TransformerStep::checkpointed_backward(GradientSink& gradients) {
   keep(MemoryUse::Activations, memory_.kept_by_block());
   {

@@ -5,12 +5,16 @@
 #include <numeric>
 
 #include "app/answer.hpp"
+#include "app/replay_run.hpp"
+#include "app/trace_conversion.hpp"
+#include "tests/support/kineto_text.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Simulated {
   Setting setting;
@@ -69,6 +73,30 @@ TEST(Trust, TheBandIsThatOfTheWholeStep) {
   EXPECT_NEAR(band.seconds, run.result.step_ends.back(), 1e-6 * band.seconds);
   EXPECT_NEAR(std::accumulate(band.by_provenance.begin(), band.by_provenance.end(), 0.0), band.seconds,
               1e-9 * band.seconds);
+}
+
+/// A profile as Chakra traces: what the host took was measured, on whatever host the scenario names.
+TEST(Trust, WhatWasRecordedIsMeasured) {
+  const test::ScratchFolder folder;
+  folder.write("r0.json", testing::KinetoText{}
+                              .op("aten::mm", 0, 30)
+                              .call("cudaLaunchKernel", 10, 5, 1)
+                              .kernel("gemm", 20, 50, 7, 1)
+                              .call("cudaDeviceSynchronize", 40, 40)
+                              .text());
+  const ReplayRun replay{
+      {(folder / "r0.json").string()}, YamlDocument::from_text("{}", "edits"), ConfigPath::standard()};
+  (void)convert(replay.replay(), {}, {folder / "traces", ""});
+  Simulated run{build(YamlDocument::from_file(folder / "traces/scenario.yaml"),
+                      ConfigPath::standard().beside(folder / "traces")),
+                {}};
+  run.result = predict(run.setting, nullptr, EngineMode::Bare);
+  const StepBand band = step_band(run.setting, run.result);
+  EXPECT_NEAR(share_of(band, Provenance::Measured), 1, 1e-9);
+  EXPECT_EQ(band.relative, 0);
+  EXPECT_THAT(trust_lines(band), HasSubstr("host as recorded"));
+  run.result.critical_path.clear();
+  EXPECT_NEAR(share_of(step_band(run.setting, run.result), Provenance::Measured), 1, 1e-9);
 }
 
 TEST(Trust, WithoutACriticalPathThePartsOfARankStandIn) {

@@ -57,7 +57,8 @@ TEST(Transformer, StopsComputingAgainWhereBackwardHasAll) {
   EXPECT_EQ(gemm_flops(of("gpt2", true, true)), gemm_flops(of("gpt2", true, false)));
   const double last_products = 12.0 * 2 * 2 * 1024 * 768 * 3072;
   EXPECT_NEAR(gemm_flops(of("gpt2", false, false)) - gemm_flops(of("gpt2", false, true)), last_products, 1e3);
-  EXPECT_EQ(operators_of(of("bert_base", true, true)).size(), operators_of(of("bert_base", true, false)).size());
+  EXPECT_EQ(operators_of(of("bert_base", true, true)).size(),
+            operators_of(of("bert_base", true, false)).size());
 }
 
 TEST(Transformer, NamesTheKeysThatItsModelsDoNotHave) {
