@@ -45,12 +45,14 @@ kineto::RecordedTrace recorded() {
 }
 
 TEST(EventCost, IsWhatAStepIsLongerByForEachEvent) {
-  const std::vector traces{recorded()};
+  std::vector<kineto::RecordedTrace> traces;
+  traces.push_back(recorded());
   EXPECT_NEAR(event_cost_of(traces, 9.4_ms).in_base_units(), 100e-6, 1e-9);
 }
 
 TEST(EventCost, NeedsStepsThatTheProfilerMadeLonger) {
-  std::vector traces{recorded()};
+  std::vector<kineto::RecordedTrace> traces;
+  traces.push_back(recorded());
   EXPECT_THAT([&] { (void)event_cost_of(traces, 10_ms); },
               ::testing::ThrowsMessage<InputError>(HasSubstr("no longer than --step-time 10 ms")));
   traces.front().operators.clear();
