@@ -125,8 +125,7 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       calibrate.add_subcommand("fit", "fit a collective profile, or networks for kernels, to measurements");
   command->footer(
       "examples:\n"
-      "  lockstep calibrate fit all_reduce.log alltoall.log --cluster dgx_a100 --start dgx_a100 -o "
-      "mine.yaml\n"
+      "  lockstep calibrate fit all_reduce.log alltoall.log --cluster dgx_a100 -o mine.yaml\n"
       "  lockstep calibrate fit mine.csv --cluster 'dgx_h100 x 2' --start dgx_h100 --hold-out-gpus 4 -o "
       "mine.yaml\n"
       "  lockstep calibrate fit kernels.csv --test other_gpu.csv -o learned.yaml\n"
@@ -136,7 +135,8 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("--cluster", options->cluster,
                       "where collectives ran, e.g. dgx_a100, 'dgx_a100 x 4', a file");
   command->add_option("--start", options->start,
-                      "the collective profile to start from: a name of lockstep list profiles, or a file");
+                      "the collective profile to start from: a name of lockstep list profiles, or a file "
+                      "(default: the one that a run on the cluster takes)");
   command->add_option("--name", options->name, "of the new profile (default: its file's)");
   command->add_option("-o,--output", options->output, "the profile or the networks, as YAML")->required();
   command->add_option("--residuals", options->residuals, "write every row with its prediction, as CSV");
@@ -165,8 +165,11 @@ void add_fit(CLI::App& calibrate, std::function<int()>& action) {
       action = [options, kernels, command] { return fit_kernels_with(*options, *kernels, *command); };
       return;
     }
-    if (options->cluster.empty()) throw CLI::RequiredError("--cluster");
-    if (options->start.empty()) throw CLI::RequiredError("--start");
+    if (options->cluster.empty()) {
+      throw CLI::RequiredError(
+          "--cluster, the machine that collectives were measured on ('lockstep list clusters', or a file "
+          "of your own),");
+    }
     action = [options, command] {
       refuse(*command, {"--test", "--constants", "--seed"}, "measurements of collectives");
       return calibrate_fit_command(*options);
@@ -182,7 +185,7 @@ void add_calibrate_command(CLI::App& app, std::function<int()>& action) {
   command->footer(
       "examples:\n"
       "  lockstep calibrate import all_reduce.log -o mine.csv          logs of nccl-tests as a table\n"
-      "  lockstep calibrate fit mine.csv --cluster dgx_a100 --start dgx_a100 -o mine.yaml\n"
+      "  lockstep calibrate fit mine.csv --cluster dgx_a100 -o mine.yaml\n"
       "  lockstep calibrate import h100/gemm.csv --gpu h100_80gb_boost -o kernels.csv    measured kernels as "
       "a "
       "table\n"

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/machine_defaults.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
 #include "base/error.hpp"
@@ -108,6 +109,23 @@ Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs)
   return with_peer_access(drawn, access);
 }
 
+/// The profile to start from: the one that was asked for, else what a run on that machine takes.
+/// @throws InputError at --cluster where none belongs to its GPUs
+std::string start_of(const CalibrateFitOptions& options, const Fabric& fabric, const ConfigPath& configs) {
+  if (!options.start.empty()) {
+    return options.start;
+  }
+  const std::string& model = fabric.vertices()[fabric.gpus().front()].model;
+  try {
+    return usual_profile(fabric, read_file<GpuSpec>(configs.find("gpus", model), configs));
+  } catch (const std::invalid_argument&) {
+    throw InputError{{"--cluster"},
+                     fmt::format("no collective profile belongs to its GPU '{}': name the one of the machine "
+                                 "that is most alike by --start ('lockstep list profiles')",
+                                 model)};
+  }
+}
+
 /// Of logs whose GPUs are of another model than the cluster's.
 void warn_of_other_gpus(const MeasuredFiles& files, const Fabric& fabric, const std::string& cluster) {
   const GpuModelNames models{ConfigPath::standard().names("gpus")};
@@ -142,7 +160,8 @@ void keep_files(const CalibrateFitOptions& options) {
 
 /// What did not move is not fitted, however well it fits.
 /// @param start the profile to start from, as ConfigPath shows it
-void refuse_unmoved(const CalibrateFitOptions& options, const std::string& start,
+/// @param name of it, as users say it
+void refuse_unmoved(const std::string& start, const std::string& name,
                     const CollectiveMeasurements& measurements, const CollectiveFit& fit) {
   if (std::ranges::any_of(fit.numbers, &FittedNumber::moved)) {
     return;
@@ -158,7 +177,7 @@ void refuse_unmoved(const CalibrateFitOptions& options, const std::string& start
           "no number of it moved{}: nothing was fitted, and nothing is written. Where it is near enough, "
           "use it as it is: --set collectives.profile={}; else --start from the profile of the machine "
           "that is most alike, whose latencies and rates are above 0 ('lockstep list profiles')",
-          error, options.start)};
+          error, name)};
 }
 
 }  // namespace
@@ -176,11 +195,12 @@ int calibrate_import_command(const CalibrateImportOptions& options) {
 
 int calibrate_fit_command(const CalibrateFitOptions& options) {
   const ConfigPath configs = ConfigPath::standard();
-  const std::filesystem::path start = configs.find_or_file("profiles", options.start);
+  const Fabric fabric = machine_of(options, configs);
+  const std::string start_name = start_of(options, fabric, configs);
+  const std::filesystem::path start = configs.find_or_file("profiles", start_name);
   keep_files(options);
   const MeasuredFiles files = read_measurements(options.files, options.collective);
   const CollectiveMeasurements& measurements = files.measurements;
-  const Fabric fabric = machine_of(options, configs);
   warn_of_other_gpus(files, fabric, options.cluster);
   const CollectiveFit fit = fit_collectives(
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
@@ -188,7 +208,7 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   for (const std::string& doubt : fit_doubts(measurements, fit)) {
     spdlog::warn(doubt);
   }
-  refuse_unmoved(options, configs.shown(start.string()), measurements, fit);
+  refuse_unmoved(configs.shown(start.string()), start_name, measurements, fit);
   const std::string name =
       options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
   std::vector<FileToWrite> outputs{
@@ -200,7 +220,9 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   if (!options.plot.empty()) {
     outputs.push_back({options.plot, to_svg(residuals_of(measurements, fit))});
   }
-  fmt::print("{}\n", collective_fit_text(measurements, fit));
+  fmt::print("start: {}{}\n\n{}\n", start_name,
+             options.start.empty() ? ", which a run on that cluster takes; --start names another" : "",
+             collective_fit_text(measurements, fit));
   write_whole_files(outputs);
   fmt::print("written: {}; use it with   {}\n", options.output,
              set_in_words("collectives.profile", options.output));

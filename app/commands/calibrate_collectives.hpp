@@ -20,7 +20,7 @@ struct CalibrateFitOptions {
   std::vector<std::filesystem::path> files;  ///< tables of import, or logs
   std::string collective;                    ///< for logs that do not say
   std::string cluster;
-  std::string start;  ///< a name of configs/profiles, or a file
+  std::string start;  ///< a name of configs/profiles, or a file; empty: what a run on the cluster takes
   std::string name;   ///< of the new profile
   std::string output;
   std::string residuals;  ///< file; empty: not asked for
