@@ -254,7 +254,7 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
   const std::vector<PredictedTimes> times =
       predicted(predict, settings, [&](std::size_t i) { return rows[i * every]; });
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    validation.points[i].step.predicted = times.at(i).step;
+    validation.points[i].step.predicted = times.at(i).step + set.measured.timing_adds;
     validation.points[i].step.band = times[i].band;
     validation.points[i].in_range = times[i].in_range;
     if (auto& gpu_busy = validation.points[i].gpu_busy) {

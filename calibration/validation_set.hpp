@@ -20,6 +20,7 @@ struct MeasuredColumns {
   std::optional<std::string> samples_per_second;
   std::optional<std::string> gpu_busy;
   Seconds profiler_adds;  ///< to each kernel in gpu_busy
+  Seconds timing_adds;    ///< to each row of kernels
 
   template <class Visitor>
   static void describe(Visitor& key, MeasuredColumns& columns) {
@@ -33,6 +34,9 @@ struct MeasuredColumns {
     key.optional("profiler_adds", columns.profiler_adds, Seconds{0},
                  "how much longer than without a profiler gpu_busy has each kernel (copies and memory sets "
                  "aside); added to the prediction of gpu_busy, not to that of the step");
+    key.optional("timing_adds", columns.timing_adds, Seconds{0},
+                 "of a set of kernels: what was measured beside each of them, e.g. by the events round it; "
+                 "added to the prediction");
   }
   void check() const {
     if (step.has_value() == samples_per_second.has_value()) {
@@ -43,6 +47,9 @@ struct MeasuredColumns {
     }
     if (profiler_adds > Seconds{0} && !gpu_busy) {
       throw FieldError{"profiler_adds", "only beside 'gpu_busy', which a profiler recorded"};
+    }
+    if (timing_adds < Seconds{0}) {
+      throw FieldError{"timing_adds", "not negative, e.g. 3 us"};
     }
   }
 };
@@ -257,6 +264,9 @@ struct ValidationSet {
       throw FieldError{"table", "a set compares either one 'table' or several 'tables'"};
     }
     const ComparedQuantity duration = duration_of(predicts);
+    if (predicts != PredictedThing::Kernel && measured.timing_adds > Seconds{0}) {
+      throw FieldError{"measured", "timing_adds is of sets of kernels (predicts: kernel)"};
+    }
     if (predicts != PredictedThing::Step && (!measured.step || measured.gpu_busy)) {
       throw FieldError{"measured", "of kernels and collectives there is one column of durations, 'step'"};
     }

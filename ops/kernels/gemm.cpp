@@ -20,7 +20,7 @@ constexpr double kFullWarps = 16;      // four per scheduler hide the latency of
 constexpr double kLargestChecked = 40000;
 constexpr Bytes kAlignment{16};      // of a row, for loads of four floats
 constexpr Bytes kLeastCopy{4};       // of cp.async: the least that goes to shared memory past the registers
-constexpr double kOddAlongK = 0.72;  // of `odd`: both operands' rows run along k (smaller tiles)
+constexpr double kOddAlongK = 0.67;  // of `odd`: both operands' rows run along k (smaller tiles)
 constexpr double kManyRows = 8192;   // rows of A from which long rows cost all that they can
 constexpr std::int64_t kSmallGroup = 128;  // rows or columns
 constexpr double kGroupedHides = 3;  // arithmetic and memory of a grouped product; 1: they follow each other
@@ -51,21 +51,25 @@ double rate_across_k(const Gemm& gemm, const GemmProfile& profile) {
   return across == 0 ? 1 : across == 1 ? profile.one_across_k : profile.both_across_k;
 }
 
-/// Of the rate of short and aligned rows.
-double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile, bool on_tensor_cores) {
+/// Whether rows of all matrices are multiples of @p of; those of the result count on tensor cores.
+bool rows_are_multiples(Bytes of, const Gemm& gemm, DataType type, bool on_tensor_cores) {
   const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
   const Bytes row_of_a = gemm.transpose_a ? size_of(type) * static_cast<double>(gemm.m) : along_k;
   const Bytes row_of_b = gemm.transpose_b ? along_k : size_of(type) * static_cast<double>(gemm.n);
   const Bytes row_of_c = size_of_result(gemm, type) * static_cast<double>(gemm.n);
-  const auto multiples = [&](Bytes of) {
-    const auto is_multiple = [&](Bytes row) { return std::fmod(row / of, 1) == 0; };
-    return is_multiple(row_of_a) && is_multiple(row_of_b) && (!on_tensor_cores || is_multiple(row_of_c));
-  };
+  const auto is_multiple = [&](Bytes row) { return std::fmod(row / of, 1) == 0; };
+  return is_multiple(row_of_a) && is_multiple(row_of_b) && (!on_tensor_cores || is_multiple(row_of_c));
+}
+
+/// Of the rate of short and aligned rows.
+double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile, bool on_tensor_cores) {
+  const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
   double rate = rate_across_k(gemm, profile);
-  if (!multiples(kAlignment)) {
+  if (!rows_are_multiples(kAlignment, gemm, type, on_tensor_cores)) {
     const bool along_both = !gemm.transpose_a && gemm.transpose_b;
-    rate = multiples(kLeastCopy) ? profile.unaligned
-                                 : profile.odd.value_or(profile.unaligned) * (along_both ? kOddAlongK : 1);
+    rate = rows_are_multiples(kLeastCopy, gemm, type, on_tensor_cores)
+               ? profile.unaligned
+               : profile.odd.value_or(profile.unaligned) * (along_both ? kOddAlongK : 1);
   }
   const LongRows& rows = profile.long_rows;
   if (rows.slowdown == 0 || gemm.transpose_a || !gemm.transpose_b) return rate;
@@ -177,6 +181,17 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
   return best;
 }
 
+namespace {
+
+/// Where TF32's rows are not aligned the library has kernels of FP32's own cores to choose from, too
+/// (sm80_xmma_gemm_f32f32_f32f32_f32_..._ffma): they read elements one by one at no loss.
+bool may_leave_tensor_cores(const Gemm& gemm, const GpuSpec& gpu, DataType type) {
+  return type == DataType::TF32 && uses_tensor_cores(gpu, type) &&
+         !rows_are_multiples(kAlignment, gemm, type, true);
+}
+
+}  // namespace
+
 std::string GemmModel::name() const {
   return "gemm: tiles in waves over the SMs, roofline";
 }
@@ -188,8 +203,8 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const KernelEfficiency& reached = *gpu.efficiency;
   const GemmProfile& on_tensor_cores =
       call.type == DataType::TF32 && reached.tf32 ? *reached.tf32 : reached.tensor;
-  const GemmProfile& profile =
-      tensor ? on_tensor_cores : (gemm.batch > 1 ? reached.fp32_batched : reached.fp32);
+  const GemmProfile& on_cores = gemm.batch > 1 ? reached.fp32_batched : reached.fp32;
+  const GemmProfile& profile = tensor ? on_tensor_cores : on_cores;
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
   const bool is_own = profile.calibrated && call.type != DataType::FP8;
   if (gemm.grouped) {
@@ -198,9 +213,13 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   Gemm all = gemm;
   all.batch *= gemm.concurrent;
   Seconds time = time_of_product(all, profile, gpu, call.type);
+  if (may_leave_tensor_cores(gemm, gpu, call.type)) {
+    time = std::min(time, time_of_product(all, on_cores, gpu, DataType::FP32));
+  }
   if (is_of_vectors(gemm, gpu)) {
     const Bytes moved = moved_once(all, shape_of(all), call.type);
-    time = std::min(time, profile.fixed + moved / (gpu.memory_bandwidth * profile.memory));
+    time = std::min(
+        time, std::min(profile.fixed, on_cores.fixed) + moved / (gpu.memory_bandwidth * profile.memory));
   }
   return answer(time / gemm.concurrent, 0.15, is_own, in_range);
 }

@@ -23,7 +23,7 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
 ///   rate    = peak / SMs * efficiency * full
 ///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
-///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.72]
+///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.67]
 ///                      [* one_across_k, both_across_k: aligned, and so many operands' rows do not run along
 ///                      k]
 ///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
@@ -45,7 +45,11 @@ inline constexpr double kSplitLaunch = 1.5;
 /// once (gemv2T, gemv2N, gemvx, gemvNSP, dot), and so does a batch of products of depth 1 on Volta and later
 /// (gemmk1), if it is sooner done:
 ///
-///   t       = fixed + (A + B + C [+ C]) / (DRAM bandwidth * memory)
+///   t       = fixed + (A + B + C [+ C]) / (DRAM bandwidth * memory),  fixed: of tensor or FP32 cores, the
+///   less
+///
+/// Where TF32's rows are not aligned the library chooses among kernels of FP32's own cores, too, which is
+/// where a recommender's interaction ends (9 to 27 columns): the sooner of both.
 ///
 /// A grouped product (all groups in one kernel of CUTLASS, torch._grouped_mm) has tiles of 128 x 256, or of
 /// 64 x 128 where groups have 128 rows or columns or fewer, and does not split k; its arithmetic, in waves

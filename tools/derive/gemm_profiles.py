@@ -112,7 +112,7 @@ def vidur(folder: Path):
 
 def rows_rate(product, constants, element, by_weight):
     """Of the rate of short and aligned rows; by_weight: both operands' rows run along k, as in a linear layer. A sixth
-    column of the products, where there is one, says of how many operands they do not."""
+    column of the products, where there is one, says of how many operands they do not; a seventh whether they were timed by events."""
     m, n, k = product.T[1:4]
     other = k if by_weight else n
     aligned = ((k * element) % ALIGNMENT == 0) & ((other * element) % ALIGNMENT == 0)
@@ -157,14 +157,14 @@ def predict(rows, efficiency, constants, of):
             time = np.maximum(compute, moved / dram) + constants["fixed"] * (1 if split == 1 else 1.5)
             may_split = (k / split >= 32) & (count <= of.most_tiles_to_split * sms)
             best = np.minimum(best, np.where((split == 1) | may_split, time, np.inf))
-    return best
+    return best + (constants["timing"] * rows[:, 6] if rows.shape[1] > 6 else 0)
 
 
 # Constant -> (lowest, first guess, highest); rows in KiB, `fixed` by the measurements' floor.
 RANGES = {"fixed_depth": (2, 15, 80), "half_warps": (0.2, 1.3, 5), "memory": (0.5, 0.7, 0.95),
           "exposed": (0.005, 0.5, 1), "unaligned": (0.7, 0.95, 1), "slowdown": (0.05, 2, 5), "from": (4, 14, 60),
-          "to": (60, 110, 400), "one_across_k": (0.5, 0.8, 1), "both_across_k": (0.3, 0.6, 1)}
-NEUTRAL = {"one_across_k": 1, "both_across_k": 1, "exposed": 0, "unaligned": 1, "slowdown": 0, "from": 0, "to": 1}
+          "to": (60, 110, 400), "one_across_k": (0.5, 0.8, 1), "both_across_k": (0.3, 0.6, 1), "timing": (2e-7, 1.5e-6, 4e-6)}
+NEUTRAL = {"timing": 0, "one_across_k": 1, "both_across_k": 1, "exposed": 0, "unaligned": 1, "slowdown": 0, "from": 0, "to": 1}
 
 
 @dataclass

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Fits the tensor-core products of configs/kernel_efficiency/hopper_cublas_13.yaml, and TF32 of h100.yaml, to calibration/measurements.
+"""Fits the tensor-core products of configs/kernel_efficiency/hopper_cublas_13.yaml to calibration/measurements.
 
-The equation and the way of fitting are those of gemm_profiles.py; rows are cuBLAS 13.1's, single products, cold, of 3 us to 1 ms at a clock within 5 % of
-the boost's, less what two events add to a kernel. Prints a YAML block for 16 bits and for TF32, its errors on the rows that were not fitted and on the other
-GPU's, and what rows leave of the rate that are no multiple of 16 bytes (pytorch_products.csv).
+The equation and the way of fitting are those of gemm_profiles.py; rows are cuBLAS 13.1's of up to 1 ms, at a clock within 5 % of the boost's. Two in
+three of the weight have kernels' own times: products of training steps (step_products.csv) and single ones (pytorch_products.csv). The others are single
+ones timed by two events each (gemm.csv), less what events have beside a short kernel; what they have beside a product is one more constant, `timing`,
+and no part of the profile. Prints a YAML block for 16 bits and for TF32, its errors on the rows that were not fitted and on the other GPU's, and what
+rows leave of the rate that are no multiple of 16 bytes (pytorch_products.csv).
 
 Usage: /usr/bin/python3 tools/derive/hopper_products.py     (needs numpy and scipy)
 """
@@ -22,6 +24,7 @@ PEAKS = {"fp16": 989.4e12, "bf16": 989.4e12, "tf32": 494.7e12}
 BYTES = {"fp16": 2, "bf16": 2, "tf32": 4}
 EVENTS = 1.4e-6  # s: host_call.csv, kernel_between_events less the 1.3 us of the kernel itself
 BOOST = 1880     # MHz, of 1980
+FLOOR = (1e-6, 5e-6)  # s: least and most of `fixed`
 TILES = {(128, 256, 8): 1, (256, 128, 8): 1, (192, 192, 8): 1, (128, 128, 4): 0.98, (64, 256, 4): 0.85, (64, 128, 4): 0.8, (64, 64, 4): 0.7}
 # TF32's by the kernels' names (sm90_xmma_gemm_f32f32_tf32f32_f32_*_tilesize*, and cutlass_80's of few tiles)
 TF32_TILES = {(128, 256, 8): 1, (256, 128, 8): 1, (128, 128, 4): 0.98, (64, 128, 4): 0.8, (128, 64, 4): 0.8, (64, 64, 4): 0.7}
@@ -50,51 +53,54 @@ def across_k(layout):
 
 
 def measured(gpu, types):
-    """[batch, m, n, k, seconds, operands whose rows do not run along k] of aligned products."""
+    """[batch, m, n, k, seconds, operands whose rows do not run along k, 1: by events] of aligned products."""
     found = []
     for row in table(MEASUREMENTS / gpu / "gemm.csv"):
         seconds = float(row["median_us"]) * 1e-6 - EVENTS
         if (row["type"] in types and row["library"] == "cublas" and row["cache"] == "cold" and row["batch"] == "1"
                 and row_bytes(row) == 16 and float(row["sm_clock_mhz"]) >= BOOST and 3e-6 < seconds < 1e-3 and min(int(row[key]) for key in "mnk") >= 16):
-            found.append((1, int(row["m"]), int(row["n"]), int(row["k"]), seconds, across_k(row["layout"])))
+            found.append((1, int(row["m"]), int(row["n"]), int(row["k"]), seconds, across_k(row["layout"]), 1))
     return np.array(found, float)
 
 
-def pytorch(gpu, type_):
-    """As measured(), of kernels' own times: the sizes of pytorch_products.csv, each once."""
+def own_times(gpu, types):
+    """As measured(), of kernels' own times: the median of each type and size in single products and in training steps."""
     found = {}
-    for row in table(MEASUREMENTS / gpu / "pytorch_products.csv"):
-        seconds = float(row["median_us"]) * 1e-6
-        if row["type"] == type_ and row_bytes(row) == 16 and seconds < 1e-3:
-            found[row["layout"], row["m"], row["n"], row["k"]] = (1, int(row["m"]), int(row["n"]), int(row["k"]), seconds, across_k(row["layout"]))
-    return np.array(sorted(found.values()), float)
+    for name, column in (("pytorch_products.csv", "median_us"), ("step_products.csv", "mean_us")):
+        for row in table(MEASUREMENTS / gpu / name):
+            sizes = [int(row.get("batch", 1))] + [int(row[key]) for key in "mnk"]
+            if row["type"] in types and row_bytes(row) == 16 and float(row[column]) < 1e3 and min(sizes[1:]) >= 16:
+                found.setdefault((name, row["type"] if name[0] == "p" else "", row["layout"], *sizes), []).append(float(row[column]) * 1e-6)
+    return np.array([(*key[3:], np.median(times), across_k(key[2]), 0) for key, times in sorted(found.items())], float)
 
 
 def alike(rows):
-    """Weights with which products of each orientation count as much, as a training step has them: forward, the input's gradient, the weight's."""
-    kinds, counts = np.unique(rows[:, 5], return_counts=True)
-    return 1 / counts[np.searchsorted(kinds, rows[:, 5])]
+    """Weights with which kernels' own times count twice as much as those by events, and of each the orientations as much as each other, as a
+    training step has them: forward, the input's gradient, the weight's."""
+    kinds, index, counts = np.unique(rows[:, 5:7], axis=0, return_inverse=True, return_counts=True)
+    return np.where(rows[:, 6] == 0, 2, 1) / counts[index.ravel()]
 
 
 def of(gpu, types):
     peak = PEAKS[types[0]]
     sms, fp32, _, memory = GPUS[gpu]
-    rows, machine = measured(gpu, types), (sms, fp32, peak, memory)
+    rows, machine = np.vstack([own_times(gpu, types), measured(gpu, types)]), (sms, fp32, peak, memory)
     title = f"{gpu} {'/'.join(types)}"
+    free = ("fixed_depth", "half_warps", "fixed", "timing")
     if types[0] != "tf32":
-        return Fit(title, rows, machine, peak, BYTES[types[0]], False, TILES, SPLITS[:8], (1e-6, 9e-6), ("fixed_depth", "half_warps", "memory", "fixed"))
-    # TF32's own instructions read both operands along k: others are transposed on their way. Few of gemm.csv's are no "nn".
-    return Fit(title, np.vstack([rows, pytorch(gpu, "tf32")]), machine, peak, BYTES["tf32"], False, TF32_TILES, SPLITS[:8], (1e-6, 9e-6),
-               ("fixed_depth", "half_warps", "fixed", "one_across_k", "both_across_k"), {"memory": 0.80}, weights=alike)
+        return Fit(title, rows, machine, peak, BYTES[types[0]], False, TILES, SPLITS[:8], FLOOR, ("memory", *free), weights=alike)
+    # TF32's own instructions read both operands along k: others are transposed on their way
+    return Fit(title, rows, machine, peak, BYTES["tf32"], False, TF32_TILES, SPLITS[:8], FLOOR, (*free, "one_across_k", "both_across_k"),
+               {"memory": 0.80}, weights=alike)
 
 
 def tell(title, rows, predicted):
-    for low, high in ((3e-6, 2e-5), (2e-5, 1e-4), (1e-4, 1)):
-        part = (rows[:, 4] >= low) & (rows[:, 4] < high)
+    for events, low, high in ((events, *span) for events in (0, 1) for span in ((0, 1e-5), (1e-5, 5e-5), (5e-5, 1))):
+        part = (rows[:, 4] >= low) & (rows[:, 4] < high) & (rows[:, 6] == events)
         if part.any():
             signed = np.log(predicted[part] / rows[part, 4])
             error = np.abs(predicted[part] / rows[part, 4] - 1)
-            print(f"#   {title}, {low * 1e6:.0f} us on: {part.sum()} rows, mean {100 * error.mean():.1f} %, geometric "
+            print(f"#   {title}, {'by events' if events else 'own times'}, {low * 1e6:.0f} us on: {part.sum()} rows, mean {100 * error.mean():.1f} %, geometric "
                   f"{100 * np.exp(np.log(error + 4e-4).mean()):.1f} %, bias {100 * signed.mean():+.1f} %")
 
 
@@ -135,8 +141,9 @@ def main():
             unaligned(gpu, types, constants)
         for (rows, columns, warps), fraction in zip(here.tiles, efficiency):
             print(f"  - {{rows: {rows}, columns: {columns}, warps: {warps}, efficiency: {fraction:.3f}}}")
-        told = [key for key in here.free if key != "fixed"]
-        print("".join(f"  {key}: {constants[key]:.2f}\n" for key in told) + f"  fixed: {constants['fixed'] * 1e6:.2f} us", flush=True)
+        told = [key for key in here.free if key not in ("fixed", "timing")]
+        print("".join(f"  {key}: {constants[key]:.2f}\n" for key in told) + f"  fixed: {constants['fixed'] * 1e6:.2f} us\n  # timing: "
+              f"{constants['timing'] * 1e6:.2f} us", flush=True)
 
 
 if __name__ == "__main__":

@@ -177,12 +177,30 @@ TEST_F(ValidateTable, AProfilerLengthensTheKernelsOfTheBusyTimeThatItSaw) {
   EXPECT_NEAR(validation.points[0].step.error(), 0, 1e-12);
 }
 
+// A kernel of 5 us between events that add 3.
+TEST_F(ValidateTable, WhatTimingAddsIsPartOfWhatIsPredictedOfAKernel) {
+  ValidationSet set = two_gpus();
+  set.predicts = PredictedThing::Kernel;
+  set.measured.gpu_busy.reset();
+  set.measured.timing_adds = 3_us;
+  const auto predict = [](const ScenarioSettings&) { return PredictedTimes{.step = 5_us}; };
+  EXPECT_NEAR(validate_rows(set, "V100,1,0.008,0,0\n", predict).points.at(0).step.error(), 0, 1e-12);
+}
+
+TEST(ValidationSet, WhatTimingAddsIsOfKernelsAlone) {
+  const std::string steps =
+      "name: a\ntitle: a\nsource: a\ntable: a.csv\nmeasured: { step: ms, timing_adds: 3 us }\n"
+      "scenario: { cluster: dgx_a100 }\n";
+  EXPECT_THROW(static_cast<void>(read_text<ValidationSet>(steps, "a test")), InputError);
+}
+
 TEST(MeasuredColumns, WhatAProfilerAddsNeedsABusyTimeThatItSaw) {
   const auto refused = [](const std::string& measured) {
     EXPECT_THROW(static_cast<void>(read_text<MeasuredColumns>(measured, "a test")), InputError) << measured;
   };
   refused("{ step: ms, profiler_adds: 1 us }");
   refused("{ step: ms, gpu_busy: busy_ms, profiler_adds: -1 us }");
+  refused("{ step: ms, timing_adds: -1 us }");
 }
 
 TEST_F(ValidateTable, ASampleIsEachSoManiethRowOfThoseAskedFor) {

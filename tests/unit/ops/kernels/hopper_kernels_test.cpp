@@ -45,6 +45,37 @@ TEST(HopperKernels, Tf32ReadsBothOperandsAlongK) {
   EXPECT_NEAR(microseconds(DataType::BF16, gradient) / microseconds(DataType::BF16, forward), 1, 1e-9);
 }
 
+// step_products.csv, H200: kernels of training steps. What a kernel between two events takes is 3 us more.
+TEST(HopperKernels, ProductsOfSmallStepsTakeAFewMicroseconds) {
+  expect_within(kFifth,
+                microseconds(DataType::BF16, Gemm{.m = 1024, .n = 768, .k = 768, .transpose_b = true}), 5.40);
+  expect_within(
+      kFifth, microseconds(DataType::BF16, Gemm{.m = 1024, .n = 3072, .k = 768, .transpose_b = true}), 9.91);
+  expect_within(kFifth, microseconds(DataType::TF32, Gemm{.m = 2048, .n = 1, .k = 256, .transpose_b = true}),
+                2.82);
+}
+
+// There, TF32: a recommender's interaction runs on FP32's cores, whose kernels do not mind 27 columns;
+// aligned products of its size do not.
+TEST(HopperKernels, Tf32LeavesTensorCoresWhereRowsAreNotAligned) {
+  const Gemm interaction{.batch = 2048, .m = 27, .n = 27, .k = 128, .transpose_b = true};
+  expect_within(kFifth, microseconds(DataType::TF32, interaction), 27.0);
+  EXPECT_EQ(microseconds(DataType::TF32, interaction), microseconds(DataType::FP32, interaction));
+  const Gemm aligned{.m = 4096, .n = 4096, .k = 4096, .transpose_b = true};
+  EXPECT_LT(microseconds(DataType::TF32, aligned), 0.3 * microseconds(DataType::FP32, aligned));
+}
+
+// The steps' traces: a pass of AdamW over some 20 million parameters, Llama's in BF16, GPT-2's in FP32.
+TEST(HopperKernels, ChunksOfManyTensorsWaitIn16Bits) {
+  const auto pass = [](DataType type, const std::string& gpu) {
+    return microseconds(
+        type, OptimizerUpdate{.parameters = 20'600'000, .tensors = 10, .reads = 1, .flops = 1}, gpu);
+  };
+  expect_within(kTenth, pass(DataType::BF16, "h200_141gb_boost"), 28.0);
+  expect_within(kTenth, pass(DataType::BF16, "h100_80gb_cublas_13_boost"), 35.0);
+  expect_within(kTenth, pass(DataType::FP32, "h100_80gb_cublas_13_boost"), 62.5);
+}
+
 // pytorch_normalisation.csv: forward is arithmetic, so that H200's memory gains nothing.
 TEST(HopperKernels, LayerNormIsNotItsBytes) {
   const LayerNorm norm{.rows = 16384, .columns = 768};
