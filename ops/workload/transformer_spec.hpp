@@ -279,7 +279,10 @@ struct TransformerSpec {
     key.optional(
         "attention_mask", model.attention_mask, false,
         "gpt: which tokens are padding is given, as tokenizers of Hugging Face give it: it is copied "
-        "to the device and added to the scores of every layer (bert and opt always have it)");
+        "to the device and added to the scores of every layer (bert and opt always have it); "
+        "hugging_face_llama with 'attention: efficient': scaled_dot_product_attention is given a mask, "
+        "always "
+        "by transformers 4.38, by 5 where there is padding");
     key.optional(
         "implementation", model.implementation, Implementation::HuggingFace,
         "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas. "
@@ -299,7 +302,7 @@ struct TransformerSpec {
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
                  "(flash_1), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's and, since 2026, PyTorch's on "
-                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32)");
+                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32, and with a mask)");
     key.optional(
         "repeats_kv_heads", model.repeats_kv_heads, true,
         "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "

@@ -84,7 +84,6 @@ class StageWriter {
   void loss();
   void read_loss();
   [[nodiscard]] bool compiles_loss() const;
-  void hugging_face_masks();
   [[nodiscard]] CrossEntropyShape eager_loss() const;
   void eager_loss_forward();
   void eager_loss_backward();
