@@ -168,10 +168,10 @@ struct ModelSpec {
           "framework.compile",
           "of models with 'classes' only 'family: bert' is compiled: leave 'classes' out, or 'compile'"};
     }
-    if (transformer->attention_mask || transformer->classified == Classified::Tokens) {
+    if (transformer->attention_mask || transformer->classified == Classified::Tokens || !transformer->tied) {
       throw FieldError{"framework.compile",
-                       "neither 'attention_mask' nor 'classified: tokens' is known of compiled models: leave "
-                       "it out, or 'compile'"};
+                       "neither 'attention_mask' nor 'classified: tokens' nor 'tied: false' is known of "
+                       "compiled models: leave it out, or 'compile'"};
     }
     if (transformer->gelu == Gelu::Normcdf) {
       throw FieldError{"framework.compile",

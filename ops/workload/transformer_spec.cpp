@@ -125,7 +125,7 @@ void check_modules(const TransformerSpec& model) {
            {"activation", model.activation != Activation::Gelu},
            {"position_encoding", model.position_encoding != PositionEncoding::Learned},
            {"bias", !model.bias},
-           {"tied", !model.tied},
+           {"tied", !model.tied && model.is_plain()},
            {"experts", model.experts.has_value()},
            {"latent_attention", model.latent_attention.has_value()}}) {
     if (is_said) {
@@ -137,6 +137,9 @@ void check_modules(const TransformerSpec& model) {
   }
   if (model.is_plain()) {
     check_plain(model);
+  }
+  if (!model.tied && model.classes) {
+    throw FieldError{"tied", "of a model with 'classes' no output predicts tokens: leave 'tied' out"};
   }
 }
 
@@ -333,6 +336,9 @@ std::vector<std::int64_t> TransformerSpec::parameters() const {
   const std::vector<std::int64_t> of_block = parameters_of(block(1));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     all.insert(all.end(), of_block.begin(), of_block.end());
+  }
+  if (!tied) {
+    all.push_back(vocabulary * hidden);
   }
   if (classes && classified == Classified::Tokens) {  // GPT-2's last normalisation, and classifier
     all.insert(all.end(), is_bert ? 0U : 2U, hidden);
