@@ -159,7 +159,8 @@ PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int>
   const Fabric fabric = scenario_.cluster->fabric();
   problem_.gpus = checked(std::move(gpus), scenario_, fabric);
   problem_.gpus_of_node = gpus_of_node(fabric);
-  problem_.types = {scenario_.workload->precision, scenario_.workload->mixed_precision};
+  problem_.types = {scenario_.workload->precision,
+                    scenario_.workload->mixed_precision.value_or(MixedPrecision::Autocast)};
   problem_.framework = scenario_.workload->model->framework;
   problem_.base = scenario_.parallelism.transformer;
 }

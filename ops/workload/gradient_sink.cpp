@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/workload/layers/kernels.hpp"
+#include "ops/workload/parallel/gradient_reduction.hpp"
 
 namespace lockstep {
 namespace {
@@ -34,7 +35,9 @@ void GradientSink::accumulate_strided(std::int64_t elements) {
 }
 
 void GradientSink::finish(std::int64_t elements) {
-  if (buckets_ != nullptr) {
+  if (sharded_ != nullptr) {
+    sharded_->accumulate(elements, false);
+  } else if (buckets_ != nullptr) {
     buckets_->ready(elements);
   }
 }

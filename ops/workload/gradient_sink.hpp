@@ -8,6 +8,8 @@
 
 namespace lockstep {
 
+class GradientReduction;
+
 /// What backward does with a finished parameter gradient.
 class GradientSink {
  public:
@@ -15,6 +17,9 @@ class GradientSink {
   /// @param adds the gradient exists already: zeroed instead of dropped, or from an earlier micro-batch
   GradientSink(StepWriter& step, GradientBuckets* buckets, bool adds)
       : step_{step}, buckets_{buckets}, adds_{adds} {}
+  /// Of ZeRO or FSDP.
+  GradientSink(StepWriter& step, GradientReduction& sharded)
+      : step_{step}, buckets_{nullptr}, sharded_{&sharded}, adds_{false} {}
 
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
@@ -31,6 +36,7 @@ class GradientSink {
 
   StepWriter& step_;
   GradientBuckets* buckets_;
+  GradientReduction* sharded_ = nullptr;  ///< which adds and reduces, instead
   bool adds_;
   bool holds_ = false;
   std::vector<std::int64_t> held_;

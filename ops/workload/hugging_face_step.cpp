@@ -28,12 +28,25 @@ std::string names_of_changes(const TransformerPlanSpec& plan) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// What ShardedModules writes.
+void leave_out_sharding(TransformerPlanSpec& plan) {
+  const TransformerPlanSpec defaults;
+  plan.sharding = defaults.sharding;
+  plan.shard_group = defaults.shard_group;
+  plan.reshard_after_forward = defaults.reshard_after_forward;
+  plan.prefetch = defaults.prefetch;
+  plan.shard_copies = defaults.shard_copies;
+  plan.reduce_each_micro_batch = defaults.reduce_each_micro_batch;
+  plan.overlap_gradients = defaults.overlap_gradients;
+  plan.fp32_gradients = defaults.fp32_gradients;
+}
+
 }  // namespace
 
-void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
+void check_hugging_face(const TrainingSetup& setup, bool is_in_layers) {
   TransformerPlanSpec plan = setup.parallelism.transformer;
   const Recompute recompute = std::exchange(plan.recompute, Recompute::None);
-  if (recompute != Recompute::None && (recompute != Recompute::Full || !has_checkpoints)) {
+  if (recompute != Recompute::None && (recompute != Recompute::Full || !is_in_layers)) {
     throw std::invalid_argument{fmt::format(
         "'recompute: {}' is not written for this model: 'full' (gradient_checkpointing) is for GPT-2, BERT "
         "and OPT of 'implementation: hugging_face', and for 'hugging_face_llama'",
@@ -46,12 +59,17 @@ void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
   }
   if (recompute == Recompute::Full) {
     plan.recompute_early_stop = false;
+    plan.recompute_every = 1;
+  }
+  const bool is_sharded = is_in_layers && plan.sharding != Sharding::None;
+  if (is_sharded) {
+    leave_out_sharding(plan);
   }
   const std::string others = names_of_changes(plan);
   if (!others.empty()) {
     throw std::invalid_argument{
-        fmt::format("Hugging Face's models are trained data-parallel with DistributedDataParallel: {} need{} "
-                    "a model with "
+        fmt::format("Hugging Face's models are trained data-parallel with DistributedDataParallel, or "
+                    "sharded ('sharding' of GPT-2, BERT and OPT, without offload): {} need{} a model with "
                     "'implementation: megatron' (or hugging_face_llama, nanotron, torchtitan)",
                     others, others.find(',') == std::string::npos ? "s" : "")};
   }
@@ -69,6 +87,9 @@ void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints) {
         "framework.apex: true trains in 16 bits as amp's O2 does, not with mixed_precision: {}; set "
         "'mixed_precision: master_weights'",
         name_of(setup.mixed_precision))};
+  }
+  if (is_sharded) {
+    check_sharded_modules(setup);
   }
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   const std::int64_t shares = ranks * setup.gradient_accumulation;
@@ -98,6 +119,11 @@ std::int64_t HuggingFaceStep::all_parameters() const {
 /// Parameters, moments and master weights, DistributedDataParallel's buckets; gradients where they
 /// outlive a step.
 void HuggingFaceStep::allocate_states() {
+  if (sharded_) {
+    sharded_->allocate_states();
+    first_backward_ = false;
+    return;
+  }
   const auto all = static_cast<double>(all_parameters());
   const Bytes one = size_of(step_.types().model()) * all;
   ledger_.allocate(MemoryUse::Parameters, one);
@@ -136,7 +162,7 @@ void HuggingFaceStep::write() {
     return;
   }
   const bool optimizes = setup_.phases == Phases::Step;
-  if (optimizes) {
+  if (optimizes && !sharded_) {
     zero_gradients(step_, setup_.optimizer.kind, parameters_);
   }
   for (int index = 0; index < setup_.gradient_accumulation; ++index) {
@@ -158,11 +184,17 @@ void HuggingFaceStep::micro_batch(int index) {
   {
     const ModuleRange phase{step_, "forward"};
     copy_inputs();
-    if (index == 0 || !step_.framework().no_sync) {
+    if (sharded_) {
+      sharded_->begin_forward();
+    } else if (index == 0 || !step_.framework().no_sync) {
       broadcast_buffers(step_, this->buffers());
     }
     forward();
     loss();
+  }
+  if (sharded_) {
+    sharded_backward(index);
+    return;
   }
   const ModuleRange phase{step_, "backward"};
   const bool has_gradients =
@@ -181,6 +213,18 @@ void HuggingFaceStep::micro_batch(int index) {
   if (unscales_at_once()) {
     unscale(index);
   }
+}
+
+void HuggingFaceStep::sharded_backward(int index) {
+  const ModuleRange phase{step_, "backward"};
+  GradientSink gradients{step_, sharded_->gradients()};
+  step_.op("aten::ones_like", {kernels::fill(1, kLoss)});
+  step_.on_autograd_thread([&] {
+    const ModuleRange range{step_, "backward"};
+    sharded_->begin_backward(index);
+    backward(gradients);
+    sharded_->end_backward(index);
+  });
 }
 
 /// FP32 gradients live from the first backward pass to the update.
@@ -235,6 +279,10 @@ void HuggingFaceStep::backward(GradientSink& gradients) {
 
 void HuggingFaceStep::update() {
   const ModuleRange phase{step_, "optimizer"};
+  if (sharded_) {
+    sharded_->update();
+    return;
+  }
   const bool by_scaler = scales_loss() && !unscales_at_once();  // torch.cuda.amp.GradScaler
   const bool has_master_weights = step_.types().has_master_weights();
   if (by_scaler) {

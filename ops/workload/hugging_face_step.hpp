@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ops/memory.hpp"
@@ -9,13 +10,14 @@
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/module_buffers.hpp"
+#include "ops/workload/parallel/sharded_modules.hpp"
 #include "ops/workload/step_writer.hpp"
 #include "ops/workload/training_setup.hpp"
 
 namespace lockstep {
 
 /// A training step of any of Hugging Face's models, in the order of the training loop: data parallel, with
-/// gradient accumulation, mixed precision and any optimizer. What runs between is the model's.
+/// gradient accumulation, mixed precision and any optimizer, or sharded. What runs between is the model's.
 class HuggingFaceStep {
  public:
   virtual ~HuggingFaceStep() = default;
@@ -57,12 +59,14 @@ class HuggingFaceStep {
   MemoryLedger ledger_;
   AllocatorCalls calls_;
   BatchLoader loader_;
+  std::optional<ShardedModules> sharded_;  ///< of a model whose plan shares something
 
  private:
   void allocate_states();
   void micro_batch(int index);
   void loss();
   void backward(GradientSink& gradients);
+  void sharded_backward(int index);
   void unscale(int index);
   void update();
 
@@ -81,8 +85,8 @@ class HuggingFaceStep {
 
 /// @throws std::invalid_argument for what none of Hugging Face's models is run with here: other plans than
 ///   data parallelism, FP8, 16 bits that do not fit together, a batch that does not divide
-/// @param has_checkpoints the model's layers may be computed again (`recompute: full`), eager
-void check_hugging_face(const TrainingSetup& setup, bool has_checkpoints = false);
+/// @param is_in_layers the model's layers may be computed again (`recompute: full`), eager, and sharded
+void check_hugging_face(const TrainingSetup& setup, bool is_in_layers = false);
 
 /// Samples of a micro-batch on one rank.
 [[nodiscard]] std::int64_t local_batch(const TrainingSetup& setup);

@@ -101,7 +101,8 @@ struct ModelSpec {
     if (framework.compile != Compile::None) {
       throw FieldError{"framework.transformers", "compiled models are of 'v4': leave it out, or 'compile'"};
     }
-    if (transformer && (transformer->classes || transformer->attention_mask)) {
+    const bool is_in_modules = transformer && transformer->is_in_modules();
+    if (is_in_modules && (transformer->classes || transformer->attention_mask)) {
       throw FieldError{"framework.transformers",
                        fmt::format("'v5' is not known with '{}': leave one of them out",
                                    transformer->classes ? "classes" : "attention_mask")};
@@ -167,10 +168,10 @@ struct ModelSpec {
           "framework.compile",
           "of models with 'classes' only 'family: bert' is compiled: leave 'classes' out, or 'compile'"};
     }
-    if (transformer->attention_mask || transformer->classified == Classified::Tokens) {
+    if (transformer->attention_mask || transformer->classified == Classified::Tokens || !transformer->tied) {
       throw FieldError{"framework.compile",
-                       "neither 'attention_mask' nor 'classified: tokens' is known of compiled models: leave "
-                       "it out, or 'compile'"};
+                       "neither 'attention_mask' nor 'classified: tokens' nor 'tied: false' is known of "
+                       "compiled models: leave it out, or 'compile'"};
     }
     if (transformer->gelu == Gelu::Normcdf) {
       throw FieldError{"framework.compile",

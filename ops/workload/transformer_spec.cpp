@@ -75,7 +75,8 @@ void check_llama(const TransformerSpec& model) {
   const bool is_hugging_face = model.implementation == Implementation::HuggingFaceLlama;
   const bool is_known = model.attention == AttentionKernels::Flash ||
                         (is_hugging_face && (model.attention == AttentionKernels::Unfused ||
-                                             model.attention == AttentionKernels::CuDnn));
+                                             model.attention == AttentionKernels::CuDnn ||
+                                             model.attention == AttentionKernels::Efficient));
   const bool is_llama = model.family == TransformerFamily::Gpt && model.normalisation == Normalisation::Rms &&
                         model.activation == Activation::SwiGlu &&
                         model.position_encoding == PositionEncoding::Rotary && is_known && !model.bias &&
@@ -86,12 +87,14 @@ void check_llama(const TransformerSpec& model) {
         fmt::format("{} is its Llama: 'family: gpt', 'normalisation: rms', 'activation: swiglu', "
                     "'position_encoding: rotary', 'attention: flash'{}, 'bias: false', 'dropout: false', "
                     "neither experts nor latent attention",
-                    name_of(model.implementation), is_hugging_face ? ", cudnn or unfused" : "")};
+                    name_of(model.implementation), is_hugging_face ? ", cudnn, efficient or unfused" : "")};
   }
-  if (!model.repeats_kv_heads && model.attention == AttentionKernels::Unfused) {
+  if (!model.repeats_kv_heads &&
+      (model.attention == AttentionKernels::Unfused || model.attention == AttentionKernels::Efficient)) {
     throw FieldError{"repeats_kv_heads",
-                     "unfused attention multiplies each head's queries with keys of its own: only "
-                     "'attention: flash' and 'cudnn' go without repeated heads"};
+                     fmt::format("{} attention multiplies each head's queries with keys of its own: only "
+                                 "'attention: flash' and 'cudnn' go without repeated heads",
+                                 name_of(model.attention))};
   }
 }
 
@@ -122,7 +125,7 @@ void check_modules(const TransformerSpec& model) {
            {"activation", model.activation != Activation::Gelu},
            {"position_encoding", model.position_encoding != PositionEncoding::Learned},
            {"bias", !model.bias},
-           {"tied", !model.tied},
+           {"tied", !model.tied && model.is_plain()},
            {"experts", model.experts.has_value()},
            {"latent_attention", model.latent_attention.has_value()}}) {
     if (is_said) {
@@ -134,6 +137,9 @@ void check_modules(const TransformerSpec& model) {
   }
   if (model.is_plain()) {
     check_plain(model);
+  }
+  if (!model.tied && model.classes) {
+    throw FieldError{"tied", "of a model with 'classes' no output predicts tokens: leave 'tied' out"};
   }
 }
 
@@ -151,12 +157,12 @@ void TransformerSpec::check_implementation() const {
   }
   const bool cudnn = attention == AttentionKernels::CuDnn,
              efficient = attention == AttentionKernels::Efficient;
-  const bool has_cudnn =
-      implementation == Implementation::Megatron || implementation == Implementation::HuggingFaceLlama;
-  if ((efficient || (cudnn && !has_cudnn)) && !is_in_modules()) {
+  const bool is_in_sdpa = is_in_modules() || implementation == Implementation::HuggingFaceLlama;
+  if (!is_in_sdpa && (efficient || (cudnn && implementation != Implementation::Megatron))) {
     throw FieldError{"attention",
-                     fmt::format("'{}' is for 'implementation: hugging_face'{} 'pytorch'", name_of(attention),
-                                 cudnn ? ", 'hugging_face_llama', 'megatron' or" : " or")};
+                     fmt::format("'{}' is for 'implementation: hugging_face', 'hugging_face_llama'{} or "
+                                 "'pytorch'",
+                                 name_of(attention), cudnn ? ", 'megatron'" : "")};
   }
   if (family == TransformerFamily::Opt &&
       (implementation != Implementation::HuggingFace || attention != AttentionKernels::Unfused)) {
@@ -206,13 +212,15 @@ void check_classes_of(const TransformerSpec& model) {
     throw FieldError{"classified",
                      "says what of a model with 'classes' is classified: say how many there are"};
   }
-  const bool has_no_mask = model.family != TransformerFamily::Gpt ||
-                           model.implementation != Implementation::HuggingFace ||
-                           model.attention != AttentionKernels::Unfused;
-  if (model.attention_mask && has_no_mask) {
+  const bool has_mask =
+      (model.implementation == Implementation::HuggingFace && model.attention == AttentionKernels::Unfused) ||
+      (model.implementation == Implementation::HuggingFaceLlama &&
+       model.attention == AttentionKernels::Efficient);
+  if (model.attention_mask && (model.family != TransformerFamily::Gpt || !has_mask)) {
     throw FieldError{"attention_mask",
-                     "is for 'family: gpt', 'implementation: hugging_face' with unfused attention: BERT and "
-                     "OPT always have one, flash attention goes without"};
+                     "is for 'family: gpt', 'implementation: hugging_face' with unfused attention, and for "
+                     "'hugging_face_llama' with 'attention: efficient': BERT and OPT always have one, flash "
+                     "attention goes without"};
   }
   if (model.class_indices_on_host &&
       (!model.classifies_samples() || model.family != TransformerFamily::Gpt)) {
@@ -328,6 +336,9 @@ std::vector<std::int64_t> TransformerSpec::parameters() const {
   const std::vector<std::int64_t> of_block = parameters_of(block(1));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     all.insert(all.end(), of_block.begin(), of_block.end());
+  }
+  if (!tied) {
+    all.push_back(vocabulary * hidden);
   }
   if (classes && classified == Classified::Tokens) {  // GPT-2's last normalisation, and classifier
     all.insert(all.end(), is_bert ? 0U : 2U, hidden);

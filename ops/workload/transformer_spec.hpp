@@ -238,7 +238,8 @@ struct TransformerSpec {
     key.optional("qkv_bias", model.qkv_bias, false,
                  "megatron, bias: false: the product of queries, keys and values adds one all the same "
                  "(--add-qkv-bias), as Qwen's up to 2.5 does");
-    key.optional("tied", model.tied, true, "the output uses the token embedding's weight");
+    key.optional("tied", model.tied, true,
+                 "the output uses the token embedding's weight (of Hugging Face's models, too)");
     key.optional("experts", model.experts, std::nullopt, "mixture of experts");
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
   }
@@ -253,6 +254,22 @@ struct TransformerSpec {
                  "Tensor.to() without non_blocking, as Hugging Face Accelerate does by default");
     key.optional("loss_readback", model.loss_readback, false,
                  "the loop reads the loss in every step (blocks)");
+  }
+
+  template <class Visitor>
+  static void describe_attention(Visitor& key, TransformerSpec& model) {
+    key.optional("gelu", model.gelu, Gelu::Fused,
+                 "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
+                 "Face's gelu_new in eight (composed)");
+    key.optional("attention", model.attention, AttentionKernels::Unfused,
+                 "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
+                 "(flash_1), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's and, since 2026, PyTorch's on "
+                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32, and with a mask)");
+    key.optional(
+        "repeats_kv_heads", model.repeats_kv_heads, true,
+        "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "
+        "own package takes them as they are, and so does scaled_dot_product_attention with transformers "
+        "from 4.48 on and PyTorch from 2.5 on, without a mask (enable_gqa)");
   }
 
   template <class Visitor>
@@ -279,7 +296,10 @@ struct TransformerSpec {
     key.optional(
         "attention_mask", model.attention_mask, false,
         "gpt: which tokens are padding is given, as tokenizers of Hugging Face give it: it is copied "
-        "to the device and added to the scores of every layer (bert and opt always have it)");
+        "to the device and added to the scores of every layer (bert and opt always have it); "
+        "hugging_face_llama with 'attention: efficient': scaled_dot_product_attention is given a mask, "
+        "always "
+        "by transformers 4.38, by 5 where there is padding");
     key.optional(
         "implementation", model.implementation, Implementation::HuggingFace,
         "whose code; what follows up to latent_attention is for megatron, and what Llama has for the Llamas. "
@@ -293,18 +313,7 @@ struct TransformerSpec {
     key.optional("packed", model.packed, 1,
                  "megatron and hugging_face_llama, with attention in one kernel: samples of equal length, in "
                  "whole tokens, that share a sequence; attention stays within each");
-    key.optional("gelu", model.gelu, Gelu::Fused,
-                 "one kernel (fused: with erf; tanh: approximate; normcdf: PyTorch before 1.12), or Hugging "
-                 "Face's gelu_new in eight (composed)");
-    key.optional("attention", model.attention, AttentionKernels::Unfused,
-                 "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
-                 "(flash_1), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's and, since 2026, PyTorch's on "
-                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32)");
-    key.optional(
-        "repeats_kv_heads", model.repeats_kv_heads, true,
-        "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "
-        "own package takes them as they are, and so does scaled_dot_product_attention with transformers "
-        "from 4.48 on and PyTorch from 2.5 on, without a mask (enable_gqa)");
+    describe_attention(key, model);
     key.optional("dropout", model.dropout, true, "whether dropout layers do something");
     key.optional(
         "shifts_logits", model.shifts_logits, true,

@@ -38,6 +38,9 @@ TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, 
             .cast_first = spec.is_plain() || (spec.judges_next_tokens() && is_v5(step)),
             .pads_labels = spec.judges_next_tokens() && is_v5(step)},
       memory_{spec, block_.batch, step.types(), step.framework()} {
+  if (setup.parallelism.transformer.sharding != Sharding::None) {
+    sharded_.emplace(step, spec, setup, ledger_);
+  }
   if (step.framework().compile != Compile::None) {
     compiled_.emplace(step, spec, block_, loss_, is_training());
     compiled_->cut(setup.parallelism.buckets());
@@ -88,9 +91,9 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    keep(MemoryUse::Activations, recomputes() ? memory_.input_of_block() : memory_.kept_by_block());
+    keep(MemoryUse::Activations, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
     keep(MemoryUse::Parameters, memory_.cast_weights_of_block());
-    block_forward(step_, block_);
+    sharded_layer(layer, Direction::Forward, [&] { block_forward(step_, block_); });
   }
   head_forward();
 }
@@ -213,20 +216,44 @@ void TransformerStep::loss_and_model_backward(GradientSink& gradients) {
   head_backward(gradients);
   free(MemoryUse::Parameters, memory_.cast_weights_of_head());
   free(MemoryUse::Activations, memory_.kept_by_head());
+  if (sharded_) {
+    sharded_->head_done();
+  }
   allocate_gradients(all_parameters() - parameters_of_blocks());  // the tied table's come first
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     allocate_gradients(elements_of(parameters_of(block_)));
-    if (recomputes()) {
-      checkpointed_backward(gradients);
-    } else {
-      block_backward(step_, block_, gradients);
-    }
+    sharded_layer(layer, Direction::Backward, [&] {
+      if (recomputes(layer)) {
+        checkpointed_backward(gradients);
+      } else {
+        block_backward(step_, block_, gradients);
+      }
+    });
     free(MemoryUse::Parameters, memory_.cast_weights_of_block());
-    free(MemoryUse::Activations, recomputes() ? memory_.input_of_block() : memory_.kept_by_block());
+    free(MemoryUse::Activations, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
   }
   embeddings_backward(gradients);
   free(MemoryUse::Activations, memory_.kept_by_embeddings());
+}
+
+/// A layer's pass, and round it what shares its parameters.
+void TransformerStep::sharded_layer(std::int64_t layer, Direction direction,
+                                    const std::function<void()>& pass) {
+  if (!sharded_) {
+    pass();
+    return;
+  }
+  sharded_->begin_layer(layer, direction);
+  {
+    const std::optional<ModuleHooks> hooks = hooks_of_layer();
+    pass();
+  }
+  sharded_->end_layer(layer, direction);
+}
+
+std::optional<ModuleHooks> TransformerStep::hooks_of_layer() const {
+  return sharded_ ? std::optional<ModuleHooks>{std::in_place, sharded_->scope()} : std::nullopt;
 }
 
 /// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the layer is computed
@@ -237,6 +264,7 @@ void TransformerStep::checkpointed_backward(GradientSink& gradients) {
   {
     const ModuleRange range{step_, kRecomputeRange};
     const bool stops = setup_.parallelism.transformer.recompute_early_stop;
+    const std::optional<ModuleHooks> hooks = hooks_of_layer();
     (stops ? block_forward_again : block_forward)(step_, block_);
   }
   block_backward(step_, block_, gradients);
@@ -253,7 +281,11 @@ void TransformerStep::head_backward(GradientSink& gradients) {
     }
     return;
   }
-  tied_output_backward(step_, output(), gradients);
+  if (spec_.tied) {
+    tied_output_backward(step_, output(), gradients);
+  } else {
+    linear_backward(step_, output(), gradients, true, true);
+  }
   layer_norm_backward(step_, block_.rows(), h, gradients, 0);
   if (is_bert()) {
     gelu_backward(step_, spec_.gelu, block_.elements());
@@ -284,7 +316,7 @@ void TransformerStep::embeddings_backward(GradientSink& gradients) {
                              gradients, false);
   }
   token_embedding_backward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = block_.rows()}, gradients,
-                           !spec_.classes);
+                           !spec_.classes && spec_.tied);
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -38,11 +39,14 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] bool has_eager_loss() const { return step_.framework().compiled_loss == CompiledLoss::Eager; }
   void compiled_forward();
   void compiled_backward(GradientSink& gradients);
-  /// Layers keep their input and are computed again before their backward.
-  [[nodiscard]] bool recomputes() const {
-    return setup_.parallelism.transformer.recompute == Recompute::Full && is_training();
+  /// The layer keeps its input and is computed again before its backward.
+  [[nodiscard]] bool recomputes(std::int64_t layer) const {
+    const TransformerPlanSpec& plan = setup_.parallelism.transformer;
+    return plan.recompute == Recompute::Full && (layer + 1) % plan.recompute_every == 0 && is_training();
   }
   void checkpointed_backward(GradientSink& gradients);
+  void sharded_layer(std::int64_t layer, Direction direction, const std::function<void()>& pass);
+  [[nodiscard]] std::optional<ModuleHooks> hooks_of_layer() const;
   void head_backward(GradientSink& gradients);
   void embeddings_backward(GradientSink& gradients);
 

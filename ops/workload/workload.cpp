@@ -62,11 +62,20 @@ void check_kind(const WorkloadSpec& workload, const ParallelismSpec& parallelism
   const ModelSpec& model = *workload.model;
   const bool is_pure_llama = workload.mixed_precision == MixedPrecision::Pure && model.transformer &&
                              model.transformer->is_in_torch_operators();
-  if (workload.mixed_precision != MixedPrecision::Autocast && !model.is_hugging_face() && !is_pure_llama) {
+  const MixedPrecision mixed = workload.mixed_precision.value_or(MixedPrecision::Autocast);
+  const bool has_masters = model.transformer && !model.transformer->is_in_modules();
+  if (has_masters && workload.mixed_precision == MixedPrecision::Autocast) {
     throw std::invalid_argument{fmt::format(
-        "mixed_precision: {} is for transformers with 'implementation: hugging_face'{}; {}",
-        name_of(workload.mixed_precision),
-        workload.mixed_precision == MixedPrecision::Pure ? ", 'hugging_face_llama' or 'torchtitan'" : "",
+        "mixed_precision: autocast, over FP32 parameters that are gathered and whose gradients are reduced "
+        "in "
+        "FP32, is not written of 'implementation: {}': its parameters are in 16 bits beside FP32 masters, or "
+        "FSDP's FP32 shares made 16 bits before each gather; leave 'mixed_precision' out",
+        name_of(model.transformer->implementation))};
+  }
+  if (mixed != MixedPrecision::Autocast && !model.is_hugging_face() && !is_pure_llama) {
+    throw std::invalid_argument{fmt::format(
+        "mixed_precision: {} is for transformers with 'implementation: hugging_face'{}; {}", name_of(mixed),
+        mixed == MixedPrecision::Pure ? ", 'hugging_face_llama' or 'torchtitan'" : "",
         model.dlrm  ? "a DLRM's 16 bits are autocast's"
         : model.cnn ? "a convolutional network's 16 bits are autocast's"
                     : "others' parameters are in 16 bits and have FP32 master weights anyway")};
@@ -100,7 +109,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
-                            .mixed_precision = workload.mixed_precision,
+                            .mixed_precision = workload.mixed_precision.value_or(MixedPrecision::Autocast),
                             .framework = model.framework,
                             .parallelism = parallelism,
                             .host = host,

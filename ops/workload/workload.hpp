@@ -29,7 +29,7 @@ struct WorkloadSpec {
   Named<ModelSpec> model;
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;
-  MixedPrecision mixed_precision = MixedPrecision::Autocast;
+  std::optional<MixedPrecision> mixed_precision;  ///< Autocast
   int gradient_accumulation = 1;
   std::optional<std::int64_t> micro_batch;
   bool clip_gradients = false;
@@ -47,10 +47,11 @@ struct WorkloadSpec {
     key.required("global_batch", workload.global_batch, "samples per step over all GPUs");
     key.optional("precision", workload.precision, Precision::FP32,
                  "of matrix products: fp32, tf32, fp16, bf16, or fp8 in linear layers and bf16 elsewhere");
-    key.optional("mixed_precision", workload.mixed_precision, MixedPrecision::Autocast,
-                 "with fp16 and bf16: what else is in 16 bits; transformers with 'implementation: "
-                 "hugging_face', and pure of 'hugging_face_llama' and 'torchtitan' (others have FP32 master "
-                 "weights)");
+    key.optional(
+        "mixed_precision", workload.mixed_precision, std::nullopt,
+        "with fp16 and bf16: what else is in 16 bits (autocast when left out: nothing); transformers "
+        "with 'implementation: hugging_face', and pure of 'hugging_face_llama' and 'torchtitan' "
+        "(others have FP32 master weights)");
     key.optional("gradient_accumulation", workload.gradient_accumulation, 1,
                  "micro-batches per step; transformers only");
     key.optional("micro_batch", workload.micro_batch, std::nullopt,

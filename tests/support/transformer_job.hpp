@@ -45,6 +45,7 @@ struct Run {
   Recompute recompute = Recompute::None;
   Transformers transformers = Transformers::V4;
   bool early_stop = false;
+  int every = 1;
 };
 
 template <class Spec>
@@ -60,20 +61,20 @@ Job job_by(Job (*make)(const Spec&, const TrainingSetup&), const Spec& spec, con
   framework.no_sync = run.no_sync;
   framework.synchronize = run.synchronize;
   framework.transformers = run.transformers;
-  return make(
-      spec,
-      {.global_batch = run.batch,
-       .precision = run.precision,
-       .mixed_precision = run.mixed,
-       .framework = framework,
-       .parallelism = {.transformer = {.recompute = run.recompute, .recompute_early_stop = run.early_stop}},
-       .host = plain_host(),
-       .gradient_accumulation = run.micro_batches,
-       .clip_gradients = run.clips,
-       .optimizer = {.kind = run.update},
-       .phases = run.phases,
-       .gpus = gpus,
-       .gpu_memory = memory});
+  return make(spec, {.global_batch = run.batch,
+                     .precision = run.precision,
+                     .mixed_precision = run.mixed,
+                     .framework = framework,
+                     .parallelism = {.transformer = {.recompute = run.recompute,
+                                                     .recompute_every = run.every,
+                                                     .recompute_early_stop = run.early_stop}},
+                     .host = plain_host(),
+                     .gradient_accumulation = run.micro_batches,
+                     .clip_gradients = run.clips,
+                     .optimizer = {.kind = run.update},
+                     .phases = run.phases,
+                     .gpus = gpus,
+                     .gpu_memory = memory});
 }
 
 inline Job job_of(const TransformerSpec& spec, const Run& run) {

@@ -49,6 +49,9 @@ void attention_mask_forward(StepWriter& step, const AttentionMaskShape& shape) {
     step.op("aten::index", {kernels::by_offsets("index", shape.batch * shape.sequence, kBool, {})});
     step.op("aten::__and__", {kernels::by_offsets("and", all, kBool, {})});
   }
+  if (!shape.of_numbers) {
+    return;
+  }
   step.blocking_copy("aten::to", kernels::copy_to_device(size_of(type), false));  // zero
   step.op("aten::where", {kernels::fill(1, type), kernels::by_offsets("where", all, type, {.reads = 0.25})});
 }

@@ -10,7 +10,8 @@ namespace lockstep {
 struct AttentionMaskShape {
   std::int64_t batch = 0, sequence = 0;
   bool causal = true;
-  bool padding = false;  ///< which tokens are padding is given, too
+  bool padding = false;    ///< which tokens are padding is given, too
+  bool of_numbers = true;  ///< to be added to scores; else of booleans, as sdpa_mask() makes it
 };
 
 /// Where positions are given and padding is not, transformers 5 looks whether samples are packed (positions
@@ -20,8 +21,9 @@ struct AttentionMaskShape {
 void packed_samples_check(StepWriter& step, const AttentionMaskShape& shape);
 
 /// The mask that transformers 5 makes once for all layers whose attention is in operators: a number in the
-/// model's type for each pair of tokens and sample. Fused causal attention needs none.
-/// *Source*: likewise, eager_mask(); hf_opt_1b3, hf_gpt2.
+/// model's type for each pair of tokens and sample. Fused causal attention needs none, but where there is
+/// padding, and then one of booleans.
+/// *Source*: likewise, eager_mask() and sdpa_mask(); hf_opt_1b3, hf_gpt2.
 void attention_mask_forward(StepWriter& step, const AttentionMaskShape& shape);
 
 }  // namespace lockstep

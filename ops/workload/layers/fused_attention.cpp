@@ -52,17 +52,19 @@ std::vector<KernelCall> flash_backward_calls(const AttentionShape& shape, DataTy
            Pointwise{.elements = shape.tokens(), .reads = 2, .writes = 1}}};
 }
 
-/// Row sums as two operators, laid out as the kernel reads them; queries' gradients begin as zeros.
-std::vector<KernelCall> efficient_backward_calls(const AttentionShape& shape, DataType type) {
-  return {
-      kernels::mul(shape.tokens(), type),
-      kernels::reduce("sum", {.rows = shape.tokens() / shape.head_size, .columns = shape.head_size}, type),
-      kernels::strided_copy(shape.tokens() / shape.head_size, type),
-      kernels::fill(shape.tokens(), type),
-      {"fmha_cutlassB", type, flash_work(shape, Direction::Backward)}};
-}
-
 }  // namespace
+
+std::vector<KernelCall> efficient_backward_calls(const FlashAttention& work, DataType type) {
+  const std::int64_t rows = work.batch * work.heads * work.queries, elements = rows * work.head_size;
+  const KernelCall zeros = kernels::fill(elements, DataType::FP32);
+  const KernelCall gradients{"fmha_cutlassB", type, work};
+  if (size_of(type) < size_of(DataType::FP32)) {
+    return {zeros, gradients};
+  }
+  return {kernels::mul(elements, type),
+          kernels::reduce("sum", {.rows = rows, .columns = work.head_size}, type),
+          kernels::strided_copy(rows, type), zeros, gradients};
+}
 
 FlashVersion version_of(AttentionKernels kernels) {
   switch (kernels) {
@@ -105,7 +107,7 @@ void fused_attention_backward(StepWriter& step, const AttentionShape& shape) {
   views(step, {"ViewBackward0", "TransposeBackward0"});
   if (shape.kernels == AttentionKernels::Efficient) {
     write_op(step, "ScaledDotProductEfficientAttentionBackward0",
-             efficient_backward_calls(shape, fused_type(step)));
+             efficient_backward_calls(flash_work(shape, Direction::Backward), fused_type(step)));
   } else {
     write_op(step,
              shape.kernels == AttentionKernels::CuDnn ? "ScaledDotProductCudnnAttentionBackward0"

@@ -7,6 +7,7 @@
 #include "ops/workload/compiled/triton_kernels.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
+#include "ops/workload/parallel/llama_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
 #include "ops/workload/parallel/tensor_pieces.hpp"
 

@@ -1,9 +1,8 @@
 #include "ops/workload/parallel/eager_llama.hpp"
 
-#include "ops/workload/layers/attention.hpp"
 #include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/kernels.hpp"
-#include "ops/workload/parallel/context_attention.hpp"
+#include "ops/workload/parallel/llama_attention.hpp"
 #include "ops/workload/parallel/llama_tensor_parallel.hpp"
 #include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/rotary.hpp"
@@ -62,27 +61,6 @@ void backward(const LayerScope& scope, const Product& product, BackwardParts par
   }
 }
 
-/// Hugging Face's eager_attention_forward: products, scale, mask, softmax in FP32.
-AttentionShape unfused_attention(const LayerScope& scope) {
-  const LayerSizes& s = scope.sizes;
-  return {.batch = s.batch,
-          .sequence = s.sequence,
-          .heads = s.heads,
-          .head_size = s.head_size,
-          .code = AttentionCode::Llama,
-          .dropout = false,
-          .repeated_heads = s.kv_heads < s.heads};
-}
-
-/// Probabilities in FP32, which softmax's backward reads, and as the product behind reads them.
-Bytes kept_scores_of(const LayerScope& scope) {
-  if (scope.model.attention != AttentionKernels::Unfused) {
-    return Bytes{0};
-  }
-  const Bytes narrow = is_mixed(scope.step.precision()) ? size_of(scope.storage()) : Bytes{0};
-  return static_cast<double>(unfused_attention(scope).scores()) * (size_of(kWide) + narrow);
-}
-
 /// The sum of gradients that several products leave for one input.
 void add_gradients(const LayerScope& scope) {
   scope.step.op("aten::add", {kernels::add(scope.sizes.tokens * scope.sizes.hidden, scope.storage())});
@@ -138,33 +116,6 @@ void repeat_heads(const LayerScope& scope, Direction direction) {
   }
 }
 
-/// cuDNN's kernels; backward of grouped heads makes gradients of keys and values for each head, and sums
-/// those that share one.
-void cudnn_attention(const LayerScope& scope, FlashAttention work) {
-  if (work.direction == Direction::Forward) {
-    scope.step.op("aten::_scaled_dot_product_cudnn_attention",
-                  {{"cudnn_sdpa_flash_fprop", scope.type(), work}});
-    return;
-  }
-  const LayerSizes& s = scope.sizes;
-  const std::int64_t elements = s.tokens * s.query_width();
-  work.main_alone = true;
-  scope.step.program().begin("ScaledDotProductCudnnAttentionBackward0");
-  scope.step.launch({"compute_dot_do_o_specialized", scope.type(),
-                     Pointwise{.elements = elements, .reads = 2, .writes = 0, .flops = 2}});
-  scope.step.launch({"cudnn_sdpa_flash_bprop", scope.type(), work});
-  scope.step.launch(
-      {"convert_dq_to_16bits", scope.type(), Pointwise{.elements = elements, .reads = 2, .writes = 1}});
-  if (s.kv_heads < s.heads && !scope.model.repeats_kv_heads) {
-    const double share = static_cast<double>(s.kv_heads) / static_cast<double>(s.heads);
-    for (int tensor = 0; tensor < 2; ++tensor) {
-      scope.step.launch(
-          kernels::elementwise("fmha_reduce_head", elements, scope.storage(), {.writes = share}));
-    }
-  }
-  scope.step.program().end();
-}
-
 void gated_backward(const LayerScope& scope) {
   const std::int64_t elements = scope.sizes.tokens * scope.sizes.feed_forward;
   const DataType type = scope.storage();
@@ -173,42 +124,6 @@ void gated_backward(const LayerScope& scope) {
 }
 
 }  // namespace
-
-void llama_attention_core(const LayerScope& scope, Direction direction) {
-  if (scope.model.attention == AttentionKernels::Unfused) {
-    if (direction == Direction::Forward) {
-      attention_forward(scope.step, unfused_attention(scope));
-    } else {
-      attention_backward(scope.step, unfused_attention(scope));
-    }
-    return;
-  }
-  const LayerSizes& s = scope.sizes;
-  const bool is_forward = direction == Direction::Forward;
-  const std::int64_t packed = scope.model.packed;
-  const FlashAttention work{.batch = s.batch * packed,
-                            .heads = s.heads,
-                            .queries = s.queries / packed,
-                            .keys = s.sequence / packed,
-                            .head_size = s.head_size,
-                            .causal = true,
-                            .direction = direction,
-                            .version = version_of(scope.model.attention)};
-  if (scope.model.attention == AttentionKernels::CuDnn) {
-    cudnn_attention(scope, work);
-    return;
-  }
-  const auto attend = [&](const FlashAttention& call) {
-    scope.step.op(
-        is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
-        {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), call}});
-  };
-  if (scope.plan.spec.context > 1) {
-    torch_context_attention(scope, work, attend);
-  } else {
-    attend(work);
-  }
-}
 
 void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns) {
   const std::int64_t elements = rows * columns;
@@ -355,13 +270,13 @@ Bytes kept_by_eager_llama(const LayerScope& scope, Recompute recompute) {
   }
   const std::int64_t keys = scope.model.repeats_kv_heads ? s.query_width() : s.kv_width();
   if (is_frozen(scope)) {  // neither gains nor weights keep what they multiply; an adapter keeps its input
-    return Bytes{4} * (2.0 * static_cast<double>(s.elements())) + kept_scores_of(scope) +
+    return Bytes{4} * (2.0 * static_cast<double>(s.elements())) + kept_by_llama_attention(scope) +
            scope.bytes(s.tokens * (2 * s.query_width() + 2 * keys + 3 * s.feed_forward)) +
            kept_by_adapters(scope);
   }
   const Bytes norms =
       (Bytes{4} * static_cast<double>(s.elements()) + scope.bytes(s.elements() + whole)) * 2.0;
-  return norms + kept_scores_of(scope) +
+  return norms + kept_by_llama_attention(scope) +
          scope.bytes(s.tokens * (2 * s.query_width() + 2 * keys + 4 * s.feed_forward));
 }
 

@@ -3,7 +3,7 @@
 /// @file
 /// Llama as Meta wrote it and torchtitan trains it (torchtitan/models/llama/model.py and norms.py of 2024),
 /// eager: every operator between the products is a kernel of its own, norms and rotations in FP32. Hugging
-/// Face's differs in rotations and, where it is not fused, attention.
+/// Face's differs in rotations and attention (llama_attention.hpp).
 
 #include "ops/workload/parallel/layer_scope.hpp"
 
@@ -21,10 +21,6 @@ void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t
 /// Likewise; the gradient of what was normalised is added to that of the residual stream.
 void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
                          BackwardParts parts);
-
-/// scaled_dot_product_attention, which calls FlashAttention-2, over context-parallel ranks where there are
-/// some; or Hugging Face's unfused one.
-void llama_attention_core(const LayerScope& scope, Direction direction);
 
 void eager_llama_forward(const LayerScope& scope, LayerPass pass);
 void eager_llama_backward(const LayerScope& scope, BackwardParts parts);

@@ -65,9 +65,12 @@ class Groups {
 }  // namespace
 
 Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
-  if (model.attention != AttentionKernels::Unfused && !is_mixed(setup.precision)) {
-    throw std::invalid_argument{
-        "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: unfused'"};
+  const bool any_type =
+      model.attention == AttentionKernels::Unfused || model.attention == AttentionKernels::Efficient;
+  if (!any_type && !is_mixed(setup.precision)) {
+    throw std::invalid_argument{fmt::format(
+        "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: {}unfused'",
+        model.implementation == Implementation::HuggingFaceLlama ? "efficient' or '" : "")};
   }
   if (setup.phases != Phases::Step && setup.parallelism.transformer.offload != Offload::None) {
     throw std::invalid_argument{

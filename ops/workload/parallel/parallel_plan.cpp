@@ -155,8 +155,9 @@ namespace {
 
 /// Hugging Face's models are sharded by DeepSpeed unless by FSDP.
 ShardCopies copies_of(const TransformerPlanSpec& spec, const TransformerSpec& model) {
-  const bool is_deepspeed =
-      model.implementation == Implementation::HuggingFaceLlama && spec.sharding == Sharding::Zero3;
+  const bool is_hugging_face =
+      model.is_in_modules() || model.implementation == Implementation::HuggingFaceLlama;
+  const bool is_deepspeed = is_hugging_face && spec.sharding == Sharding::Zero3;
   return is_deepspeed && spec.shard_copies == ShardCopies::None ? ShardCopies::DeepSpeed : spec.shard_copies;
 }
 

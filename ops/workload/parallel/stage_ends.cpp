@@ -5,10 +5,10 @@
 
 #include "ops/workload/compiled/compiled_graph.hpp"
 #include "ops/workload/compiled/triton_kernels.hpp"
-#include "ops/workload/layers/attention_masks.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/layers/token_embedding.hpp"
+#include "ops/workload/parallel/llama_attention.hpp"
 #include "ops/workload/parallel/rotary.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
@@ -37,6 +37,9 @@ void StageWriter::embedding_forward() {
   const LayerSizes& s = scope_.sizes;
   const Bytes tokens = static_cast<double>(s.batch * (s.queries + 1)) * size_of(DataType::INT64);
   loader_.copy(tokens, BatchLoader::Copy::NonBlocking);
+  if (model_.attention_mask) {
+    loader_.copy(static_cast<double>(s.tokens) * size_of(DataType::INT64), BatchLoader::Copy::NonBlocking);
+  }
   step_.op("aten::embedding",
            {{"indexSelectLargeIndex", scope_.storage(),
              IndexSelect{.table_rows = vocabulary_share(), .picks = s.tokens, .columns = s.hidden}}});
@@ -52,7 +55,7 @@ void StageWriter::embedding_forward() {
     step_.op("aten::add", {kernels::elementwise("add", s.elements(), scope_.storage(), {.reads = 1})});
   }
   if (is_hugging_face_llama(scope_)) {
-    hugging_face_masks();
+    hugging_face_masks(scope_);
     hugging_face_rotary_tables(scope_);
   }
   if (model_.dropout) {
@@ -122,18 +125,6 @@ void StageWriter::head_backward(BackwardParts parts) {
                           .high_precision = true},
                          parts);
   norm_backward(scope_, s.rows, s.hidden, parts);
-}
-
-/// Of transformers 5; the mask of those before is not written.
-void StageWriter::hugging_face_masks() {
-  if (step_.framework().transformers == Transformers::V4) {
-    return;
-  }
-  const AttentionMaskShape mask{.batch = scope_.sizes.batch, .sequence = scope_.sizes.sequence};
-  packed_samples_check(step_, mask);
-  if (model_.attention == AttentionKernels::Unfused) {
-    attention_mask_forward(step_, mask);
-  }
 }
 
 /// F.cross_entropy of all logits, cast to FP32; Hugging Face's are shifted against the tokens.

@@ -7,6 +7,7 @@
 #include "ops/workload/parallel/fp8.hpp"
 #include "ops/workload/parallel/lora_adapter.hpp"
 #include "ops/workload/parallel/stage_writer.hpp"
+#include "ops/workload/parallel/trained_states.hpp"
 
 namespace lockstep {
 namespace {
@@ -61,8 +62,13 @@ void StageWriter::plan_gathers(int chunk, bool forward) {
 
 void StageWriter::allocate_states() {
   memory_.allocate(MemoryUse::Parameters, weight_copies(scope_, fp8_copies_));
-  allocate_states(dense_, false);
-  allocate_states(expert_, true);
+  for (const bool expert : {false, true}) {
+    allocate_trained(scope_, host_memory_,
+                     {.elements = static_cast<double>(elements_of(expert ? expert_ : dense_)),
+                      .expert = expert,
+                      .type = type_of_trained(),
+                      .optimizes = optimizes()});
+  }
   allocate_frozen();
 }
 
@@ -77,62 +83,15 @@ DataType StageWriter::type_of_trained() const {
   return has_fp32_adapters(scope_) ? DataType::FP32 : scope_.storage();
 }
 
-/// The master weights and moments, 12 B with mixed precision, 8 B beside FP32 parameters and 4 B where all is
-/// in 16 bits, and gradients:
-/// on the GPU, or on the host, where FP32 parameters have a master copy too.
-void StageWriter::allocate_states(const std::vector<std::int64_t>& parameters, bool expert) {
-  const auto elements = static_cast<double>(elements_of(parameters));
-  const Sharding sharding = plan_.spec.sharding;
-  const auto kept = [&](Sharding from, double bytes) {
-    const int ranks = plan_.replication(expert).shard;
-    return Bytes{elements * bytes / (sharding >= from ? ranks : 1)};
-  };
-  const bool mixed = is_mixed(step_.precision()), on_host = host_optimizer_.is_used();
-  const double z = size_of(type_of_trained()).in_base_units();
-  const double gradient = plan_.has_fp32_gradients() ? 4 : z;
-  // FSDP's shares are those that the optimizer works on; what computes is gathered and cast.
-  const bool is_master = plan_.gathers(expert) && mixed && !on_host && plan_.casts_shares();
-  const DataType of_moments = step_.types().optimizer();
-  const bool has_masters = (mixed && type_of_trained() != of_moments) || on_host || is_master;
-  const double moments = 2 * size_of(of_moments).in_base_units();
-  const double of_optimizer = moments + (has_masters ? 4 : 0), without = is_master ? 4 : 0;
-  const double states = optimizes() ? of_optimizer : without;
-  MemoryLedger& of_states = on_host ? host_memory_ : memory_;
-  const bool moves = plan_.spec.offload == Offload::Parameters;  // FP32 parameters are the master copy there
-  MemoryLedger& of_parameters = moves ? host_memory_ : memory_;
-  of_parameters.allocate(MemoryUse::Parameters,
-                         kept(Sharding::Zero3, is_master || (moves && !mixed) ? 0 : z));
-  of_states.allocate(MemoryUse::Optimizer, kept(Sharding::Zero1, states));
-  if (on_host) {
-    host_memory_.allocate(MemoryUse::Gradients, kept(Sharding::Zero1, gradient));
-  }
-  if (!on_host || sharding == Sharding::Zero1) {
-    const bool whole = !plan_.spec.shares_each_micro_batch() && plan_.micro_batches > 1;
-    const double share = plan_.has_fp32_gradient_shares() ? 4 : z;
-    const double sum = plan_.spec.shard_copies == ShardCopies::Fsdp ? z : gradient;
-    memory_.allocate(MemoryUse::Gradients, whole ? Bytes{elements * sum} : kept(Sharding::Zero2, share));
-  }
-}
-
 /// A pipeline's stage keeps what it gathered until its last micro-batch, and so may FSDP.
 bool StageWriter::drops_parameters(const StageAction& action) const {
   const bool keeps = plan_.spec.pipeline > 1 || plan_.spec.keeps_gathered_parameters();
   return !keeps || action.micro_batch + 1 == plan_.micro_batches;
 }
 
-/// zero3: gradients of a layer between the products that make them and the end of their reduction: what
-/// products leave, unless whole ones are kept, and what is copied for the collective.
 Bytes StageWriter::passing_gradients(std::int64_t layer) const {
-  if (plan_.spec.sharding != Sharding::Zero3 || host_optimizer_.is_used()) {
-    return Bytes{0};
-  }
-  const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;
-  const Bytes product = keeps_whole ? Bytes{0} : size_of(scope_.storage());
-  const bool are_copied = plan_.spec.shard_copies != ShardCopies::None;
-  const Bytes copy =
-      are_copied ? size_of(plan_.has_fp32_gradients() ? DataType::FP32 : scope_.storage()) : Bytes{0};
   const LayerParameters of_layer = parameters(layer);
-  return (product + copy) * static_cast<double>(elements_of(of_layer.dense) + elements_of(of_layer.expert));
+  return lockstep::passing_gradients(scope_, elements_of(of_layer.dense) + elements_of(of_layer.expert));
 }
 
 /// PyTorch's FSDP: the gradient of a head of its own from the beginning of a backward pass to its end.

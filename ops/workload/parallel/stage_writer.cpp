@@ -10,6 +10,7 @@
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/llama_attention.hpp"
 #include "ops/workload/parallel/module_hooks.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
 
@@ -184,6 +185,9 @@ Bytes StageWriter::kept_by_chunk(int chunk) const {
   Bytes kept{0};
   for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
+  }
+  if (plan_.is_first(stage_, chunk)) {
+    kept += kept_by_hugging_face_masks(scope_);
   }
   if (plan_.is_last(stage_, chunk)) {  // logits, and what the head's norm and product read
     const Bytes logit = model_.fused_loss || compiles_loss() ? size_of(scope_.storage()) : Bytes{4};

@@ -63,7 +63,6 @@ class StageWriter {
   };
 
   void allocate_states();
-  void allocate_states(const std::vector<std::int64_t>& parameters, bool expert);
   void allocate_frozen();
   [[nodiscard]] DataType type_of_trained() const;
   void begin_step();
@@ -84,7 +83,6 @@ class StageWriter {
   void loss();
   void read_loss();
   [[nodiscard]] bool compiles_loss() const;
-  void hugging_face_masks();
   [[nodiscard]] CrossEntropyShape eager_loss() const;
   void eager_loss_forward();
   void eager_loss_backward();
@@ -97,16 +95,8 @@ class StageWriter {
   [[nodiscard]] Bytes wide_logits() const;
   [[nodiscard]] Bytes kept_by_last_norm() const;
   [[nodiscard]] bool uses_torch_optimizer() const;
-  void fused_update(std::int64_t elements);
-  void update_on_gpu(std::int64_t elements, std::int64_t narrow);
-  void read_of_replica();
-  Bytes widen(std::int64_t elements);
-  Bytes deepspeed_gradients(std::int64_t elements);
-  Bytes prepare_gradients(std::int64_t elements);
   [[nodiscard]] Bytes passing_gradients(std::int64_t layer) const;
   [[nodiscard]] Bytes waiting_gradients(int chunk) const;
-  void unscale(std::int64_t elements);
-  void clip(std::int64_t elements);
   void receive(const StageAction& action);
   void post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends);
   [[nodiscard]] std::vector<StageExchange> exchanges(const std::vector<StageAction>& actions) const;

@@ -42,15 +42,41 @@ TEST(Transformer, StopsComputingAgainWhereBackwardHasAll) {
             operators_of(of("bert_base", true, false)).size());
 }
 
+/// Of twelve layers every third is computed again, the others keep their activations.
+TEST(Transformer, ComputesEveryThirdLayerAgain) {
+  const auto of = [](int every) {
+    return job_of("gpt2", {.batch = 2, .recompute = Recompute::Full, .every = every});
+  };
+  const Job kept = job_of("gpt2", {.batch = 2}), all = of(1), third = of(3);
+  EXPECT_NEAR(gemm_flops(third) - gemm_flops(kept), (gemm_flops(all) - gemm_flops(kept)) / 3, 1e3);
+  const auto activations = [](const Job& job) { return job.memory.front()[MemoryUse::Activations]; };
+  EXPECT_LT(activations(all), activations(third));
+  EXPECT_LT(activations(third), activations(kept));
+}
+
+/// An output with a weight of its own: one more parameter, whose gradient is added to nothing.
+TEST(Transformer, HasAnOutputOfItsOwn) {
+  TransformerSpec spec = shipped("gpt2").transformer.value();
+  const Job tied = job_of(spec, {.batch = 2});
+  spec.tied = false;
+  spec.check();
+  const Job untied = job_of(spec, {.batch = 2});
+  EXPECT_EQ(gemm_flops(untied), gemm_flops(tied));
+  EXPECT_EQ(count(untied, "aten::add") + 1, count(tied, "aten::add"));
+  const auto parameters = [](const Job& job) { return job.memory.front()[MemoryUse::Parameters]; };
+  EXPECT_DOUBLE_EQ(parameters(untied) - parameters(tied), 4.0 * 50257 * 768);
+  spec.classes = 2;
+  EXPECT_THROW(spec.check(), FieldError);
+}
+
 TEST(Transformer, NamesTheKeysThatItsModelsDoNotHave) {
   TrainingSetup setup;
-  setup.parallelism.transformer = {.recompute = Recompute::Full, .recompute_every = 2};
-  setup.parallelism.transformer.tensor = 2;
+  setup.parallelism.transformer = {.tensor = 2, .context = 2, .recompute = Recompute::Full};
   try {
     check_hugging_face(setup, true);
     ADD_FAILURE() << "not refused";
   } catch (const std::invalid_argument& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("'tensor', 'recompute_every' need a model with"));
+    EXPECT_THAT(problem.what(), HasSubstr("'tensor', 'context' need a model with"));
   }
   setup.parallelism.transformer = {.recompute_early_stop = true};
   EXPECT_THROW(check_hugging_face(setup, true), std::invalid_argument);
