@@ -17,7 +17,23 @@ void LatentAttentionSpec::check() const {
 
 namespace {
 
+/// GPT-NeoX's layers.
+void check_neox_layers(const TransformerSpec& model) {
+  if (!model.bias_dropout_fusion && model.implementation != Implementation::Megatron) {
+    throw FieldError{
+        "bias_dropout_fusion",
+        "'bias_dropout_fusion: false' is for models of 'implementation: megatron'; those of others "
+        "never fuse"};
+  }
+  if (model.packs_qkv && (model.attention != AttentionKernels::Flash1Cuda || model.latent_attention)) {
+    throw FieldError{"packs_qkv",
+                     "one tensor of queries, keys and values is what FlashAttention 1 takes: it needs "
+                     "'attention: flash_1_cuda' without latent attention"};
+  }
+}
+
 void check_megatron_only(const TransformerSpec& model) {
+  check_neox_layers(model);
   const bool is_megatron = model.implementation == Implementation::Megatron;
   const bool is_rotary = is_megatron && model.position_encoding == PositionEncoding::Rotary;
   if (!(model.rotary_share > 0) || model.rotary_share > 1) {
@@ -58,17 +74,6 @@ void check_megatron_only(const TransformerSpec& model) {
   if (!model.fused_activation && (!is_megatron || model.experts)) {
     throw FieldError{"fused_activation",
                      "'fused_activation: false' is for dense models of 'implementation: megatron'"};
-  }
-  if (!model.bias_dropout_fusion && !is_megatron) {
-    throw FieldError{
-        "bias_dropout_fusion",
-        "'bias_dropout_fusion: false' is for models of 'implementation: megatron'; those of others "
-        "never fuse"};
-  }
-  if (model.packs_qkv && (model.attention != AttentionKernels::Flash1Cuda || model.latent_attention)) {
-    throw FieldError{"packs_qkv",
-                     "one tensor of queries, keys and values is what FlashAttention 1 takes: it needs "
-                     "'attention: flash_1_cuda' without latent attention"};
   }
   if (model.latent_attention && (model.rotary_share < 1 || !model.fused_rotary)) {
     throw FieldError{model.fused_rotary ? "rotary_share" : "fused_rotary",

@@ -305,8 +305,7 @@ struct TransformerSpec {
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
                  "(flash_1) or in CUDA (flash_1_cuda), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's "
-                 "and, since 2026, PyTorch's on "
-                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32)");
+                 "and, since 2026, PyTorch's on Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32)");
     key.optional(
         "repeats_kv_heads", model.repeats_kv_heads, true,
         "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "
