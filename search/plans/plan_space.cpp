@@ -274,7 +274,7 @@ class Enumerator {
     if (sharding == Sharding::None) {
       plan.shard_group.reset();
     }
-    if (sharding != Sharding::Zero1) {
+    if (sharding != Sharding::Zero1 || plan.offload != Offload::None) {
       plan.reduce_scatter = true;
     }
     if (replicas_of(candidate) % plan.shard_group.value_or(1) != 0) {
