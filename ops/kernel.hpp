@@ -149,10 +149,11 @@ struct Convolution {
 
 /// Whose fused attention.
 enum class FlashVersion : std::uint8_t {
-  One,    ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
-  Two,    ///< FlashAttention-2
-  Three,  ///< FlashAttention-3, for Hopper
-  CuDnn,  ///< cuDNN's scaled dot-product attention, as Transformer Engine calls it
+  One,      ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
+  OneCuda,  ///< FlashAttention 1 as written in CUDA (csrc/flash_attn there, up to 1.0.9)
+  Two,      ///< FlashAttention-2
+  Three,    ///< FlashAttention-3, for Hopper
+  CuDnn,    ///< cuDNN's scaled dot-product attention, as Transformer Engine calls it
   MemoryEfficient,  ///< xFormers' in CUTLASS, PyTorch's choice for FP32 (aten::_efficient_attention_forward)
 };
 

@@ -20,6 +20,7 @@ std::string_view direction_name(Direction direction) {
 int version_number(FlashVersion version) {
   switch (version) {
     case FlashVersion::One:
+    case FlashVersion::OneCuda:
       return 1;
     case FlashVersion::Two:
       return 2;

@@ -38,10 +38,12 @@ struct AttentionName {
   FlashVersion version;
   std::string_view name;
 };
-constexpr std::array kAttentionNames{
-    AttentionName{FlashVersion::Two, "flash"}, AttentionName{FlashVersion::One, "flash_1"},
-    AttentionName{FlashVersion::Three, "flash_3"}, AttentionName{FlashVersion::CuDnn, "cudnn"},
-    AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
+constexpr std::array kAttentionNames{AttentionName{FlashVersion::Two, "flash"},
+                                     AttentionName{FlashVersion::One, "flash_1"},
+                                     AttentionName{FlashVersion::OneCuda, "flash_1_cuda"},
+                                     AttentionName{FlashVersion::Three, "flash_3"},
+                                     AttentionName{FlashVersion::CuDnn, "cudnn"},
+                                     AttentionName{FlashVersion::MemoryEfficient, "memory_efficient"}};
 struct PassName {
   Convolution::Pass pass;
   std::string_view name;
@@ -194,7 +196,7 @@ Convolution convolution_in(const ShapeWords& shape) {
 FlashAttention attention_in(const ShapeWords& shape, Direction direction) {
   const auto* version = std::ranges::find(kAttentionNames, shape.text("version"), &AttentionName::name);
   if (version == kAttentionNames.end()) {
-    shape.complain("version= is none of flash, flash_1, flash_3, cudnn, memory_efficient");
+    shape.complain("version= is none of flash, flash_1, flash_1_cuda, flash_3, cudnn, memory_efficient");
   }
   return {.batch = shape.whole("batch"),
           .heads = shape.whole("heads"),

@@ -38,7 +38,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///                                 weight_gradient; channels_first=1: tensors in NCHW; tuned=1:
 ///                                 cuDNN timed its algorithms
 ///   attention_forward, -backward  batch=2 heads=16 queries=8192 keys=8192 head_size=128 causal=1
-///                                 version=cudnn (or flash, flash_1, flash_3, memory_efficient)
+///                                 version=cudnn (or flash, flash_1, flash_1_cuda, flash_3, memory_efficient)
 ///
 /// @throws std::logic_error for other work
 [[nodiscard]] std::string shape_text(const KernelWork& work);

@@ -58,6 +58,9 @@ constexpr Version kCuDnn{{1.66, 120, 0.456, 19.3}, {1.45, 355, 0.181, 10.7}, 0.9
 /// In Triton: FlashAttention-2 is "1.3-1.5x faster" forward, "around 2x" backward (arXiv 2307.08691, 4.1).
 /// Its head size: asserted by flash_attn_triton.py.
 constexpr Version kVersionOne{{1 / 1.4, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.93, 128};
+/// In CUDA: FlashAttention-2 is "around 2x faster than FlashAttention" (the same section). Its largest head:
+/// csrc/flash_attn/fmha_api.cpp, run_fmha_fwd.
+constexpr Version kVersionOneCuda{{1.0 / 2, 80, 0.142}, {kBackwardTwo / 2, 235, 0.142}, 0.93, 128};
 /// xFormers' kernels in CUTLASS, PyTorch 2.11: fitted to 56 rows of each direction and type on an H100 (same
 /// table); FP32's forward kernel, fmha_cutlassF_f32_aligned_64x64_rf_sm80, has tiles of 64 rows;
 /// "FlashAttention-2 is around 2x faster" (2307.08691, 4.1).
@@ -87,6 +90,8 @@ const Version& version_of(FlashVersion version, bool in_parts) {
   switch (version) {
     case FlashVersion::One:
       return kVersionOne;
+    case FlashVersion::OneCuda:
+      return kVersionOneCuda;
     case FlashVersion::Two:
       return kVersionTwo;
     case FlashVersion::Three:
@@ -165,6 +170,15 @@ Seconds time_apart(Bytes one, const GpuSpec& gpu) {
          time_to_move(streamed(one * 2.0, one), gpu);
 }
 
+/// Elements of a head that products go over: FlashAttention 1 in CUDA has kernels for 32, 64 and 128, which
+/// take what a narrower head lacks as zeros (csrc/flash_attn/fmha_api.cpp, run_fmha_fwd, run_fmha_bwd).
+double computed_head(FlashVersion version, double size) {
+  if (version != FlashVersion::OneCuda) {
+    return size;
+  }
+  return size <= 32 ? 32 : size <= 64 ? 64 : std::max(size, 128.0);
+}
+
 double rate_of_head(double size, double exponentials) {
   return 1 / (1 - exponentials + exponentials * kWholeRateHead / std::min(size, kWholeRateHead));
 }
@@ -182,7 +196,8 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Way way = way_of(work.version, in_parts, work.direction, *gpu.efficiency);
   const auto heads = static_cast<double>(work.batch * work.heads);
   const auto queries = static_cast<double>(work.queries), keys = static_cast<double>(work.keys);
-  const auto size = static_cast<double>(work.head_size);
+  const auto stored = static_cast<double>(work.head_size);
+  const double size = computed_head(work.version, stored);
 
   const double rows = std::ceil((backward ? keys : queries) / way.rows), tiles = heads * rows;
   const double columns = columns_of_a_tile(backward ? queries : keys, way.rows, size, work.causal);
@@ -197,7 +212,7 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const double scores = work.dropout ? all_rows * columns : 0;
 
   const Passes& passes = backward ? kBackward : kForward;
-  const Bytes one = size_of(call.type) * (heads * size);
+  const Bytes one = size_of(call.type) * (heads * stored);
   const Traffic traffic = streamed(one * (passes.reads_of_queries * queries + passes.reads_of_keys * keys),
                                    one * (passes.writes_of_queries * queries + passes.writes_of_keys * keys));
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +

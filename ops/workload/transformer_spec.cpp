@@ -17,7 +17,23 @@ void LatentAttentionSpec::check() const {
 
 namespace {
 
+/// GPT-NeoX's layers.
+void check_neox_layers(const TransformerSpec& model) {
+  if (!model.bias_dropout_fusion && model.implementation != Implementation::Megatron) {
+    throw FieldError{
+        "bias_dropout_fusion",
+        "'bias_dropout_fusion: false' is for models of 'implementation: megatron'; those of others "
+        "never fuse"};
+  }
+  if (model.packs_qkv && (model.attention != AttentionKernels::Flash1Cuda || model.latent_attention)) {
+    throw FieldError{"packs_qkv",
+                     "one tensor of queries, keys and values is what FlashAttention 1 takes: it needs "
+                     "'attention: flash_1_cuda' without latent attention"};
+  }
+}
+
 void check_megatron_only(const TransformerSpec& model) {
+  check_neox_layers(model);
   const bool is_megatron = model.implementation == Implementation::Megatron;
   const bool is_rotary = is_megatron && model.position_encoding == PositionEncoding::Rotary;
   if (!(model.rotary_share > 0) || model.rotary_share > 1) {
@@ -147,13 +163,16 @@ void check_modules(const TransformerSpec& model) {
 
 void TransformerSpec::check_implementation() const {
   const bool flash_1 = attention == AttentionKernels::Flash1, flash_3 = attention == AttentionKernels::Flash3;
-  if ((flash_1 || flash_3) && (implementation != Implementation::Megatron || dropout)) {
+  const bool flash_1_cuda = attention == AttentionKernels::Flash1Cuda;
+  if ((flash_1 || flash_1_cuda || flash_3) && (implementation != Implementation::Megatron || dropout)) {
     throw FieldError{
         "attention",
-        fmt::format("'{}' is {}, which has no dropout and which only Megatron's layers call here: it needs "
-                    "'implementation: megatron' and 'dropout: false'",
-                    flash_1 ? "flash_1" : "flash_3",
-                    flash_1 ? "FlashAttention 1 in Triton" : "FlashAttention-3")};
+        fmt::format("'{}' is {} which only Megatron's layers call here: it needs 'implementation: megatron' "
+                    "and 'dropout: false'",
+                    name_of(attention),
+                    flash_1        ? "FlashAttention 1 in Triton, which has no dropout and"
+                    : flash_1_cuda ? "FlashAttention 1 in CUDA, whose dropout is not known and"
+                                   : "FlashAttention-3, which has no dropout and")};
   }
   const bool cudnn = attention == AttentionKernels::CuDnn,
              efficient = attention == AttentionKernels::Efficient;

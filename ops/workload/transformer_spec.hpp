@@ -186,7 +186,7 @@ struct TransformerSpec {
   PositionEncoding position_encoding = PositionEncoding::Learned;
   double rotary_share = 1;
   NormKernels norm_kernels = NormKernels::Persistent;
-  bool fused_rotary = true, fused_activation = true;
+  bool fused_rotary = true, fused_activation = true, bias_dropout_fusion = true, packs_qkv = false;
   bool qk_norm = false, qkv_bias = false;
   Residual residual = Residual::Serial;
   bool bias = true, tied = true;
@@ -229,6 +229,12 @@ struct TransformerSpec {
                  "megatron, dense: bias and activation are one kernel (bias_swiglu, since the end of 2023; "
                  "bias_gelu); else an "
                  "operator each");
+    key.optional("bias_dropout_fusion", model.bias_dropout_fusion, true,
+                 "megatron: bias, dropout and sum with the residual are one kernel; else an operator each "
+                 "(--no-bias-dropout-fusion; GPT-NeoX's default)");
+    key.optional("packs_qkv", model.packs_qkv, false,
+                 "flash_1_cuda: queries, keys and values are copied into one tensor with samples before "
+                 "tokens, and the context back, as GPT-NeoX calls FlashAttention 1");
     key.optional("residual", model.residual, Residual::Serial,
                  "megatron, dense: serial: the feed-forward layer reads the sum of attention and the layer's "
                  "input; parallel: "
@@ -263,8 +269,9 @@ struct TransformerSpec {
                  "Face's gelu_new in eight (composed)");
     key.optional("attention", model.attention, AttentionKernels::Unfused,
                  "operators of attention: unfused, or one kernel: FlashAttention-2 (flash), 1 in Triton "
-                 "(flash_1), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's and, since 2026, PyTorch's on "
-                 "Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32, and with a mask)");
+                 "(flash_1) or in CUDA (flash_1_cuda), 3 (flash_3), cuDNN's (cudnn: Transformer Engine's "
+                 "and, since 2026, PyTorch's on Hopper), xFormers' (efficient: PyTorch's in FP32 and TF32, "
+                 "and with a mask)");
     key.optional(
         "repeats_kv_heads", model.repeats_kv_heads, true,
         "hugging_face_llama: grouped keys and values are copied for each head (repeat_kv); FlashAttention's "

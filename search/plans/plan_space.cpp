@@ -269,9 +269,13 @@ class Enumerator {
     plan.recompute = recompute;
     if (recompute != Recompute::Full) {
       plan.recompute_every = 1;
+      plan.recompute_synchronize = plan.partition_activations = false;
     }
     if (sharding == Sharding::None) {
       plan.shard_group.reset();
+    }
+    if (sharding != Sharding::Zero1 || plan.offload != Offload::None) {
+      plan.reduce_scatter = true;
     }
     if (replicas_of(candidate) % plan.shard_group.value_or(1) != 0) {
       return drop(Pruned::ShardGroup, 1);

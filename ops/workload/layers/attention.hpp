@@ -10,17 +10,19 @@
 namespace lockstep {
 
 enum class AttentionKernels : std::uint8_t {
-  Unfused,    ///< products, mask, softmax and dropout as operators of their own
-  Flash,      ///< scaled_dot_product_attention with FlashAttention-2
-  Flash1,     ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
-  Flash3,     ///< FlashAttention-3
-  CuDnn,      ///< cuDNN's fused attention (Transformer Engine's choice on Hopper, and PyTorch's of 2026)
-  Efficient,  ///< scaled_dot_product_attention with xFormers' kernels: FP32, GPUs before A100
+  Unfused,     ///< products, mask, softmax and dropout as operators of their own
+  Flash,       ///< scaled_dot_product_attention with FlashAttention-2
+  Flash1,      ///< FlashAttention 1 in Triton (llm-foundry's attn_impl: triton)
+  Flash1Cuda,  ///< FlashAttention 1 in CUDA (flash_attn up to 1.0.9: GPT-NeoX's attention_config "flash")
+  Flash3,      ///< FlashAttention-3
+  CuDnn,       ///< cuDNN's fused attention (Transformer Engine's choice on Hopper, and PyTorch's of 2026)
+  Efficient,   ///< scaled_dot_product_attention with xFormers' kernels: FP32, GPUs before A100
 };
 constexpr auto names_of(AttentionKernels) {
   return std::to_array<EnumName<AttentionKernels>>({{AttentionKernels::Unfused, "unfused"},
                                                     {AttentionKernels::Flash, "flash"},
                                                     {AttentionKernels::Flash1, "flash_1"},
+                                                    {AttentionKernels::Flash1Cuda, "flash_1_cuda"},
                                                     {AttentionKernels::Flash3, "flash_3"},
                                                     {AttentionKernels::CuDnn, "cudnn"},
                                                     {AttentionKernels::Efficient, "efficient"}});

@@ -70,6 +70,8 @@ FlashVersion version_of(AttentionKernels kernels) {
   switch (kernels) {
     case AttentionKernels::Flash1:
       return FlashVersion::One;
+    case AttentionKernels::Flash1Cuda:
+      return FlashVersion::OneCuda;
     case AttentionKernels::Flash3:
       return FlashVersion::Three;
     case AttentionKernels::CuDnn:

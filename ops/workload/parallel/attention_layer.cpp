@@ -123,6 +123,34 @@ void eager_reorder(const LayerScope& scope) {
   }
 }
 
+/// GPT-NeoX, megatron/model/transformer.py, flash_attention(): FlashAttention 1 takes queries, keys and
+/// values as one tensor with samples before tokens: each is copied into that order, where there are several
+/// samples, and all are concatenated. The context is copied back.
+void pack_forward(const LayerScope& scope) {
+  const LayerSizes& s = scope.sizes;
+  const std::int64_t q = s.tokens * s.query_width(), k = s.tokens * s.kv_width();
+  if (s.batch > 1) {
+    for (const std::int64_t elements : {k, k, q}) {
+      scope.step.op("aten::reshape", {kernels::strided_copy(elements, scope.storage())});
+    }
+  }
+  scope.step.op("aten::cat", {kernels::concat(q + 2 * k, 3, scope.storage())});
+}
+
+/// Gradients of all three are views of one tensor, until the split's backward puts them together.
+void pack_backward(const LayerScope& scope) {
+  scope.step.op("CatBackward0");
+  scope.step.op("SplitBackward0", {concat_of_views(scope)});
+}
+
+/// The context, or its gradient, from one order to the other.
+void reorder_context(const LayerScope& scope, const char* name) {
+  if (scope.model.packs_qkv && scope.sizes.batch > 1) {
+    scope.step.op(name,
+                  {kernels::strided_copy(scope.sizes.tokens * scope.sizes.query_width(), scope.storage())});
+  }
+}
+
 void flash(const LayerScope& scope, const FlashAttention& work) {
   const bool forward = work.direction == Direction::Forward;
   if (work.version == FlashVersion::CuDnn) {
@@ -162,7 +190,11 @@ void attention_core_forward(const LayerScope& scope) {
   if (scope.model.attention == AttentionKernels::Unfused) {
     unfused_forward(scope);
   } else {
+    if (scope.model.packs_qkv) {
+      pack_forward(scope);
+    }
     flash_attention_core(scope, Direction::Forward);
+    reorder_context(scope, "aten::contiguous");
   }
 }
 
@@ -206,7 +238,11 @@ void attention_backward(const LayerScope& scope, BackwardParts parts) {
     if (scope.model.attention == AttentionKernels::Unfused) {
       unfused_backward(scope);
     } else {
+      reorder_context(scope, "ViewBackward0");
       flash_attention_core(scope, Direction::Backward);
+      if (scope.model.packs_qkv) {
+        pack_backward(scope);
+      }
     }
     scope.memory.release(MemoryUse::Workspace, scores);
     if (is_eager(scope)) {

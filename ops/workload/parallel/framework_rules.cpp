@@ -40,6 +40,20 @@ void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& m
   }
 }
 
+/// What Megatron-LM's models have that DeepSpeed runs.
+void check_deepspeed(const TransformerPlanSpec& plan, const TransformerSpec& model) {
+  const char* const key = plan.recompute_synchronize   ? "recompute_synchronize: true"
+                          : plan.partition_activations ? "partition_activations: true"
+                          : !plan.reduce_scatter       ? "reduce_scatter: false"
+                                                       : nullptr;
+  if (key != nullptr && model.implementation != Implementation::Megatron) {
+    throw std::invalid_argument{
+        fmt::format("'{}' is what DeepSpeed does with Megatron-LM's models: say the model's 'implementation: "
+                    "megatron', or leave it out",
+                    key)};
+  }
+}
+
 /// Whose optimizers have no FP32 masters: torch.optim's.
 void check_pure(const TransformerPlanSpec& plan, TensorTypes types) {
   if (types.mixed != MixedPrecision::Pure) {
@@ -92,6 +106,7 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "the "
         "model's 'implementation: torchtitan' or 'megatron'"};
   }
+  check_deepspeed(plan, model);
   check_fine_tuning(plan, model);
   check_pure(plan, types);
   const bool is_megatrons = model.implementation == Implementation::Megatron && precision == Precision::FP8;

@@ -96,8 +96,9 @@ void GradientReduction::reduce(Bucket& bucket) {
 void GradientReduction::reduce_here(Bucket& bucket) {
   const std::int64_t all = bucket.open;
   const auto elements = static_cast<double>(all);
+  const std::int64_t pieces = bucket.pieces;
   if (is_reduced(bucket.expert)) {
-    copy_shards(bucket.open, bucket.pieces);
+    copy_shards(all, pieces);
   }
   if (is_scaled(bucket.expert)) {
     step_.op("aten::mul_", {kernels::scale(bucket.open, type())});
@@ -105,6 +106,9 @@ void GradientReduction::reduce_here(Bucket& bucket) {
   bucket.open = bucket.pieces = 0;
   if (is_reduced(bucket.expert)) {
     communicate(bucket, elements * size_of(type()));
+    if (!plan_.spec.reduce_scatter) {
+      copy_back(all, pieces);
+    }
   } else {
     ends_.push_back(step_.program().event());
     step_.program().record(step_.current(), ends_.back());
@@ -115,6 +119,15 @@ void GradientReduction::reduce_here(Bucket& bucket) {
   } else if (is_reduced(bucket.expert)) {
     keep_shares(all / plan_.replication(bucket.expert).shard);
   }
+}
+
+/// DeepSpeed's buffered_allreduce_fallback (runtime/engine.py), on the stream that computes: each gradient is
+/// copied from the flat one that copy_shards() made.
+void GradientReduction::copy_back(std::int64_t elements, std::int64_t pieces) {
+  step_.wait_for(ends_.back());
+  step_.op("aten::copy_", {kernels::concat(elements, pieces, type())});
+  ends_.back() = step_.program().event();
+  step_.program().record(step_.current(), ends_.back());
 }
 
 /// A rank's share of what was reduced last. PyTorch's FSDP divides it by what it was not divided by before
@@ -156,12 +169,16 @@ void GradientReduction::keep_shares(std::int64_t elements) {
 ///              (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook, _div_if_needed)
 ///   fsdp2      torch._chunk_cat puts them together as it changes their type: without a change it is a copy
 ///              (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py), as it is of sums of micro-batches
+///   none       nothing, unless all are summed as one tensor (`reduce_scatter: false`)
 ///   deepspeed  copied into a bucket, put together by the ranks that get them, and divided by their number
 ///              (runtime/zero/stage3.py, __add_grad_to_ipg_bucket; runtime/comm/coalesced_collectives.py)
 void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
   const DataType product = storage_type(step_.precision());
   switch (plan_.spec.shard_copies) {
     case ShardCopies::None:
+      if (!plan_.spec.reduce_scatter) {
+        step_.op("aten::cat", {kernels::concat(elements, pieces, type())});
+      }
       return;
     case ShardCopies::Fsdp:
       step_.op("SplitWithSizesBackward0", {kernels::concat(elements, pieces, product)});
@@ -185,7 +202,7 @@ void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) 
 
 void GradientReduction::communicate(const Bucket& bucket, Bytes size) {
   const Replication of = plan_.replication(bucket.expert);
-  const bool shares = plan_.spec.sharding != Sharding::None;
+  const bool shares = plan_.spec.sharding != Sharding::None && plan_.spec.reduce_scatter;
   step_.program().begin(shares ? "c10d::_reduce_scatter_base_" : "c10d::allreduce_");
   const auto start = [&](CollectiveKind kind, std::string_view group, Bytes bytes) {
     return step_.communicate(group, "nccl gradients",

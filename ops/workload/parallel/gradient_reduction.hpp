@@ -69,6 +69,7 @@ class GradientReduction {
   void reduce_here(Bucket& bucket);
   void copy_shards(std::int64_t elements, std::int64_t pieces);
   void communicate(const Bucket& bucket, Bytes size);
+  void copy_back(std::int64_t elements, std::int64_t pieces);
   void keep_shares(std::int64_t elements);
   [[nodiscard]] bool is_reduced(bool expert) const { return plan_.replication(expert).replicas > 1; }
   /// Experts' gradients by one over the replicas of dense parameters, whether they have replicas or not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
@@ -117,6 +118,25 @@ void add_input_gradient(const LayerScope& scope, bool has_others) {
   }
 }
 
+namespace {
+
+/// What bias_dropout_add_fused is without the fusion (GPT-NeoX, megatron/model/fused_bias_dropout.py,
+/// bias_dropout_add): the bias, dropout, the sum.
+void bias_dropout_add_in_operators(const LayerScope& scope, bool adds_residual) {
+  const std::int64_t elements = scope.sizes.elements();
+  if (scope.model.bias) {
+    scope.step.op("aten::add", {kernels::by_offsets("add", elements, scope.storage(), {})});
+  }
+  if (scope.model.dropout) {
+    dropout_forward(scope.step, elements, scope.storage());
+  }
+  if (adds_residual) {
+    scope.step.op("aten::add", {kernels::add(elements, scope.storage())});
+  }
+}
+
+}  // namespace
+
 void residual_forward(const LayerScope& scope, Branch branch) {
   const double random = scope.model.dropout ? 10 : 0;
   if (is_eager(scope)) {
@@ -128,10 +148,14 @@ void residual_forward(const LayerScope& scope, Branch branch) {
   if (waits && !scope.model.bias && !scope.model.dropout) {
     return;  // nothing to do before the sum
   }
-  scope.step.op("bias_dropout_add_fused",
-                {kernels::elementwise(
-                    "bias_dropout_add", elements, scope.storage(),
-                    {.reads = waits ? 1.0 : 2.0, .writes = 1 + mask_share(scope), .flops = 2 + random})});
+  if (scope.model.bias_dropout_fusion) {
+    scope.step.op("bias_dropout_add_fused",
+                  {kernels::elementwise(
+                      "bias_dropout_add", elements, scope.storage(),
+                      {.reads = waits ? 1.0 : 2.0, .writes = 1 + mask_share(scope), .flops = 2 + random})});
+  } else {
+    bias_dropout_add_in_operators(scope, !waits);
+  }
   if (is_side_by_side(scope) && !waits) {
     scope.communicate(CollectiveKind::AllReduce, "tp", scope.plan.spec.tensor, scope.bytes(elements));
     scope.step.op("aten::add", {kernels::add(elements, scope.storage())});
@@ -192,7 +216,7 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   const TransformerSpec& model = scope.model;
   const Bytes row = scope.bytes(s.elements());
   if (recompute == Recompute::Full) {
-    return row;
+    return scope.plan.spec.partition_activations ? row / static_cast<double>(scope.plan.spec.tensor) : row;
   }
   if (is_llama(scope)) {
     return is_compiled(scope) ? kept_by_compiled_llama(scope, recompute)

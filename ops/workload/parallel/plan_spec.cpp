@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace lockstep {
 
@@ -44,6 +45,13 @@ void check_sharding(const TransformerPlanSpec& plan) {
         "offload",
         "'offload' is DeepSpeed's, whose 16-bit shares travel; PyTorch's CPUOffload of FP32 shares "
         "is not known: say 'shard_copies: deepspeed', or leave 'offload' out"};
+  }
+  if (!plan.reduce_scatter && (plan.sharding != Sharding::Zero1 || plan.offload != Offload::None ||
+                               plan.shard_group || plan.overlap_gradients)) {
+    throw FieldError{"reduce_scatter",
+                     "'reduce_scatter: false' is what DeepSpeed's pipelines did with ZeRO-1 behind the last "
+                     "micro-batch: it needs 'sharding: zero1' and 'overlap_gradients: false', without "
+                     "'offload' and 'shard_group'"};
   }
   if (plan.offload != Offload::None && plan.sharding == Sharding::None) {
     throw FieldError{
@@ -89,6 +97,13 @@ void check_recomputation(const TransformerPlanSpec& plan) {
     throw FieldError{
         "recompute_every",
         "'recompute_every' chooses the layers that are computed again: it needs 'recompute: full'"};
+  }
+  for (const auto& [key, is_on] : {std::pair{"recompute_synchronize", plan.recompute_synchronize},
+                                   std::pair{"partition_activations", plan.partition_activations}}) {
+    if (is_on && plan.recompute != Recompute::Full) {
+      throw FieldError{
+          key, fmt::format("'{}' is of checkpoints round whole layers: it needs 'recompute: full'", key)};
+    }
   }
   if (!plan.recompute_last_stage && (plan.recompute == Recompute::None || plan.pipeline == 1)) {
     throw FieldError{"recompute_last_stage",

@@ -123,12 +123,13 @@ struct TransformerPlanSpec {
   bool reshard_after_forward = true;
   int prefetch = 1;
   ShardCopies shard_copies = ShardCopies::None;
-  bool reduce_each_micro_batch = true;
+  bool reduce_each_micro_batch = true, reduce_scatter = true;
   Offload offload = Offload::None;
   std::optional<int> offload_threads;
   Recompute recompute = Recompute::None;
   int recompute_every = 1;
   bool recompute_last_stage = true, recompute_early_stop = false;
+  bool recompute_synchronize = false, partition_activations = false;
   bool overlap_gradients = true;
   bool fp32_gradients = true, average_in_collective = false;
   bool fuse_weight_gradients = true, overlap_input_gradients = true;
@@ -178,12 +179,31 @@ struct TransformerPlanSpec {
         "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
         "last (FSDP's no_sync, fully_shard's set_requires_gradient_sync)");
     key.optional(
+        "reduce_scatter", plan.reduce_scatter, true,
+        "zero1, implementation megatron: a rank gets the sums of its share of the gradients; false: all are "
+        "flattened, summed at every rank and copied back, whatever it updates, as DeepSpeed's pipelines did "
+        "until May 2021 (buffered_allreduce_fallback; GPT-NeoX 1.0)");
+    key.optional(
         "offload", plan.offload, Offload::None,
         "zero1 to zero3: what is kept in host memory: nothing, gradients and optimizer states with the "
         "optimizer on the CPU (ZeRO-Offload), or with zero3 the parameters too");
     key.optional("offload_threads", plan.offload_threads, std::nullopt,
                  "offload: of a rank's optimizer on the CPU (OMP_NUM_THREADS, which torchrun sets to 1): 40 "
                  "million parameters a second each; left out: as many as memory's bandwidth keeps busy");
+  }
+
+  /// DeepSpeed's own checkpoints.
+  template <class Visitor>
+  static void describe_checkpoints(Visitor& key, TransformerPlanSpec& plan) {
+    key.optional(
+        "recompute_synchronize", plan.recompute_synchronize, false,
+        "recompute full, implementation megatron: the host waits for the GPU before and behind each "
+        "checkpointed layer, forward and backward (DeepSpeed's synchronize_checkpoint_boundary, GPT-NeoX's "
+        "synchronize-each-layer)");
+    key.optional(
+        "partition_activations", plan.partition_activations, false,
+        "recompute full, implementation megatron: a layer keeps a copy of its tensor-parallel rank's share "
+        "of its input, which backward gathers into a new tensor, with one rank too (DeepSpeed's key)");
   }
 
   template <class Visitor>
@@ -217,6 +237,7 @@ struct TransformerPlanSpec {
     key.optional("recompute_early_stop", plan.recompute_early_stop, false,
                  "recompute full: the last product of a layer, whose result no backward reads, is not "
                  "computed again, as PyTorch's checkpoint without re-entrance does since 2.1");
+    describe_checkpoints(key, plan);
     key.optional("overlap_gradients", plan.overlap_gradients, true,
                  "gradients are reduced in buckets while backward goes on; else all at its end");
     key.optional("fp32_gradients", plan.fp32_gradients, true,

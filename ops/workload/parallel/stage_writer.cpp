@@ -10,6 +10,7 @@
 #include "ops/workload/parallel/compiled_llama.hpp"
 #include "ops/workload/parallel/eager_llama.hpp"
 #include "ops/workload/parallel/fp8.hpp"
+#include "ops/workload/parallel/layer_checkpoint.hpp"
 #include "ops/workload/parallel/llama_attention.hpp"
 #include "ops/workload/parallel/module_hooks.hpp"
 #include "ops/workload/parallel/sharded_linear.hpp"
@@ -217,7 +218,11 @@ void StageWriter::forward(const StageAction& action) {
     gather_.use(unit_of(layer));
     cast_fp8_weights(layer, action.micro_batch == 0);
     const ModuleHooks hooks{scope_};
-    layer_forward(layer, plan_.recompute_of(stage_, action.chunk, layer) < Recompute::Full);
+    const Recompute recompute = plan_.recompute_of(stage_, action.chunk, layer);
+    const LayerCheckpoint checkpoint{scope_, recompute};
+    checkpoint.keep_input();
+    layer_forward(layer, recompute < Recompute::Full);
+    checkpoint.end();
     gather_.done(unit_of(layer), plan_.spec.reshard_after_forward);
   }
   update_fp8_scales(action.chunk, 3);  // input, weight and output of each product
@@ -342,6 +347,8 @@ void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
 void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   const bool again = parts.inputs && parts.recompute >= Recompute::Full;
   const Bytes extra = again ? kept_by_layer(scope_, expert_layer(layer), Recompute::None) : Bytes{0};
+  const LayerCheckpoint checkpoint{scope_, again ? parts.recompute : Recompute::None};
+  checkpoint.restore_input();
   if (again && !is_compiled(scope_)) {
     const ModuleRange range{step_, kRecomputeRange};
     const ModuleHooks hooks{scope_};
@@ -367,6 +374,7 @@ void StageWriter::layer_backward(std::int64_t layer, BackwardParts parts) {
   }
   feed_forward_norm_backward(scope_, parts);
   attention_backward(scope_, parts);
+  checkpoint.end();
   memory_.release(MemoryUse::Workspace, extra);
 }
 

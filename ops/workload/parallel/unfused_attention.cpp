@@ -96,9 +96,8 @@ void softmax_backward(const LayerScope& scope) {
                 {kernels::copy_on_device(scope.bytes(scores_of(scope.sizes))), masked_fill(scope)});
 }
 
-/// Gradients of queries, keys and values side by side. They are views of what products left by heads, not
-/// contiguous: CatArrayBatchedCopy (aten/src/ATen/native/cuda/Shape.cu) computes both offsets of each
-/// element.
+}  // namespace
+
 KernelCall concat_of_views(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   KernelCall call =
@@ -106,8 +105,6 @@ KernelCall concat_of_views(const LayerScope& scope) {
   call.name = "CatArrayBatchedCopy";
   return call;
 }
-
-}  // namespace
 
 void unfused_forward(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;

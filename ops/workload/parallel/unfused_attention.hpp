@@ -12,4 +12,9 @@ namespace lockstep {
 void unfused_forward(const LayerScope& scope);
 void unfused_backward(const LayerScope& scope);
 
+/// Gradients of queries, keys and values side by side. They are views of what products left by heads, not
+/// contiguous: CatArrayBatchedCopy (aten/src/ATen/native/cuda/Shape.cu) computes both offsets of each
+/// element.
+[[nodiscard]] KernelCall concat_of_views(const LayerScope& scope);
+
 }  // namespace lockstep

@@ -48,8 +48,8 @@ class AttentionTokens : public testing::TestWithParam<const char*> {};
 
 TEST_P(AttentionTokens, more_of_them_never_take_less) {
   const GpuSpec gpu = gpu_named(GetParam());
-  for (const auto version : {FlashVersion::One, FlashVersion::Two, FlashVersion::Three, FlashVersion::CuDnn,
-                             FlashVersion::MemoryEfficient}) {
+  for (const auto version : {FlashVersion::One, FlashVersion::OneCuda, FlashVersion::Two, FlashVersion::Three,
+                             FlashVersion::CuDnn, FlashVersion::MemoryEfficient}) {
     for (const auto direction : {Direction::Forward, Direction::Backward}) {
       for (const std::int64_t heads : {1, 16, 37, 200, 512}) {
         for (const std::int64_t head_size : {32, 64, 128}) {

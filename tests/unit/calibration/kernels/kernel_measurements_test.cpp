@@ -126,7 +126,7 @@ TEST_F(KernelTables, problems_are_told_with_their_line) {
   EXPECT_THAT(complaint_of(header + attention + "causal=2 version=cudnn,5\n"),
               HasSubstr("causal= is 0 or 1"));
   EXPECT_THAT(complaint_of(header + attention + "causal=1 version=4,5\n"),
-              HasSubstr("none of flash, flash_1, flash_3, cudnn"));
+              HasSubstr("none of flash, flash_1, flash_1_cuda, flash_3, cudnn"));
 }
 
 // Rows are left out by what is expected of them: the last but one was held up by the host.

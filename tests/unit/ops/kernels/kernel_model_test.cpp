@@ -218,6 +218,20 @@ TEST(KernelModel, flash_attention_1_is_slower_backward_above_all) {
   EXPECT_NEAR(backward / forward, 2.5 / 0.88 * (33024.0 + 235) / (33024 + 80), 1e-9);
   EXPECT_NEAR(time(FlashVersion::One, Direction::Forward) / forward, 1.4, 1e-9);
   EXPECT_NEAR(time(FlashVersion::One, Direction::Backward) / backward, 2, 1e-9);
+  EXPECT_NEAR(time(FlashVersion::OneCuda, Direction::Forward) / forward, 2, 1e-9);
+  EXPECT_NEAR(time(FlashVersion::OneCuda, Direction::Backward) / backward, 2, 1e-9);
+}
+
+// Its kernels are for heads of 32, 64 and 128: one of 80 is multiplied as one of 128.
+TEST(KernelModel, flash_attention_1_in_cuda_rounds_heads_up) {
+  const auto time = [](FlashVersion version, std::int64_t head_size) {
+    const FlashAttention work{
+        .batch = 16, .heads = 32, .queries = 2048, .keys = 2048, .head_size = head_size, .version = version};
+    return predicted(DataType::FP16, work, "a100_40gb").duration;
+  };
+  EXPECT_NEAR(time(FlashVersion::OneCuda, 80) / time(FlashVersion::OneCuda, 128), 1, 1e-9);
+  EXPECT_LT(time(FlashVersion::OneCuda, 64), time(FlashVersion::OneCuda, 80));
+  EXPECT_LT(time(FlashVersion::Two, 80), 0.8 * time(FlashVersion::Two, 128));
 }
 
 // In 16 bits about half as fast as FlashAttention-2, in FP32 by three products of TF32, at a third of its 156
