@@ -171,12 +171,12 @@ void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, doubl
   transfer.rank = &rank;
   transfer.stream = stream;
   transfer.copy = &copy_plan(rank, kernel);
-  const auto* copy = std::get_if<Memcpy>(&rank.program().kernels[kernel].work);
+  const KernelCall& call = rank.program().kernels[kernel];
+  const auto* copy = std::get_if<Memcpy>(&call.work);
   const bool to_host = copy != nullptr && copy->path == Memcpy::Path::DeviceToHost;
-  transfer.engine =
-      std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (copy == nullptr ? 2U : 0U);
-  // A kernel moves its rows itself and waits for no engine.
-  const int engines = copy != nullptr ? rank.timing().copy_engines : std::numeric_limits<int>::max();
+  const bool queues = needs_copy_engine(call);
+  transfer.engine = std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (queues ? 0U : 2U);
+  const int engines = queues ? rank.timing().copy_engines : std::numeric_limits<int>::max();
   engines_.try_emplace(transfer.engine, CopyEngines{engines, {}});
   schedule(date, Moment::CopyReady, new_transfer(transfer));
 }

@@ -164,7 +164,8 @@ class Executor final : public Surroundings {
   std::uint64_t order_ = 0;
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;
-  std::unordered_map<std::uint64_t, CopyEngines> engines_;  // by GPU and direction; none for kernels
+  std::unordered_map<std::uint64_t, CopyEngines>
+      engines_;  // by GPU and direction; endless for what needs none
   std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
   std::list<CopyUse> copy_plans_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<CopyRecord>> copy_records_;  // by rank, stream
