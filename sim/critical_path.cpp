@@ -166,6 +166,9 @@ class Walk {
     const LogEntry& entry = lane.entries[place.entry];
     const Instruction& instruction = owner.instruction_of({0, entry.where, 0});
     if (instruction.op != Opcode::Collective) {
+      if (owner.timing_of(owner.kernel_of(instruction)).crosses_links()) {
+        return transfer(place, instruction, lane.meetings[entry.meeting]);
+      }
       charge_kernel(owner, instruction, entry.end - entry.start);
       return cause_of(place.rank, entry);
     }
@@ -174,6 +177,22 @@ class Walk {
     charge_collective(place.rank, call, entry.end - meeting.met);
     const LogEntry* theirs = last_entry(meeting);
     return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
+  }
+
+  /// A copy that waited for an engine goes on from the end of the one that had it.
+  std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Encounter& taken) {
+    const LogEntry& entry = log(place.rank).streams[place.lane].entries[place.entry];
+    charge_kernel(rank(place.rank), instruction, entry.end - taken.met);
+    if (taken.last_rank == Encounter::kNobody) {
+      return cause_of(place.rank, entry);
+    }
+    const bool own = taken.last_rank == rank(place.rank).number();
+    const std::uint32_t before = own ? place.rank : taken.last_rank;
+    const RankLog::Lane& lane = log(before).streams[taken.last_stream];
+    return taken.last_launch < lane.launched_before
+               ? std::nullopt
+               : std::optional{
+                     Place{before, false, taken.last_stream, taken.last_launch - lane.launched_before}};
   }
 
   /// Of who arrived last. Null: in an earlier step.

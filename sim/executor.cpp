@@ -103,7 +103,7 @@ void Executor::happen(const Scheduled& scheduled) {
         engines.queue.push_back(scheduled.subject);
       } else {
         --engines.free;
-        begin_copy(scheduled.subject, scheduled.date);
+        begin_copy(scheduled.subject, {.met = scheduled.date});
       }
       break;
     }
@@ -196,11 +196,11 @@ Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   return *known;
 }
 
-void Executor::begin_copy(TransferId transfer, double date) {
+void Executor::begin_copy(TransferId transfer, const Encounter& taken) {
   ++transfers_[transfer].copy->uses;
-  transfers_[transfer].begun = date;
+  transfers_[transfer].taken = taken;
   const CopyUse& copy = *transfers_[transfer].copy;
-  network_.start(transfer, copy.plan, copy.ends, date);
+  network_.start(transfer, copy.plan, copy.ends, taken.met);
 }
 
 void Executor::call_at(Rank& rank, std::uint8_t stream, double date) {
@@ -218,18 +218,20 @@ void Executor::transfer_ended(TransferId id, double date) {
 }
 
 void Executor::end_copy(const Transfer& transfer, double date) {
+  Stream& stream = transfer.rank->streams()[transfer.stream];
   CopyEngines& engines = engines_.at(transfer.engine);
   if (engines.queue.empty()) {
     ++engines.free;
   } else {
     const TransferId next = engines.queue.front();
     engines.queue.pop_front();
-    begin_copy(next, date);
+    const auto launch = static_cast<std::uint32_t>(stream.launches() - 1);
+    begin_copy(next, {date, transfer.rank->number(), launch, transfer.stream});
   }
   if (spec_.record_encounters) {
-    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.begun, date});
+    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.taken, date});
   }
-  transfer.rank->streams()[transfer.stream].complete(*transfer.rank, transfer.stream, date, {transfer.begun});
+  stream.complete(*transfer.rank, transfer.stream, date, transfer.taken);
   transfer.rank->run();
 }
 

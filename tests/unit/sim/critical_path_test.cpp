@@ -32,6 +32,11 @@ auto is_share(const std::string& what, double ticks, std::uint32_t pieces = 1,
                Field(&CriticalShare::pieces, pieces), Field(&CriticalShare::bottleneck, bottleneck));
 }
 
+auto is_piece(const std::string& what, double ticks) {
+  return AllOf(Field(&CriticalShare::what, what), Field(&CriticalShare::seconds, DoubleEq(ticks * kTick)),
+               Field(&CriticalShare::pieces, 1));
+}
+
 /// Host work, a kernel, an all-reduce of 16 that waits for it, a kernel that waits for the all-reduce, a
 /// wait.
 Script training_step(double kernel) {
@@ -83,6 +88,45 @@ TEST_F(TwoRanks, PathIsThatOfTheLastStep) {
     EXPECT_EQ(three.critical_path[i].what, one.critical_path[i].what);
     EXPECT_DOUBLE_EQ(three.critical_path[i].seconds, one.critical_path[i].seconds);
   }
+}
+
+KernelCall copy_of(const std::string& name, double ticks) {
+  return {name, DataType::FP32, Memcpy{worth(ticks), Memcpy::Path::HostToDevice, true}};
+}
+
+/// Each step: a copy of 10, behind it one of 6 that the engine is not free for, and a kernel. They are ready
+/// at 0, 1 and 16.
+TEST(CriticalPath, GoesOnFromTheCopyThatHeldTheEngine) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a", "b"})
+                            .kernel(0, copy_of("large", 10))
+                            .work(1)
+                            .kernel(1, copy_of("small", 6))
+                            .launch(1, 2, 0, "kernel")
+                            .wait_device();
+  for (const int steps : {1, 3}) {
+    const Job job = job_of(fabric, {script}, {}, steps);
+    const auto result = simulate(input_of(job, fabric, planner), options_for(EngineMode::Bare), nullptr);
+    EXPECT_EQ(result.makespan() / Seconds{kTick}, 18 * steps);
+    EXPECT_THAT(result.critical_path,
+                ElementsAre(is_piece("large", 10), is_piece("small", 6), is_piece("kernel", 2)));
+  }
+}
+
+/// The engine was held by the copy of the step before, which is no longer on the path of this one.
+TEST(CriticalPath, EndsAtACopyOfTheStepBefore) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a", "b"})
+                            .kernel(1, copy_of("small", 6))
+                            .work(1)
+                            .kernel(0, copy_of("large", 10))
+                            .wait_stream(1);
+  const Job job = job_of(fabric, {script}, {}, 2);
+  const auto result = simulate(input_of(job, fabric, planner), options_for(EngineMode::Bare), nullptr);
+  EXPECT_EQ(result.makespan() / Seconds{kTick}, 32);  // 6, 16, 22, 32
+  EXPECT_THAT(result.critical_path, ElementsAre(is_piece("large", 10), is_piece("small", 6)));
 }
 
 /// Rank 0: the all-reduce and the kernels follow each other. Rank 1's kernel ends at 17; it waits for rank 0
