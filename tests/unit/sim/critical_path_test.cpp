@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.hpp"
+#include "base/yaml_reader.hpp"
 #include "sim/activity_meter.hpp"
 #include "tests/support/engines.hpp"
 #include "tests/support/script.hpp"
@@ -127,6 +130,54 @@ TEST(CriticalPath, EndsAtACopyOfTheStepBefore) {
   const auto result = simulate(input_of(job, fabric, planner), options_for(EngineMode::Bare), nullptr);
   EXPECT_EQ(result.makespan() / Seconds{kTick}, 32);  // 6, 16, 22, 32
   EXPECT_THAT(result.critical_path, ElementsAre(is_piece("large", 10), is_piece("small", 6)));
+}
+
+/// Copies of two GPUs share the uplink for 20 ticks, so that it bounds them; one that runs at a quarter of
+/// the links' rate is bound by none.
+TEST(CriticalPath, NamesTheLinkThatBoundsACopy) {
+  const Fabric fabric = tick_machine(2);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a"}).kernel(0, copy_of("copy", 10));
+  const Job job = job_of(fabric, {script, script});
+  auto input = input_of(job, fabric, planner);
+  const auto shared = simulate(input, options_for(EngineMode::Bare), nullptr);
+  EXPECT_THAT(shared.critical_path, ElementsAre(is_share("copy", 20, 1, "cpu->pcie#1")));
+  EXPECT_DOUBLE_EQ(shared.critical_path[0].over_pcie, 20 * kTick);
+  EXPECT_EQ(shared.critical_path[0].part, PathPart::Copy);
+  input.gpu_models.front().host_copy.pinned = kTickBandwidth / 4;
+  const auto slow = simulate(input, options_for(EngineMode::Bare), nullptr);
+  EXPECT_THAT(slow.critical_path, ElementsAre(is_share("copy", 40)));
+  EXPECT_DOUBLE_EQ(slow.critical_path[0].over_pcie, 40 * kTick);
+}
+
+CriticalShare look_up_in_host_memory(std::int64_t rows) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const EmbeddingTable table{.rows = std::int64_t{1} << 40,
+                             .dimension = 256,
+                             .pooling_factor = 1,
+                             .reuse_factor = 1,
+                             .location = TableLocation::Host};
+  const Script script =
+      Script({"a"}).kernel(0, {"look-up", DataType::FP32, EmbeddingBags{.batch = rows, .tables = {table}}});
+  const Job job = job_of(fabric, {script});
+  auto input = input_of(job, fabric, planner);
+  input.gpu_models.front() = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_16gb.yaml");
+  const auto path = simulate(input, options_for(EngineMode::Bare), nullptr).critical_path;
+  const auto share = std::ranges::find(path, "look-up", &CriticalShare::what);
+  return share == path.end() ? CriticalShare{} : *share;
+}
+
+/// A row takes a tick (0.95 us) on the links, the smallest look-up alone 3.1 us.
+TEST(CriticalPath, NamesTheLinkThatBoundsALookUpInHostMemory) {
+  const CriticalShare many = look_up_in_host_memory(10);
+  EXPECT_THAT(many, is_share("look-up", 10, 1, "cpu->pcie#1"));
+  EXPECT_EQ(many.part, PathPart::Kernel);
+  EXPECT_DOUBLE_EQ(many.over_pcie, many.seconds);
+  const CriticalShare one = look_up_in_host_memory(1);
+  EXPECT_GT(one.seconds, 0);
+  EXPECT_EQ(one.bottleneck, "");
+  EXPECT_EQ(one.over_pcie, 0);
 }
 
 /// Rank 0: the all-reduce and the kernels follow each other. Rank 1's kernel ends at 17; it waits for rank 0
