@@ -233,7 +233,7 @@ std::string verdict(const std::string& what, double percent) {
     return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent, what);
   }
   if (what == "copies") {
-    return fmt::format("input-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
+    return fmt::format("copy-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
   }
   return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
 }
@@ -260,6 +260,51 @@ HostShares host_shares(const SimulationResult& result) {
                     : HostShares{};
 }
 
+/// Shares of the critical path that move data between host and GPU, or over PCIe.
+struct PcieShares {
+  double copies = 0;
+  double kernels = 0;      ///< that read or write tables in host memory, as fast as the links allow
+  double collectives = 0;  ///< bound by PCIe
+  [[nodiscard]] double to_host() const { return copies + kernels; }
+};
+
+PcieShares pcie_shares(const SimulationResult& result) {
+  PcieShares shares;
+  double length = 0;
+  for (const CriticalShare& share : result.critical_path) {
+    length += share.seconds;
+    double& sum = share.part == PathPart::Copy         ? shares.copies
+                  : share.part == PathPart::Collective ? shares.collectives
+                                                       : shares.kernels;
+    sum += share.over_pcie;
+  }
+  return length > 0 ? PcieShares{shares.copies / length, shares.kernels / length, shares.collectives / length}
+                    : PcieShares{};
+}
+
+/// Empty: less than half of the critical path. Kernels that run beside transfers keep the GPU busy and pace
+/// nothing, and those that read host memory look busy while they wait for it.
+std::string pcie_verdict(const PcieShares& path, const TimeShare& largest, double whole) {
+  const double with_collectives = largest.what == "compute" ? path.to_host() + path.collectives : 0;
+  if (std::max(path.to_host(), with_collectives) <= 0.5) {
+    return {};
+  }
+  const std::string rest =
+      fmt::format("{} takes {:.0f} % of the step", largest.what == "copies" ? "copying alone" : largest.what,
+                  100 * largest.seconds / whole);
+  if (path.to_host() <= 0.5) {
+    return fmt::format(
+        "PCIe-bound: {:.0f} % of the critical path is what crosses PCIe, {:.0f} % collectives; {}",
+        100 * with_collectives, 100 * path.collectives, rest);
+  }
+  const char* const what = path.copies > 0.5 ? "copies between host and GPU"
+                           : path.kernels > 0.5
+                               ? "kernels that read and write tables in host memory"
+                               : "copies between host and GPU, and kernels that reach for tables there";
+  const double share = path.copies > 0.5 ? path.copies : path.kernels > 0.5 ? path.kernels : path.to_host();
+  return fmt::format("copy-bound: {:.0f} % of the critical path is {}; {}", 100 * share, what, rest);
+}
+
 }  // namespace
 
 std::string bottleneck(const Setting& setting, const SimulationResult& result) {
@@ -271,6 +316,10 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
   if (host.batches > 0.5) {
     return fmt::format("input-bound: the step waits for its batch, which takes {:.0f} % of the critical path",
                        100 * host.batches);
+  }
+  if (const std::string verdict = pcie_verdict(pcie_shares(result), shares.front(), whole);
+      !verdict.empty()) {
+    return verdict;
   }
   const bool waits_for_host = shares.front().what == "host-bound idle" || host.others > 0.5;
   if (waits_for_host && host.optimizer > host.others / 2) {

@@ -88,7 +88,8 @@ PathPrediction other_part(const Setting& setting, const CriticalShare& share) {
 
 /// Kernels and collectives that no model answered for (a trace's collective without a plan) are guesses.
 std::vector<PathPrediction> of_share(const Setting& setting, const CriticalShare& share) {
-  const bool has_model = share.part == PathPart::Kernel || share.part == PathPart::Collective;
+  const bool has_model =
+      share.part == PathPart::Kernel || share.part == PathPart::Copy || share.part == PathPart::Collective;
   if (!has_model) {
     return {other_part(setting, share)};
   }

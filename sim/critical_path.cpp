@@ -9,6 +9,7 @@
 #include "ops/kernel_model.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
+#include "sim/host_links.hpp"
 #include "sim/rank_rerun.hpp"
 
 namespace lockstep {
@@ -41,7 +42,7 @@ std::vector<std::uint32_t> enclosing_ranges(const Program::Thread& thread) {
 
 class Walk {
  public:
-  explicit Walk(Executor& executor) : executor_{executor} {}
+  explicit Walk(Executor& executor) : executor_{executor}, host_links_{executor} {}
 
   std::vector<CriticalShare> from_the_end() {
     for (std::optional<Place> at = latest(); at;) {
@@ -146,6 +147,27 @@ class Walk {
     });
   }
 
+  /// A copy, or a kernel that reads or writes host memory.
+  void charge_transfer(std::uint32_t number, const Instruction& instruction, double seconds) {
+    const Rank& owner = rank(number);
+    const std::uint32_t kernel = owner.kernel_of(instruction);
+    const KernelCall& call = owner.program().kernels[kernel];
+    charge_kernel(owner, instruction, seconds);
+    if (seconds <= 0) {
+      return;
+    }
+    CriticalShare& share = shares_[call.name];
+    const bool is_copy = owner.timing_of(kernel).kind == KernelTiming::Kind::Transfer;
+    share.part = is_copy ? PathPart::Copy : PathPart::Kernel;
+    const VertexId gpu = executor_.job().ranks[number].gpu;
+    const Link* link =
+        host_links_.bounding(gpu, host_traffic(call), owner.timing_of(kernel).seconds, seconds);
+    if (link != nullptr) {
+      share.bottleneck = link->name;
+    }
+    share.over_pcie += is_copy || link != nullptr ? seconds : 0;
+  }
+
   void charge_collective(std::uint32_t number, const CollectiveCall& call, double seconds) {
     const std::string what = to_string(call.kind);
     charge(what, PathPart::Collective, seconds);
@@ -153,7 +175,7 @@ class Walk {
     if (planned.plan == nullptr) {
       return;
     }
-    shares_[what].bottleneck = bottleneck(*planned.loads, *planned.plan);
+    note_bottleneck(shares_[what], *planned.loads, *planned.plan, seconds);
     rest_on(what, planned.plan->size.in_base_units(), seconds, [&] {
       return PathPrediction{planned.plan->algorithm + " " + planned.plan->protocol, 0, planned.plan->band,
                             planned.plan->provenance};
@@ -166,6 +188,9 @@ class Walk {
     const LogEntry& entry = lane.entries[place.entry];
     const Instruction& instruction = owner.instruction_of({0, entry.where, 0});
     if (instruction.op != Opcode::Collective) {
+      if (owner.timing_of(owner.kernel_of(instruction)).crosses_links()) {
+        return transfer(place, instruction, lane.meetings[entry.meeting]);
+      }
       charge_kernel(owner, instruction, entry.end - entry.start);
       return cause_of(place.rank, entry);
     }
@@ -174,6 +199,22 @@ class Walk {
     charge_collective(place.rank, call, entry.end - meeting.met);
     const LogEntry* theirs = last_entry(meeting);
     return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
+  }
+
+  /// A copy that waited for an engine goes on from the end of the one that had it.
+  std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Encounter& taken) {
+    const LogEntry& entry = log(place.rank).streams[place.lane].entries[place.entry];
+    charge_transfer(place.rank, instruction, entry.end - taken.met);
+    if (taken.last_rank == Encounter::kNobody) {
+      return cause_of(place.rank, entry);
+    }
+    const bool own = taken.last_rank == rank(place.rank).number();
+    const std::uint32_t before = own ? place.rank : taken.last_rank;
+    const RankLog::Lane& lane = log(before).streams[taken.last_stream];
+    return taken.last_launch < lane.launched_before
+               ? std::nullopt
+               : std::optional{
+                     Place{before, false, taken.last_stream, taken.last_launch - lane.launched_before}};
   }
 
   /// Of who arrived last. Null: in an earlier step.
@@ -316,7 +357,8 @@ class Walk {
     return plan == nullptr ? Planned{} : Planned{plan, &plan->loads};
   }
 
-  std::string bottleneck(const std::vector<LinkLoad>& loads, const CollectivePlan& plan) const {
+  void note_bottleneck(CriticalShare& share, const std::vector<LinkLoad>& loads, const CollectivePlan& plan,
+                       double seconds) const {
     const LinkLoad* worst = nullptr;
     double longest = 0;
     const auto links = executor_.spec().fabric->links();
@@ -328,16 +370,19 @@ class Walk {
       }
     }
     if (worst == nullptr) {
-      return {};
+      share.bottleneck = {};
+      return;
     }
     // A plan's own bound includes what no protocol gets out of a link: only well below it is it the
     // protocol's doing.
     constexpr double kProtocolBelow = 0.7;
     const bool by_cap = longest * plan.rate_cap.in_base_units() < kProtocolBelow;
-    return by_cap ? plan.protocol + " protocol" : links[worst->link].name;
+    share.bottleneck = by_cap ? plan.protocol + " protocol" : links[worst->link].name;
+    share.over_pcie += !by_cap && links[worst->link].kind == LinkKind::Pcie ? seconds : 0;
   }
 
   Executor& executor_;
+  HostLinks host_links_;
   std::map<std::uint32_t, std::unique_ptr<RankLog>> logs_;  // by number of the simulated rank
   std::map<std::string, CriticalShare> shares_;
   std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions

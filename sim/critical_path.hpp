@@ -12,6 +12,7 @@ class Executor;
 
 enum class PathPart : std::uint8_t {
   Kernel,
+  Copy,  ///< between host and GPU
   Collective,
   LaunchLatency,  ///< from a launch call's return to the start on an idle stream
   KernelGap,      ///< between two kernels of a stream
@@ -34,9 +35,14 @@ struct CriticalShare {
   std::string what;    ///< kernel name, `all_reduce`, `host: aten::addmm`, `launch latency`, ...
   double seconds = 0;  ///< on the path
   std::uint32_t pieces = 0;
-  std::string bottleneck;  ///< collectives: the link that bounds them most often; else empty
+  /// Of collectives, and of copies and kernels that move data between host and GPU: a link that bounds them.
+  /// Empty: none does.
+  std::string bottleneck;
   PathPart part = PathPart::HostWork;
-  std::vector<PathPrediction> predictions;  ///< of kernels and collectives
+  std::vector<PathPrediction> predictions;  ///< of kernels, copies and collectives
+  /// Of `seconds`: copies between host and GPU, kernels bound by the links between them, and collectives
+  /// bound by PCIe.
+  double over_pcie = 0;
 };
 
 /// Walks back from the end of the last step along what each piece of work waited for. Ranks on the way run

@@ -6,22 +6,18 @@ namespace lockstep {
 
 /// How the members of a collective came together, or a copy and its engine.
 struct Encounter {
-  double met = 0;  ///< when the last one arrived, s
-  std::uint32_t last_rank = 0;
+  static constexpr std::uint32_t kNobody = 0xffffffff;
+  double met = 0;  ///< when the last one arrived, s; copies: when they had their engine
+  /// Copies: of the copy that left its engine to this one, kNobody where none was waited for.
+  std::uint32_t last_rank = kNobody;
   std::uint32_t last_launch = 0;  ///< the how-manieth of its stream, over all steps
   std::uint8_t last_stream = 0;
 };
 
-/// What the members of a collective cannot know of themselves.
+/// What the members of a collective, or a copy, cannot know of themselves.
 struct MeetingRecord {
   Encounter encounter;
   double end = 0;  ///< s
-};
-
-/// When a copy had a copy engine and the links, s.
-struct CopyRecord {
-  double begun = 0;
-  double end = 0;
 };
 
 }  // namespace lockstep

@@ -103,7 +103,7 @@ void Executor::happen(const Scheduled& scheduled) {
         engines.queue.push_back(scheduled.subject);
       } else {
         --engines.free;
-        begin_copy(scheduled.subject, scheduled.date);
+        begin_copy(scheduled.subject, {.met = scheduled.date});
       }
       break;
     }
@@ -171,12 +171,12 @@ void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, doubl
   transfer.rank = &rank;
   transfer.stream = stream;
   transfer.copy = &copy_plan(rank, kernel);
-  const auto* copy = std::get_if<Memcpy>(&rank.program().kernels[kernel].work);
+  const KernelCall& call = rank.program().kernels[kernel];
+  const auto* copy = std::get_if<Memcpy>(&call.work);
   const bool to_host = copy != nullptr && copy->path == Memcpy::Path::DeviceToHost;
-  transfer.engine =
-      std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (copy == nullptr ? 2U : 0U);
-  // A kernel moves its rows itself and waits for no engine.
-  const int engines = copy != nullptr ? rank.timing().copy_engines : std::numeric_limits<int>::max();
+  const bool queues = needs_copy_engine(call);
+  transfer.engine = std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (queues ? 0U : 2U);
+  const int engines = queues ? rank.timing().copy_engines : std::numeric_limits<int>::max();
   engines_.try_emplace(transfer.engine, CopyEngines{engines, {}});
   schedule(date, Moment::CopyReady, new_transfer(transfer));
 }
@@ -196,11 +196,11 @@ Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   return *known;
 }
 
-void Executor::begin_copy(TransferId transfer, double date) {
+void Executor::begin_copy(TransferId transfer, const Encounter& taken) {
   ++transfers_[transfer].copy->uses;
-  transfers_[transfer].begun = date;
+  transfers_[transfer].taken = taken;
   const CopyUse& copy = *transfers_[transfer].copy;
-  network_.start(transfer, copy.plan, copy.ends, date);
+  network_.start(transfer, copy.plan, copy.ends, taken.met);
 }
 
 void Executor::call_at(Rank& rank, std::uint8_t stream, double date) {
@@ -218,18 +218,20 @@ void Executor::transfer_ended(TransferId id, double date) {
 }
 
 void Executor::end_copy(const Transfer& transfer, double date) {
+  Stream& stream = transfer.rank->streams()[transfer.stream];
   CopyEngines& engines = engines_.at(transfer.engine);
   if (engines.queue.empty()) {
     ++engines.free;
   } else {
     const TransferId next = engines.queue.front();
     engines.queue.pop_front();
-    begin_copy(next, date);
+    const auto launch = static_cast<std::uint32_t>(stream.launches() - 1);
+    begin_copy(next, {date, transfer.rank->number(), launch, transfer.stream});
   }
   if (spec_.record_encounters) {
-    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.begun, date});
+    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.taken, date});
   }
-  transfer.rank->streams()[transfer.stream].complete(*transfer.rank, transfer.stream, date, {transfer.begun});
+  stream.complete(*transfer.rank, transfer.stream, date, transfer.taken);
   transfer.rank->run();
 }
 

@@ -96,7 +96,7 @@ class Executor final : public Surroundings {
   }
 
   /// Of a stream of a simulated rank, in order; only with ExecutorSpec::record_encounters.
-  [[nodiscard]] const std::vector<CopyRecord>& copies_of(std::uint32_t number, std::uint8_t stream) const {
+  [[nodiscard]] const std::vector<MeetingRecord>& copies_of(std::uint32_t number, std::uint8_t stream) const {
     return copy_records_.at({number, stream});
   }
 
@@ -127,7 +127,7 @@ class Executor final : public Surroundings {
     Rank* rank = nullptr;
     CopyUse* copy = nullptr;
     std::uint64_t engine = 0;
-    double begun = 0;  // copies: when an engine took it
+    Encounter taken;  // copies: when an engine took it, after which
     std::uint8_t stream = 0;
   };
   struct CopyEngines {
@@ -138,7 +138,7 @@ class Executor final : public Surroundings {
   void schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream = 0);
   void happen(const Scheduled& scheduled);
   TransferId new_transfer(const Transfer& transfer);
-  void begin_copy(TransferId transfer, double date);
+  void begin_copy(TransferId transfer, const Encounter& taken);
   void end_copy(const Transfer& transfer, double date);
   void end_collective(const Transfer& transfer, double date);
   CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
@@ -164,10 +164,12 @@ class Executor final : public Surroundings {
   std::uint64_t order_ = 0;
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;
-  std::unordered_map<std::uint64_t, CopyEngines> engines_;  // by GPU and direction; none for kernels
+  std::unordered_map<std::uint64_t, CopyEngines>
+      engines_;  // by GPU and direction; endless for what needs none
   std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
   std::list<CopyUse> copy_plans_;
-  std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<CopyRecord>> copy_records_;  // by rank, stream
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<MeetingRecord>>
+      copy_records_;  // by rank and stream
   double now_ = 0;
   std::function<void(Rank&, unsigned)> on_resume_;
 };

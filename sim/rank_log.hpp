@@ -27,7 +27,7 @@ struct LogEntry {
   double start = 0;
   double end = 0;
   std::uint32_t where = 0;    ///< as StreamItem::where
-  std::uint32_t meeting = 0;  ///< communication kernels: which of the lane's meetings
+  std::uint32_t meeting = 0;  ///< collectives, copies: which of the lane's meetings
   Cause cause;
 };
 

@@ -117,8 +117,8 @@ void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, 
 }
 
 void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {
-  const CopyRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
-  schedule(record.end, Moment::CopyEnd, stream, {record.begun});
+  const MeetingRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
+  schedule(record.end, Moment::CopyEnd, stream, record.encounter);
 }
 
 void RankRerun::call_at(Rank& /*rank*/, std::uint8_t stream, double date) {

@@ -15,7 +15,7 @@ namespace lockstep {
 class Executor;
 
 /// One rank of a finished run, once more and alone, with a log: all that it knew of the other ranks is when
-/// its collectives and copies ended, which the run has kept (MeetingRecord, CopyRecord), and everything else
+/// its collectives and copies ended, which the run has kept (MeetingRecord), and everything else
 /// that it did follows from its program. So a run need not log every rank for the few that the critical path
 /// meets.
 class RankRerun final : public Surroundings {

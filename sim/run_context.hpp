@@ -30,7 +30,8 @@ class Surroundings {
   /// The communication kernel at the head of a stream has reached the GPU at @p date.
   virtual void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) = 0;
 
-  /// A copy over PCIe (kernel @p kernel of the rank's program) is ready for a copy engine at @p date.
+  /// A copy over PCIe (kernel @p kernel of the rank's program) is ready for a copy engine at @p date, if it
+  /// needs one (needs_copy_engine()).
   virtual void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) = 0;
 
   /// Stepped mode: call Rank::tick(stream, date) when global time reaches @p date.

@@ -301,10 +301,8 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
   if (rank.log && step_ == rank.log->step) {
     RankLog::Lane& lane = rank.log->streams[self];
     lane.entries.back().end = end;
-    if (is_collective) {
-      lane.entries.back().meeting = static_cast<std::uint32_t>(lane.meetings.size());
-      lane.meetings.push_back(encounter);
-    }
+    lane.entries.back().meeting = static_cast<std::uint32_t>(lane.meetings.size());
+    lane.meetings.push_back(encounter);
   }
 }
 

@@ -48,6 +48,14 @@ HostTraffic host_traffic(const KernelCall& call) {
   return std::visit(TrafficOf{size_of(call.type) / Bytes{1}}, call.work);
 }
 
+bool needs_copy_engine(const KernelCall& call) {
+  const auto* copy = std::get_if<Memcpy>(&call.work);
+  if (copy == nullptr) return false;
+  const bool in_commands =
+      !copy->pinned && copy->path == Memcpy::Path::HostToDevice && copy->size <= kCopyInCommands;
+  return !in_commands;
+}
+
 Seconds time_over_pcie(const HostTraffic& traffic, const GpuSpec& gpu) {
   return std::max(traffic.to_device, traffic.to_host) / gpu.host_copy.pinned;
 }

@@ -29,6 +29,20 @@ struct HostTraffic {
 /// lru_cache_insert_kernel (writes back whatever it displaces); backward sorts, so that each row comes once.
 [[nodiscard]] HostTraffic host_traffic(const KernelCall& call);
 
+/// What CUDA copies to the device from pageable memory in one piece: it puts the bytes in the GPU's queue of
+/// commands, so that the host goes on and the copy starts when its stream comes to it.
+///
+/// *Source*: CUDA C++ Programming Guide, "Concurrent Execution between Host and Device" (64 KB or less).
+inline constexpr Bytes kCopyInCommands{64.0 * 1024};
+
+/// Whether @p call waits for a copy engine that another stream's copy holds. Not kernels, which move their
+/// rows themselves, nor copies of up to kCopyInCommands from pageable memory; pinned ones of any size do.
+///
+/// *Source*: forums.developer.nvidia.com/t/35190 and devtalk.nvidia.com topic 1045814 (small copies come with
+/// the commands, and two run at once on a GPU with one engine a direction); cudf issue 15620 (a pinned copy
+/// of 51 KB starts 12 ms late, behind one of 200 MB in another stream).
+[[nodiscard]] bool needs_copy_engine(const KernelCall& call);
+
 /// Time of @p traffic alone: both directions at once, each at the rate of copies from pinned memory.
 ///
 /// *Valid for* rows of 128 bytes or more, the size of a warp's request; shorter ones reach less.

@@ -4,13 +4,13 @@
 #include <map>
 #include <span>
 
+#include "ops/kernels/host_traffic.hpp"
 #include "ops/workload/layers/kernels.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr const char* kBatchReady = "batch ready";
-constexpr Bytes kStagedAtOnce{64.0 * 1024};  // CUDA Runtime API, "API synchronization behavior"
 
 /// Ranks on the node that has most.
 int most_ranks_of_a_node(const TrainingSetup& setup) {
@@ -67,7 +67,7 @@ void BatchLoader::copy(const std::function<Bytes(std::size_t rank)>& size, Copy 
   for (std::size_t rank = 0; rank < step_.ranks(); ++rank) {
     largest = std::max(largest, size(rank));
   }
-  if (how == Copy::Blocking || (!spec_.pin_memory && largest > kStagedAtOnce)) {
+  if (how == Copy::Blocking || (!spec_.pin_memory && largest > kCopyInCommands)) {
     step_.blocking_copy("aten::to", kernel);
     return;
   }

@@ -38,7 +38,7 @@ class BatchLoader {
   /// returns when the copy has ended, whatever it was asked for (CUDA Runtime API, "API synchronization
   /// behavior": what is before it on the stream ends first, then the host stages; it returns within 0.1 ms of
   /// the end,
-  /// ../shared/data/traces/cuda_sync; copies below 64 KiB do not wait).
+  /// ../shared/data/traces/cuda_sync; copies of kCopyInCommands do not wait).
   void copy(const std::function<Bytes(std::size_t rank)>& size, Copy how);
   void copy(Bytes size, Copy how);
 

@@ -57,6 +57,10 @@ class Script {
     program_.kernels.push_back({"copy", DataType::FP32, Memcpy{size, path, true}});
     return add(Opcode::Launch, stream, last(program_.kernels), cost);
   }
+  /// From memory of the host that is not pinned, to the device.
+  Script& pageable_copy(std::uint8_t stream, Bytes size) {
+    return kernel(stream, {"pageable", DataType::FP32, Memcpy{size, Memcpy::Path::HostToDevice, false}});
+  }
   Script& collective(std::uint8_t stream, CollectiveCall call, double cost = 0) {
     program_.collectives.push_back(std::move(call));
     return add(Opcode::Collective, stream, last(program_.collectives), cost);

@@ -4,8 +4,6 @@
 
 #include <charconv>
 
-#include "traces/json_members.hpp"
-
 namespace lockstep::kineto {
 namespace {
 
@@ -214,12 +212,23 @@ EventParser::EventParser() : state_{std::make_unique<State>()} {}
 EventParser::~EventParser() = default;
 
 const KinetoEvent* EventParser::parse(std::string& element) {
-  KinetoEvent& event = state_->event;
-  event = KinetoEvent{};
-  const bool is_whole = take_members(
-      state_->parser, element,
-      [&event](std::string_view key, json::value& value) { return take_member(key, value, event); });
-  return is_whole ? &event : nullptr;
+  element.reserve(element.size() + simdjson::SIMDJSON_PADDING);
+  state_->event = KinetoEvent{};
+  json::document document;
+  json::object object;
+  if (state_->parser.iterate(element.data(), element.size(), element.capacity()).get(document) ||
+      document.get_object().get(object)) {
+    return nullptr;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    json::value value;
+    if (field.unescaped_key().get(key) || field.value().get(value) ||
+        take_member(key, value, state_->event)) {
+      return nullptr;
+    }
+  }
+  return &state_->event;
 }
 
 }  // namespace lockstep::kineto

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "traces/json_members.hpp"
-
 namespace lockstep::pytorch_et {
 namespace {
 
@@ -156,12 +154,23 @@ NodeParser::NodeParser() : state_{std::make_unique<State>()} {}
 NodeParser::~NodeParser() = default;
 
 const WrittenNode* NodeParser::parse(std::string& element) {
-  WrittenNode& node = state_->node;
-  node = WrittenNode{};
-  const bool is_whole = take_members(
-      state_->parser, element,
-      [&node](std::string_view key, json::value& value) { return take_node_member(key, value, node); });
-  return is_whole ? &node : nullptr;
+  element.reserve(element.size() + simdjson::SIMDJSON_PADDING);
+  state_->node = WrittenNode{};
+  json::document document;
+  json::object object;
+  if (state_->parser.iterate(element.data(), element.size(), element.capacity()).get(document) ||
+      document.get_object().get(object)) {
+    return nullptr;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    json::value value;
+    if (field.unescaped_key().get(key) || field.value().get(value) ||
+        take_node_member(key, value, state_->node)) {
+      return nullptr;
+    }
+  }
+  return &state_->node;
 }
 
 }  // namespace lockstep::pytorch_et

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -59,6 +60,51 @@ TEST(Bottleneck, IsTheHostThatMostOfTheCriticalPathIsOf) {
                           {"gemm", 0.1, 3, {}, PathPart::Kernel, {}}};
   EXPECT_EQ(bottleneck(two_steps(), result),
             "host-bound: 80 % of the critical path is work of the CPU; compute takes 60 % of the step");
+}
+
+CriticalShare piece(const std::string& what, double seconds, PathPart part, double over_pcie = 0) {
+  return {what, seconds, 1, {}, part, {}, over_pcie};
+}
+
+/// Kernels run beside the copies that the step waits for.
+TEST(Bottleneck, IsCopiesThatMostOfTheCriticalPathIsOf) {
+  SimulationResult result = result_of({0.8, 0.8}, {1, 1});
+  result.critical_path = {piece("Memcpy HtoD", 0.6, PathPart::Copy, 0.6),
+                          piece("gemm", 0.4, PathPart::Kernel)};
+  EXPECT_EQ(
+      bottleneck(two_steps(), result),
+      "copy-bound: 60 % of the critical path is copies between host and GPU; compute takes 80 % of the step");
+  result.critical_path.front().over_pcie = 0.4;  // the rest by other kernels of that name
+  EXPECT_THAT(bottleneck(two_steps(), result), ::testing::StartsWith("compute-bound"));
+}
+
+/// Kernels that read host memory look busy. Those of the same name whose rows are on the GPU do not count.
+TEST(Bottleneck, IsTheWayToHostMemoryThatKernelsWaitFor) {
+  SimulationResult result = result_of({0.9, 0.9}, {1, 1});
+  result.critical_path = {piece("look-up", 0.8, PathPart::Kernel, 0.52),
+                          piece("gemm", 0.2, PathPart::Kernel)};
+  EXPECT_EQ(
+      bottleneck(two_steps(), result),
+      "copy-bound: 52 % of the critical path is kernels that read and write tables in host memory; compute "
+      "takes 90 % of the step");
+}
+
+/// With what is copied, collectives that PCIe bounds are more than half; no word of them where they are
+/// exposed anyway.
+TEST(Bottleneck, IsPcieWithItsCollectives) {
+  SimulationResult result = result_of({0.6, 0.6}, {1, 1});
+  result.critical_path = {piece("look-up", 0.2, PathPart::Kernel, 0.2),
+                          piece("all_to_all", 0.4, PathPart::Collective, 0.4),
+                          piece("gemm", 0.4, PathPart::Kernel)};
+  EXPECT_EQ(
+      bottleneck(two_steps(), result),
+      "PCIe-bound: 60 % of the critical path is what crosses PCIe, 40 % collectives; compute takes 60 % of "
+      "the step");
+  result.metered[0].activity.compute = result.metered[1].activity.compute = 0.2;
+  for (MeteredRank& rank : result.metered) {
+    rank.activity.exposed_transfer[static_cast<std::size_t>(CollectiveKind::AllToAll)] = 0.7;
+  }
+  EXPECT_THAT(bottleneck(two_steps(), result), ::testing::StartsWith("communication-bound"));
 }
 
 /// An optimizer on the CPU launches nothing: CUDA graphs would not help.

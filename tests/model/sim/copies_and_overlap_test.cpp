@@ -70,6 +70,31 @@ TEST_F(Ranks, CopiesOnTwoEnginesShareTheLink) {
   EXPECT_EQ(gpu(0, 1), (Spans{{0, 12}}));
 }
 
+/// 64 KiB from pageable memory come with the commands of their stream: they share the link with another
+/// stream's copy, half of it each, and wait for none; the pinned one has 100 - 64 left at 128.
+TEST_F(Ranks, SmallPageableCopiesNeedNoEngine) {
+  run({script().copy(0, worth(100), Path::HostToDevice).pageable_copy(1, worth(64)).launch(1, 3)});
+  EXPECT_EQ(gpu(0, 0), (Spans{{0, 164}}));
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 128}, {128, 131}}));
+}
+
+/// Nor does another copy wait for them.
+TEST_F(Ranks, SmallPageableCopiesHoldNoEngine) {
+  run({script().pageable_copy(1, worth(64)).work(64).copy(0, worth(10), Path::HostToDevice)});
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 64}}));
+  EXPECT_EQ(gpu(0, 0), (Spans{{64, 74}}));
+  recording_ = {};
+  run({script().pageable_copy(1, worth(64)).work(32).copy(0, worth(32), Path::HostToDevice)});
+  EXPECT_EQ(gpu(0, 1), (Spans{{0, 96}}));  // 32 alone, then half of the link
+  EXPECT_EQ(gpu(0, 0), (Spans{{32, 96}}));
+}
+
+TEST_F(Ranks, LargerPageableCopiesQueueForTheEngine) {
+  run({script().copy(0, worth(100), Path::HostToDevice).pageable_copy(1, worth(65))});
+  EXPECT_EQ(gpu(0, 0), (Spans{{0, 100}}));
+  EXPECT_EQ(gpu(0, 1), (Spans{{100, 165}}));
+}
+
 /// Both GPUs' copies cross the one link from the socket to the PCIe switch. The first has it alone until 5;
 /// then each gets half: its other 5 take until 15. The second has 5 left then, which take until 20.
 TEST_F(Ranks, CopiesOfTwoGpusShareTheUplink) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.hpp"
+#include "base/yaml_reader.hpp"
 #include "sim/activity_meter.hpp"
 #include "tests/support/engines.hpp"
 #include "tests/support/script.hpp"
@@ -30,6 +33,11 @@ auto is_share(const std::string& what, double ticks, std::uint32_t pieces = 1,
               const std::string& bottleneck = "") {
   return AllOf(Field(&CriticalShare::what, what), Field(&CriticalShare::seconds, DoubleEq(ticks * kTick)),
                Field(&CriticalShare::pieces, pieces), Field(&CriticalShare::bottleneck, bottleneck));
+}
+
+auto is_piece(const std::string& what, double ticks) {
+  return AllOf(Field(&CriticalShare::what, what), Field(&CriticalShare::seconds, DoubleEq(ticks * kTick)),
+               Field(&CriticalShare::pieces, 1));
 }
 
 /// Host work, a kernel, an all-reduce of 16 that waits for it, a kernel that waits for the all-reduce, a
@@ -83,6 +91,93 @@ TEST_F(TwoRanks, PathIsThatOfTheLastStep) {
     EXPECT_EQ(three.critical_path[i].what, one.critical_path[i].what);
     EXPECT_DOUBLE_EQ(three.critical_path[i].seconds, one.critical_path[i].seconds);
   }
+}
+
+KernelCall copy_of(const std::string& name, double ticks) {
+  return {name, DataType::FP32, Memcpy{worth(ticks), Memcpy::Path::HostToDevice, true}};
+}
+
+/// Each step: a copy of 10, behind it one of 6 that the engine is not free for, and a kernel. They are ready
+/// at 0, 1 and 16.
+TEST(CriticalPath, GoesOnFromTheCopyThatHeldTheEngine) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a", "b"})
+                            .kernel(0, copy_of("large", 10))
+                            .work(1)
+                            .kernel(1, copy_of("small", 6))
+                            .launch(1, 2, 0, "kernel")
+                            .wait_device();
+  for (const int steps : {1, 3}) {
+    const Job job = job_of(fabric, {script}, {}, steps);
+    const auto result = simulate(input_of(job, fabric, planner), options_for(EngineMode::Bare), nullptr);
+    EXPECT_EQ(result.makespan() / Seconds{kTick}, 18 * steps);
+    EXPECT_THAT(result.critical_path,
+                ElementsAre(is_piece("large", 10), is_piece("small", 6), is_piece("kernel", 2)));
+  }
+}
+
+/// The engine was held by the copy of the step before, which is no longer on the path of this one.
+TEST(CriticalPath, EndsAtACopyOfTheStepBefore) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a", "b"})
+                            .kernel(1, copy_of("small", 6))
+                            .work(1)
+                            .kernel(0, copy_of("large", 10))
+                            .wait_stream(1);
+  const Job job = job_of(fabric, {script}, {}, 2);
+  const auto result = simulate(input_of(job, fabric, planner), options_for(EngineMode::Bare), nullptr);
+  EXPECT_EQ(result.makespan() / Seconds{kTick}, 32);  // 6, 16, 22, 32
+  EXPECT_THAT(result.critical_path, ElementsAre(is_piece("large", 10), is_piece("small", 6)));
+}
+
+/// Copies of two GPUs share the uplink for 20 ticks, so that it bounds them; one that runs at a quarter of
+/// the links' rate is bound by none.
+TEST(CriticalPath, NamesTheLinkThatBoundsACopy) {
+  const Fabric fabric = tick_machine(2);
+  const CollectivePlanner planner{fabric};
+  const Script script = Script({"a"}).kernel(0, copy_of("copy", 10));
+  const Job job = job_of(fabric, {script, script});
+  auto input = input_of(job, fabric, planner);
+  const auto shared = simulate(input, options_for(EngineMode::Bare), nullptr);
+  EXPECT_THAT(shared.critical_path, ElementsAre(is_share("copy", 20, 1, "cpu->pcie#1")));
+  EXPECT_DOUBLE_EQ(shared.critical_path[0].over_pcie, 20 * kTick);
+  EXPECT_EQ(shared.critical_path[0].part, PathPart::Copy);
+  input.gpu_models.front().host_copy.pinned = kTickBandwidth / 4;
+  const auto slow = simulate(input, options_for(EngineMode::Bare), nullptr);
+  EXPECT_THAT(slow.critical_path, ElementsAre(is_share("copy", 40)));
+  EXPECT_DOUBLE_EQ(slow.critical_path[0].over_pcie, 40 * kTick);
+}
+
+CriticalShare look_up_in_host_memory(std::int64_t rows) {
+  const Fabric fabric = tick_machine(1);
+  const CollectivePlanner planner{fabric};
+  const EmbeddingTable table{.rows = std::int64_t{1} << 40,
+                             .dimension = 256,
+                             .pooling_factor = 1,
+                             .reuse_factor = 1,
+                             .location = TableLocation::Host};
+  const Script script =
+      Script({"a"}).kernel(0, {"look-up", DataType::FP32, EmbeddingBags{.batch = rows, .tables = {table}}});
+  const Job job = job_of(fabric, {script});
+  auto input = input_of(job, fabric, planner);
+  input.gpu_models.front() = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_16gb.yaml");
+  const auto path = simulate(input, options_for(EngineMode::Bare), nullptr).critical_path;
+  const auto share = std::ranges::find(path, "look-up", &CriticalShare::what);
+  return share == path.end() ? CriticalShare{} : *share;
+}
+
+/// A row takes a tick (0.95 us) on the links, the smallest look-up alone 3.1 us.
+TEST(CriticalPath, NamesTheLinkThatBoundsALookUpInHostMemory) {
+  const CriticalShare many = look_up_in_host_memory(10);
+  EXPECT_THAT(many, is_share("look-up", 10, 1, "cpu->pcie#1"));
+  EXPECT_EQ(many.part, PathPart::Kernel);
+  EXPECT_DOUBLE_EQ(many.over_pcie, many.seconds);
+  const CriticalShare one = look_up_in_host_memory(1);
+  EXPECT_GT(one.seconds, 0);
+  EXPECT_EQ(one.bottleneck, "");
+  EXPECT_EQ(one.over_pcie, 0);
 }
 
 /// Rank 0: the all-reduce and the kernels follow each other. Rank 1's kernel ends at 17; it waits for rank 0

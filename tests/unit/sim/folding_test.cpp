@@ -76,6 +76,30 @@ TEST(Folding, ASlowRankInARingOfSendsTellsAllApart) {
   expect_same(input);
 }
 
+/// Small pageable copies beside large ones of another stream, one of which waits for the other; all GPUs
+/// share the link to their switch.
+TEST(Folding, RanksThatCopyAlikeAreOne) {
+  const Fabric fabric = tick_machine(4);
+  const CollectivePlanner planner{fabric};
+  const auto program = std::make_shared<Program>(Script({"a", "b", "c"})
+                                                     .copy(0, worth(100), Memcpy::Path::HostToDevice)
+                                                     .work(3)
+                                                     .copy(1, worth(50), Memcpy::Path::HostToDevice)
+                                                     .pageable_copy(2, worth(6))
+                                                     .launch(2, 5)
+                                                     .wait_device()
+                                                     .program());
+  Job job;
+  job.programs.push_back(program);
+  for (const VertexId gpu : fabric.gpus()) {
+    job.ranks.push_back({gpu, 0, {}, {}, {}});
+  }
+  const auto input = input_of(job, fabric, planner);
+  EXPECT_EQ(simulated(input), Ranks{0});
+  EXPECT_DOUBLE_EQ(simulate(input, folded(), nullptr).makespan().in_base_units(), 4 * 156 * kTick);
+  expect_same(input);
+}
+
 class TwoNodes : public ::testing::Test {
  protected:
   Fabric fabric_ = rail_fabric(2);
