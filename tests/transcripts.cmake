@@ -33,6 +33,12 @@ add_test(NAME inputs.full_memory COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/
 set_tests_properties(inputs.full_memory PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "rank 0 needs 99.9 % of its GPU's memory: where PyTorch's allocator finds no room")
 
+add_test(NAME inputs.indices_repeat_beyond_their_sample COMMAND lockstep run
+         ${CMAKE_CURRENT_LIST_DIR}/inputs/indices_repeat_beyond_their_sample.yaml --no-timeline
+         -o ${PROJECT_BINARY_DIR}/indices_repeat_beyond_their_sample)
+set_tests_properties(inputs.indices_repeat_beyond_their_sample PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "table 8 .2 such.: each index repeats index_duplication 6 times within its sample, which has pooling_factor 1 look-ups")
+
 # Dependencies on nodes that a trace has not are left out, and said.
 add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/trace_unknown_node.yaml
          --no-timeline -o ${PROJECT_BINARY_DIR}/trace_unknown_node)

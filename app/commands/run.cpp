@@ -7,8 +7,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "app/answer.hpp"
 #include "app/interruption.hpp"
@@ -60,6 +62,26 @@ void warn_of_guesses(const Setting& setting) {
         100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
   spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
+}
+
+/// A sample has no look-up more often than it has look-ups.
+void warn_of_indices(const Setting& setting) {
+  const auto& workload = setting.scenario.workload;
+  if (!workload || !workload->model->dlrm) {
+    return;
+  }
+  const std::vector<EmbeddingTable> tables = workload->model->dlrm->all_tables();
+  const auto is_odd = [](const EmbeddingTable& table) {
+    return table.index_duplication > std::max(1.0, table.pooling_factor);
+  };
+  const auto odd = std::ranges::find_if(tables, is_odd);
+  if (odd != tables.end()) {
+    spdlog::warn(
+        "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which has "
+        "pooling_factor {:g} look-ups: at most {:g} times where all samples have as many",
+        odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
+        odd->pooling_factor, std::max(1.0, odd->pooling_factor));
+  }
 }
 
 /// What PyTorch's allocator does when it finds no room is not simulated (ops/workload/allocator_calls.hpp).
@@ -191,6 +213,7 @@ int run_command(const RunOptions& options) {
   };
   warn_of_traces(setting);
   warn_of_guesses(setting);
+  warn_of_indices(setting);
   warn_of_full_memory(setting);
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/search/cache_sizes.hpp"
 #include "app/search/host_tables.hpp"
 #include "app/search/left_out_plans.hpp"
 #include "app/search/movable_pieces.hpp"
@@ -80,8 +81,6 @@ std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem,
   return enough == end ? std::nullopt : std::optional{enough};
 }
 
-constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};  // of the room for tables, for the rest of the step
-
 /// All tables placed, with as little of the room kept free as the rest of the step takes. @return nothing
 /// where none fits so
 std::optional<Division> least_spare(const ShardingProblem& problem, const sharding::SearchOptions& options) {
@@ -118,11 +117,28 @@ void add_in_host_memory(const ShardingProblem& problem, std::span<const std::int
   }
 }
 
+constexpr double kSmallestCache = 0.01;  // of a table's rows
+
+/// All tables, where hosts have room for them, with caches that leave room for those of with_full_caches().
+void add_all_cached(const ShardingProblem& problem, std::vector<Division>& divisions) {
+  const std::vector<std::int64_t> tables = tables_for_hosts(problem);
+  if (tables.size() == problem.task().tables.size()) {
+    Division division = into_host_memory(problem, tables, rows_in_host_memory(kSmallestCache));
+    const bool is_known = std::ranges::any_of(divisions, [&](const Division& other) {
+      return other.placed.empty() && other.name == division.name;
+    });
+    if (!is_known) {
+      divisions.push_back(std::move(division));
+    }
+  }
+}
+
 /// Plans that fit where the usual ones do not, for the tables take too much room or leave too little: more of
 /// it is kept free, or every table cut by rows, or as few as it takes are in host memory, the coldest or the
 /// largest, with caches of several sizes or without.
 std::vector<Division> last_resorts(const ShardingProblem& problem, const sharding::SearchOptions& options) {
-  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, 0.01, 0.0};
+  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, kSmallestCache,
+                               0.0};
   std::vector<Division> divisions;
   for (const double spare : kSpares) {
     divisions.push_back(with_spare(everything(problem.task()), spare));
@@ -143,6 +159,7 @@ std::vector<Division> last_resorts(const ShardingProblem& problem, const shardin
       add_in_host_memory(problem, largest, how, "largest", options, divisions);
     }
   }
+  add_all_cached(problem, divisions);
   return divisions;
 }
 
@@ -227,6 +244,12 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
       return candidate.step || problem.has_memory_for(candidate.plan);
     });
   };
+  const auto keep = [&](Candidate candidate) {
+    if (found) {
+      found(candidate);
+    }
+    candidates.push_back(std::move(candidate));
+  };
   const auto add = [&](const Division& division, double exposed) {
     sharding::SearchOptions cut = options;
     if (is_hugectr(problem)) {  // whose divisions are many, and cut already
@@ -244,10 +267,11 @@ std::vector<Candidate> our_candidates(const ShardingProblem& problem, const shar
         continue;
       }
       if (auto candidate = ours(problem, division, exposed, how)) {
-        if (found) {
-          found(*candidate);
+        auto full = with_full_caches(problem, *candidate);
+        keep(*std::move(candidate));
+        if (full) {
+          keep(*std::move(full));
         }
-        candidates.push_back(*std::move(candidate));
       }
     }
   };

@@ -47,7 +47,7 @@ struct Candidate {
 /// that one GPU is too slow or too small for cut by rows; with small tables on every GPU; with all tables so.
 /// Where none of these fits: with room for tables kept free for the rest of the step, all tables by rows, and
 /// else as few as it takes in host memory, the coldest or the largest of those that it has room for, with
-/// caches of 1 to 50 % of their rows or none.
+/// caches of 1 to 50 % of their rows or none, or all of them; where there are caches also with_full_caches().
 /// @param found is called with each as soon as it is made, and may simulate it: a search that is stopped has
 ///   judged what it made
 [[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,

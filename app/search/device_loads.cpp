@@ -34,6 +34,16 @@ double weights_of(const std::vector<EmbeddingTable>& tables) {
   return weights;
 }
 
+/// What a rank has of the group's tables on its GPU.
+Bytes memory_of(const ShardGroup& group, std::size_t rank, const ShardStorage& storage) {
+  Bytes memory;
+  for (const EmbeddingTable& table : group.shards[rank]) {
+    memory +=
+        on_gpu(table, group.sharding == TableSharding::DataParallel ? storage.replicated : storage.sharded);
+  }
+  return memory;
+}
+
 /// Adds what ranks hold of one group.
 class Adding {
  public:
@@ -56,9 +66,7 @@ class Adding {
     const std::vector<EmbeddingTable>& tables = group.shards[rank];
     const bool copied = group.sharding == TableSharding::DataParallel;
     load.shards += tables.size();
-    for (const EmbeddingTable& table : tables) {
-      load.memory += on_gpu(table, copied ? storage_.replicated : storage_.sharded);
-    }
+    load.memory += memory_of(group, rank, storage_);
     const auto ranks = static_cast<double>(loads_.size());
     const double samples = static_cast<double>(problem_.task().batch);
     if (!tables.empty()) {
@@ -143,6 +151,22 @@ std::vector<EmbeddingTable> named_tables(const ShardingProblem& problem, Embeddi
   return tables;
 }
 
+/// Of the tables that @p plan names, memory or not.
+std::vector<ShardGroup> shard_groups(const ShardingProblem& problem, const EmbeddingPlan& plan) {
+  const std::size_t ranks = problem.task().devices();
+  std::vector<int> nodes(ranks);
+  const auto by_node = problem.ranks_of_node();
+  for (std::size_t node = 0; node < by_node.size(); ++node) {
+    for (const std::uint32_t rank : by_node[node]) {
+      nodes[rank] = static_cast<int>(node);
+    }
+  }
+  EmbeddingPlan numbered = plan;
+  const std::vector<EmbeddingTable> tables = named_tables(problem, numbered);
+  const std::vector<Bytes> endless(ranks, Bytes{std::numeric_limits<double>::infinity()});
+  return shard_tables(tables, numbered, RankNodes{ranks, nodes}, endless, {});
+}
+
 template <class Value>
 double largest_by_mean(const std::vector<DeviceLoad>& loads, Value value) {
   double most = 0, sum = 0;
@@ -159,7 +183,7 @@ double compute_of(const DeviceLoad& load) {
 double sent_of(const DeviceLoad& load) {
   return load.sent / Bytes{1};
 }
-double memory_of(const DeviceLoad& load) {
+double tables_of(const DeviceLoad& load) {
   return load.memory / Bytes{1};
 }
 
@@ -211,21 +235,22 @@ std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const Embed
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     loads[rank].capacity = problem.task().capacity[rank];
   }
-  std::vector<int> nodes(ranks);
-  const auto by_node = problem.ranks_of_node();
-  for (std::size_t node = 0; node < by_node.size(); ++node) {
-    for (const std::uint32_t rank : by_node[node]) {
-      nodes[rank] = static_cast<int>(node);
-    }
-  }
-  EmbeddingPlan numbered = plan;
-  const std::vector<EmbeddingTable> tables = named_tables(problem, numbered);
-  const std::vector<Bytes> endless(ranks, Bytes{std::numeric_limits<double>::infinity()});
   Adding adding{problem, loads};
-  for (const ShardGroup& group : shard_tables(tables, numbered, RankNodes{ranks, nodes}, endless, {})) {
+  for (const ShardGroup& group : shard_groups(problem, plan)) {
     adding.add(group);
   }
   return loads;
+}
+
+std::vector<Bytes> table_memory(const ShardingProblem& problem, const EmbeddingPlan& plan) {
+  const ShardStorage storage = problem.storage();
+  std::vector<Bytes> memory(problem.task().devices());
+  for (const ShardGroup& group : shard_groups(problem, plan)) {
+    for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+      memory[rank] += memory_of(group, rank, storage);
+    }
+  }
+  return memory;
 }
 
 std::string load_lines(const std::vector<DeviceLoad>& loads) {
@@ -241,7 +266,7 @@ std::string load_lines(const std::vector<DeviceLoad>& loads) {
   }
   return text + fmt::format("  largest / mean  {:>12.3f}  {:>12.3f}  {:>12.3f}\n",
                             largest_by_mean(loads, compute_of), largest_by_mean(loads, sent_of),
-                            largest_by_mean(loads, memory_of));
+                            largest_by_mean(loads, tables_of));
 }
 
 std::string load_picture(const std::vector<DeviceLoad>& loads, const std::string& title) {
@@ -250,7 +275,7 @@ std::string load_picture(const std::vector<DeviceLoad>& loads, const std::string
   draw_bars(drawing, loads, 0, "look-ups and their backward pass", compute_of,
             [](double value) { return to_string(Seconds{value}); });
   draw_bars(drawing, loads, 1, "sent", sent_of, [](double value) { return to_string(Bytes{value}); });
-  draw_bars(drawing, loads, 2, "memory of tables", memory_of,
+  draw_bars(drawing, loads, 2, "memory of tables", tables_of,
             [](double value) { return to_string(Bytes{value}); });
   label_ranks(drawing, loads.size(), kTop + 3 * kRow + 4);
   return drawing.document(kLeft + std::max(kWidth, 2.0 * static_cast<double>(loads.size())) + 40,

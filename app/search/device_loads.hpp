@@ -20,6 +20,10 @@ struct DeviceLoad {
 /// @throws InputError for a plan that does not fit the scenario
 [[nodiscard]] std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const EmbeddingPlan& plan);
 
+/// Memory of its GPU that @p plan's tables take with their optimizer's state, by rank.
+/// @throws InputError for a plan that does not fit the scenario
+[[nodiscard]] std::vector<Bytes> table_memory(const ShardingProblem& problem, const EmbeddingPlan& plan);
+
 /// A line for each of at most 32 ranks, and one of largest by mean.
 [[nodiscard]] std::string load_lines(const std::vector<DeviceLoad>& loads);
 

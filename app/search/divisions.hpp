@@ -3,6 +3,7 @@
 /// @file
 /// Which tables a search places one by one, and what becomes of the others.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +18,9 @@ namespace lockstep {
 
 /// Of tables that are on every GPU: an all-reduce of more takes longer than any exchange.
 inline constexpr Bytes kMostCopies{2e9};
+
+/// Shares of the room for tables that may be kept free for the rest of the step.
+inline constexpr std::array kSpares{0.0, 0.1, 0.2, 0.4, 0.6};
 
 struct Division {
   std::string name;                  ///< of what is not placed, "" for nothing

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "app/search/cache_sizes.hpp"
 #include "app/search/device_loads.hpp"
 #include "app/search/host_tables.hpp"
 #include "app/search/movable_pieces.hpp"
@@ -57,9 +58,9 @@ TableShardingSpec by_itself(TableShardingSpec entry) {
 }
 
 /// What becomes of the entry's tables; "" on single GPUs.
-std::string kind_of(const TableShardingSpec& entry) {
+std::string kind_of(const TableShardingSpec& entry, const EmbeddingPlan& plan) {
   if (is_in_host_memory(entry)) {
-    return in_host_memory(entry);
+    return has_cache(entry) ? cached_in_host_memory(plan) : in_host_memory(entry);
   }
   if (!entry.ranks.empty()) {
     return "";
@@ -73,7 +74,7 @@ std::string kind_of(const TableShardingSpec& entry) {
 std::string name_of_further(const EmbeddingPlan& plan) {
   std::map<std::string, std::size_t> counts;
   for (const TableShardingSpec& entry : plan.tables) {
-    counts[kind_of(entry)] += entry.tables.size();
+    counts[kind_of(entry, plan)] += entry.tables.size();
   }
   std::string name = "lockstep";
   for (const auto& [kind, count] : counts) {
@@ -94,6 +95,9 @@ class OtherShardings {
 
   Candidate run() {
     attempt_whole_in_host_memory();
+    if (has_cache(best_.plan)) {
+      attempt(best_.plan);  // with full caches
+    }
     for (const std::int64_t table : drawn_order()) {
       if (is_over()) {
         break;
@@ -107,6 +111,7 @@ class OtherShardings {
       for (const std::int64_t other : colder_on_gpus(table)) {
         attempt(exchanged(best_.plan, table, other));
       }
+      attempt_other_shares_of_caches(table);
     }
     attempt_whole_tables_elsewhere();
     return std::move(best_);
@@ -135,7 +140,7 @@ class OtherShardings {
 
   [[nodiscard]] std::vector<TableShardingSpec> others_of(std::int64_t table) const {
     const TableShardingSpec& now = entry_of(table);
-    const std::vector<DeviceLoad> loads = device_loads(problem_, without(best_.plan, table));
+    const std::vector<DeviceLoad> loads = loads_without_caches(problem_, without(best_.plan, table));
     std::vector<TableShardingSpec> others;
     if (now.sharding != TableSharding::DataParallel && size_of(table) <= kMostCopies) {
       others.push_back(on_all(TableSharding::DataParallel));
@@ -239,8 +244,9 @@ class OtherShardings {
     return ranks;
   }
 
-  /// Of a table that is in host memory as @p how says: its cache.
-  [[nodiscard]] Bytes size_on_gpu(std::int64_t table, const TableShardingSpec& how) const {
+  /// Of a table that is in host memory as @p how says: what is not its cache, which takes what is left.
+  [[nodiscard]] Bytes size_on_gpu(std::int64_t table, TableShardingSpec how) const {
+    how.cache_load_factor = has_cache(how) ? std::optional{kLeastCache} : std::nullopt;
     const EmbeddingTable& shape = problem_.task().tables[static_cast<std::size_t>(table)].shape;
     return on_gpu(located(shape, how), problem_.storage().sharded);
   }
@@ -265,7 +271,7 @@ class OtherShardings {
     EmbeddingPlan plan = best_.plan;
     for (auto& [table, entry] : cut) {
       plan = without(std::move(plan), table);
-      const std::vector<DeviceLoad> loads = device_loads(problem_, plan);
+      const std::vector<DeviceLoad> loads = loads_without_caches(problem_, plan);
       const std::vector<std::uint32_t> ranks = first_done_with_room(loads, size_on_gpu(table, entry));
       if (ranks.empty()) {
         return;
@@ -289,6 +295,22 @@ class OtherShardings {
     attempt(std::move(plan));
     if (is_another) {
       attempt(std::move(apart));
+    }
+  }
+
+  /// Twice and half as much of the caches for a table, the others' give way or grow.
+  void attempt_other_shares_of_caches(std::int64_t table) {
+    for (const double times : {2.0, 0.5}) {
+      TableShardingSpec entry = entry_of(table);
+      EmbeddingPlan plan = without(best_.plan, table);
+      if (!has_cache(entry) || !has_cache(plan)) {
+        return;
+      }
+      entry.cache_load_factor =
+          std::min(1.0, times * entry.cache_load_factor.value_or(TableShardingSpec::kCacheLoadFactor));
+      entry.tables = {table};
+      plan.tables.push_back(std::move(entry));
+      attempt(std::move(plan));
     }
   }
 
@@ -332,7 +354,8 @@ class OtherShardings {
     }
     --left_;
     Candidate changed = best_;
-    changed.plan = std::move(plan);
+    std::optional<EmbeddingPlan> full = with_full_caches(problem_, plan);
+    changed.plan = full ? *std::move(full) : std::move(plan);
     changed.division = {};
     changed.pieces = {};
     make_movable(problem_, changed);

@@ -74,6 +74,11 @@ double tables_at_a_time(const EmbeddingBags& work, const GpuSpec& gpu) {
   return std::clamp(bags_at_a_time(widest_of(work), gpu) / bags, 1.0, tables);
 }
 
+/// The part of the level-2 cache that a kernel has, bytes.
+double level2_of(const GpuSpec& gpu) {
+  return kUsable * (gpu.l2_size / Bytes{1}) / gpu.l2_partitions;
+}
+
 /// What a table has of the caches, bytes.
 struct Caches {
   double level2, level1;
@@ -82,8 +87,7 @@ struct Caches {
 /// Of a kernel's caches.
 Caches caches_of(const EmbeddingBags& work, const GpuSpec& gpu) {
   const double tables = tables_at_a_time(work, gpu);
-  return {kUsable * (gpu.l2_size / Bytes{1}) / gpu.l2_partitions / tables,
-          kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
+  return {level2_of(gpu) / tables, kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
 }
 
 /// Look-ups of a table that DRAM and level 2 answer, those of rows on the GPU.
@@ -155,25 +159,41 @@ LongSegments long_segments(const EmbeddingTable& table, double lookups, double d
           lookups * normal_share((mean + skew * skew / 2) / spread)};
 }
 
-void add_backward(const EmbeddingTable& table, const BatchRows& rows, double row, Optimizer optimizer,
+/// A table's update by the gradients of its pooled rows.
+struct Update {
+  double bags;
+  double row, state, pooled;  ///< bytes: of a row, its optimizer state, a pooled row
+  double of_a_bag;            ///< bytes that tell its look-ups
+  double cached;              ///< bytes of the level-2 cache
+};
+
+void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Update& update,
                   EmbeddingLoad& load) {
   const double lookups = rows.gpu_lookups + rows.host_lookups;
   const double distinct = rows.gpu_distinct + rows.host_distinct;
   if (!(distinct > 0)) {
     return;
   }
-  const double state = state_of(optimizer, row);
-  load.dram += 2 * rows.gpu_distinct * (row + state) + 2 * rows.host_distinct * state;
-  load.level2 += lookups * row;
+  const double moved = rows.gpu_distinct * (update.row + update.state) + rows.host_distinct * update.state;
+  const double draws = lookups / table.index_duplication;
+  const double once = std::min(update.bags, draws);
+  const double missed =
+      missed_pooled_rows({.bags = update.bags,
+                          .draws = draws,
+                          .places = update.cached / update.pooled,
+                          .others = (moved + update.bags * update.of_a_bag) / update.pooled});
+  load.dram += 2 * moved + once * update.pooled;
+  load.gathered += (missed - once) * update.pooled;
+  load.level2 += lookups * update.pooled;
+  const double wait = kCachedWait + (1 - kCachedWait) * missed / lookups;  // for a look-up's gradient
   const LongSegments segments = long_segments(table, lookups, distinct);
-  load.waits += distinct - segments.rows + kCachedWait * (lookups - segments.lookups);
-  load.longest_wait =
-      std::max(load.longest_wait, 1 + kCachedWait * std::min(lookups / distinct, kLongSegment));
+  load.waits += distinct - segments.rows + wait * (lookups - segments.lookups);
+  load.longest_wait = std::max(load.longest_wait, 1 + wait * std::min(lookups / distinct, kLongSegment));
   if (segments.rows > 0) {
-    load.block_waits += kBlockWaits * segments.rows + kCachedWait * segments.lookups / kBlockWarps;
+    load.block_waits += kBlockWaits * segments.rows + wait * segments.lookups / kBlockWarps;
     const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);
-    load.longest_wait = std::max(load.longest_wait, std::min(1.0, segments.rows) *
-                                                        (kBlockWaits + kCachedWait * longest / kBlockWarps));
+    load.longest_wait = std::max(load.longest_wait,
+                                 std::min(1.0, segments.rows) * (kBlockWaits + wait * longest / kBlockWarps));
   }
 }
 
@@ -198,13 +218,21 @@ EmbeddingLoad load_of(const EmbeddingTable& table, const EmbeddingBags& work, co
   const auto bags = static_cast<double>(work.batch);
   const double row = row_bytes(table, kernel.element);
   const BatchRows rows = batch_rows(table, bags * table.pooling_factor);
-  load.dram = bags * row_bytes(table, kernel.pooled);
+  const double pooled = row_bytes(table, kernel.pooled);
   if (work.direction == Direction::Backward && !work.atomic) {
-    load.dram += bags * (kBagBytes + sectors(kIndexBytes * table.pooling_factor));
-    add_backward(table, rows, row, work.optimizer, load);
+    const double of_a_bag = kBagBytes + sectors(kIndexBytes * table.pooling_factor);
+    load.dram = bags * of_a_bag;
+    add_backward(table, rows,
+                 {.bags = bags,
+                  .row = row,
+                  .state = state_of(work.optimizer, row),
+                  .pooled = pooled,
+                  .of_a_bag = of_a_bag,
+                  .cached = level2_of(gpu)},
+                 load);
     return load;
   }
-  load.dram += bags * (kOffsetBytes + kIndexBytes * table.pooling_factor);
+  load.dram = bags * (pooled + kOffsetBytes + kIndexBytes * table.pooling_factor);
   Missed missed = missed_by(table, rows, row, kernel.caches, gpu);
   if (work.direction == Direction::Backward) {
     add_atomic(rows, row, missed, load);
@@ -219,6 +247,7 @@ EmbeddingLoad load_of(const EmbeddingTable& table, const EmbeddingBags& work, co
 
 void add(const EmbeddingLoad& of_table, EmbeddingLoad& load) {
   load.dram += of_table.dram;
+  load.gathered += of_table.gathered;
   load.level2 += of_table.level2;
   load.level1 += of_table.level1;
   load.waits += of_table.waits;
@@ -255,7 +284,9 @@ EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, c
   const KernelEfficiency& reached = *gpu.efficiency;
   const bool forward = direction == Direction::Forward;
   const double fraction = forward ? reached.random_rows : reached.scattered_update;
-  return {.dram = Bytes{load.dram} / (gpu.memory_bandwidth * (reached.memory * fraction)),
+  const BytesPerSecond streaming = reached.memory * gpu.memory_bandwidth;
+  return {.dram = Bytes{load.dram} / (fraction * streaming) +
+                  Bytes{load.gathered} / (reached.random_rows * streaming),
           .level2 = Bytes{load.level2} / (gpu.l2_bandwidth * (forward ? reached.cached_rows : 1)),
           .level1 = Flops{load.level1 / kNearBytes * (kFlopsOfACore * gpu.cores_per_sm)} / gpu.peak.fp32,
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,

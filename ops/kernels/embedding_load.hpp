@@ -15,6 +15,7 @@ namespace lockstep {
 /// (KernelEfficiency::row_latency).
 struct EmbeddingLoad {
   double dram = 0;          ///< bytes
+  double gathered = 0;      ///< bytes of rows that DRAM gives besides: backward, gradients read again
   double level2 = 0;        ///< bytes
   double level1 = 0;        ///< bytes: forward, all rows
   double waits = 0;         ///< of all bags, one row after the other
@@ -37,11 +38,14 @@ struct EmbeddingTimes {
 ///   near        n of SMs with caches of Y rows each, for N / SMs look-ups each; N with a reuse_factor
 ///   forward     DRAM: m * row + B * (row written + 8) + 8 N; level 2: n rows; level 1: N rows;
 ///               waits: m + 0.22 (n - m) + 0.05 (N - n) + B; longest bag: that of N / B look-ups
-///   backward    DRAM: 2 d (row + optimizer state) + B * (row + 96 + sectors of indices); level 2: N gradient
-///               rows; waits: d' + 0.22 N'; longest: 1 + 0.22 min(N / d, 32)
+///   backward    g of the N gradients that it reads miss a cache of 0.9 L2 / partitions, through which rows,
+///               states and indices pass (missed_pooled_rows()); a gradient waits r = 0.22 + 0.78 g / N
+///               DRAM: 2 d (row + optimizer state) + min(B, N) gradient + B (96 + sectors of indices), and
+///               gathered g - min(B, N) gradients; level 2: N gradients
+///               waits: d' + r N'; longest: 1 + r min(N / d, 32)
 ///               rows of more than 32 look-ups (h, N" of the look-ups; d' = d - h, N' = N - N"):
-///               10 h + 0.22 N" / 32 waits of blocks, of which an SM has one at a time; longest:
-///               10 + 0.22 min(N" / h, 1024) / 32
+///               10 h + r N" / 32 waits of blocks, of which an SM has one at a time; longest:
+///               10 + r min(N" / h, 1024) / 32
 ///
 /// Backward where each look-up adds to its row (`atomic`): DRAM 2 m rows; level 2 64 bytes for 8 of a row;
 /// waits m + 0.22 (N - m). Four columns of a thread go one after the other, so that a transaction has two
@@ -53,13 +57,18 @@ struct EmbeddingTimes {
 /// side: forward DRAM gives each byte of them once. A bag waits for its indices before its first row.
 /// Look-ups that ran just before (`repeated`) leave resident_share() of m in the level-2 cache.
 ///
-/// Backward sums the gradients of a row from the pooled ones, which the level-2 cache holds. A row with more
-/// than 32 look-ups has a block of 32 warps to itself, one with more than 1024 several: a block reads where
-/// the row's look-ups, weights and state are, and adds up its warps' sums behind barriers. DRAM counts rows
-/// in GPU memory alone, but their optimizer state wherever they are (FBGEMM keeps row-wise states on the
-/// GPU). Rows in host memory: host_traffic().
+/// Backward sums the gradients of a row from the pooled ones. It goes through the tables one after the other
+/// and through a table in the order of its rows, so that it reads the pooled rows of one table at random,
+/// each as often as its bag has look-ups: beyond what the level-2 cache holds (65,536 samples of 128 columns
+/// are 33.6 MB) they come from DRAM again, as rows of a look-up do (random_rows); `scattered_update` was
+/// fitted to updates whose gradients fit. A row with more than 32 look-ups has a block of 32 warps to itself,
+/// one with more than 1024 several: a block reads where the row's look-ups, weights and state are, and adds
+/// up its warps' sums behind barriers. DRAM counts rows in GPU memory alone, but their optimizer state
+/// wherever they are (FBGEMM keeps row-wise states on the GPU). Rows in host memory: host_traffic().
 ///
-/// *Assumes* uniform indices unless a reuse factor or popularities are given; bags of one table equally long.
+/// *Assumes* uniform indices unless a reuse factor or popularities are given; bags of one table equally long;
+/// rows of many look-ups read gradients as the others do, though theirs come in the order of samples (a
+/// simulated cache agrees within 0.01 of the look-ups, within 0.05 where half of them are of such rows).
 /// *Source*: 0.9, 45 warps and the misses of a reuse_factor from Lin et al., arXiv 2201.07821 and its public
 /// code; backward: FBGEMM embedding_backward_split_template.cu (each distinct row once;
 /// max_segment_length_per_warp = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit

@@ -1,8 +1,12 @@
 #include "ops/kernels/embedding_rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <numbers>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 
 #include "ops/kernels/index_model.hpp"
 
@@ -11,16 +15,18 @@ namespace {
 
 constexpr double kSector = 32;
 constexpr double kMostSkew = 8;  // beyond the 3.2 ln 2 of the most skewed real table
-constexpr int kBisections = 50;
 
-/// Where the monotonous @p rises, between @p low and @p high, is zero.
+/// Where the continuous @p rises, between @p low and @p high, is zero; the end that is nearer where it is
+/// not.
 template <class Rises>
 double root(double low, double high, Rises rises) {
-  for (int i = 0; i < kBisections; ++i) {
-    const double middle = (low + high) / 2;
-    (rises(middle) < 0 ? low : high) = middle;
-  }
-  return (low + high) / 2;
+  const double at_low = rises(low), at_high = rises(high);
+  if (at_low >= 0) return low;
+  if (at_high <= 0) return high;
+  std::uintmax_t steps = 100;
+  const auto [below, above] = boost::math::tools::toms748_solve(
+      rises, low, high, at_low, at_high, boost::math::tools::eps_tolerance<double>{}, steps);
+  return (below + above) / 2;
 }
 
 double skew_of(double uses, double share) {
@@ -29,7 +35,7 @@ double skew_of(double uses, double share) {
 }
 
 /// Part of a batch's different rows that the cache does not hold when it begins.
-double missing(double uses, double share, double cached) {
+double solve_missing(double uses, double share, double cached) {
   const double skew = skew_of(uses, share);
   if (skew == 0) return 1 - cached;
   const double logarithm = root(std::log(1e-9), std::log(1e12 / uses),
@@ -38,6 +44,18 @@ double missing(double uses, double share, double cached) {
   const double missed =
       mean_over_popularities(skew, [&](double w) { return -std::expm1(-uses * w) * std::exp(-stay * w); });
   return missed / touched_share(skew, uses);
+}
+
+/// Likewise. Kept by what it depends on: a table's kernels and its copies ask in turn, for every plan of a
+/// search and every rank, of the same few tables and sizes of their caches.
+double missing(double uses, double share, double cached) {
+  constexpr std::size_t kMostKept = 4096;
+  thread_local std::map<std::array<double, 3>, double> kept;
+  const std::array<double, 3> of{uses, share, cached};
+  const auto found = kept.find(of);
+  if (found != kept.end()) return found->second;
+  if (kept.size() >= kMostKept) kept.clear();
+  return kept[of] = solve_missing(uses, share, cached);
 }
 
 BatchRows with_cache(const EmbeddingTable& table, double lookups, double distinct) {

@@ -45,4 +45,23 @@ double missed_lookups(const IndexModel& model, double places, double lookups) {
   return std::min(draws, places + (draws - fill) * missing);
 }
 
+double missed_pooled_rows(const PooledReads& reads) {
+  const double rows = std::min(reads.bags, reads.draws);
+  if (!(rows > 0)) return 0;
+  if (rows + reads.others <= reads.places) return rows;
+  const double each = reads.draws / rows;
+  const auto not_read_within = [&](double share) { return std::pow(1 - share, each); };
+  // What passes grows ever more slowly with the share of the draws: Newton's steps come from below.
+  constexpr int kSteps = 60;
+  double stays = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double unread = not_read_within(stays);
+    const double passed = rows * (1 - unread) + reads.others * stays;
+    const double step = (reads.places - passed) / (reads.draws * unread / (1 - stays) + reads.others);
+    if (!(step > 1e-6 * stays)) break;
+    stays = std::min(1.0, stays + step);
+  }
+  return rows + (reads.draws - rows) * not_read_within(stays);
+}
+
 }  // namespace lockstep

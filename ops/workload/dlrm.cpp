@@ -43,6 +43,20 @@ Bytes travelling_element(const DlrmSpec& spec, Precision precision, Communicatio
 
 namespace {
 
+/// A reuse_factor is of a batch, which has to have as many look-ups.
+void check_reuse(const DlrmSpec& spec, std::int64_t global_batch) {
+  const std::vector<EmbeddingTable> tables = spec.all_tables();
+  for (std::size_t number = 0; number < tables.size(); ++number) {
+    const double lookups = static_cast<double>(global_batch) * tables[number].pooling_factor;
+    if (tables[number].reuse_factor > std::max(1.0, lookups)) {
+      throw std::invalid_argument{fmt::format(
+          "reuse_factor {:g} of table {}, look-ups of each different row of a batch, is more than "
+          "the {:g} look-ups of all: fewer than one different row; 1 to {:g}, or 0 to have it follow",
+          tables[number].reuse_factor, number, lookups, std::max(1.0, lookups))};
+    }
+  }
+}
+
 void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   const auto ranks = static_cast<std::int64_t>(setup.gpus.size());
   if (setup.global_batch < ranks || setup.global_batch % ranks != 0) {
@@ -55,6 +69,7 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
         "not exchanged by themselves; fbgemm, batched and joint are",
         ranks)};
   }
+  check_reuse(spec, setup.global_batch);
   if (setup.precision == Precision::FP8) {
     throw std::invalid_argument{"a DLRM is trained in fp32, tf32, fp16 or bf16"};
   }

@@ -74,10 +74,7 @@ void HugeCtrEmbedding::bags(const EmbeddingBagShape& shape, Direction direction,
                        .tables = shape.tables[rank],
                        .direction = direction,
                        .optimizer = &shape == &tables_.replicated ? Optimizer::Sgd : shape.optimizer,
-                       .pooled = {}};
-    if (direction == Direction::Forward) {
-      work.pooled = features_;
-    }
+                       .pooled = features_};
     return KernelCall{name, DataType::FP32, std::move(work)};
   });
 }

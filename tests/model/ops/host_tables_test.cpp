@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "base/yaml_reader.hpp"
 #include "ops/kernel_model.hpp"
 #include "ops/kernels/embedding_rows.hpp"
 #include "ops/kernels/host_traffic.hpp"
+#include "ops/kernels/index_model.hpp"
 #include "tests/support/embedding_job.hpp"
 
 namespace lockstep {
@@ -88,6 +90,26 @@ TEST(HostTables, SkewMakesACacheBetter) {
   }
   EXPECT_LT(before, 0.5);
   EXPECT_EQ(batch_rows(host_table(1, 3), 40960).inserted, 0);
+}
+
+/// Rows of popularities w: what is missing by a bisection for how long a row stays, E[1 - exp(-T w)] = 0.1 in
+/// draws of a mean row; the same whatever was asked in between.
+TEST(HostTables, ACacheLacksWhatHasNotBeenLookedUpForLong) {
+  EmbeddingTable table = host_table(0.1);
+  table.index_skew = 2;
+  const double skew = 2 * std::numbers::ln2, uses = 0.04096;
+  double low = 0, high = 1e6;
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (touched_share(skew, middle) < 0.1 ? low : high) = middle;
+  }
+  const double expected = 1e6 * mean_over_popularities(skew, [&](double w) {
+                            return -std::expm1(-uses * w) * std::exp(-low * w);
+                          });
+  const double missed = batch_rows(table, 40960).inserted;
+  EXPECT_NEAR(missed, expected, 1e-9 * expected);
+  EXPECT_NE(batch_rows(host_table(0.1, 3), 40960).inserted, missed);
+  EXPECT_EQ(batch_rows(table, 40960).inserted, missed);
 }
 
 PlannedJob job_with(TableKernel kernel, DlrmOptimizer optimizer = DlrmOptimizer::Sgd) {

@@ -67,12 +67,13 @@ std::vector<TableShardingSpec>::const_iterator in_host_memory_of(const Embedding
       plan.tables, [](const TableShardingSpec& entry) { return entry.kernel != TableKernel::Fused; });
 }
 
-/// 102 GB on a GPU of 80: no table is left to be on it, and half of the rows are as many as it can cache.
+/// 102 GB on a GPU of 80, 80 % of it for tables: no table is left to be on it. 200 million rows of 512 bytes,
+/// 4 for each row to find it by and 16 for each place: (0.8 x 85.9 - 0.8) GB are 0.643 of 105.6 GB.
 TEST(LastResorts, AreInHostMemoryAllTablesIfNeedBe) {
   const auto [step, plan] = best_of(problem_of("single_a100_80gb x 1", 1, "200000000", "8192"));
   ASSERT_EQ(plan.tables.size(), 1U);
   EXPECT_EQ(plan.tables.front().kernel, TableKernel::UvmCaching);
-  EXPECT_EQ(plan.tables.front().cache_load_factor, 0.5);
+  EXPECT_EQ(plan.tables.front().cache_load_factor, 0.643);
 }
 
 /// Eight tables of 34 GB fit on eight GPUs of 43 GB, and leave too little for 4 million samples: two of them

@@ -121,6 +121,49 @@ TEST(EmbeddingUpdates, ByAtomicAdditionsMoveEachLookUp) {
   EXPECT_LT(embedding_load(bags, DataType::FP32, gpu_named("v100_16gb")).dram, load.dram);
 }
 
+/// The fused update of tables of a million rows.
+EmbeddingLoad update(std::int64_t batch, std::size_t tables, const GpuSpec& gpu, DataType pooled) {
+  return embedding_load({.batch = batch,
+                         .tables = std::vector(tables, table(1'000'000, 20, 0)),
+                         .direction = Direction::Backward,
+                         .pooled = pooled},
+                        DataType::FP32, gpu);
+}
+
+// 65,536 gradients of 512 bytes are 33.6 MB, of which half of 0.9 x 40 MiB hold 18.9: what is read again
+// comes from DRAM, row by row, and is waited for. 8,192 of them stay, but for what passes with the rows.
+TEST(EmbeddingUpdates, ReadGradientsAgainThatTheLevel2CacheDoesNotHold) {
+  const GpuSpec a100 = gpu_named("a100_80gb");
+  const double again = 65'536 * 19;
+  const EmbeddingLoad large = update(65'536, 1, a100, DataType::FP32);
+  EXPECT_GT(large.gathered / 512, (1 - 18.9 / 33.6) * again);
+  EXPECT_LT(large.gathered / 512, again);
+  EXPECT_LT(update(2048, 1, a100, DataType::FP32).gathered / 512, 0.01 * 2048 * 19);
+  GpuSpec holds_all = a100;
+  holds_all.l2_size = 100 * holds_all.l2_size;
+  const EmbeddingLoad held = update(65'536, 1, holds_all, DataType::FP32);
+  EXPECT_EQ(held.gathered, 0);
+  EXPECT_EQ(held.dram, large.dram);
+  // All look-ups are of rows with few: 0.22 of a wait each, 1 where DRAM has to be asked.
+  EXPECT_NEAR(large.waits - held.waits, 0.78 * large.gathered / 512, 0.01 * large.waits);
+}
+
+// Tables come one after the other: each has the cache.
+TEST(EmbeddingUpdates, HaveTheLevel2CacheTableByTable) {
+  const GpuSpec a100 = gpu_named("a100_80gb");
+  EXPECT_NEAR(update(65'536, 8, a100, DataType::FP32).gathered,
+              8 * update(65'536, 1, a100, DataType::FP32).gathered, 1);
+}
+
+TEST(EmbeddingUpdates, ReadGradientsOfTheirOwnType) {
+  const GpuSpec a100 = gpu_named("a100_80gb");
+  const EmbeddingLoad wide = update(65'536, 1, a100, DataType::FP32);
+  const EmbeddingLoad narrow = update(65'536, 1, a100, DataType::FP16);
+  EXPECT_EQ(narrow.level2, wide.level2 / 2);
+  EXPECT_LT(narrow.gathered, 0.5 * wide.gathered);
+  EXPECT_EQ(wide.dram - narrow.dram, 65'536 * 256);
+}
+
 TEST(EmbeddingLookUps, HideWaitsBehindBytesButForWhereBothAreAlike) {
   const auto time = [](double waits, double bytes) {
     return look_up_time({Seconds{waits}, Seconds{bytes}}) / Seconds{1};

@@ -107,6 +107,61 @@ TEST(RowCache, MissesTheShareOfEvenRowsThatItHasNot) {
   EXPECT_NEAR(missed_lookups(model, 250'000, 3e6) - missed_lookups(model, 250'000, 2e6), 750'000, 1);
 }
 
+/// What an update reads, one after the other: for each row its samples in their order, then @p others that
+/// are never read again.
+struct Reads {
+  std::vector<std::size_t> keys;
+  std::size_t others = 0;
+};
+
+Reads of_an_update(std::size_t bags, std::size_t pooling, std::size_t others) {
+  constexpr std::size_t kRows = 20'011, kStep = 7919;  // primes: popular rows lie anywhere
+  const auto drawn = draws(by_zipf(kRows, 0.8), bags * pooling);
+  std::vector<std::vector<std::size_t>> samples(kRows);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    samples[drawn[i] * kStep % kRows].push_back(i / pooling);
+  }
+  Reads reads;
+  for (const auto& of_row : samples) {
+    reads.keys.insert(reads.keys.end(), of_row.begin(), of_row.end());
+    for (std::size_t i = 0; i < others && !of_row.empty(); ++i) {
+      reads.keys.push_back(bags + reads.others++);
+    }
+  }
+  return reads;
+}
+
+TEST(PooledRows, MissAsTheLeastRecentlyUsedOneIsReplaced) {
+  constexpr std::size_t kBags = 4000;
+  for (const std::size_t pooling : {1, 3, 20}) {
+    for (const std::size_t others : {0, 1}) {
+      const Reads reads = of_an_update(kBags, pooling, others);
+      const auto passing = static_cast<double>(reads.others);
+      for (const std::size_t places : {300, 1500, 3000}) {
+        const double missed = missed_pooled_rows({.bags = kBags,
+                                                  .draws = static_cast<double>(pooling * kBags),
+                                                  .places = static_cast<double>(places),
+                                                  .others = passing});
+        EXPECT_NEAR(missed / (missed_by_a_cache(reads.keys, places) - passing), 1, 0.03)
+            << pooling << ", " << places << ", " << others;
+      }
+    }
+  }
+}
+
+TEST(PooledRows, ThatFitAreReadOnce) {
+  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 20'000, .places = 1500, .others = 500}), 1000);
+  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 300, .places = 10}), 300);  // bags without look-ups
+  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 1000, .places = 10}), 1000);
+  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 20'000, .places = 0}), 20'000);
+  EXPECT_EQ(missed_pooled_rows({.bags = 0, .draws = 0, .places = 10}), 0);
+}
+
+// A cache of a quarter of them hits a quarter of all reads but the first of each.
+TEST(PooledRows, OfAFullCacheHitItsShare) {
+  EXPECT_NEAR(missed_pooled_rows({.bags = 1000, .draws = 20'000, .places = 250}), 1000 + 0.75 * 19'000, 1);
+}
+
 // A larger cache never misses more.
 TEST(RowCache, MissesLessTheLargerItIs) {
   for (const IndexModel& model : {IndexModel{.rows = 1e6}, IndexModel{.rows = 1e6, .skew = 3.2},

@@ -117,6 +117,9 @@ TEST(HugeCtr, PiecesOfOneTableAreAddedUp) {
   EXPECT_EQ(piece.tables.at(0).rows, 1000);
   EXPECT_DOUBLE_EQ(piece.tables.at(0).pooling_factor, 0.5);
   EXPECT_EQ(piece.pooled, DataType::FP16);
+  const auto update =
+      std::get<EmbeddingBags>(kernels_of(job, 1, "multi_to_one_reduce_and_update_kernel").at(0).work);
+  EXPECT_EQ(update.pooled, DataType::FP16);  // gradients come as they travelled
 }
 
 /// Two nodes of two: tables 0 and 1 on node 0, table 2 on both. A node holds pieces of 24 and 8 columns.
