@@ -62,9 +62,9 @@ class Groups {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> known_;  // by name and first member
 };
 
-}  // namespace
-
-Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
+/// @throws std::invalid_argument for attention without a kernel of the type, and parts of a step that exclude
+/// each other
+void check_setup(const TransformerSpec& model, const TrainingSetup& setup) {
   const bool any_type =
       model.attention == AttentionKernels::Unfused || model.attention == AttentionKernels::Efficient;
   if (!any_type && !is_mixed(setup.precision)) {
@@ -77,6 +77,12 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
         "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "
         "out"};
   }
+}
+
+}  // namespace
+
+Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& setup) {
+  check_setup(model, setup);
   const TensorTypes types{setup.precision, setup.mixed_precision};
   check_framework(setup.parallelism.transformer, model, setup.framework, types);
   const bool is_compiled = setup.framework.compile != Compile::None;
