@@ -88,8 +88,10 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
   command->add_option("-o,--output", options->output, "the table (default: stdout)");
   command->callback([options, kernels, command, &action] {
     action = [options, kernels, command] {
-      if (kernels->gpu.empty() && (!kernels->device.empty() || kernels->shortest > Seconds{0})) {
-        throw std::invalid_argument{"--device and --shortest are of tables of kernels, with --gpu"};
+      if (kernels->gpu.empty() &&
+          (!kernels->device.empty() || kernels->shortest > Seconds{0} || kernels->timing_adds > Seconds{0})) {
+        throw std::invalid_argument{
+            "--device, --shortest and --timing-adds are of tables of kernels, with --gpu"};
       }
       for (const auto& file : options->logs) {
         if (kernels->gpu.empty() && is_trace_name(file)) {

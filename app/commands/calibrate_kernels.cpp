@@ -48,7 +48,9 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   std::string text = fmt::format("{}: {} measurements", file.string(), found.used);
   for (const auto& [count, what] :
        {std::pair{found.other_device, "of other devices left out"},
-        std::pair{found.too_short, "of 0 us, or by the formulas shorter than --shortest, left out"},
+        std::pair{
+            found.too_short,
+            "no longer than --timing-adds (0 us), or by the formulas shorter than --shortest, left out"},
         std::pair{found.beside_others, "that ran beside work on other streams left out"},
         std::pair{found.strided, "element-wise of operands that lie in memory as no shape tells left out"},
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
@@ -111,18 +113,25 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
   command.add_option("--gpu", options.gpu,
                      "the files are tables of kernels of this GPU: a name of lockstep list gpus, or a file");
   command.add_option("--device", options.device, "of kernels: take the rows of this Device only");
-  command.add_option_function<std::string>(
-      "--shortest",
-      [&options](const std::string& text) {
-        try {
-          parse(text, options.shortest);
-        } catch (const std::invalid_argument& problem) {
-          throw CLI::ValidationError("--shortest", problem.what());
-        }
-      },
-      "of kernels: leave out those that the GPU's formulas say are shorter, e.g. 500us where times contain "
-      "the "
-      "host's launches");
+  const auto add_time = [&command](const char* name, Seconds& time, const char* what) {
+    command.add_option_function<std::string>(
+        name,
+        [name, &time](const std::string& text) {
+          try {
+            parse(text, time);
+          } catch (const std::invalid_argument& problem) {
+            throw CLI::ValidationError(name, problem.what());
+          }
+          if (time < Seconds{0}) throw CLI::ValidationError(name, "is below 0");
+        },
+        what);
+  };
+  add_time("--shortest", options.shortest,
+           "of kernels: leave out those that the GPU's formulas say are shorter, e.g. 500us where times "
+           "contain the host's launches");
+  add_time("--timing-adds", options.timing_adds,
+           "of tables of kernels: what each time has beside its kernel, to be taken off, e.g. 3.2us of "
+           "lockstep-measure's gemm.csv (the events round a product)");
 }
 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
@@ -142,6 +151,10 @@ int import_kernels_command(const std::vector<std::filesystem::path>& files,
   KernelMeasurements measurements;
   std::vector<std::string> sources;
   for (const auto& file : files) {
+    if (is_trace_name(file) && options.timing_adds > Seconds{0}) {
+      throw InputError{{file.string()},
+                       "is a trace, which has kernels' own times: --timing-adds is of tables"};
+    }
     const KernelImportReport found = is_trace_name(file) ? import_traced_kernels(file, of_gpu, measurements)
                                                          : import_kernel_table(file, of_gpu, measurements);
     report(file, found);

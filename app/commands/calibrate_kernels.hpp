@@ -13,7 +13,7 @@ class App;
 
 namespace lockstep {
 
-/// --gpu, --device and --shortest of `lockstep calibrate import`.
+/// --gpu, --device, --shortest and --timing-adds of `lockstep calibrate import`.
 void add_kernel_import_options(CLI::App& command, KernelImportOptions& options);
 
 /// Tables of measured kernels as one; @p output empty: stdout. Returns the exit code.

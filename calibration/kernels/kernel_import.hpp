@@ -16,6 +16,9 @@ struct KernelImportOptions {
   /// Rows that are expected to be shorter are left out: where a table's times contain the host's launches.
   /// Whoever chose by measured times would keep the slowest of short kernels.
   Seconds shortest{0};
+  /// That each time of a table has beside its kernel, as of the events round it; taken off. What is no longer
+  /// than that is left out.
+  Seconds timing_adds{0};
   std::function<Seconds(const KernelCall&)> expected;  ///< by formulas; asked for where `shortest` is above 0
   int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a file says of its own
 };
@@ -24,7 +27,7 @@ struct KernelImportOptions {
 struct KernelImportReport {
   std::size_t used = 0;
   std::size_t other_device = 0;
-  std::size_t too_short = 0;
+  std::size_t too_short = 0;      ///< or nothing but what timing adds
   std::size_t beside_others = 0;  ///< of traces: ran while other streams had work, which makes them longer
   std::size_t strided = 0;        ///< of traces: element-wise, by offsets that the shapes do not tell
   std::size_t not_modelled = 0;   ///< kinds of kernel without a network's features

@@ -154,6 +154,16 @@ TEST_F(KernelTables, neusights_rows) {
   EXPECT_NEAR(rows_[0].time / 1_us, 2500, 1e-9);
 }
 
+// 3 of 8 us are the events'; a row of 2 us has nothing else.
+TEST_F(KernelTables, what_timing_adds_is_taken_off) {
+  const auto report =
+      imported("OPName,Latency,Device,B,M,N,K,H\nlinear,0.008,A,1,64,32,16,\nlinear,0.002,A,1,64,32,32,\n",
+               {.gpu = "p100_16gb_pcie", .timing_adds = 3_us});
+  EXPECT_EQ(report.used, 1U);
+  EXPECT_EQ(report.too_short, 1U);
+  EXPECT_NEAR(rows_[0].time / 1_us, 5, 1e-9);
+}
+
 // Look-ups that were drawn by Zipf's law say so, and read back.
 TEST_F(KernelTables, own_rows_of_popular_embeddings) {
   (void)imported(
