@@ -38,7 +38,7 @@ double expected_element(const std::string& operation, double x, double y, double
   return operation == "add" ? x + y : operation == "bias_add" ? x + bias : x;
 }
 
-void check_elementwise(const Gpu& gpu, const std::string& type, Comparison& comparison) {
+void check_elementwise(const Gpu& gpu, const std::string& type, HostComparison& comparison) {
   constexpr std::int64_t kElements = 5 * 1024;
   for (const char* operation : {"relu", "gelu", "gelu_backward", "tanh", "add", "bias_add", "to_fp32"}) {
     const Elementwise e = elementwise(operation, type, kElements);
@@ -54,11 +54,11 @@ void check_elementwise(const Gpu& gpu, const std::string& type, Comparison& comp
   }
 }
 
-void check_reductions(const Gpu& gpu, const std::string& type, Comparison& comparison) {
+void check_reductions(const Gpu& gpu, const std::string& type, HostComparison& comparison) {
   constexpr std::int64_t kRows = 300;
   constexpr std::int64_t kColumns = 384;
   for (const std::string operation : {"sum_of_row", "sum_of_column", "sum_of_all"}) {
-    const Reduction r = reduction(operation, type, kRows, kColumns);
+    const ReductionArrays r = reduction(operation, type, kRows, kColumns);
     const Numbers x = on_host(*r.x, type, kRows * kColumns);
     run(gpu, r.launch);
     Numbers expected(static_cast<std::size_t>(operation == "sum_of_row"      ? kRows
@@ -107,12 +107,12 @@ Numbers expected_row(const std::string& operation, const Numbers& x, const Numbe
 }
 
 void check_normalisation(const Gpu& gpu, const std::string& type, std::int64_t columns,
-                         Comparison& comparison) {
+                         HostComparison& comparison) {
   constexpr std::int64_t kRows = 37;
   const Numbers weight = on_host(*random_numbers(type, columns, 4), type, columns);
   const Numbers bias = on_host(*random_numbers(type, columns, 5), type, columns);
   for (const std::string operation : {"softmax", "softmax_backward", "layer_norm", "layer_norm_backward"}) {
-    const Normalisation n = normalisation(operation, type, kRows, columns);
+    const NormalisationArrays n = normalisation(operation, type, kRows, columns);
     run(gpu, n.launch);
     const Numbers x = on_host(*n.x, type, kRows * columns);
     const Numbers dy = on_host(*n.dy, type, kRows * columns);
@@ -137,7 +137,7 @@ void check_normalisation(const Gpu& gpu, const std::string& type, std::int64_t c
 }
 
 void check_products(const Gpu& gpu, const std::string& type, const std::string& library,
-                    Comparison& comparison) {
+                    HostComparison& comparison) {
   constexpr std::int64_t kM = 48;
   constexpr std::int64_t kN = 80;
   constexpr std::int64_t kK = 64;
@@ -176,7 +176,7 @@ void check_products(const Gpu& gpu, const std::string& type, const std::string& 
 }  // namespace
 
 bool check_kernels(const Gpu& gpu, const std::function<void(const std::string&)>& tell) {
-  Comparison comparison{tell};
+  HostComparison comparison{tell};
   for (const std::string type : {"fp32", "fp16", "bf16"}) {
     check_elementwise(gpu, type, comparison);
     check_reductions(gpu, type, comparison);

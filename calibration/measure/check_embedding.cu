@@ -55,7 +55,7 @@ Numbers expected_change(const EmbeddingTables& t, const Numbers& gradient) {
   return sum;
 }
 
-void check_tables(const Gpu& gpu, const std::string& type, std::int64_t dim, Comparison& comparison) {
+void check_tables(const Gpu& gpu, const std::string& type, std::int64_t dim, HostComparison& comparison) {
   GridPoint point;
   point.set("pass", "check").set("type", type).set("tables", 3).set("rows", 200).set("dim", dim);
   point.set("batch", 100).set("pooling", 7).set("zipf_percent", 110);
@@ -80,7 +80,7 @@ void check_tables(const Gpu& gpu, const std::string& type, std::int64_t dim, Com
 
 }  // namespace
 
-void check_embeddings(const Gpu& gpu, Comparison& comparison) {
+void check_embeddings(const Gpu& gpu, HostComparison& comparison) {
   for (const std::string type : {"fp32", "fp16"}) {
     for (const std::int64_t dim : {4, 16, 20, 32, 64, 128, 256, 512}) {
       check_tables(gpu, type, dim, comparison);

@@ -5,6 +5,6 @@
 namespace lockstep {
 
 /// Look-ups and updates of small tables, with rows that occur once and rows that occur often.
-void check_embeddings(const Gpu& gpu, Comparison& comparison);
+void check_embeddings(const Gpu& gpu, HostComparison& comparison);
 
 }  // namespace lockstep

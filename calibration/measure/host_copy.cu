@@ -34,7 +34,7 @@ std::vector<double> on_host(const Memory& memory, const std::string& type, std::
   return numbers;
 }
 
-void Comparison::compare(const std::string& what, const std::string& type, const std::vector<double>& got,
+void HostComparison::compare(const std::string& what, const std::string& type, const std::vector<double>& got,
                          const std::vector<double>& expected) {
   double difference = 0;
   double size = 0;

@@ -13,9 +13,9 @@ namespace lockstep {
 [[nodiscard]] std::vector<double> on_host(const Memory& memory, const std::string& type, std::int64_t count);
 
 /// Tells relative errors, and remembers whether one was too large.
-class Comparison {
+class HostComparison {
  public:
-  explicit Comparison(std::function<void(const std::string&)> tell) : tell_{std::move(tell)} {}
+  explicit HostComparison(std::function<void(const std::string&)> tell) : tell_{std::move(tell)} {}
 
   /// ||got - expected|| / ||expected||, which @p type of the results allows to be 2e-6 (fp32), 2e-3 (tf32,
   /// fp16) or 1e-2 (bf16).

@@ -56,7 +56,7 @@ int measure(const Options& options, const Processes& processes, int gpus) {
   }
   const Nvml nvml{pci_bus_id(0)};
   warm_up(gpu);
-  MeasuredMachine machine;
+  MachineUnderTest machine;
   machine.limits = limits_of(processes, gpus);
   machine.description = description_of(machine.limits, nvml);
   machine.prepare = [&](const Family& family, const GridPoint& point) {

@@ -30,7 +30,7 @@ struct Work {
 };
 
 /// Every table is opened before anything is measured: what is wrong with one is told at once.
-std::vector<Work> work_of(const Options& options, const MeasuredMachine& machine, const Tell& tell) {
+std::vector<Work> work_of(const Options& options, const MachineUnderTest& machine, const Tell& tell) {
   std::vector<Work> work;
   for (const Family* family : options.families) {
     const std::vector<GridPoint> grid = family->grid(machine.limits, options.extent);
@@ -76,7 +76,7 @@ class Estimate {
   Seconds done_;
 };
 
-void measure_point(const MeasuredMachine& machine, Work& work, const GridPoint& point,
+void measure_point(const MachineUnderTest& machine, Work& work, const GridPoint& point,
                    const StoppingRule& rule) {
   const std::unique_ptr<Experiment> experiment = machine.prepare(*work.family, point);
   const Spread spread = repeated(*experiment, rule);
@@ -85,7 +85,7 @@ void measure_point(const MeasuredMachine& machine, Work& work, const GridPoint& 
 }
 
 /// Whether the point was measured. @throws std::runtime_error where nothing can be measured any more
-bool survived(const MeasuredMachine& machine, Work& work, const GridPoint& point, const StoppingRule& rule,
+bool survived(const MachineUnderTest& machine, Work& work, const GridPoint& point, const StoppingRule& rule,
               const Tell& tell) {
   try {
     measure_point(machine, work, point, rule);
@@ -125,7 +125,7 @@ StoppingRule stopping_rule(Extent extent) {
   return {.least = 20, .most = 400, .median_error = 0.01, .budget = Seconds{0.2}};
 }
 
-Outcomes measure_all(const Options& options, const MeasuredMachine& machine, const Tell& tell) {
+Outcomes measure_all(const Options& options, const MachineUnderTest& machine, const Tell& tell) {
   std::vector<Work> work = work_of(options, machine, tell);
   Estimate estimate{work, options.extent};
   tell(fmt::format("about {} to measure into {}", minutes(estimate.left()), options.out.string()));

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 /// What the session needs of the machine.
-struct MeasuredMachine {
+struct MachineUnderTest {
   MachineLimits limits;
   MachineDescription description;
 
@@ -42,7 +42,7 @@ struct Outcomes {
 /// Measures all points of the families that are not in the tables yet. @p tell gets lines of progress. A
 /// point that fails is told and left out; a later --resume tries it again.
 /// @throws InputError as ResultsFile, std::runtime_error where the machine does not work any more
-Outcomes measure_all(const Options& options, const MeasuredMachine& machine,
+Outcomes measure_all(const Options& options, const MachineUnderTest& machine,
                      const std::function<void(const std::string&)>& tell);
 
 }  // namespace lockstep

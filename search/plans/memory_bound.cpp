@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "search/plans/layer_parameters.hpp"
+#include "search/plans/layer_weights.hpp"
 #include "search/plans/plan_estimate.hpp"
 
 namespace lockstep {
@@ -48,7 +48,7 @@ double kept_of_token(const PlanProblem& problem) {
 Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem, Bytes of_layer) {
   const TransformerPlanSpec& plan = candidate.plan;
   const TransformerSpec& model = problem.model;
-  const LayerParameters of = layer_parameters(model);
+  const LayerWeights of = layer_weights(model);
   const int parts = plan.pipeline * plan.chunks;
   const std::int64_t of_smallest = model.layers / parts * plan.chunks;
   const auto layers = static_cast<double>(of_smallest);

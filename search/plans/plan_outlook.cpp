@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "search/plans/layer_parameters.hpp"
+#include "search/plans/layer_weights.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,7 +16,7 @@ double seconds(double bytes, BytesPerSecond rate) {
 Seconds outlook(const PlanCandidate& candidate, const PlanProblem& problem, const MachineRates& rates) {
   const TransformerPlanSpec& plan = candidate.plan;
   const TransformerSpec& model = problem.model;
-  const LayerParameters layer = layer_parameters(model);
+  const LayerWeights layer = layer_weights(model);
   const double t = plan.tensor, c = plan.context, e = plan.expert, p = plan.pipeline, d = candidate.data;
   const double n = candidate.micro_batches;
   const double tokens = static_cast<double>(candidate.micro_batch * model.sequence) / c;

@@ -16,7 +16,7 @@ struct DigestHash {
   std::size_t operator()(const Digest& digest) const { return digest.hash(); }
 };
 
-/// The peers of sends and receives tell nothing: partition() looks at who they are.
+/// The peers of sends and receives tell nothing: equitable_partition() looks at who they are.
 void append(Digest& digest, const CollectiveCall& call) {
   digest.append(static_cast<std::uint64_t>(call.kind))
       .append(static_cast<std::uint64_t>(call.type))

@@ -10,7 +10,7 @@ Folding::Folding(const Job& job, const Fabric& fabric, JobTraffic traffic,
                  const std::vector<std::uint32_t>& rank_kinds, bool share_links)
     : job_{job},
       traffic_{std::move(traffic)},
-      classes_{partition(job, fabric, traffic_, rank_kinds, share_links)} {
+      classes_{equitable_partition(job, fabric, traffic_, rank_kinds, share_links)} {
   seat_groups();
   load_groups(share_links);
   load_copies(share_links);

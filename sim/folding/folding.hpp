@@ -8,19 +8,19 @@
 #include <map>
 #include <vector>
 
+#include "sim/folding/equitable_partition.hpp"
 #include "sim/folding/job_traffic.hpp"
-#include "sim/folding/partition.hpp"
 
 namespace lockstep {
 
 /// A job with one rank for each class of alike ranks (its lowest), one communicator for each class of alike
 /// groups and one link for each class of alike links.
 ///
-/// Why that is exact. Take a partition as partition() gives it, and suppose that until some date all members
-/// of each class have done the same at the same dates. What a rank does next follows from its program, its
-/// timing and the ends of its collectives and copies, all equal within its class. A collective of a group
-/// meets when its last member arrives; alike groups have members of the same classes, so they meet together.
-/// Rates are found by progressive filling: in every round the level of a link is
+/// Why that is exact. Take a partition as equitable_partition() gives it, and suppose that until some date
+/// all members of each class have done the same at the same dates. What a rank does next follows from its
+/// program, its timing and the ends of its collectives and copies, all equal within its class. A collective
+/// of a group meets when its last member arrives; alike groups have members of the same classes, so they meet
+/// together. Rates are found by progressive filling: in every round the level of a link is
 ///
 ///     (bandwidth - sum of weight x rate over transfers with a rate) / sum of weights of those without
 ///
@@ -84,7 +84,7 @@ class Folding {
 
   const Job& job_;
   JobTraffic traffic_;
-  Partition classes_;
+  EquitablePartition classes_;
   std::vector<Group> groups_;
   std::vector<std::map<Kind, std::uint32_t>> positions_;  // by class of groups
   std::vector<std::array<Loads, 2>> copy_loads_;          // by class of ranks: to the device, to the host

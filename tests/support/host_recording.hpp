@@ -17,11 +17,11 @@ inline auto micros(double expected) {
 }
 
 /// Two threads; times in us.
-class Recording {
+class HostRecording {
  public:
-  Recording() { trace_.threads.resize(2); }
+  HostRecording() { trace_.threads.resize(2); }
 
-  Recording& op(const std::string& name, double start, double end, std::uint32_t thread = 0) {
+  HostRecording& op(const std::string& name, double start, double end, std::uint32_t thread = 0) {
     kineto::Operator& made = trace_.operators.emplace_back();
     made.start = ns(start);
     made.end = ns(end);
@@ -29,7 +29,7 @@ class Recording {
     made.thread = thread;
     return *this;
   }
-  Recording& call(const std::string& name, kineto::CallKind kind, double start, double end) {
+  HostRecording& call(const std::string& name, kineto::CallKind kind, double start, double end) {
     kineto::Call& made = trace_.calls.emplace_back();
     made.start = ns(start);
     made.end = ns(end);
@@ -39,7 +39,7 @@ class Recording {
     return *this;
   }
   /// Of the latest call.
-  Recording& work(double start, double end, const std::string& name = "kernel") {
+  HostRecording& work(double start, double end, const std::string& name = "kernel") {
     kineto::Work& made = trace_.work.emplace_back();
     made.start = ns(start);
     made.end = ns(end);
@@ -48,7 +48,7 @@ class Recording {
     return *this;
   }
   /// Of no call that was recorded.
-  Recording& work_alone(double start, double end) {
+  HostRecording& work_alone(double start, double end) {
     work(start, end);
     trace_.work.back().correlation = 1'000'000;
     return *this;
@@ -66,7 +66,7 @@ class Recording {
 
 /// aten::linear of 100 us with an operator within and two launches, and aten::view 10 us later.
 inline HostSamples linear_and_view() {
-  return Recording{}
+  return HostRecording{}
       .op("ProfilerStep#3", 0, 1000)
       .op("aten::linear", 100, 200)
       .op("aten::addmm", 105, 195)

@@ -140,7 +140,7 @@ void allow_shared_memory(Kernel kernel, std::size_t bytes) {
 }
 
 template <class T, class Threads>
-Launch launch_of(const std::string& operation, const Normalisation& arrays, const SharedMemory& weight,
+Launch launch_of(const std::string& operation, const NormalisationArrays& arrays, const SharedMemory& weight,
                  const SharedMemory& bias, Shape s) {
   s.blocks = blocks_for(s.rows, Threads::kRows);
   s.shared = static_cast<std::size_t>(Threads::kRows * s.columns) * sizeof(float);
@@ -186,9 +186,9 @@ Launch launch_of(const std::string& operation, const Normalisation& arrays, cons
 
 }  // namespace
 
-Normalisation normalisation(const std::string& operation, const std::string& type, std::int64_t rows,
+NormalisationArrays normalisation(const std::string& operation, const std::string& type, std::int64_t rows,
                             std::int64_t columns) {
-  Normalisation made{.x = random_numbers(type, rows * columns, 1),
+  NormalisationArrays made{.x = random_numbers(type, rows * columns, 1),
                      .dy = random_numbers(type, rows * columns, 2),
                      .result = random_numbers(type, rows * columns, 3),
                      .gradient = zeros(2 * columns * 4),

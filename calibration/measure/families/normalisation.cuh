@@ -9,7 +9,7 @@ namespace lockstep {
 
 /// Arrays of one normalisation over the rows of a matrix. Weight and bias are random numbers of seeds 4
 /// and 5.
-struct Normalisation {
+struct NormalisationArrays {
   SharedMemory x;         ///< random numbers of seed 1
   SharedMemory dy;        ///< random numbers of seed 2: the gradient that comes in
   SharedMemory result;    ///< y, or dx
@@ -21,7 +21,7 @@ struct Normalisation {
 /// columns a multiple of 32, at most 16384. Layer norm's epsilon is 1e-5; backward takes means of 0 and
 /// deviations of 1 for the rows' statistics.
 /// @throws std::logic_error for an unknown operation or type, CudaError
-[[nodiscard]] Normalisation normalisation(const std::string& operation, const std::string& type,
+[[nodiscard]] NormalisationArrays normalisation(const std::string& operation, const std::string& type,
                                           std::int64_t rows, std::int64_t columns);
 
 }  // namespace lockstep

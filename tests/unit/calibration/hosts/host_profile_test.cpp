@@ -162,7 +162,7 @@ TEST(HostProfile, CountsAllGapsBetweenOperators) {
 }
 
 TEST(HostProfile, NeedsLaunches) {
-  EXPECT_THAT([] { (void)host_profile(Recording{}.op("aten::view", 0, 5).samples(2_us), options()); },
+  EXPECT_THAT([] { (void)host_profile(HostRecording{}.op("aten::view", 0, 5).samples(2_us), options()); },
               ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("launches anything")));
 }
 

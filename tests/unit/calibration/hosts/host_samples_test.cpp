@@ -29,7 +29,7 @@ TEST(HostSamples, AreGapsLessTheProfilersCost) {
 }
 
 TEST(HostSamples, LeaveOutWaitsForTheGpu) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::item", 0, 500)
                                   .call("cudaLaunchKernel", CallKind::Launch, 10, 15)
                                   .call("cudaStreamSynchronize", CallKind::StreamSync, 20, 400)
@@ -42,7 +42,7 @@ TEST(HostSamples, LeaveOutWaitsForTheGpu) {
 
 /// .item(): a copy and 5 ms in which it is waited for, 4 us before and 5 us behind.
 TEST(HostSamples, WaitsBehindTheLastLaunchAreNotTheHosts) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::item", 0, 5031)
                                   .call("cudaStreamSynchronize", CallKind::StreamSync, 1, 4)
                                   .call("cudaMemcpyAsync", CallKind::Launch, 10, 16)
@@ -58,7 +58,7 @@ TEST(HostSamples, WaitsBehindTheLastLaunchAreNotTheHosts) {
 
 /// 100 us between two operators of an optimizer, 90 of them waiting: a gap of the host is 30 us long.
 TEST(HostSamples, WaitsBetweenOperatorsAreNotTheHosts) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("Optimizer.step#SGD.step", 0, 1000)
                                   .op("aten::add_", 10, 20)
                                   .call("cudaStreamSynchronize", CallKind::StreamSync, 25, 115)
@@ -70,7 +70,7 @@ TEST(HostSamples, WaitsBetweenOperatorsAreNotTheHosts) {
 
 /// The caller goes on 10 us after the last operator of autograd's thread, and waits for the GPU first.
 TEST(HostSamples, WaitsBehindBackwardAreNotItsReturn) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::ones_like", 0, 10)
                                   .op("MmBackward0", 50, 100, 1)
                                   .call("cudaDeviceSynchronize", CallKind::DeviceSync, 110, 5000)
@@ -80,7 +80,7 @@ TEST(HostSamples, WaitsBehindBackwardAreNotItsReturn) {
 }
 
 TEST(HostSamples, MemoryOfTheDriverCountsAsCallsOfItsOwn) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::bmm", 0, 5000)
                                   .call("cudaMalloc", CallKind::Memory, 10, 4010)
                                   .call("cudaLaunchKernel", CallKind::Launch, 4020, 4025)
@@ -96,7 +96,7 @@ TEST(HostSamples, MemoryOfTheDriverCountsAsCallsOfItsOwn) {
 }
 
 TEST(HostSamples, ACopyOfPageableMemoryIsNoLaunch) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::copy_", 0, 2000)
                                   .call("cudaMemcpyAsync", CallKind::Launch, 10, 1800)
                                   .work(20, 1790, "Memcpy HtoD (Pageable -> Device)")
@@ -111,7 +111,7 @@ TEST(HostSamples, ACopyOfPageableMemoryIsNoLaunch) {
 /// A copy of 7 us, so many launches 10 us apart, then a copy and a memset that end when the first two kernels
 /// start, 20 ms after the beginning, and a copy of 8 us when half of them have started.
 HostSamples launches_ahead_of_the_gpu(int launches) {
-  Recording recording;
+  HostRecording recording;
   recording.call("cudaMemcpyAsync", CallKind::Launch, 0, 7).work(15, 20, "Memcpy HtoD (Pinned -> Device)");
   for (int i = 0; i < launches; ++i) {
     const double kernel = 20'000 + 100 * i;
@@ -141,7 +141,7 @@ TEST(HostSamples, AQueueOfFewLaunchesIsNotFull) {
 
 TEST(HostSamples, TheQueueHoldsWhatWasLaunchedBeforeTheTrace) {
   const auto copies = [](bool after_a_known_one) {
-    Recording recording;
+    HostRecording recording;
     if (after_a_known_one) recording.call("cudaLaunchKernel", CallKind::Launch, 0, 5).work(6, 9);
     for (int i = 0; i < 1000; ++i) recording.work_alone(1000 + 10 * i, 1009 + 10 * i);
     return recording.call("cudaMemcpyAsync", CallKind::Launch, 500, 1004).work(11'000, 11'001).samples(0_us);
@@ -152,7 +152,7 @@ TEST(HostSamples, TheQueueHoldsWhatWasLaunchedBeforeTheTrace) {
 
 TEST(HostSamples, HandOverBetweenThreads) {
   const std::string wrapper = "autograd::engine::evaluate_function: AddmmBackward0";
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::mse_loss", 0, 50)
                                   .op("aten::ones_like", 60, 80)
                                   .op(wrapper, 230, 300, 1)
@@ -167,7 +167,7 @@ TEST(HostSamples, HandOverBetweenThreads) {
 }
 
 TEST(HostSamples, ModulesBeginWithTheirOperators) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::relu", 0, 10)
                                   .op("aten::linear", 32, 50)
                                   .op("aten::gelu", 53, 60)
@@ -178,7 +178,7 @@ TEST(HostSamples, ModulesBeginWithTheirOperators) {
 }
 
 TEST(HostSamples, AnOptimizersLoopHasNoModules) {
-  const HostSamples samples = Recording{}
+  const HostSamples samples = HostRecording{}
                                   .op("aten::relu", 0, 10)
                                   .op("Optimizer.step#SGD.step", 15, 100)
                                   .op("aten::add_", 30, 40)

@@ -80,7 +80,7 @@ class Session : public ::testing::Test {
   std::filesystem::path folder_;
   Family family_;
   Options options_;
-  MeasuredMachine machine_;
+  MachineUnderTest machine_;
   std::vector<std::int64_t> prepared_;
   std::int64_t failing_ = 0;
   bool works_ = true;

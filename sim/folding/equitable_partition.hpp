@@ -17,7 +17,7 @@ struct Classes {
   [[nodiscard]] std::size_t count() const { return first.size(); }
 };
 
-struct Partition {
+struct EquitablePartition {
   Classes ranks;
   Classes groups;  ///< of JobTraffic::groups
   Classes links;   ///< of the Fabric
@@ -42,7 +42,9 @@ struct Partition {
 ///
 /// @param rank_kinds by rank: a number that differs between ranks that are unlike by themselves
 /// @param share_links false: nobody shares links, so what else crosses one makes it no different
-[[nodiscard]] Partition partition(const Job& job, const Fabric& fabric, const JobTraffic& traffic,
-                                  const std::vector<std::uint32_t>& rank_kinds, bool share_links);
+[[nodiscard]] EquitablePartition equitable_partition(const Job& job, const Fabric& fabric,
+                                                     const JobTraffic& traffic,
+                                                     const std::vector<std::uint32_t>& rank_kinds,
+                                                     bool share_links);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 /// Weights of a layer's matrix products.
-struct LayerParameters {
+struct LayerWeights {
   double dense = 0;    ///< attention, and the feed-forward products of a model without experts
   double expert = 0;   ///< of one expert
   double experts = 0;  ///< how many a layer has
@@ -15,6 +15,6 @@ struct LayerParameters {
 /// With h the width, q, k those of queries and keys, f that between: 2 h q + 2 h k, and 2 h f, or 3 h f with
 /// SwiGLU. Of latent attention nothing is counted (its matrices are of low rank), of an expert layer only
 /// what is shared among experts' ranks.
-[[nodiscard]] LayerParameters layer_parameters(const TransformerSpec& model);
+[[nodiscard]] LayerWeights layer_weights(const TransformerSpec& model);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "sim/folding/partition.hpp"
+#include "sim/folding/equitable_partition.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -51,7 +51,7 @@ class Refinement {
     start_links(fabric);
   }
 
-  Partition run() {
+  EquitablePartition run() {
     for (std::size_t told_apart = 0; told_apart != count();) {
       told_apart = count();
       refine_groups();
@@ -220,8 +220,8 @@ class Refinement {
 
 }  // namespace
 
-Partition partition(const Job& job, const Fabric& fabric, const JobTraffic& traffic,
-                    const std::vector<std::uint32_t>& rank_kinds, bool share_links) {
+EquitablePartition equitable_partition(const Job& job, const Fabric& fabric, const JobTraffic& traffic,
+                                       const std::vector<std::uint32_t>& rank_kinds, bool share_links) {
   return Refinement{job, fabric, traffic, rank_kinds, share_links}.run();
 }
 
