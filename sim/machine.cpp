@@ -64,11 +64,20 @@ class EmptyZone final : public NetZoneImpl {
                        double* /*latency*/) override {}
 };
 
-/// Equal shares for flows of unlike latency, full bandwidth, no TCP artefacts; small stacks for many actors.
+/// Stacks of actors are small, since there are many. AddressSanitizer knows the stacks of threads only.
+#ifdef __SANITIZE_ADDRESS__
+constexpr auto kStacks = {"contexts/factory:thread"};
+#else
+constexpr auto kStacks = {"contexts/guard-size:0", "contexts/stack-size:256"};
+#endif
+
+/// Equal shares for flows of unlike latency, full bandwidth, no TCP artefacts.
 void configure() {
-  for (const char* setting :
-       {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e18", "network/latency-factor:0",
-        "network/weight-S:0", "network/optim:Lazy", "contexts/guard-size:0", "contexts/stack-size:256"}) {
+  for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e18",
+                              "network/latency-factor:0", "network/weight-S:0", "network/optim:Lazy"}) {
+    s4u::Engine::set_config(std::string{setting});
+  }
+  for (const char* setting : kStacks) {
     s4u::Engine::set_config(std::string{setting});
   }
   simgrid_compat::set_precision("1e-12");
