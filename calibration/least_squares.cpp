@@ -15,8 +15,8 @@ constexpr double kStep = 1e-4;
 /// A step that makes the sum of squares less by such a part is the last: between branches there are many.
 constexpr double kEnough = 1e-4;
 
-/// What Eigen asks of a problem. Its names are Eigen's.
-struct Problem {
+/// What Eigen asks of a functor. Its names are Eigen's.
+struct ResidualFunctor {
   using Scalar = double;                                        // NOLINT
   using InputType = Eigen::VectorXd;                            // NOLINT
   using ValueType = Eigen::VectorXd;                            // NOLINT
@@ -62,8 +62,8 @@ std::vector<double> least_squares(const Residuals& residuals, std::vector<double
     throw std::logic_error("least_squares: fewer residuals than parameters");
   }
   constexpr Eigen::Index kEvaluations = 100;  // for each parameter, as MINPACK's lmder1
-  Problem problem{residuals, parameters, rows};
-  Eigen::LevenbergMarquardt<Problem> solver{problem};
+  ResidualFunctor functor{residuals, parameters, rows};
+  Eigen::LevenbergMarquardt<ResidualFunctor> solver{functor};
   solver.parameters.maxfev = kEvaluations * (parameters + 1);
   solver.parameters.ftol = kEnough;
   Eigen::VectorXd at = Eigen::Map<const Eigen::VectorXd>(start.data(), parameters);

@@ -2,9 +2,9 @@
 """Runs clang-tidy on every source file that the build compiles, tests and benchmarks excepted; any finding fails.
 
 Files of one library are checked together, as one file that includes them: what they share, library headers above all,
-is walked through once instead of once a file, which is most of the time. Files that use the same name in their
-anonymous namespaces go to different batches. A batch with a finding, or one whose files cannot stand in one
-translation unit after all, is split until it passes or is one file, checked alone.
+is walked through once instead of once a file, which is most of the time (tools/source_batches.py). A batch with a
+finding, or one whose files cannot stand in one translation unit after all, is split until it passes or is one file,
+checked alone.
 
 A file that passed is not looked at again until something that clang-tidy saw changes: the file, a project header
 that it includes (directly or not), its compile command, .clang-tidy, or clang-tidy itself. The stamps lie in
@@ -28,11 +28,9 @@ from pathlib import Path
 
 from clang_version import NOT_CHECKED, other_version
 from project_sources import ROOT, project_sources
+from source_batches import batches_of
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using) (\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
-                     re.MULTILINE)
 
 
 def with_headers(source: Path, root: Path):
@@ -93,25 +91,12 @@ def findings(sources: list, flags: str, folder: Path, passed):
     return findings(named, flags, folder, passed) + findings(rest, flags, folder, passed)
 
 
-def local_names(source: Path):
-    """What the file defines in anonymous namespaces, as far as the eye sees it: what starts in the first column."""
-    bodies = ANONYMOUS.findall((ROOT / source).read_text())
-    return {name for body in bodies for pair in DEFINED.findall(body) for name in pair if name}
-
-
-def batches_of(sources: list, flags: dict, size: int):
-    """At most size files with the same flags and without a local name in common, in the first batch that has room."""
-    batches = []  # (files, names)
-    for source in sources:
-        names = local_names(source)
-        for files, taken in batches:
-            if len(files) < size and flags[files[0]] == flags[source] and not taken & names:
-                files.append(source)
-                taken |= names
-                break
-        else:
-            batches.append(([source], names))
-    return [files for files, _ in batches]
+def commands_of(build: Path):
+    """By source file: the command that compiles it, alone or in a file that CMake made of several."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = Path(entry["file"])
+        for source in INCLUDE.findall(path.read_text()) if path.parent.name == "Unity" else [path]:
+            yield Path(source), entry["command"]
 
 
 def main() -> int:
@@ -126,8 +111,7 @@ def main() -> int:
         print(f"tidy: {reason}")
         return NOT_CHECKED
 
-    commands = {Path(entry["file"]): entry["command"]
-                for entry in json.loads((options.build / "compile_commands.json").read_text())}
+    commands = dict(commands_of(options.build))
     settings = (ROOT / ".clang-tidy").read_bytes()
     settings += subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     stamps = options.build / "tidy"
@@ -146,7 +130,7 @@ def main() -> int:
     flags = {source: flags_of(commands[ROOT / source]) for source in due}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         runs = [pool.submit(findings, batch, flags[batch[0]], stamps, passed)
-                for batch in batches_of(due, flags, options.batch)]
+                for batch in batches_of(due, options.batch, lambda source: (ROOT / source).read_text(), flags.get)]
         for run in concurrent.futures.as_completed(runs):
             for output in run.result():
                 found.append(output)

@@ -13,6 +13,7 @@ packages=(
   libeigen3-dev                                                 # fits, calibration/
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev  # tests/, bench/
   python3 clang-format clang-tidy                               # tools/, and the style tests
+  clang libclang-rt-dev                                         # preset asan: sanitizers, fuzzers
 )
 
 is_installed() {

@@ -21,9 +21,9 @@ std::string shortened(const std::string& text) {
   return text.size() <= kLabelWidth ? text : text.substr(0, kLabelWidth - 2) + "..";
 }
 
-class Drawing {
+class PlotDrawing {
  public:
-  explicit Drawing(const Plot& plot) : plot_{plot} {
+  explicit PlotDrawing(const Plot& plot) : plot_{plot} {
     for (const PlotSeries& series : plot.series) {
       for (const auto& value : series.values) {
         largest_ = std::max(largest_, value.value_or(0));
@@ -176,7 +176,7 @@ double axis_step(double largest) {
 }
 
 std::string to_svg(const Plot& plot) {
-  return Drawing{plot}.draw();
+  return PlotDrawing{plot}.draw();
 }
 
 }  // namespace lockstep

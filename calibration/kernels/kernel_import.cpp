@@ -54,7 +54,7 @@ Seconds time_in(const CsvTable& table, std::size_t row, const char* column, Seco
   return value * unit;
 }
 
-std::optional<DataType> type_named(const std::string& name) {
+std::optional<DataType> known_type(const std::string& name) {
   constexpr std::array kNames{std::pair{"fp32", DataType::FP32}, std::pair{"tf32", DataType::TF32},
                               std::pair{"fp16", DataType::FP16}, std::pair{"bf16", DataType::BF16},
                               std::pair{"fp8", DataType::FP8}};
@@ -155,7 +155,7 @@ std::optional<KernelWork> own_work(const std::string& family, const CsvTable& ta
 
 void take_own(const std::string& family, const CsvTable& table, Taking& taking) {
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto type = type_named(table.cell(row, "type"));
+    const auto type = known_type(table.cell(row, "type"));
     auto work = type ? own_work(family, table, row) : std::nullopt;
     if (work) {
       taking.take(family, *type, *std::move(work), time_in(table, row, "median_us", 1_us));

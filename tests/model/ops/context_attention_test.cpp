@@ -34,7 +34,7 @@ double pairs(const Job& of, std::string_view kernel) {
   return sum;
 }
 
-class TorchContextAttention : public testing::TestWithParam<Compile> {};
+class TorchContextAttention : public ::testing::TestWithParam<Compile> {};
 
 /// Each rank does its share of the arithmetic, in as many calls as there are ranks, one of them causal.
 TEST_P(TorchContextAttention, SharesArithmetic) {
@@ -60,7 +60,7 @@ TEST_P(TorchContextAttention, SendsGradientsRound) {
                    2 * kLayers * kTurns * 2 * kKeys);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, TorchContextAttention, testing::Values(Compile::None, Compile::Inductor),
+INSTANTIATE_TEST_SUITE_P(Forms, TorchContextAttention, ::testing::Values(Compile::None, Compile::Inductor),
                          [](const auto& form) {
                            return form.param == Compile::None ? std::string{"eager"}
                                                               : std::string{"compiled"};

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-using testing::DoubleNear;
+using ::testing::DoubleNear;
 
 constexpr double kTable = 51200.0 * 12288;
 /// Of gpt3(): 4 layers of 12 h^2 + 13 h, the tied table, positions, the last norm's gain.
@@ -48,7 +48,7 @@ double to_gpu(const Job& job) {
   return copied(job, Memcpy::Path::HostToDevice);
 }
 
-testing::Matcher<double> about(double expected) {
+::testing::Matcher<double> about(double expected) {
   return DoubleNear(expected, 1e-4 * expected);
 }
 
@@ -168,7 +168,7 @@ TEST(HostOptimizer, NeedsAHostWithABandwidth) {
   setup.parallelism.transformer = offloaded(Sharding::Zero2);
   setup.gpus = gpus;
   EXPECT_THAT([&] { (void)parallel_transformer_job(gpt3(), setup); },
-              testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr("memory_bandwidth")));
+              ::testing::ThrowsMessage<std::invalid_argument>(::testing::HasSubstr("memory_bandwidth")));
 }
 
 }  // namespace

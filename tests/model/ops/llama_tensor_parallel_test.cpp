@@ -46,7 +46,7 @@ double kept(const Job& of) {
   return of.memory.front()[MemoryUse::Activations];
 }
 
-class TensorParallelLlama : public testing::TestWithParam<Compile> {};
+class TensorParallelLlama : public ::testing::TestWithParam<Compile> {};
 
 TEST_P(TensorParallelLlama, SharesProducts) {
   EXPECT_DOUBLE_EQ(flops(job(GetParam(), tensor(4))), flops(job(GetParam(), tensor(1))));
@@ -92,7 +92,7 @@ TEST_P(TensorParallelLlama, CopiesTokensOfSeveralSamples) {
   EXPECT_EQ(copies(job(GetParam(), tensor(2), Precision::BF16, 2)), 8 * kLayers + 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, TensorParallelLlama, testing::Values(Compile::None, Compile::Inductor),
+INSTANTIATE_TEST_SUITE_P(Forms, TensorParallelLlama, ::testing::Values(Compile::None, Compile::Inductor),
                          [](const auto& form) {
                            return form.param == Compile::None ? std::string{"eager"}
                                                               : std::string{"compiled"};

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr const char* kCast = "unrolled_elementwise_kernel<cast>";
 constexpr const char* kStridedCopy = "elementwise_kernel<copy>";

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 /// A scenario's timeline, written as `lockstep run` does: the simulator knows what really happened.
-class OwnTimeline : public testing::Test {
+class OwnTimeline : public ::testing::Test {
  protected:
   std::filesystem::path path_ =
       std::filesystem::temp_directory_path() / ("lockstep_replay_" + std::to_string(::getpid()) + ".json.gz");

@@ -44,7 +44,7 @@ void expect_rising(FlashAttention work, Grows grows, DataType type, const GpuSpe
   }
 }
 
-class AttentionTokens : public testing::TestWithParam<const char*> {};
+class AttentionTokens : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AttentionTokens, more_of_them_never_take_less) {
   const GpuSpec gpu = gpu_named(GetParam());
@@ -70,8 +70,8 @@ TEST_P(AttentionTokens, more_of_them_never_take_less) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, AttentionTokens,
-                         testing::Values("v100_16gb", "a100_80gb", "h100_80gb", "h100_80gb_cublas_13_boost",
-                                         "b200_180gb"));
+                         ::testing::Values("v100_16gb", "a100_80gb", "h100_80gb", "h100_80gb_cublas_13_boost",
+                                           "b200_180gb"));
 
 // 16 heads on an A100's 108 SMs, one tile each (two of 129 to 256 tokens): the time is a tile's, (tokens in
 // whole blocks of 128 and 80 columns once, backward 235) by 128 rows. Only what is moved has fewer tokens,

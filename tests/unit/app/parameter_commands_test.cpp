@@ -73,7 +73,7 @@ TEST(ExplainCommand, LooksForAWordWhereNothingIsCalledSo) {
             "explain: there is no parameter 'xyzzy.'; 'lockstep explain' lists all");
 }
 
-class EveryKind : public testing::TestWithParam<FileKind> {};
+class EveryKind : public ::testing::TestWithParam<FileKind> {};
 
 TEST_P(EveryKind, HasASchemaWithAllItsKeys) {
   const auto schema = nlohmann::json::parse(schema_text(GetParam().kind));
@@ -93,7 +93,7 @@ TEST_P(EveryKind, ExplainsAllItsParameters) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, EveryKind, testing::ValuesIn(file_kinds()),
+INSTANTIATE_TEST_SUITE_P(Files, EveryKind, ::testing::ValuesIn(file_kinds()),
                          [](const auto& instance) { return instance.param.kind; });
 
 }  // namespace

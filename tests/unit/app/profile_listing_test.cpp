@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const ListedNumber& number(const ProfileListing& listing, const std::string& key) {
   const auto found = std::ranges::find(listing.numbers, key, &ListedNumber::key);
@@ -20,7 +20,7 @@ const ListedNumber& number(const ProfileListing& listing, const std::string& key
   return *found;
 }
 
-class ShippedProfiles : public testing::TestWithParam<std::string> {};
+class ShippedProfiles : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedProfiles, SayOfEveryNumberWhereItIsFrom) {
   const ConfigPath configs = ConfigPath::standard();
@@ -35,7 +35,7 @@ TEST_P(ShippedProfiles, SayOfEveryNumberWhereItIsFrom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAllKinds, ShippedProfiles,
-                         testing::Values("gpus", "kernel_efficiency", "profiles", "hosts"));
+                         ::testing::Values("gpus", "kernel_efficiency", "profiles", "hosts"));
 
 TEST(ProfileListing, OfAGpuHasItsEfficienciesAndKernelModels) {
   const ProfileListing a100 = list_profile("a100_80gb", ConfigPath::standard());

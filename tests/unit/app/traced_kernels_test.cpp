@@ -22,7 +22,7 @@ TEST(TracedKernels, are_rows_of_measured_kernels) {
                             {.gpu = "h200_141gb_boost"}, rows);
   EXPECT_EQ(report.used, rows.size());
   EXPECT_EQ(report.used + report.not_modelled, 824U);
-  EXPECT_THAT(report.source, testing::HasSubstr("gpt2_b4_bf16.kineto.json.gz"));
+  EXPECT_THAT(report.source, ::testing::HasSubstr("gpt2_b4_bf16.kineto.json.gz"));
   const auto products = std::ranges::count_if(rows, [](const KernelMeasurement& row) {
     const auto* product = std::get_if<Gemm>(&row.call.work);
     return product != nullptr && product->m == 4096 && product->n == 2304 && product->k == 768;
@@ -46,10 +46,10 @@ TEST(TracedKernels, of_another_gpu_are_refused) {
   const std::string trace = LOCKSTEP_SOURCE_DIR "/tests/data/h200_steps/gpt2_b4_bf16.kineto.json.gz";
   KernelMeasurements rows;
   EXPECT_THAT(import_traced_kernels(trace, {.gpu = "h200_141gb_boost", .multiprocessors = 132}, rows).device,
-              testing::HasSubstr("H200"));
+              ::testing::HasSubstr("H200"));
   EXPECT_THAT(
       [&] { (void)import_traced_kernels(trace, {.gpu = "a100_40gb", .multiprocessors = 108}, rows); },
-      testing::ThrowsMessage<InputError>(testing::HasSubstr("132 multiprocessors, a100_40gb has 108")));
+      ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("132 multiprocessors, a100_40gb has 108")));
 }
 
 // BERT on an H200, whose driver counts 150.1 GB.

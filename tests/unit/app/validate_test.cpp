@@ -35,14 +35,16 @@ TEST(ValidateSet, files_that_a_set_names_are_looked_up_beside_it) {
 }
 
 TEST(ValidateSet, a_table_wants_a_set) {
-  EXPECT_THAT([] { (void)validate_set("own.csv", ConfigPath::standard(), {}); },
-              testing::ThrowsMessage<InputError>(testing::HasSubstr("own.csv: is a table: name the set")));
+  EXPECT_THAT(
+      [] { (void)validate_set("own.csv", ConfigPath::standard(), {}); },
+      ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("own.csv: is a table: name the set")));
 }
 
 TEST(ValidateSet, a_unit_that_cannot_be_is_told) {
   const test::ScratchFolder folder;
   write_set(folder, "1 s");
-  EXPECT_THAT(doubts_about_unit(validated(folder)), testing::HasSubstr("is 'unit' (1 s) that of the table?"));
+  EXPECT_THAT(doubts_about_unit(validated(folder)),
+              ::testing::HasSubstr("is 'unit' (1 s) that of the table?"));
 }
 
 }  // namespace

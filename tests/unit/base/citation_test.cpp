@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(Citation, FilesOfOneNameAreNamedAsGiven) {
   EXPECT_THAT(told_apart({"a/run.log", "b/run.log", "b/other.log"}),

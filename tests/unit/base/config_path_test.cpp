@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-class Configs : public testing::Test {
+class Configs : public ::testing::Test {
  protected:
   Configs() {
     folder_.write("one/configs/gpus/a100.yaml", "");

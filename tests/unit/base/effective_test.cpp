@@ -12,7 +12,7 @@ namespace {
 
 using test::MachineSpec;
 
-class Effective : public testing::Test {
+class Effective : public ::testing::Test {
  protected:
   Effective() {
     folder_.write("configs/gpus/a100.yaml", "name: A100\nmemory: 40 GB\n");
@@ -72,7 +72,7 @@ TEST(YamlOf, WritesWhatTheReaderReads) {
   EXPECT_EQ(flow_text(yaml_of(again)), text);
 }
 
-class Scalars : public testing::TestWithParam<const char*> {};
+class Scalars : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Scalars, SurviveWritingAndReading) {
   const YamlNode list = YamlDocument::from_text("[" + quoted_if_needed(GetParam()) + "]", "s.yaml").root();
@@ -82,10 +82,10 @@ TEST_P(Scalars, SurviveWritingAndReading) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hard, Scalars,
-                         testing::Values("", "~", "null", "a b", " a", "a ", "- a", "-1", ":", "a:", "a: b",
-                                         "a::b", "#a", "a #b", "a,b", "[", "}", "'", "\"", "\\", "*a", "&a",
-                                         "!a", "|", ">", "%", "@", "`", "a\nb", "a\tb", "?", "? a", "---",
-                                         "<<", "\xc2\xb5s", "true", "=", "-"));
+                         ::testing::Values("", "~", "null", "a b", " a", "a ", "- a", "-1", ":", "a:", "a: b",
+                                           "a::b", "#a", "a #b", "a,b", "[", "}", "'", "\"", "\\", "*a", "&a",
+                                           "!a", "|", ">", "%", "@", "`", "a\nb", "a\tb", "?", "? a", "---",
+                                           "<<", "\xc2\xb5s", "true", "=", "-"));
 
 }  // namespace
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-class File : public testing::Test {
+class File : public ::testing::Test {
  protected:
   [[nodiscard]] std::size_t files() const {
     std::size_t count = 0;

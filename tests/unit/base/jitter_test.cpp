@@ -33,7 +33,7 @@ TEST(PortableMath, NormalQuantileInvertsTheErrorFunction) {
   }
 }
 
-class Jitters : public testing::TestWithParam<JitterSpec> {};
+class Jitters : public ::testing::TestWithParam<JitterSpec> {};
 
 TEST_P(Jitters, HaveMeanOneAndTheirVariation) {
   // n draws: the mean's standard deviation is v / sqrt(n). The sample deviation of n draws has relative
@@ -59,11 +59,11 @@ TEST_P(Jitters, HaveMeanOneAndTheirVariation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Distributions, Jitters,
-                         testing::Values(JitterSpec{Distribution::Uniform, 0.3},
-                                         JitterSpec{Distribution::Normal, 0.25},
-                                         JitterSpec{Distribution::Lognormal, 0.05},
-                                         JitterSpec{Distribution::Lognormal, 0.5},
-                                         JitterSpec{Distribution::Exponential, 0.2}));
+                         ::testing::Values(JitterSpec{Distribution::Uniform, 0.3},
+                                           JitterSpec{Distribution::Normal, 0.25},
+                                           JitterSpec{Distribution::Lognormal, 0.05},
+                                           JitterSpec{Distribution::Lognormal, 0.5},
+                                           JitterSpec{Distribution::Exponential, 0.2}));
 
 TEST(Jitter, WithoutDistributionIsOne) {
   const Jitter jitter{JitterSpec{}};

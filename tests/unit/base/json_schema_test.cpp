@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-class Schema : public testing::Test {
+class Schema : public ::testing::Test {
  protected:
   Schema() {
     folder_.write("configs/gpus/a100.yaml", "");

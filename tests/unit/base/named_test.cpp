@@ -31,7 +31,7 @@ struct Box {
   }
 };
 
-class NamedConfiguration : public testing::Test {
+class NamedConfiguration : public ::testing::Test {
  protected:
   NamedConfiguration() {
     home_.write("home/configs/gpus/a100.yaml", "name: A100\nmemory: 40 GB\n");

@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 using namespace literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Inner {
   Seconds latency;
@@ -120,10 +120,10 @@ std::string effective(const std::string& of_engine, const std::string& of_rate) 
 
 TEST(Provenance, StandsBehindTheValuesOfAnEffectiveConfiguration) {
   const auto of_rate = [](const std::string& word) {
-    return testing::ContainsRegex("rate: 3 +# vehicle.yaml:3, " + word + "\n");
+    return ::testing::ContainsRegex("rate: 3 +# vehicle.yaml:3, " + word + "\n");
   };
   EXPECT_THAT(effective("fitted", "guessed"),
-              testing::ContainsRegex("speed: 2 +# vehicle.yaml:1, measured\n"));
+              ::testing::ContainsRegex("speed: 2 +# vehicle.yaml:1, measured\n"));
   EXPECT_THAT(effective("fitted", "measured"), of_rate("measured"));  // made for it: its own word
   EXPECT_THAT(effective("derived", "fitted"), of_rate("derived"));    // lent: the worse of both
   EXPECT_THAT(effective("derived", "guessed"), of_rate("guessed"));

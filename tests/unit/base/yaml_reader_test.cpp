@@ -77,7 +77,7 @@ void PrintTo(const Mistake& mistake, std::ostream* out) {
   *out << mistake.name;
 }
 
-class Inputs : public testing::TestWithParam<Mistake> {};
+class Inputs : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(Inputs, AreRefusedWithThisMessage) {
   EXPECT_EQ(complaint_about(GetParam().text), GetParam().message);
@@ -138,7 +138,7 @@ const Mistake kMistakes[] = {
      "m.yaml:4:1: key 'batch' is given twice"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Yaml, Inputs, testing::ValuesIn(kMistakes),
+INSTANTIATE_TEST_SUITE_P(Yaml, Inputs, ::testing::ValuesIn(kMistakes),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(YamlReader, HoldsEachProblemApart) {

@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The axis is 420 pixels from x = 430, 1/2 at its left end and 2 at its right; the first row's middle is y =
 // 58 + 27 / 2 - 2 = 69.5.

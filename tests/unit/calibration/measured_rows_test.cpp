@@ -13,8 +13,8 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 ConfigPath shipped() {
   return ConfigPath{{LOCKSTEP_SOURCE_DIR}};
@@ -125,7 +125,7 @@ TEST(MeasuredRows, WhatIsWrongWithARowIsSaidWithIt) {
               HasSubstr("a collective has no key 'size'"));
 }
 
-class KernelSet : public testing::Test {
+class KernelSet : public ::testing::Test {
  protected:
   Validation validated(const std::string& more) {
     folder_.write("a.csv", "n,us\n1024,400\n1024,90\n");

@@ -5,8 +5,8 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 ValidationPoint point(const std::string& model, const std::string& plan, double measured, double predicted) {
   return {{model, plan}, {Seconds{measured}, Seconds{predicted}, {}, {}}, {}};

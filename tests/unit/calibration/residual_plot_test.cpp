@@ -8,8 +8,8 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// 10 ms to 1 s: two decades over 640 pixels from x = 70; y = 224 is a ratio of 1, in a height of 360.
 ResidualPlot plot() {

@@ -12,8 +12,8 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 ValidationSet two_gpus() {
   return read_text<ValidationSet>(R"(
@@ -43,7 +43,7 @@ PredictRows one_by_one(const PredictRow& predict) {
   };
 }
 
-class ValidateTable : public testing::Test {
+class ValidateTable : public ::testing::Test {
  protected:
   Validation validate_rows(const std::string& rows, const PredictRow& predict) {
     return validate_rows(two_gpus(), rows, predict);
@@ -128,7 +128,7 @@ TEST_F(ValidateTable, ASetThatAsksForNoRowIsAMistake) {
   ValidationSet set = two_gpus();
   set.where = {{"gpu", {"H100"}}};
   EXPECT_THAT([&] { static_cast<void>(validate_rows(set, "V100,512,1,1,0\n", {})); },
-              testing::ThrowsMessage<InputError>(HasSubstr("no row has the cells that set 'two_gpus'")));
+              ::testing::ThrowsMessage<InputError>(HasSubstr("no row has the cells that set 'two_gpus'")));
 }
 
 TEST_F(ValidateTable, RowsThatAreNotAskedForAreLeftOutAndCounted) {
@@ -268,7 +268,7 @@ TEST_F(ValidateTable, OfALargeTableTheWorstPointsArePrinted) {
   });
   EXPECT_EQ(worst_points(validation, 1), std::vector<std::size_t>{6});
   EXPECT_THAT(validation_text(validation), HasSubstr("the 10 largest errors of step time"));
-  EXPECT_THAT(validation_text(validation), testing::Not(HasSubstr("V100 49 ")));
+  EXPECT_THAT(validation_text(validation), ::testing::Not(HasSubstr("V100 49 ")));
   EXPECT_THAT(validation_text(validation, PrintedPoints::All), HasSubstr("V100 49 "));
 }
 

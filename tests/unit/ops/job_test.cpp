@@ -12,8 +12,8 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::HasSubstr;
-using testing::Property;
+using ::testing::HasSubstr;
+using ::testing::Property;
 
 /// Two ranks that share a program: a kernel slot, a collective, an event and a flag between two threads.
 struct Example {
@@ -57,7 +57,7 @@ void expect_refused(const std::function<void(Example&)>& damage, const std::stri
   Example example;
   damage(example);
   const Job job = example.finished();
-  EXPECT_THAT([&] { check(job); }, testing::ThrowsMessage<std::invalid_argument>(HasSubstr(message)));
+  EXPECT_THAT([&] { check(job); }, ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr(message)));
 }
 
 TEST(Job, AWholeOneIsAccepted) {

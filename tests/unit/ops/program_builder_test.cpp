@@ -10,7 +10,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Every overhead another power of two (in us), so that a sum tells its parts.
 HostOverheads distinct_overheads() {

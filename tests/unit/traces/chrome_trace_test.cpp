@@ -18,7 +18,7 @@ namespace lockstep::test {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Nanoseconds of a `ts` or `dur`: they must be whole.
 std::int64_t ns(const json& microseconds) {
@@ -27,7 +27,7 @@ std::int64_t ns(const json& microseconds) {
   return std::llround(nanoseconds);
 }
 
-class ChromeTrace : public testing::Test {
+class ChromeTrace : public ::testing::Test {
  protected:
   ChromeTraceOptions options() const {
     ChromeTraceOptions options;

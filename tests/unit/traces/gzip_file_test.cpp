@@ -43,7 +43,7 @@ std::string write_with(int threads, const std::filesystem::path& path, const std
   return bytes_of(path);
 }
 
-class GzipFileTest : public testing::Test {
+class GzipFileTest : public ::testing::Test {
  protected:
   TemporaryDirectory directory_;
   std::filesystem::path path_ = directory_.path() / "text.gz";
@@ -53,7 +53,7 @@ TEST_F(GzipFileTest, ReadsBackAcrossBlocks) {
   const std::string text = some_text(20'000);  // about 1 MB: some hundred blocks
   write_with(2, path_, text);
   EXPECT_EQ(gunzip(path_), text);
-  EXPECT_THAT(directory_.files(), testing::ElementsAre("text.gz"));
+  EXPECT_THAT(directory_.files(), ::testing::ElementsAre("text.gz"));
 }
 
 TEST_F(GzipFileTest, BytesDoNotDependOnThreads) {
@@ -100,7 +100,7 @@ TEST_F(GzipFileTest, AppearsOnlyWhenPublished) {
     GzipFile file{path_, compressor, 100};
     file.append(some_text(1000));
     file.complete();
-    EXPECT_THAT(directory_.files(), testing::ElementsAre("text.gz.partial"));
+    EXPECT_THAT(directory_.files(), ::testing::ElementsAre("text.gz.partial"));
   }
   EXPECT_TRUE(directory_.files().empty());
 }

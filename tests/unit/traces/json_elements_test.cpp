@@ -10,11 +10,11 @@
 namespace lockstep::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
-class Elements : public testing::Test {
+class Elements : public ::testing::Test {
  protected:
   std::vector<std::pair<std::string, std::uint64_t>> elements_;
   std::vector<std::pair<std::string, std::string>> members_;
@@ -58,7 +58,7 @@ struct Broken {
   const char* message;
 };
 
-class BrokenElements : public Elements, public testing::WithParamInterface<Broken> {};
+class BrokenElements : public Elements, public ::testing::WithParamInterface<Broken> {};
 
 TEST_P(BrokenElements, AreRefusedWithTheirLine) {
   try {
@@ -71,7 +71,7 @@ TEST_P(BrokenElements, AreRefusedWithTheirLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BrokenElements,
-    testing::Values(
+    ::testing::Values(
         Broken{"", "file.json:1: the file is empty"}, Broken{"nothing", "not a JSON object or array"},
         Broken{"{\"list\": [{\"a\": 1}", "file.json:1: the file is cut off"},
         Broken{"{\"list\":\n[{\"a\": \"", "file.json:2: the file is cut off"},

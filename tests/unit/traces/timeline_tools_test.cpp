@@ -17,12 +17,12 @@
 namespace lockstep::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::string kChecker = "'" LOCKSTEP_SOURCE_DIR "/tests/support/check_kineto_layout.py'";
 const std::string kRenderer = "'" LOCKSTEP_SOURCE_DIR "/tools/render_timeline.py'";
 
-class TimelineTools : public testing::Test {
+class TimelineTools : public ::testing::Test {
  protected:
   void SetUp() override {
     if (run("-c pass") != 0) {

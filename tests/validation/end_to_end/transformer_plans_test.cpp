@@ -16,7 +16,7 @@ namespace {
 
 const char* const kData = LOCKSTEP_SOURCE_DIR "/../shared/data";
 
-class TransformerPlans : public testing::Test {
+class TransformerPlans : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(std::filesystem::path{kData} / "end_to_end")) {

@@ -55,7 +55,7 @@ KernelWork work_of(const CsvRow& row) {
   return Pointwise{rows * columns, binary ? 2.0 : 1.0, 1.0, operation == "gelu" ? 20.0 : 1.0};
 }
 
-class NeuSight : public testing::TestWithParam<Case> {};
+class NeuSight : public ::testing::TestWithParam<Case> {};
 
 TEST_P(NeuSight, mean_error_is_bounded) {
   const Case& of = GetParam();
@@ -83,7 +83,7 @@ constexpr const char* kH100 = "NVIDIA H100 80GB HBM3";
 // Bounds are the errors seen when the constants were fitted, rounded up by about a third.
 INSTANTIATE_TEST_SUITE_P(
     measured, NeuSight,
-    testing::Values(
+    ::testing::Values(
         Case{"linear", "linear", kV100, "v100_32gb_pcie", 0.15},
         Case{"linear", "linear", kP100, "p100_16gb_pcie", 0.13},
         Case{"linear", "linear", kA100, "a100_40gb_pcie", 0.15},

@@ -19,8 +19,8 @@ namespace {
 
 using test::on_two_kinds;
 using test::scenario;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 PlanSpace space_of(const PlanProblem& problem) {
   PlanSpace space = usual_space(problem);
@@ -242,7 +242,7 @@ TEST(PlanSearch, TheLineIsThePlan) {
     EXPECT_EQ(spec, read_document<ScenarioSpec>(judge.document_of(candidate)).parallelism);
     groups.insert(spec.transformer.shard_group.value_or(0));
   }
-  EXPECT_THAT(groups, testing::ElementsAre(0, 2));
+  EXPECT_THAT(groups, ::testing::ElementsAre(0, 2));
 }
 
 /// Every plan of the front that could hide its messages was simulated doing so.
@@ -271,7 +271,7 @@ TEST(PlanSearch, GpusAreOnTheFront) {
   for (const FoundPlan& plan : found.front) {
     gpus.insert(plan.candidate.gpus);
   }
-  EXPECT_THAT(gpus, testing::ElementsAre(1, 2, 4));
+  EXPECT_THAT(gpus, ::testing::ElementsAre(1, 2, 4));
 }
 
 TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
@@ -285,7 +285,7 @@ TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
 TEST(PlanSearch, SaysWhatIsTight) {
   PlanJudge judge{scenario(), ConfigPath::standard(), {}};
   PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
-  EXPECT_THAT(plans_text(judge, found, 1), testing::Not(HasSubstr("tight")));
+  EXPECT_THAT(plans_text(judge, found, 1), ::testing::Not(HasSubstr("tight")));
   PlanJudgement& best = found.plans.front().judgement.value();
   best.capacity = best.memory.total().in_base_units() / 0.96;
   EXPECT_THAT(plans_text(judge, found, 1), HasSubstr("(96 %, tight)"));
@@ -314,7 +314,7 @@ TEST(PlanSearch, SaysHowManyGpusWouldDo) {
   ASSERT_FALSE(found.too_big.empty());
   const std::string text = no_plan_text(judge, found);
   EXPECT_THAT(text, HasSubstr("more GPUs in the cluster: 88, as estimated (11 nodes of 8)"));
-  EXPECT_THAT(text, testing::Not(HasSubstr("offload")));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("offload")));
 }
 
 TEST(PlanSearch, SaysWhatHoldsTheMemoryWhereNothingFits) {

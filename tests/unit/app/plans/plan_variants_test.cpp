@@ -5,8 +5,8 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 /// 8 layers of 8 heads on two nodes of 4 GPUs.
 PlanProblem problem_of(Implementation implementation = Implementation::Megatron) {

@@ -151,7 +151,7 @@ TEST(NcclTestsLog, RowsWithoutReductionAndOldRanksAreRead) {  // 2.8: the header
   ASSERT_EQ(log.report.used, 1U);
   EXPECT_EQ(log.measurements.rows[0].kind, CollectiveKind::AllToAll);
   EXPECT_DOUBLE_EQ(log.measurements.rows[0].time.in_base_units(), 87.38e-6);
-  EXPECT_THAT(log.report.devices, testing::ElementsAre("A100-SXM4-40GB"));
+  EXPECT_THAT(log.report.devices, ::testing::ElementsAre("A100-SXM4-40GB"));
 }
 
 TEST(NcclTestsLog, BrokenRowsAreCountedNotUsed) {

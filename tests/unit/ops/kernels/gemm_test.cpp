@@ -14,7 +14,7 @@ namespace {
 
 using namespace lockstep::literals;
 
-class Product : public testing::Test {
+class Product : public ::testing::Test {
  protected:
   Product() {
     profile.tiles = {{.rows = 128, .columns = 128, .warps = 8, .efficiency = 1}};

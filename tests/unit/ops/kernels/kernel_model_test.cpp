@@ -61,7 +61,7 @@ TEST(KernelModel, twice_the_work_takes_longer) {
   const auto growth = [](const KernelWork& small, const KernelWork& large) {
     return predicted(DataType::FP32, large).duration / predicted(DataType::FP32, small).duration;
   };
-  using testing::AllOf, testing::Gt, testing::Lt;
+  using ::testing::AllOf, ::testing::Gt, ::testing::Lt;
   EXPECT_THAT(growth(Gemm{1, 4096, 4096, 4096}, Gemm{1, 8192, 4096, 4096}), AllOf(Gt(1.5), Lt(2.6)));
   EXPECT_THAT(growth(Pointwise{1 << 24}, Pointwise{1 << 25}), AllOf(Gt(1.5), Lt(2.6)));
   EXPECT_THAT(growth(Reduction{1 << 14, 1024}, Reduction{1 << 15, 1024}), AllOf(Gt(1.5), Lt(2.6)));

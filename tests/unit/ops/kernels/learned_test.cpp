@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 GpuSpec gpu_without_networks(const std::string& name = "p100_16gb_pcie") {
   auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + name + ".yaml");

@@ -64,8 +64,9 @@ TEST(Cnn, images_shrink_as_in_the_papers) {
     channels.push_back(block.output.channels);
     sizes.push_back(block.output.height);
   }
-  EXPECT_THAT(channels, testing::ElementsAre(192, 256, 288, 288, 768, 768, 768, 768, 768, 1280, 2048, 2048));
-  EXPECT_THAT(sizes, testing::ElementsAre(35, 35, 35, 35, 17, 17, 17, 17, 17, 8, 8, 8));
+  EXPECT_THAT(channels,
+              ::testing::ElementsAre(192, 256, 288, 288, 768, 768, 768, 768, 768, 1280, 2048, 2048));
+  EXPECT_THAT(sizes, ::testing::ElementsAre(35, 35, 35, 35, 17, 17, 17, 17, 17, 8, 8, 8));
 }
 
 std::string complaint(const std::string& blocks) {
@@ -105,9 +106,9 @@ TEST(Cnn, phases_timed_one_by_one_end_with_waits_and_leave_out_zeroing) {
 }
 
 TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
-  using testing::HasSubstr;
+  using ::testing::HasSubstr;
   EXPECT_THAT(complaint("{branches: [[convv 8 3x3]]}"),
-              testing::AllOf(HasSubstr("net.yaml:3:"), HasSubstr("'convv' is none of conv, max_pool")));
+              ::testing::AllOf(HasSubstr("net.yaml:3:"), HasSubstr("'convv' is none of conv, max_pool")));
   EXPECT_THAT(complaint("{branches: [[conv 8 3]]}"), HasSubstr("'3' is no filter HEIGHTxWIDTH"));
   EXPECT_THAT(complaint("{branches: [[conv none 3x3]]}"), HasSubstr("'none' is no whole number above 0"));
   EXPECT_THAT(complaint("{branches: [[conv 8 3x3 sparse]]}"), HasSubstr("'sparse' is none of /STRIDE"));
@@ -164,8 +165,8 @@ TEST(Cnn, holds_most_where_backward_begins) {
 TEST(Cnn, autocast_casts_filters_and_halves_activations) {
   const Job wide = resnet_job(Precision::TF32), narrow = resnet_job(Precision::BF16);
   check(narrow);
-  EXPECT_THAT(kernels_of_first(wide, "aten::conv2d"), testing::ElementsAre("conv2d_fprop"));
-  EXPECT_THAT(kernels_of_first(narrow, "aten::conv2d"), testing::SizeIs(2));
+  EXPECT_THAT(kernels_of_first(wide, "aten::conv2d"), ::testing::ElementsAre("conv2d_fprop"));
+  EXPECT_THAT(kernels_of_first(narrow, "aten::conv2d"), ::testing::SizeIs(2));
   EXPECT_LT(narrow.memory[0][MemoryUse::Activations], 0.55 * wide.memory[0][MemoryUse::Activations]);
   EXPECT_EQ(narrow.memory[0][MemoryUse::Parameters], wide.memory[0][MemoryUse::Parameters]);
   EXPECT_EQ(kernels_of_first(narrow, "aten::_amp_update_scale_").size(), 0U);
@@ -236,11 +237,11 @@ Broadcasts broadcasts_of(const FrameworkSpec& framework, std::size_t ranks) {
 // averages) and of 53 counts of batches, then a copy into each.
 TEST(Cnn, buffers_of_rank_0_go_to_all_before_forward) {
   const Broadcasts two = broadcasts_of({}, 2);
-  EXPECT_THAT(two.sizes, testing::ElementsAre(53120 * 4, 53 * 8));
+  EXPECT_THAT(two.sizes, ::testing::ElementsAre(53120 * 4, 53 * 8));
   EXPECT_EQ(two.copies, 106 + 53);
-  EXPECT_THAT(broadcasts_of({}, 1).sizes, testing::IsEmpty());
-  EXPECT_THAT(broadcasts_of({.broadcast_buffers = false}, 2).sizes, testing::IsEmpty());
-  EXPECT_THAT(broadcasts_of({.apex = true}, 2).sizes, testing::IsEmpty());
+  EXPECT_THAT(broadcasts_of({}, 1).sizes, ::testing::IsEmpty());
+  EXPECT_THAT(broadcasts_of({.broadcast_buffers = false}, 2).sizes, ::testing::IsEmpty());
+  EXPECT_THAT(broadcasts_of({.apex = true}, 2).sizes, ::testing::IsEmpty());
 }
 
 TEST(Cnn, all_convolutions_are_timed_or_none) {

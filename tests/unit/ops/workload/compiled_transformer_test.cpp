@@ -18,9 +18,9 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
 TransformerSpec distil_gpt2() {
@@ -138,8 +138,8 @@ TEST(CompiledTransformer, FindsBertsAttention) {
                           "triton_per_fused_add_native_layer_norm"));
   const Names cast =
       kernels_in(job_of(bert(2), {.phases = Phases::Forward, .precision = Precision::BF16}), "layer 1");
-  EXPECT_THAT(cast, testing::Contains("triton_per_fused__softmax_div_where"));
-  EXPECT_THAT(cast, testing::Not(testing::Contains(HasSubstr("fmha"))));
+  EXPECT_THAT(cast, ::testing::Contains("triton_per_fused__softmax_div_where"));
+  EXPECT_THAT(cast, ::testing::Not(::testing::Contains(HasSubstr("fmha"))));
 }
 
 std::vector<LayerNorm> norms_of(const Job& job) {

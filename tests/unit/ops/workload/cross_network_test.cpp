@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Two tables of 8 columns and the dense feature: 24 columns.
 DlrmSpec dlrm(int layers) {

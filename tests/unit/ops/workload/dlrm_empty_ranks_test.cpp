@@ -11,8 +11,8 @@
 namespace lockstep {
 namespace {
 
-using testing::Contains;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::Not;
 
 std::vector<KernelCall> kernels_of(const Job& job, std::size_t rank) {
   std::vector<KernelCall> calls;
@@ -82,8 +82,9 @@ TEST(DlrmEmptyRanks, ExchangeAsTheOthers) {
   expect_nothing_empty(job);
   const std::string gradients = "all_to_all world 2048 [2048, 0, 0, 0]";  // 16 samples of 32 elements
   EXPECT_THAT(exchanges_in_words(job, 0),
-              testing::ElementsAre("all_to_all world 8192 [2048, 2048, 2048, 2048]", gradients));
-  EXPECT_THAT(exchanges_in_words(job, 3), testing::ElementsAre("all_to_all world 0 [0, 0, 0, 0]", gradients));
+              ::testing::ElementsAre("all_to_all world 8192 [2048, 2048, 2048, 2048]", gradients));
+  EXPECT_THAT(exchanges_in_words(job, 3),
+              ::testing::ElementsAre("all_to_all world 0 [0, 0, 0, 0]", gradients));
 }
 
 /// Whole tables on rank 1, rows of one on the second node, a copy everywhere: three kinds of ranks.

@@ -14,9 +14,9 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kBatch = 1024;
 
@@ -139,7 +139,7 @@ TEST(DlrmHybrid, AutocastCastsWhatPytorchsInteractionTakes) {
   for (const ListedOperator& op : operators_of(job)) {
     if (op.name == "aten::bmm") kernels.push_back(op.kernels.size());
   }
-  EXPECT_THAT(kernels, testing::ElementsAre(3U));  // both operands, the product
+  EXPECT_THAT(kernels, ::testing::ElementsAre(3U));  // both operands, the product
 }
 
 TEST(DlrmHybrid, FirstRankHasTheBottomMlpAndTheOthersTheTables) {

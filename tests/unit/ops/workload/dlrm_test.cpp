@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 ModelSpec shipped(const std::string& name) {
   return read_file<ModelSpec>(LOCKSTEP_SOURCE_DIR "/configs/models/" + name + ".yaml");
@@ -147,7 +147,7 @@ TEST(Dlrm, BackwardRunsOnTheAutogradThread) {
   EXPECT_EQ(job.programs[0]->threads[1].name, "autograd");
   for (const Instruction& instruction : job.programs[0]->threads[0].instructions) {
     if (instruction.op == Opcode::RangeBegin) {
-      EXPECT_THAT(job.programs[0]->names[instruction.operand], testing::Not(HasSubstr("Backward0")));
+      EXPECT_THAT(job.programs[0]->names[instruction.operand], ::testing::Not(HasSubstr("Backward0")));
     }
   }
 }

@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 EncoderDecoderSpec spec_of(const std::string& name) {
   return shipped(name).encoder_decoder.value();
@@ -287,13 +287,13 @@ TEST(EncoderDecoder, SixteenBitsThatAreNotWrittenAreRefused) {
       [] {
         return job_of(tiny(), {.batch = 1, .precision = Precision::FP16, .mixed = MixedPrecision::Pure});
       },
-      testing::ThrowsMessage<std::invalid_argument>(HasSubstr("clamps it")));
+      ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("clamps it")));
   EXPECT_THAT(
       [] {
         return job_of(tiny_switch(),
                       {.batch = 1, .precision = Precision::BF16, .mixed = MixedPrecision::Pure});
       },
-      testing::ThrowsMessage<std::invalid_argument>(HasSubstr("router turns its weights to FP32")));
+      ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("router turns its weights to FP32")));
 }
 
 }  // namespace

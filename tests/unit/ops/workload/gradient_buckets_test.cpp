@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // The gradients of ../shared/data/traces/dlrm_8xv100 in their order: bias and weight of the top MLP
 // 367-512-512-256-1 from its last layer on, then of the bottom MLP 13-256-128-16.

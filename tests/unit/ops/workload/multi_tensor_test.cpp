@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(MultiTensor, FewSmallTensorsAreOneLaunch) {
   EXPECT_THAT(multi_tensor_launches(std::vector<std::int64_t>{10, 20, 0, 30}, 1),

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Opt, MultipliesLikeAGptOfItsShape) {
   TransformerSpec opt = shipped("opt_1b3").transformer.value();
@@ -40,7 +40,7 @@ TEST(Opt, IsHuggingFacesCodeAlone) {
             "implementation: megatron }",
             "model.yaml");
       },
-      testing::ThrowsMessage<InputError>(HasSubstr("'opt' is Hugging Face's code")));
+      ::testing::ThrowsMessage<InputError>(HasSubstr("'opt' is Hugging Face's code")));
 }
 
 }  // namespace

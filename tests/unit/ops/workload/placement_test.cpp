@@ -7,8 +7,8 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 EmbeddingTable table(std::int64_t rows, std::int64_t dimension, double pooling) {
   return {.rows = rows, .dimension = dimension, .pooling_factor = pooling, .reuse_factor = 0};
@@ -65,7 +65,7 @@ TEST(Placement, ATableThatFitsNowhereIsNamed) {
         (void)place_tables(tables, std::vector<Bytes>{1_MB, 2_MB}, EmbeddingPlanner::SizeGreedy,
                            TableStorage{});
       },
-      testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
+      ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
           "embedding table 1 (1000000 rows of 100 elements, 400 MB) fits on no GPU; memory left for tables: "
           "GPU 0: 1 MB of 1 MB, GPU 1: 2 MB of 2 MB")));
 }
@@ -77,7 +77,7 @@ TEST(Placement, RoundRobinNamesTheGpuItHadToUse) {
         (void)place_tables(tables, std::vector<Bytes>{1_GB, 2_MB}, EmbeddingPlanner::RoundRobin,
                            TableStorage{});
       },
-      testing::ThrowsMessage<std::invalid_argument>(
+      ::testing::ThrowsMessage<std::invalid_argument>(
           HasSubstr("does not fit on GPU 1, to which round_robin gives it; memory left")));
 }
 

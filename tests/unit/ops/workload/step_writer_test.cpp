@@ -29,8 +29,8 @@ TEST(StepWriter, TheThreadOfBackwardStartsLateAndSoDoesItsCallerAfterwards) {
   const Job job = std::move(step).finish(std::array{VertexId{0}});
   const auto& threads = job.programs[0]->threads;
   ASSERT_EQ(threads.size(), 2U);
-  EXPECT_THAT(awaits_us(threads[1]), testing::ElementsAre(testing::DoubleNear(150, 1e-3)));
-  EXPECT_THAT(awaits_us(threads[0]), testing::ElementsAre(testing::DoubleNear(76, 1e-3)));
+  EXPECT_THAT(awaits_us(threads[1]), ::testing::ElementsAre(::testing::DoubleNear(150, 1e-3)));
+  EXPECT_THAT(awaits_us(threads[0]), ::testing::ElementsAre(::testing::DoubleNear(76, 1e-3)));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Layers' products a third time as forward, those of the head (its table) not; a layer keeps its input
 /// alone, and all that it keeps otherwise while its backward runs.

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
   // As Hugging Face counts them: GPT2LMHeadModel and BertForMaskedLM with tied weights.
@@ -277,7 +277,7 @@ TEST(Transformer, ApexUnscalesBehindEveryBackwardPass) {
 
 TEST(Transformer, ApexTrainsIn16BitsAsO2Does) {
   EXPECT_THAT([] { (void)job_of("bert_base", {.precision = Precision::FP16, .apex = true}); },
-              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("mixed_precision: master_weights")));
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("mixed_precision: master_weights")));
 }
 
 TEST(Transformer, FlashAttentionReplacesTheScores) {
@@ -291,7 +291,7 @@ TEST(Transformer, FlashAttentionReplacesTheScores) {
 
 TEST(Transformer, ABatchMustDivide) {
   EXPECT_THAT([] { (void)job_of("gpt2", {.ranks = 8, .batch = 24, .micro_batches = 2}); },
-              testing::ThrowsMessage<std::invalid_argument>(
+              ::testing::ThrowsMessage<std::invalid_argument>(
                   HasSubstr("24 cannot be divided evenly among 8 GPUs x 2 micro-batches")));
 }
 
@@ -360,7 +360,7 @@ TEST(Transformer, OnlyMasterWeightsAreWidenedAndCopiedBack) {
 
 TEST(Transformer, SixteenBitModelsNeedSixteenBitProducts) {
   EXPECT_THAT([] { job_of("gpt2", {.mixed = MixedPrecision::Pure}); },
-              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("needs 'precision: fp16'")));
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("needs 'precision: fp16'")));
 }
 
 }  // namespace

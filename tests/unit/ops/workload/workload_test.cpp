@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 using namespace lockstep::literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// The two lines of a scenario that say what is trained and how it is spread.
 struct Scenario {
@@ -90,13 +90,13 @@ TEST(Workload, ModelsCanBeChangedInPlace) {
 TEST(Workload, TablesThatDoNotFitAreRefusedUnlessToldOtherwise) {
   const std::string workload = "workload: { model: dlrm_mlperf, global_batch: 2048 }\n";
   EXPECT_THAT([&] { (void)job_of(read(workload), 16_GB); },
-              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("fits on no GPU")));
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("fits on no GPU")));
   EXPECT_NO_THROW(
       (void)job_of(read(workload + "parallelism: { embedding: { respect_memory: false } }\n"), 16_GB));
 }
 
 void expect_refused(const std::string& text, const std::string& message) {
-  EXPECT_THAT([&] { (void)read(text); }, testing::ThrowsMessage<InputError>(HasSubstr(message))) << text;
+  EXPECT_THAT([&] { (void)read(text); }, ::testing::ThrowsMessage<InputError>(HasSubstr(message))) << text;
 }
 
 TEST(Workload, MistakesAreNamedWhereTheyAre) {

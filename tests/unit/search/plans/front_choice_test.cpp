@@ -5,8 +5,8 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 FrontPlan simulated(double step, double memory, int gpus = 8) {
   return {{step, memory, gpus}, true};

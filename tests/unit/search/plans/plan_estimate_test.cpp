@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// n L 3 + n 5 + L 2 + 7 seconds; a layer has 10 bytes of parameters and keeps 4 of activations, the rest has
 /// 6 of parameters and 20 of workspace.

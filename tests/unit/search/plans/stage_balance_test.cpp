@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// A layer takes a third of that forward, and keeps 1 byte of activations.
 StageCosts costs_of(double layer, double head = 0) {

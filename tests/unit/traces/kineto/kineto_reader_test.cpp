@@ -14,8 +14,8 @@
 namespace lockstep::kineto {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(NanosecondsOf, ReadsWholeFractionalAndOddNumbers) {
   EXPECT_EQ(nanoseconds_of("1694128201435418"),
@@ -43,7 +43,7 @@ TEST(CallKindOf, KnowsTheRuntimesOfBothVendorsAndTheDriver) {
   EXPECT_EQ(call_kind("INVALID"), CallKind::Other);
 }
 
-class KinetoReader : public testing::Test {
+class KinetoReader : public ::testing::Test {
  protected:
   test::TemporaryDirectory directory_;
 
@@ -135,11 +135,11 @@ TEST_F(KinetoReader, TellsWhatWasRecordedBesideTimes) {
 
 TEST_F(KinetoReader, SaysWhatAFileIsNot) {
   EXPECT_THAT([this] { (void)read("{}"); },
-              testing::ThrowsMessage<InputError>(HasSubstr("not a trace of PyTorch's profiler")));
+              ::testing::ThrowsMessage<InputError>(HasSubstr("not a trace of PyTorch's profiler")));
   EXPECT_THAT([this] { (void)read(kOf2021.substr(0, 400)); },
-              testing::ThrowsMessage<InputError>(HasSubstr("the file is cut off")));
+              ::testing::ThrowsMessage<InputError>(HasSubstr("the file is cut off")));
   EXPECT_THAT([] { (void)read_kineto("/no/such/file"); },
-              testing::ThrowsMessage<InputError>(HasSubstr("cannot be read")));
+              ::testing::ThrowsMessage<InputError>(HasSubstr("cannot be read")));
 }
 
 /// Whatever bytes are broken, the answer is a trace or an InputError.

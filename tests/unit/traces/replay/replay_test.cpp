@@ -18,7 +18,7 @@
 namespace lockstep::replay {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Events in microseconds.
 class SmallTrace {
@@ -160,7 +160,7 @@ TEST(Orphans, AreQueuedBehindTheWorkBeforeThem) {
 
 TEST(Replay, OfNothingIsRefused) {
   EXPECT_THAT([] { (void)SmallTrace{}.replay(); },
-              testing::ThrowsMessage<InputError>(HasSubstr("nothing to replay")));
+              ::testing::ThrowsMessage<InputError>(HasSubstr("nothing to replay")));
 }
 
 TEST(Replay, RanksAreAMultipleOfTraces) {
@@ -192,7 +192,7 @@ TEST(Replay, MissingRanksAreTold) {
       [&] {
         (void)make_replay(read_traces({some.front(), trace_of(1, 2)}));
       },
-      testing::ThrowsMessage<InputError>(HasSubstr("of a job of 2 ranks")));
+      ::testing::ThrowsMessage<InputError>(HasSubstr("of a job of 2 ranks")));
 }
 
 }  // namespace

@@ -29,13 +29,13 @@ std::vector<std::int64_t> additions(AttentionKernels attention, Precision precis
 // the feed-forward's first (skip_bias_add), the residual kernel those of both layers' results.
 TEST(BiasAddition, IsAKernelBehindTheProductOfQueriesKeysAndValuesOnly) {
   EXPECT_THAT(additions(AttentionKernels::Unfused, Precision::BF16),
-              testing::ElementsAre(kTokens * 3 * kHidden));
+              ::testing::ElementsAre(kTokens * 3 * kHidden));
 }
 
 // Transformer Engine's products and FlashAttention's add it themselves.
 TEST(BiasAddition, IsPartOfProductsElsewhere) {
-  EXPECT_THAT(additions(AttentionKernels::Flash, Precision::BF16), testing::IsEmpty());
-  EXPECT_THAT(additions(AttentionKernels::Unfused, Precision::FP8), testing::IsEmpty());
+  EXPECT_THAT(additions(AttentionKernels::Flash, Precision::BF16), ::testing::IsEmpty());
+  EXPECT_THAT(additions(AttentionKernels::Unfused, Precision::FP8), ::testing::IsEmpty());
 }
 
 }  // namespace

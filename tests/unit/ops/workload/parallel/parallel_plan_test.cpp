@@ -67,8 +67,8 @@ TEST(ParallelPlan, StagesHaveTheLayersSaid) {
     first.push_back(plan.layers_of(stage, 0).first);
     count.push_back(plan.layers_of(stage, 0).count);
   }
-  EXPECT_THAT(first, testing::ElementsAre(0, 3, 3, 7));
-  EXPECT_THAT(count, testing::ElementsAre(3, 0, 4, 1));
+  EXPECT_THAT(first, ::testing::ElementsAre(0, 3, 3, 7));
+  EXPECT_THAT(count, ::testing::ElementsAre(3, 0, 4, 1));
   const ParallelPlan chunked = make_plan(
       {.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2, .stage_layers = {1, 3, 3, 1}},
       model(), 2, 64, 4);
@@ -85,7 +85,7 @@ TEST(ParallelPlan, StagesHaveTheLayersSaid) {
 TEST(PlanGroups, AreMegatrons) {  // the example of megatron/core/parallel_state.py: tensor 2, pipeline 4
   const ParallelPlan plan = make_plan({.tensor = 2, .pipeline = 4}, model(), 16, 64, 4);
   const PlanGroups groups{plan};
-  using testing::ElementsAre;
+  using ::testing::ElementsAre;
   EXPECT_THAT(groups.members("tp", 3), ElementsAre(2, 3));
   EXPECT_THAT(groups.members("dp", 0), ElementsAre(0, 2));
   EXPECT_THAT(groups.members("dp", 15), ElementsAre(13, 15));
@@ -100,8 +100,8 @@ TEST(PlanGroups, ExpertsAreLaidOutOverTheRanksOfAStage) {
   const ParallelPlan plan = make_plan({.tensor = 2, .expert = 4, .sequence_parallel = true}, spec, 16, 64, 4);
   EXPECT_EQ(plan.expert_data, 4);
   const PlanGroups groups{plan};
-  EXPECT_THAT(groups.members("ep", 5), testing::ElementsAre(4, 5, 6, 7));
-  EXPECT_THAT(groups.members("edp", 5), testing::ElementsAre(1, 5, 9, 13));
+  EXPECT_THAT(groups.members("ep", 5), ::testing::ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(groups.members("edp", 5), ::testing::ElementsAre(1, 5, 9, 13));
 }
 
 /// Eight GPUs of a shard group hold two copies of the experts on four ranks each.
@@ -113,8 +113,8 @@ TEST(PlanGroups, ExpertsAreSharedWithinAShardGroup) {
   const ParallelPlan plan = make_plan(said, spec, 16, 64, 4);
   EXPECT_EQ(plan.expert_shard, 2);
   const PlanGroups groups{plan};
-  EXPECT_THAT(groups.members("expert shard", 5), testing::ElementsAre(1, 5));
-  EXPECT_THAT(groups.members("expert replica", 5), testing::ElementsAre(5, 13));
+  EXPECT_THAT(groups.members("expert shard", 5), ::testing::ElementsAre(1, 5));
+  EXPECT_THAT(groups.members("expert replica", 5), ::testing::ElementsAre(5, 13));
   said.shard_group = 1;
   EXPECT_EQ(refusal(said, spec),
             "a shard_group of 1 with tensor 2 has 2 GPUs: no whole number of copies of the experts, each of "
@@ -125,8 +125,8 @@ TEST(PlanGroups, FollowTheRankOrder) {
   const ParallelPlan plan =
       make_plan({.tensor = 2, .pipeline = 4, .rank_order = "tp-cp-pp-dp"}, model(), 16, 64, 4);
   const PlanGroups groups{plan};
-  EXPECT_THAT(groups.members("pp", 0), testing::ElementsAre(0, 2, 4, 6));
-  EXPECT_THAT(groups.members("dp", 0), testing::ElementsAre(0, 8));
+  EXPECT_THAT(groups.members("pp", 0), ::testing::ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(groups.members("dp", 0), ::testing::ElementsAre(0, 8));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void PrintTo(const Case& of, std::ostream* out) {
        << of.chunks << " chunks";
 }
 
-class Schedules : public testing::TestWithParam<Case> {};
+class Schedules : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Schedules, DoEverythingOnceAndBackwardAfterForward) {
   const auto [schedule, stages, micro_batches, chunks] = GetParam();
@@ -41,12 +41,12 @@ TEST_P(Schedules, DoEverythingOnceAndBackwardAfterForward) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Schedules,
-                         testing::Values(Case{PipelineSchedule::GPipe, 4, 7, 1},
-                                         Case{PipelineSchedule::OneFOneB, 4, 8, 1},
-                                         Case{PipelineSchedule::OneFOneB, 8, 3, 1},
-                                         Case{PipelineSchedule::Interleaved, 4, 8, 3},
-                                         Case{PipelineSchedule::Interleaved, 4, 4, 2},
-                                         Case{PipelineSchedule::ZeroBubble, 4, 8, 1}));
+                         ::testing::Values(Case{PipelineSchedule::GPipe, 4, 7, 1},
+                                           Case{PipelineSchedule::OneFOneB, 4, 8, 1},
+                                           Case{PipelineSchedule::OneFOneB, 8, 3, 1},
+                                           Case{PipelineSchedule::Interleaved, 4, 8, 3},
+                                           Case{PipelineSchedule::Interleaved, 4, 4, 2},
+                                           Case{PipelineSchedule::ZeroBubble, 4, 8, 1}));
 
 /// F0 F1 F2 B0 F3 B1 ... of stage 1 of 2 with 2 chunks and 4 micro-batches: behind F0 and F1, the warm-up,
 /// comes the input of the next forward, behind F1 the first gradient, too; F2's output goes with B0's.

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Groups source files that can be compiled as one: files that use the same local name go to different groups.
+
+Compiled together, what files share (library headers above all) is read once instead of once a file.
+
+Usage: tools/source_batches.py SIZE FILE...     prints the number of each file's group, separated by semicolons
+"""
+import re
+import sys
+from pathlib import Path
+
+ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using) (\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
+                     re.MULTILINE)
+# Names that are brought in would stay for the files behind; literals and the tests' own do no harm.
+BROUGHT_IN = re.compile(r"^using namespace (?!.*(literals|testing);)|^#define ", re.MULTILINE)
+
+
+def local_names(text: str):
+    """What a file defines in anonymous namespaces, as far as the eye sees it: what starts in the first column."""
+    return {name for body in ANONYMOUS.findall(text) for pair in DEFINED.findall(body) for name in pair if name}
+
+
+def batches_of(sources: list, size: int, text_of, kind_of=lambda source: None):
+    """At most size files of one kind and without a local name in common, in the first batch that has room.
+
+    text_of(source) is the text of a file; one that brings in the names of a namespace stays alone.
+    """
+    batches = []  # (files, local names, room)
+    for source in sources:
+        text = text_of(source)
+        names, room = local_names(text), 1 if BROUGHT_IN.search(text) else size
+        for files, taken, most in batches:
+            if len(files) < min(most, room) and kind_of(files[0]) == kind_of(source) and not taken & names:
+                files.append(source)
+                taken |= names
+                break
+        else:
+            batches.append(([source], names, room))
+    return [files for files, _, _ in batches]
+
+
+if __name__ == "__main__":
+    size, files = int(sys.argv[1]), sys.argv[2:]
+    group = {file: number for number, batch in enumerate(batches_of(files, size, lambda file: Path(file).read_text()))
+             for file in batch}
+    print(";".join(str(group[file]) for file in files), end="")
