@@ -1,21 +1,28 @@
 #include "app/interruption.hpp"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <system_error>
+#include <exception>
 #include <utility>
-
-#include "base/file.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+
+/// The clean-up of the Interruption that lives, and its process.
+struct CleanUp {
+  const std::function<void()>* act = nullptr;
+  pid_t process = 0;
+};
+
+CleanUp& clean_up_of_process() {
+  static CleanUp clean_up;
+  return clean_up;
+}
 
 bool is_ignored(int signal) {  // as by nohup, or in the background of a script
   struct sigaction action {};
@@ -25,6 +32,7 @@ bool is_ignored(int signal) {  // as by nohup, or in the background of a script
 }  // namespace
 
 Interruption::Interruption(std::function<void()> clean_up) : clean_up_{std::move(clean_up)} {
+  clean_up_of_process() = {&clean_up_, getpid()};
   sigemptyset(&signals_);
   for (const int signal : kSignals) {
     sigaddset(&signals_, signal);
@@ -38,10 +46,21 @@ Interruption::Interruption(std::function<void()> clean_up) : clean_up_{std::move
 }
 
 Interruption::~Interruption() {
+  clean_up_of_process() = {};
   over_ = true;
   pthread_kill(waiting_.native_handle(), SIGUSR1);
   waiting_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void clean_up_now() noexcept {
+  const CleanUp clean_up = std::exchange(clean_up_of_process(), {});
+  try {
+    if (clean_up.act != nullptr && clean_up.process == getpid()) {
+      (*clean_up.act)();
+    }
+  } catch (const std::exception&) {  // the process ends all the same; the next run removes what is left
+  }
 }
 
 void Interruption::wait() {
@@ -59,24 +78,6 @@ void Interruption::wait() {
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   raise(signal);
-}
-
-void remove_unfinished(const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
-  writing_of_files().lock();  // for good
-  const std::string ours = fmt::format(".{}.part", getpid());
-  std::error_code ignored;
-  std::vector<fs::path> unfinished;
-  for (const auto& entry : fs::directory_iterator{folder, ignored}) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".partial") || name.ends_with(ours)) {
-      unfinished.push_back(entry.path());
-    }
-  }
-  for (const fs::path& file : unfinished) {
-    fs::remove(file, ignored);
-  }
-  fs::remove(folder, ignored);  // succeeds only when it is empty
 }
 
 }  // namespace lockstep

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -33,9 +32,8 @@ class Interruption {
   std::thread waiting_;
 };
 
-/// Removes what runs of this process have begun to write into @p folder (`.partial`, `.PID.part`), and the
-/// folder itself where nothing else is in it, as the last thing that the process does to files: no file is
-/// begun, continued or put in place from then on, what would waits for the end. Never throws.
-void remove_unfinished(const std::filesystem::path& folder);
+/// What the Interruption that lives would do, at once: for a process that ends by itself. Nothing in a child
+/// of the process that made it. Never throws.
+void clean_up_now() noexcept;
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 /// @file
-/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled, 4 out of memory.
+/// `lockstep`: what did the user ask? Exit codes: 0 ok, 1 our bug, 2 input, 3 stalled, 4 out of the simulated
+/// machine's memory, 5 out of this one's.
 
 #include <fmt/core.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -30,10 +31,12 @@
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
 #include "app/outcome.hpp"
+#include "app/process_limits.hpp"
 #include "app/version.hpp"
 
 int main(int count, char** arguments) {
   using namespace lockstep;
+  prepare_process();
   spdlog::set_default_logger(spdlog::stderr_color_mt("lockstep"));  // stdout is for results
   spdlog::set_pattern("%^%l%$: %v");
   CLI::App app{"Predicts the time of a training step on many GPUs, and shows why.", "lockstep"};

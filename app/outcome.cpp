@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <system_error>
 
@@ -23,6 +24,8 @@ Outcome outcome_of(const std::function<int()>& action) {
     return {kExitStalled, problem.what()};
   } catch (const OutOfMemoryError& problem) {
     return {kExitOutOfMemory, problem.what()};
+  } catch (const std::bad_alloc&) {
+    return {kExitNoMemory, kNoMemory};
   } catch (const std::system_error& problem) {  // a full disk
     return {kExitInput, problem.what()};
   } catch (const std::invalid_argument& problem) {

@@ -103,6 +103,21 @@ Conversion convert(const replay::Replay& replay, std::span<const pytorch_et::Exe
   return made;
 }
 
+Conversion convert_into(ResultFolder& folder, const replay::Replay& replay,
+                        std::span<const pytorch_et::ExecutionTrace> execution_traces,
+                        const std::string& machine) {
+  Conversion made = convert(replay, execution_traces, {folder.staged(), machine});
+  made.folder = folder.path();
+  folder.commit();
+  return made;
+}
+
+bool is_of_chakra(const std::string& name) {
+  return name == "scenario.yaml" ||
+         (name.starts_with("rank.") &&
+          (name.ends_with(".et") || name.ends_with(".et.gz") || name == "rank.groups.json"));
+}
+
 std::string to_text(const Conversion& conversion) {
   std::string text = fmt::format(
       "\nChakra traces of {} ranks ({:.1f} MB) in {}: written of what was recorded\n", conversion.ranks,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/result_folder.hpp"
 #include "traces/chakra/node_counts.hpp"
 #include "traces/pytorch_et/execution_trace.hpp"
 #include "traces/replay/replay_job.hpp"
@@ -42,6 +43,14 @@ struct ConversionTarget {
 [[nodiscard]] Conversion convert(const replay::Replay& replay,
                                  std::span<const pytorch_et::ExecutionTrace> execution_traces,
                                  const ConversionTarget& target);
+
+/// convert() as the result of a folder: put in place when all is written.
+[[nodiscard]] Conversion convert_into(ResultFolder& folder, const replay::Replay& replay,
+                                      std::span<const pytorch_et::ExecutionTrace> execution_traces,
+                                      const std::string& machine);
+
+/// Names of files that hold a job as Chakra traces: of `export`, `import --chakra` and `replay --chakra`.
+[[nodiscard]] bool is_of_chakra(const std::string& name);
 
 /// A table of what was recorded and what was written.
 [[nodiscard]] std::string to_text(const Conversion& conversion);

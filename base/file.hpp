@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -9,19 +10,33 @@
 
 namespace lockstep {
 
-/// The whole content of a file.
+/// The whole content of a file, which becomes an input of this process (remember_input()).
 /// @throws InputError when it cannot be read; for a missing file with the name that was probably meant
 std::string read_whole_file(const std::filesystem::path& path);
+
+/// As read_whole_file(), of a file that this program writes itself and may write again: no input.
+std::string read_own_file(const std::filesystem::path& path);
+
+/// Notes that the process reads a file: nothing is written over it from then on. Readers that open files
+/// themselves call it.
+void remember_input(const std::filesystem::path& path);
+
+/// @throws InputError where @p path is a file that has been read, by whatever name
+void refuse_input(const std::filesystem::path& path);
 
 /// Held shared by whoever begins, continues or puts in place a file; whoever ends the process takes it alone
 /// and keeps it, so that no file appears behind its cleaning up.
 std::shared_mutex& writing_of_files();
 
-/// A file that appears under its name only when it is whole: written beside it and renamed by commit();
-/// a failing run leaves nothing behind.
+/// A file that appears under its name only when it is whole: written beside it, under a hidden name of this
+/// process's own, then renamed by commit(). A failing run leaves nothing behind; what a killed one left is
+/// removed by the next that writes this file on the same machine.
+///
+/// A link at the name is replaced, and what it points to stays. Devices and pipes are written as they are.
 class AtomicFile {
  public:
-  /// Makes the folders on the way. @throws InputError when it cannot be created
+  /// Makes the folders on the way.
+  /// @throws InputError when it cannot be created, is an input of this process or a pipe that nobody reads
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -29,13 +44,13 @@ class AtomicFile {
   /// Removes what was not committed.
   ~AtomicFile();
 
-  void write(std::string_view text) { stream_ << text; }
+  /// Never throws: what cannot be written is told by finish().
+  void write(std::string_view bytes) noexcept;
 
-  /// Where it is written until then: for writers that open files themselves, between construction and
-  /// commit().
-  [[nodiscard]] const std::filesystem::path& temporary_path() const { return temporary_; }
+  /// Gives the handle back until the next write(): a file per rank may be more than a process can hold open.
+  void pause() noexcept;
 
-  /// Ends the writing, before commit() where several files are to appear together.
+  /// Ends the writing: all is on disk. Before commit() where several files are to appear together.
   /// @throws InputError when not all could be written (a full disk)
   void finish();
 
@@ -43,14 +58,21 @@ class AtomicFile {
   void commit();
 
  private:
+  void create();
+  void open_again() noexcept;
+  void note_error() noexcept;
+
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  std::ofstream stream_;
+  std::filesystem::path temporary_;  ///< path_ itself where that is a device or a pipe
+  int handle_ = -1;
+  int error_ = 0;  ///< errno of the first write that failed
+  bool finished_ = false;
   bool committed_ = false;
 };
 
-/// @throws InputError where @p output is one of the files that are read, which writing it would destroy
-void keep_inputs(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
+/// Removes what this process has begun to write and not put in place, as the last thing that it does to
+/// files: none is begun, continued or put in place from then on, what would waits for the end. Never throws.
+void remove_unfinished_files() noexcept;
 
 /// Before a long work whose result it is: @throws InputError where the file could not be written
 void check_writable(const std::filesystem::path& path);
@@ -65,6 +87,9 @@ struct FileToWrite {
 
 /// Each atomically, and none where one of them cannot be written. @throws InputError
 void write_whole_files(const std::vector<FileToWrite>& files);
+
+/// Makes sure that what was renamed in @p folder stays renamed when the power goes.
+void sync_folder(const std::filesystem::path& folder) noexcept;
 
 /// ` - did you mean 'a.yaml'?` over the names beside a file that does not exist, "" where none is close.
 std::string sibling_meant(const std::filesystem::path& missing);

@@ -1,19 +1,12 @@
 #include "traces/gzip_file.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <shared_mutex>
-#include <system_error>
+#include <span>
 #include <utility>
-
-#include "base/error.hpp"
-#include "base/file.hpp"
 
 namespace lockstep {
 namespace {
@@ -23,38 +16,20 @@ constexpr std::size_t kWindow = 32768;
 // Magic, deflate, no flags, no time (the same input gives the same bytes), fastest, unknown system: RFC 1952.
 constexpr std::array<unsigned char, 10> kHeader{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255};
 
-InputError unwritable(const std::filesystem::path& path, int error) {
-  return InputError{{path.string(), 0, 0},
-                    fmt::format("cannot be written: {}", std::generic_category().message(error))};
+std::string_view text_of(std::span<const unsigned char> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
 
 GzipFile::GzipFile(std::filesystem::path path, BlockCompressor& compressor, std::size_t block_size)
-    : path_{std::move(path)},
-      partial_path_{path_.string() + ".partial"},
-      compressor_{compressor},
-      block_size_{std::max<std::size_t>(block_size, 1)} {
-  begin();
-  store(kHeader.data(), kHeader.size());
+    : file_{std::move(path)}, compressor_{compressor}, block_size_{std::max<std::size_t>(block_size, 1)} {
+  store(text_of(kHeader));
   begin_block(0);
 }
 
-void GzipFile::begin() {
-  const std::shared_lock writing{writing_of_files()};
-  std::FILE* const file = std::fopen(partial_path_.c_str(), "wb");
-  if (file == nullptr) {
-    throw unwritable(path_, errno);
-  }
-  std::fclose(file);
-}
-
 GzipFile::~GzipFile() {
-  if (!published_) {
-    wait_for_compressor();
-    std::error_code ignored;  // nothing more can be done about a file that will not go
-    std::filesystem::remove(partial_path_, ignored);
-  }
+  wait_for_compressor();
 }
 
 char* GzipFile::reserve(std::size_t size) {
@@ -108,26 +83,16 @@ void GzipFile::accept(std::uint64_t sequence, DeflatedBlock block) noexcept {
   for (auto next = waiting_.begin(); next != waiting_.end() && next->first == written_;
        next = waiting_.erase(next)) {
     const DeflatedBlock& done = next->second;
-    store(done.bytes.data(), done.bytes.size());
+    store(text_of(done.bytes));
     crc_ = static_cast<std::uint32_t>(crc32_combine(crc_, done.crc, static_cast<z_off_t>(done.text_size)));
     ++written_;
   }
   written_some_.notify_all();
 }
 
-void GzipFile::store(const void* bytes, std::size_t size) noexcept {
-  // Opened for each block: a file per rank may be more files than a process may hold open.
-  const std::shared_lock writing{writing_of_files()};  // opening would make a removed file anew
-  std::FILE* const file = std::fopen(partial_path_.c_str(), "ab");
-  if (file == nullptr) {
-    error_ = error_ != 0 ? error_ : errno;
-    return;
-  }
-  const bool stored = std::fwrite(bytes, 1, size, file) == size;
-  const bool flushed = std::fclose(file) == 0;
-  if (!(stored && flushed) && error_ == 0) {
-    error_ = errno;
-  }
+void GzipFile::store(std::string_view bytes) noexcept {
+  file_.write(bytes);
+  file_.pause();  // a file per rank may be more files than a process may hold open
 }
 
 void GzipFile::wait_for_compressor() {
@@ -143,20 +108,12 @@ void GzipFile::complete() {
     trailer[i] = static_cast<unsigned char>(crc_ >> (8 * i));
     trailer[4 + i] = static_cast<unsigned char>(submitted_text_ >> (8 * i));  // modulo 2^32
   }
-  store(trailer.data(), trailer.size());
-  if (error_ != 0) {
-    throw unwritable(path_, error_);
-  }
+  store(text_of(trailer));
+  file_.finish();
 }
 
 void GzipFile::publish() {
-  std::error_code error;
-  const std::shared_lock writing{writing_of_files()};
-  std::filesystem::rename(partial_path_, path_, error);
-  if (error) {
-    throw unwritable(path_, error.value());
-  }
-  published_ = true;
+  file_.commit();
 }
 
 }  // namespace lockstep

@@ -10,13 +10,14 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/file.hpp"
 #include "traces/block_compressor.hpp"
 
 namespace lockstep {
 
-/// Text goes to `PATH.partial` in blocks that a BlockCompressor deflates; complete() ends it, publish()
-/// renames it to PATH. Destroyed unpublished, it leaves nothing behind. The bytes depend on the text and the
-/// block size only, not on the number of threads.
+/// Text goes to an AtomicFile in blocks that a BlockCompressor deflates; complete() ends it, publish() gives
+/// it its name. Destroyed unpublished, it leaves nothing behind. The bytes depend on the text and the block
+/// size only, not on the number of threads.
 class GzipFile final : private DeflatedBlockSink {
  public:
   /// @param block_size bytes of text that are deflated at a time, >= 1
@@ -34,7 +35,7 @@ class GzipFile final : private DeflatedBlockSink {
 
   void append(std::string_view text);
 
-  /// Everything on disk, still as `PATH.partial`. @throws InputError when the disk did not take it all
+  /// Everything on disk, not yet under its name. @throws InputError when the disk did not take it all
   void complete();
 
   /// The completed file under its own name. @throws InputError when it cannot be renamed
@@ -45,14 +46,12 @@ class GzipFile final : private DeflatedBlockSink {
 
  private:
   void accept(std::uint64_t sequence, DeflatedBlock block) noexcept override;
-  void begin();
-  void store(const void* bytes, std::size_t size) noexcept;
+  void store(std::string_view bytes) noexcept;
   void submit(bool last);
   void begin_block(std::size_t dictionary);
   void wait_for_compressor();
 
-  std::filesystem::path path_;
-  std::filesystem::path partial_path_;
+  AtomicFile file_;
   BlockCompressor& compressor_;
   std::size_t block_size_;
 
@@ -60,14 +59,12 @@ class GzipFile final : private DeflatedBlockSink {
   std::size_t used_ = 0;
   std::uint64_t submitted_text_ = 0;
   std::uint64_t submitted_ = 0;  ///< blocks
-  bool published_ = false;
 
   std::mutex mutex_;
   std::condition_variable written_some_;
   std::uint64_t written_ = 0;                       ///< blocks
   std::map<std::uint64_t, DeflatedBlock> waiting_;  ///< deflated before an earlier one was
   std::uint32_t crc_ = 0;
-  int error_ = 0;  ///< errno of the first write that failed
 };
 
 }  // namespace lockstep

@@ -144,14 +144,13 @@ void warn_of_other_gpus(const MeasuredFiles& files, const Fabric& fabric, const 
   }
 }
 
-/// Nothing is written over what is read, or over another output, and a picture is what its name says.
-void keep_files(const CalibrateFitOptions& options) {
+/// No output is written over another, and a picture is what its name says.
+void check_names(const CalibrateFitOptions& options) {
   if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
     throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};
   }
   std::set<std::filesystem::path> outputs;
   for (const std::string& output : {options.output, options.residuals, options.plot}) {
-    keep_inputs(output, options.files);
     if (!output.empty() && !outputs.insert(std::filesystem::absolute(output).lexically_normal()).second) {
       throw InputError{{output}, "is given for two outputs"};
     }
@@ -183,7 +182,6 @@ void refuse_unmoved(const std::string& start, const std::string& name,
 }  // namespace
 
 int calibrate_import_command(const CalibrateImportOptions& options) {
-  keep_inputs(options.output, options.logs);
   const std::string table = collective_csv(read_measurements(options.logs, options.collective).measurements);
   if (options.output.empty()) {
     fmt::print("{}", table);
@@ -198,8 +196,9 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   const Fabric fabric = machine_of(options, configs);
   const std::string start_name = start_of(options, fabric, configs);
   const std::filesystem::path start = configs.find_or_file("profiles", start_name);
-  keep_files(options);
+  check_names(options);
   const MeasuredFiles files = read_measurements(options.files, options.collective);
+  check_outputs({options.output, options.residuals, options.plot});
   const CollectiveMeasurements& measurements = files.measurements;
   warn_of_other_gpus(files, fabric, options.cluster);
   const CollectiveFit fit = fit_collectives(
@@ -211,15 +210,16 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
   refuse_unmoved(configs.shown(start.string()), start_name, measurements, fit);
   const std::string name =
       options.name.empty() ? std::filesystem::path{options.output}.stem().string() : options.name;
-  std::vector<FileToWrite> outputs{
-      {options.output,
-       fitted_profile_yaml(measurements, fit, {name, cited(files.used), options.cluster, start})}};
+  std::vector<FileToWrite> outputs;
   if (!options.residuals.empty()) {
     outputs.push_back({options.residuals, collective_residuals_csv(measurements, fit)});
   }
   if (!options.plot.empty()) {
     outputs.push_back({options.plot, to_svg(residuals_of(measurements, fit))});
   }
+  outputs.push_back(  // last: it is what the others are about
+      {options.output,
+       fitted_profile_yaml(measurements, fit, {name, cited(files.used), options.cluster, start})});
   fmt::print("start: {}{}\n\n{}\n", start_name,
              options.start.empty() ? ", which a run on that cluster takes; --start names another" : "",
              collective_fit_text(measurements, fit));

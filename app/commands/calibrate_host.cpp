@@ -192,7 +192,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
   refuse_twice(files_of(traces));
-  keep_inputs(options.output, files_of(traces));
+  check_outputs({options.output.string()});
   profile.traces = cited(files_of(traces));
   take_kind(traces, options, profile);
   HostSamples samples;

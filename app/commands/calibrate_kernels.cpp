@@ -136,7 +136,6 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options) 
 
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
                            const KernelImportOptions& options, const std::string& output) {
-  keep_inputs(output, files);
   refuse_twice(files);
   KernelImportOptions of_gpu = options;
   if (is_path(options.gpu)) of_gpu.gpu = std::filesystem::absolute(options.gpu).lexically_normal().string();
@@ -221,10 +220,6 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
 
 int fit_kernels_command(const std::vector<std::filesystem::path>& files, const std::string& name,
                         const std::string& output, const FitKernelsOptions& options) {
-  for (const std::string& written : {output, options.residuals, options.plot}) {
-    keep_inputs(written, files);
-    keep_inputs(written, options.tests);
-  }
   refuse_twice(files);
   if (!options.plot.empty() && std::filesystem::path{options.plot}.extension() != ".svg") {
     throw InputError{{options.plot}, "--plot draws SVG: end its name in .svg"};

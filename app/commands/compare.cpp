@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/comparison.hpp"
+#include "app/result_folder.hpp"
 #include "base/file.hpp"
 #include "traces/comparison/side_by_side.hpp"
 
@@ -20,10 +21,13 @@ constexpr int kMost = 1'000'000;  // ranks, or rows
 }  // namespace
 
 int compare_command(const CompareOptions& options) {
+  for (const std::string& run : {options.a, options.b}) {
+    check_is_one_result(run);
+    remember_input(run);
+  }
+  check_outputs({options.timeline, options.json});
   const Comparison comparison =
       compare(compared_run(options.a, options.rank), compared_run(options.b, options.rank));
-  keep_inputs(options.timeline, {options.a, options.b});
-  keep_inputs(options.json, {options.a, options.b});
   if (!options.timeline.empty()) {
     comparison::write_side_by_side(comparison.a.run, comparison.b.run, options.timeline);
   }

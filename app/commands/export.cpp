@@ -16,6 +16,7 @@
 #include "app/progress.hpp"
 #include "app/result_folder.hpp"
 #include "app/scenario_file.hpp"
+#include "app/trace_conversion.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/yaml_text.hpp"
@@ -61,10 +62,14 @@ int export_command(const ExportOptions& options) {
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   const Setting setting = build(document, configs);
+  ResultFolder results{result_folder(options.folder, path), is_of_chakra};
+  const Interruption interruption{[&results] {
+    remove_unfinished_files();
+    results.abandon();
+  }};
   ChakraFiles files;
-  files.folder = result_folder(options.folder, path);
+  files.folder = results.staged();
   files.gzip = options.gzip;
-  const Interruption interruption{[&files] { remove_unfinished(files.folder); }};
   const std::size_t ranks = setting.job.ranks.size();
   const TimedJob job{&setting.job, setting.gpu_models, setting.gpu_model_of_rank, setting.has_launches};
   ChakraExport written;
@@ -76,11 +81,12 @@ int export_command(const ExportOptions& options) {
     throw InputError{{path.string()}, problem.what()};
   }
   write_whole_file(files.folder / "scenario.yaml", scenario_of_traces(document, configs, setting, files));
+  results.commit();
   progress.done();
   if (!options.quiet) {
     fmt::print("{} traces ({} different, {:.1f} MB) in {}: {}\nrun them: lockstep run {}\n", ranks,
-               written.different, 1e-6 * static_cast<double>(written.nodes_bytes), files.folder.string(),
-               files.name_of("0"), (files.folder / "scenario.yaml").string());
+               written.different, 1e-6 * static_cast<double>(written.nodes_bytes), results.path().string(),
+               files.name_of("0"), (results.path() / "scenario.yaml").string());
   }
   return 0;
 }

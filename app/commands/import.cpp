@@ -117,7 +117,8 @@ int import_command(const ImportOptions& options) {
     fmt::print("cannot be read: {}\n", damaged);
   }
   if (!options.chakra.empty()) {
-    fmt::print("{}", to_text(convert(traces.replays.front(), traces.execution_traces, {options.chakra, ""})));
+    ResultFolder folder{options.chakra, is_of_chakra};
+    fmt::print("{}", to_text(convert_into(folder, traces.replays.front(), traces.execution_traces, "")));
   }
   return traces.damaged.empty() ? 0 : kExitInput;
 }

@@ -14,6 +14,7 @@
 #include "app/interruption.hpp"
 #include "app/overrides.hpp"
 #include "app/replay_report.hpp"
+#include "app/result_folder.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/effective.hpp"
 #include "base/error.hpp"
@@ -37,33 +38,28 @@ YamlDocument document_of(const ReplayOptions& options) {
 
 constexpr const char *kTimeline = "timeline.json.gz", *kChanged = "what_if.json.gz";
 
-/// @throws InputError before anything is written over that was read
-void keep_inputs_of(const ReplayRun& run, const ReplayOptions& options) {
-  std::vector<std::filesystem::path> inputs{options.edits};
-  for (const replay::RankRecording& rank : run.replay().ranks) {
-    inputs.emplace_back(rank.trace.file);
-  }
-  inputs.insert(inputs.end(), run.spec().execution_traces.begin(), run.spec().execution_traces.end());
-  if (!options.folder.empty()) {
-    keep_inputs(std::filesystem::path{options.folder} / kTimeline, inputs);
-    keep_inputs(std::filesystem::path{options.folder} / kChanged, inputs);
-  }
-  keep_inputs(options.json, inputs);
+/// Names of what `replay` writes into its folder.
+bool is_of_replay(const std::string& name) {
+  return name == kTimeline || name == kChanged;
+}
+
+/// The result's folder, where one is asked for.
+std::unique_ptr<ResultFolder> folder_for(const std::string& path, ResultFolder::IsOurs is_ours) {
+  return path.empty() ? nullptr : std::make_unique<ResultFolder>(path, std::move(is_ours));
 }
 
 /// Writes the timeline of a simulation under a name of its folder.
 class TimelineFile {
  public:
-  TimelineFile(const std::string& folder, const std::string& name, const Fabric& fabric)
-      : path_{folder.empty() ? std::filesystem::path{} : std::filesystem::path{folder} / name},
-        fabric_{fabric} {}
+  /// @param folder nullptr: none is written
+  TimelineFile(const ResultFolder* folder, const char* name, const Fabric& fabric)
+      : path_{folder == nullptr ? std::filesystem::path{} : folder->staged() / name}, fabric_{fabric} {}
 
   ReplayRun::OpenSink opener() {
     return [this](const Job& job) -> TimelineSink* {
       if (path_.empty()) {
         return nullptr;
       }
-      std::filesystem::create_directories(path_.parent_path());
       ChromeTraceOptions options;
       options.path = path_;
       options.of_a_recording = true;
@@ -77,7 +73,6 @@ class TimelineFile {
   void finish() {
     if (writer_) {
       writer_->finish();
-      fmt::print(stderr, "timeline: {}\n", path_.string());
     }
   }
 
@@ -105,12 +100,12 @@ std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Repl
 
 /// Also says which change finds nothing to change.
 std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun::Result& plain,
-                                           const std::string& folder) {
+                                           const ResultFolder* folder) {
   std::vector<WhatIfResult> results;
   const std::vector<replay::NamedWhatIf> changes = replay::one_by_one(run.spec().what_if);
   for (const replay::NamedWhatIf& change : changes) {
     const bool is_last = &change == &changes.back();
-    TimelineFile timeline{is_last ? folder : "", kChanged, run.fabric()};
+    TimelineFile timeline{is_last ? folder : nullptr, kChanged, run.fabric()};
     results.push_back({change.name, run.simulate(&change.edit, timeline.opener())});
     ReplayRun::Result& result = results.back().result;
     if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
@@ -133,12 +128,12 @@ std::string machine_of(const ReplayRun& run, const YamlDocument& document, const
 }
 
 /// The Programs as recorded, with what was inferred, for other simulators.
-Conversion write_traces(const ReplayRun& run, const std::string& folder, const std::string& machine) {
+Conversion write_traces(const ReplayRun& run, ResultFolder& folder, const std::string& machine) {
   std::vector<pytorch_et::ExecutionTrace> execution_traces;
   for (const std::string& file : run.spec().execution_traces) {
     execution_traces.push_back(pytorch_et::read_execution_trace(file));
   }
-  return convert(run.replay(), execution_traces, {folder, machine});
+  return convert_into(folder, run.replay(), execution_traces, machine);
 }
 
 /// Any number of traces may stand on the command line, so that a KEY=VALUE without its --set is taken for
@@ -161,19 +156,30 @@ int replay_command(const ReplayOptions& options) {
       options.edits.empty() ? standard : standard.beside(std::filesystem::path{options.edits}.parent_path());
   const YamlDocument document = document_of(options);
   const ReplayRun run{options.traces, document, configs};
-  keep_inputs_of(run, options);
-  const Interruption interruption{[&options] {
-    if (!options.folder.empty()) {
-      remove_unfinished(options.folder);
+  check_outputs({options.json});
+  const std::unique_ptr<ResultFolder> timelines = folder_for(options.folder, is_of_replay);
+  const std::unique_ptr<ResultFolder> chakra = folder_for(options.chakra, is_of_chakra);
+  const Interruption interruption{[&timelines, &chakra] {
+    remove_unfinished_files();
+    for (const auto& folder : {timelines.get(), chakra.get()}) {
+      if (folder != nullptr) {
+        folder->abandon();
+      }
     }
   }};
-  TimelineFile timeline{options.folder, kTimeline, run.fabric()};
+  TimelineFile timeline{timelines.get(), kTimeline, run.fabric()};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
   timeline.finish();
-  const std::vector<WhatIfResult> changes = simulate_changes(run, plain, options.folder);
+  const std::vector<WhatIfResult> changes = simulate_changes(run, plain, timelines.get());
   std::string converted;
-  if (!options.chakra.empty()) {
-    converted = to_text(write_traces(run, options.chakra, machine_of(run, document, configs)));
+  if (chakra) {
+    converted = to_text(write_traces(run, *chakra, machine_of(run, document, configs)));
+  }
+  if (timelines) {
+    timelines->commit();
+    for (const std::string& name : timelines->names()) {
+      fmt::print(stderr, "timeline: {}\n", (timelines->path() / name).string());
+    }
   }
   if (options.json == "-") {
     fmt::print("{}", replay_json(run, plain, changes));

@@ -153,6 +153,12 @@ ChromeTraceOptions trace_options(const RunOptions& options, const Setting& setti
   return trace;
 }
 
+/// Names of what `run` writes into its folder.
+bool is_of_run(const std::string& name) {
+  return name == "effective.yaml" || name == "metrics.json" || name == "embedding_plan.yaml" ||
+         (name.starts_with("timeline.") && name.ends_with("json.gz"));
+}
+
 void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
   fmt::print("{}", options.json == "-" ? metrics : text);
   if (!options.json.empty() && options.json != "-") {
@@ -169,18 +175,20 @@ std::string count_text(std::uint64_t count) {
 }
 
 void say_where_results_are(const Setting& setting, const SimulationResult& result,
-                           const std::filesystem::path& folder,
+                           const std::optional<ResultFolder>& results,
                            const std::optional<ChromeTraceWriter>& timeline) {
   const bool folded = result.simulated_ranks < setting.job.ranks.size();
-  fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\nresults in {}\n",
-             count_text(result.operations),
+  fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\n", count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
                                   setting.job.ranks.size(), result.simulated_ranks)
                     : "",
-             result.wall_seconds, folder.string());
+             result.wall_seconds);
+  if (results) {
+    fmt::print(stderr, "results in {}\n", results->path().string());
+  }
   if (timeline && !timeline->paths().empty()) {
     fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
-               timeline->paths().front().string());
+               (results->path() / timeline->paths().front().filename()).string());
   }
 }
 
@@ -197,17 +205,26 @@ int run_command(const RunOptions& options) {
   check_memory(setting);
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
-  const ResultFolder results{result_folder(options.folder, path)};
-  const auto& folder = results.path();
-  const Interruption interruption{[&folder] { remove_unfinished(folder); }};
+  check_outputs({options.json});
+  const bool only_prints = options.json == "-" && options.folder.empty();
+  std::optional<ResultFolder> results;
+  if (!only_prints) {
+    results.emplace(result_folder(options.folder, path), is_of_run);
+  }
+  const Interruption interruption{[&results] {
+    remove_unfinished_files();
+    if (results) {
+      results->abandon();
+    }
+  }};
   std::optional<ChromeTraceWriter> timeline;
   (void)asked_timeline_ranks(options, setting);  // what cannot be is told before anything is simulated
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
-    if (options.no_timeline) {
+    if (options.no_timeline || !results) {
       return TimelineRequest{};
     }
-    const ChromeTraceOptions trace = trace_options(options, setting, folder, simulated);
+    const ChromeTraceOptions trace = trace_options(options, setting, results->staged(), simulated);
     timeline.emplace(setting.job, setting.fabric.vertices(), trace);
     return TimelineRequest{&*timeline, trace.ranks};
   };
@@ -217,20 +234,24 @@ int run_command(const RunOptions& options) {
   warn_of_full_memory(setting);
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);
-  progress.say("writing results");
   const Sensitivity gains = gains_over(result.mean_step(), improved);
   const std::string metrics = metrics_json(setting, result, gains);
-  write_whole_file(folder / "effective.yaml",
-                   effective_text<ScenarioSpec>(portable(document, configs), configs));
-  write_whole_file(folder / "metrics.json", metrics);
-  write_embedding_plan(setting, folder / "embedding_plan.yaml");
-  if (timeline) {
-    timeline->finish();
+  if (results) {
+    progress.say("writing results");
+    const std::filesystem::path& folder = results->staged();
+    write_whole_file(folder / "effective.yaml",
+                     effective_text<ScenarioSpec>(portable(document, configs), configs));
+    write_whole_file(folder / "metrics.json", metrics);
+    write_embedding_plan(setting, folder / "embedding_plan.yaml");
+    if (timeline) {
+      timeline->finish();
+    }
+    results->commit();
   }
   progress.done();
   print(options, metrics, answer(setting, result, gains));
   if (!options.quiet) {
-    say_where_results_are(setting, result, folder, timeline);
+    say_where_results_are(setting, result, results, timeline);
   }
   return 0;
 }

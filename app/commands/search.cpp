@@ -59,9 +59,7 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
 void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
   const std::string title = problem.setting().scenario.name + ": " + best.name;
   write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
-  if (is_hugectr(problem)) {
-    remove_old(folder, [](const std::string& name) { return name == "torchrec_plan.json"; });
-  } else {
+  if (!is_hugectr(problem)) {
     write_whole_file(folder / "torchrec_plan.json",
                      sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
   }
@@ -69,26 +67,20 @@ void write_files(const ShardingProblem& problem, const Candidate& best, const fs
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
-/// Of a search before, whose plan is not this scenario's. A plan that the scenario has may be the one there.
-void remove_plans_of_before(const ShardingProblem& problem, const fs::path& folder) {
-  if (fs::exists(folder / "plan.json") && !problem.setting().scenario.parallelism.embedding.plan) {
-    remove_old(folder, [](const std::string& name) {
-      return name == "plan.yaml" || std::ranges::count(kFilesBesidePlan, name) > 0;
-    });
-  }
+/// Names of what `search` writes into its folder.
+bool is_of_search(const std::string& name) {
+  return name == "plan.yaml" || name == "plan.json" || name == "torchrec_plan.json" || name == "load.svg";
 }
 
 /// What the search answers: the plan of the method that was asked for, and of no other.
 /// @throws InputError where there is none, with the reason
 const Candidate& best_or_error(const ShardingProblem& problem, const SearchResult& result,
-                               const SearchCommandOptions& command, const fs::path& path,
-                               const fs::path& folder) {
+                               const SearchCommandOptions& command, const fs::path& path) {
   const std::string& method = command.method;
   if (const Candidate* const best = result.best_of(method)) {
     return *best;
   }
   const Candidate* const other = result.best_of("all");
-  remove_plans_of_before(problem, folder);
   const std::string late = result.end.time ? "time was up (--budget) before one was found; so far: " : "";
   if (other == nullptr) {
     throw InputError{{path.string()},
@@ -141,13 +133,10 @@ int search_command(const SearchCommandOptions& options) {
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   const ShardingProblem problem{std::move(document), configs};
-  const ResultFolder folder{result_folder(options.folder, path)};
-  if (!options.policy.save_weights.empty()) {
-    check_writable(options.policy.save_weights);
-  }
+  ResultFolder folder{result_folder(options.folder, path), is_of_search};
+  check_outputs({options.policy.save_weights});
   BestSoFar best_so_far;
-  const Interruption interruption{
-      [&] { best_so_far.keep_in(folder.path(), problem.setting().scenario.name); }};
+  const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
   Searching searching{problem, progress, best_so_far, options.limits, options.seed};
   searching.use(options.policy, policy);
   searching.ask(networks_of(options, problem));
@@ -164,8 +153,9 @@ int search_command(const SearchCommandOptions& options) {
   }
   progress.done();
   const SearchResult result = std::move(searching).result();
-  const Candidate& best = best_or_error(problem, result, options, path, folder.path());
-  write_files(problem, best, folder.path());
+  const Candidate& best = best_or_error(problem, result, options, path);
+  write_files(problem, best, folder.staged());
+  folder.commit();
   fmt::print("{}", search_text(problem, result, best));
   if (!options.quiet) {
     fmt::print(stderr, "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\n",

@@ -62,17 +62,14 @@ std::size_t number_of_plan(const std::string& name) {
   return error == std::errc{} && end == digits.data() + digits.size() ? number : 0;
 }
 
-/// What a search before has written into @p folder, and this one, of @p plans plans, does not.
-void remove_plans_of_before(const fs::path& folder, std::size_t plans) {
-  remove_old(folder, [&](const std::string& name) {
-    return number_of_plan(name) > plans || (plans == 0 && (name == "plans.json" || name == "plans.svg"));
-  });
+/// Names of what `plan` writes into its folder.
+bool is_of_plan(const std::string& name) {
+  return number_of_plan(name) > 0 || name == "plans.json" || name == "plans.svg";
 }
 
 void write_files(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep,
                  const fs::path& folder) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
-  remove_plans_of_before(folder, best.size());
   for (std::size_t i = 0; i < best.size(); ++i) {
     write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), judge.effective(best[i].candidate));
   }
@@ -89,18 +86,14 @@ void write_json(const PlanJudge& judge, const PlanSearchResult& result, const Se
 }
 
 int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options,
-           const fs::path& folder) {
-  if (best_plans(result, 1).empty()) {
-    remove_plans_of_before(folder, 0);
-  }
+           ResultFolder& folder) {
   if (result.enumeration.candidates.empty()) {
     throw std::invalid_argument{nothing_to_search_text(judge, result)};
   }
   if (best_plans(result, 1).empty()) {
     if (result.interruption != 0) {
       fmt::print(stderr, "stopped before a plan was found\n");
-      std::error_code not_empty;
-      fs::remove(folder, not_empty);
+      folder.abandon();
       end_by(result.interruption);
     }
     write_json(judge, result, options);
@@ -112,7 +105,8 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
     }
     throw OutOfMemoryError{no_plan_text(judge, result)};
   }
-  write_files(judge, result, options.keep, folder);
+  write_files(judge, result, options.keep, folder.staged());
+  folder.commit();
   write_json(judge, result, options);
   if (options.json != "-") {
     fmt::print("{}", plans_text(judge, result, options.keep));
@@ -120,7 +114,8 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
     fmt::print(stderr, "{}\n", gaps_text(result));
   }
   if (!options.quiet) {
-    fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n", folder.string());
+    fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n",
+               folder.path().string());
   }
   if (result.interruption != 0) {
     end_by(result.interruption);
@@ -135,13 +130,11 @@ int search_plans_command(const SearchPlansOptions& options) {
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   PlanJudge judge{std::move(document), configs, options.gpus};
   const PlanSpace space = space_of(judge.problem(), options.only);
-  const ResultFolder folder{result_folder(options.folder, path)};
-  if (!options.json.empty() && options.json != "-") {
-    check_writable(options.json);
-  }
+  ResultFolder folder{result_folder(options.folder, path), is_of_plan};
+  check_outputs({options.json});
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
   const PlanSearchResult result = search_plans(judge, space, search, progress);
-  return report(judge, result, options, folder.path());
+  return report(judge, result, options, folder);
 }
 
 namespace {

@@ -119,6 +119,7 @@ int sweep_command(const SweepCommandOptions& options) {
     progress.done();
     return write_slurm_script(options, plan, scenario, folder);
   }
+  check_outputs({options.json});
   const SweepOptions run{folder, options.jobs > 0 ? options.jobs : usual_jobs(place, environment), place};
   const SweepEnd end = run_sweep(plan, run, progress);
   if (end.interruption != 0) {

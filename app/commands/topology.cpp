@@ -39,6 +39,7 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 
 int topology_command(const TopologyOptions& options) {
   const Fabric fabric = read_cluster(options.cluster).fabric();
+  check_outputs({options.dot, options.svg, options.json});
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
     routes.push_back({vertex_called(fabric, from), vertex_called(fabric, to), options.flow});

@@ -2,10 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <system_error>
-
-#include "app/result_folder.hpp"
 #include "base/file.hpp"
 
 namespace lockstep {
@@ -17,17 +13,16 @@ void BestSoFar::offer(const Candidate& candidate) {
   }
 }
 
-void BestSoFar::keep_in(const std::filesystem::path& folder, const std::string& scenario) {
+void BestSoFar::keep_in(ResultFolder& folder, const std::string& scenario) {
   const std::scoped_lock lock{mutex_};
   if (!best_) {
-    std::error_code not_empty;
-    std::filesystem::remove(folder, not_empty);
+    folder.abandon();
     return;
   }
-  remove_old(folder, [](const std::string& name) { return std::ranges::count(kFilesBesidePlan, name) > 0; });
-  write_whole_file(folder / "plan.yaml", plan_text(best_->plan, scenario + ": " + best_->name));
+  write_whole_file(folder.staged() / "plan.yaml", plan_text(best_->plan, scenario + ": " + best_->name));
+  folder.commit();
   fmt::print(stderr, "\nstopped: the best plan so far ({}, {} a step) is {}\n", best_->name, *best_->step,
-             (folder / "plan.yaml").string());
+             (folder.path() / "plan.yaml").string());
 }
 
 }  // namespace lockstep

@@ -69,13 +69,14 @@ std::string process_identity(int process) {
   return fmt::format("{} {} {}", machine(), process, start_of(process));
 }
 
-PointClaims::PointClaims(fs::path folder) : folder_{std::move(folder)}, owner_{process_identity(getpid())} {}
+PointClaims::PointClaims(fs::path folder, std::chrono::steady_clock::duration patience)
+    : folder_{std::move(folder)}, owner_{process_identity(getpid())}, patience_{patience} {}
 
 fs::path PointClaims::path_of(const std::string& key) const {
   return folder_ / (key + ".claim");
 }
 
-bool PointClaims::claim(const std::string& key) const {
+bool PointClaims::claim(const std::string& key) {
   const std::string path = path_of(key);
   for (int attempt = 0; attempt < 2; ++attempt) {
     const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
@@ -109,7 +110,7 @@ void PointClaims::release(const std::string& key) const {
   fs::remove(path_of(key), gone);
 }
 
-bool PointClaims::is_held(const std::string& key) const {
+bool PointClaims::is_held(const std::string& key) {
   std::error_code gone;
   const auto renewed = fs::last_write_time(path_of(key), gone);
   if (gone) {
@@ -119,7 +120,21 @@ bool PointClaims::is_held(const std::string& key) const {
   if (const auto process = process_here(owner)) {
     return process_identity(*process) == owner;
   }
-  return now() - renewed < kStaleAfter;  // also one whose line is not written yet
+  const auto watching = std::chrono::steady_clock::now();
+  const auto [seen, is_new] = watched_.try_emplace(key, Watched{renewed, watching});
+  if (!is_new && seen->second.renewed != renewed) {
+    seen->second = {renewed, watching};
+  }
+  return now() - renewed < kStaleAfter &&  // also one whose line is not written yet
+         watching - seen->second.since < patience_;
+}
+
+std::string PointClaims::holder(const std::string& key) const {
+  std::istringstream words{first_line(path_of(key))};
+  std::string host = "another machine";
+  std::string process = "unknown";
+  words >> host >> process;
+  return fmt::format("process {} of {}, which claims a point ({})", process, host, path_of(key).string());
 }
 
 fs::file_time_type PointClaims::now() const {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/manifest.hpp"
 #include "base/file.hpp"
 
 namespace lockstep {
@@ -34,6 +35,32 @@ void read_metrics(const Json& metrics, SweepRow& row) {
   row.bottleneck = metrics.value("bottleneck", "");
 }
 
+bool has_text(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string();
+}
+
+/// Whole, and of the types that write_record() gives it: nobody has edited or torn it.
+bool is_record(const Json& json, const std::string& key) {
+  if (!json.is_object() || !has_text(json, "key") || json["key"] != key || !json.contains("exit_code") ||
+      !json["exit_code"].is_number_integer()) {
+    return false;
+  }
+  if (json["exit_code"] != kExitOk) {
+    return has_text(json, "message");
+  }
+  const auto metrics = json.find("metrics");
+  return has_text(json, "effective") && metrics != json.end() && metrics->is_object() &&
+         figure(*metrics, "step_time_s") && figure(*metrics, "ranks") && has_text(*metrics, "bottleneck");
+}
+
+/// The configuration beside the record of a point that is done is the one that it was made of.
+bool has_effective(const Json& json, const std::filesystem::path& effective) {
+  std::error_code absent;
+  return json["exit_code"] != kExitOk ||
+         (std::filesystem::exists(effective, absent) && entry_of(effective).fingerprint == json["effective"]);
+}
+
 }  // namespace
 
 bool is_final(int exit_code) {
@@ -48,10 +75,17 @@ std::filesystem::path record_path(const std::filesystem::path& folder, const std
   return points_folder(folder) / (key + ".json");
 }
 
+std::filesystem::path effective_path(const std::filesystem::path& folder, const std::string& key) {
+  return points_folder(folder) / (key + ".yaml");
+}
+
 void write_record(const std::filesystem::path& folder, const PointRecord& record) {
   Json json{{"key", record.key}, {"exit_code", record.outcome.exit_code}};
-  if (record.outcome.message.empty()) {
+  if (record.outcome.exit_code == kExitOk) {
+    write_whole_file(effective_path(folder, record.key), record.effective);
+    json["effective"] = entry_of(effective_path(folder, record.key)).fingerprint;
     json["metrics"] = Json::parse(record.metrics);
+    json["metrics"].erase("wall_s");  // two processes write the same bytes
   } else {
     json["message"] = record.outcome.message;
   }
@@ -65,21 +99,17 @@ std::optional<SweepRow> read_row(const std::filesystem::path& folder, const std:
   if (!std::filesystem::exists(path, absent)) {
     return std::nullopt;
   }
-  const Json json = Json::parse(read_whole_file(path), nullptr, false);
-  if (!json.is_object() || json.value("key", "") != key || !json.contains("exit_code")) {
+  const Json json = Json::parse(read_own_file(path), nullptr, false);
+  if (!is_record(json, key) || !has_effective(json, effective_path(folder, key))) {
     return std::nullopt;
   }
-  try {
-    SweepRow row;
-    row.key = key;
-    row.outcome = {json.value("exit_code", kExitBug), json.value("message", "")};
-    if (const auto metrics = json.find("metrics"); metrics != json.end()) {
-      read_metrics(*metrics, row);
-    }
-    return row;
-  } catch (const Json::exception&) {
-    return std::nullopt;  // damaged
+  SweepRow row;
+  row.key = key;
+  row.outcome = {json["exit_code"].get<int>(), json.value("message", "")};
+  if (row.is_done()) {
+    read_metrics(json["metrics"], row);
   }
+  return row;
 }
 
 }  // namespace lockstep

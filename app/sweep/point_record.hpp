@@ -13,7 +13,8 @@ namespace lockstep {
 struct PointRecord {
   std::string key;
   Outcome outcome;
-  std::string metrics;  ///< metrics.json of the point; empty where it failed
+  std::string metrics;    ///< metrics.json of the point; empty where it failed
+  std::string effective;  ///< its configuration, as YAML; likewise
 };
 
 /// One line of the results; what is not known is not there.
@@ -44,10 +45,11 @@ struct SweepRow {
 [[nodiscard]] std::filesystem::path points_folder(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path record_path(const std::filesystem::path& folder, const std::string& key);
 
-/// Writes a record, whole or not at all. @throws InputError where it cannot be written
+/// Writes the configuration of a point that is done, then its record, each whole or not at all. @throws
+/// InputError where it cannot be written
 void write_record(const std::filesystem::path& folder, const PointRecord& record);
 
-/// What was recorded of a point; std::nullopt where it is not done, or another version's.
+/// What was recorded of a point; std::nullopt where it is not done, or the record is damaged.
 [[nodiscard]] std::optional<SweepRow> read_row(const std::filesystem::path& folder, const std::string& key);
 
 }  // namespace lockstep

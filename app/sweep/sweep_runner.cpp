@@ -28,14 +28,13 @@ constexpr std::size_t kLongestMessage = 2000;
 /// In a child: one point, from its scenario to its record.
 int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::filesystem::path& folder) {
   spdlog::set_level(spdlog::level::err);
-  PointRecord record{point.key, {}, {}};
+  PointRecord record{point.key, {}, {}, {}};
   record.outcome = outcome_of([&] {
     const YamlDocument document = plan.document_of(point);
     const Setting setting = build(document, plan.configs());
     check_memory(setting);
     record.metrics = metrics_json(setting, predict(setting, nullptr));
-    write_whole_file(points_folder(folder) / (point.key + ".yaml"),
-                     effective_text<ScenarioSpec>(document, plan.configs()));
+    record.effective = effective_text<ScenarioSpec>(document, plan.configs());
     return kExitOk;
   });
   const Outcome written = outcome_of([&] {
@@ -90,13 +89,18 @@ class SweepRunner {
   }
 
  private:
-  /// What was killed or met a bug is tried again, once by each sweep.
+  /// What was killed or met a bug is tried again, once by each sweep; damaged records are told of.
   void forget_broken_ends() {
     for (const SweepPoint& point : plan_.points()) {
       const auto row = read_row(options_.folder, point.key);
+      const std::filesystem::path record = record_path(options_.folder, point.key);
+      if (std::error_code absent; !row && std::filesystem::exists(record, absent)) {
+        spdlog::warn("{}: the record is damaged, or another version's; its point is simulated again",
+                     record.string());
+      }
       if (row && !is_final(row->outcome.exit_code) && !claims_.is_held(point.key)) {
         std::error_code gone;
-        std::filesystem::remove(record_path(options_.folder, point.key), gone);
+        std::filesystem::remove(record, gone);
       }
     }
   }
@@ -133,7 +137,7 @@ class SweepRunner {
   void begin(std::size_t number) {
     const SweepPoint& point = plan_.points()[number];
     if (point.mistake) {
-      write_record(options_.folder, {point.key, {kExitInput, *point.mistake}, {}});
+      write_record(options_.folder, {point.key, {kExitInput, *point.mistake}, {}, {}});
       claims_.release(point.key);
       ++simulated_;
       return;
@@ -145,7 +149,7 @@ class SweepRunner {
   void finish(const EndedTask& ended) {
     const SweepPoint& point = plan_.points()[ended.task];
     if (children_.interruption() == 0 && !is_recorded(point)) {
-      write_record(options_.folder, {point.key, broken_end(ended), {}});
+      write_record(options_.folder, {point.key, broken_end(ended), {}, {}});
     }
     claims_.release(point.key);
     running_.erase(ended.task);
@@ -162,7 +166,7 @@ class SweepRunner {
     }
   }
 
-  void show() const {
+  void show() {
     const std::size_t count = plan_.points().size();
     const std::size_t done = count - open_.size() - running_.size();
     std::string text = fmt::format("{} of {} points done, {} running", done, count, running_.size());
@@ -173,6 +177,19 @@ class SweepRunner {
       text += fmt::format(", about {:.0f} s left", left);
     }
     progress_.say(running_.empty() ? text + ", waiting for other processes" : text);
+    tell_of_waiting();
+  }
+
+  /// Once, where nothing has run here for a while: what it waits for.
+  void tell_of_waiting() {
+    constexpr auto kPatience = 10s;
+    if (!running_.empty() || children_.running() > 0) {
+      waiting_since_ = Clock::now();
+    } else if (!told_of_waiting_ && Clock::now() - waiting_since_ > kPatience && !open_.empty()) {
+      told_of_waiting_ = true;
+      spdlog::warn("waiting for {}; a claim that is not renewed for {} s is void",
+                   claims_.holder(plan_.points()[open_.front()].key), PointClaims::kStaleAfter.count());
+    }
   }
 
   SweepEnd end() {
@@ -210,6 +227,8 @@ class SweepRunner {
   std::map<std::size_t, Clock::time_point> running_;  ///< when its claim was renewed
   std::size_t simulated_ = 0;
   Clock::time_point begun_ = Clock::now();
+  Clock::time_point waiting_since_ = Clock::now();
+  bool told_of_waiting_ = false;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <map>
@@ -14,24 +13,20 @@
 #include "base/file.hpp"
 #include "sim/compiled_program.hpp"
 #include "traces/chakra/program_nodes.hpp"
+#include "traces/gzip_file.hpp"
 
 namespace lockstep {
 namespace {
 
 void write_gzip(const std::filesystem::path& path, const std::string& text) {
-  constexpr std::size_t kPiece = 1U << 20U;
-  AtomicFile file{path};
-  gzFile packed = gzopen(file.temporary_path().c_str(), "wb1");
-  bool is_written = packed != nullptr;
-  for (std::size_t at = 0; is_written && at < text.size(); at += kPiece) {
-    const auto size = static_cast<unsigned>(std::min(kPiece, text.size() - at));
-    is_written = gzwrite(packed, text.data() + at, size) == static_cast<int>(size);
+  constexpr std::size_t kBlock = 1U << 20U;
+  BlockCompressor compressor{1, 0};
+  GzipFile file{path, compressor, kBlock};
+  for (std::size_t at = 0; at < text.size(); at += kBlock) {
+    file.append(std::string_view{text}.substr(at, kBlock));
   }
-  is_written = packed != nullptr && gzclose(packed) == Z_OK && is_written;
-  if (!is_written) {
-    throw InputError{{path.string()}, "the compressed file cannot be written"};
-  }
-  file.commit();
+  file.complete();
+  file.publish();
 }
 
 /// The same file under a second name; a copy where links are not possible.
@@ -40,7 +35,7 @@ void write_again(const std::filesystem::path& first, const std::filesystem::path
   std::filesystem::remove(second, failed);
   std::filesystem::create_hard_link(first, second, failed);
   if (failed) {
-    write_whole_file(second, read_whole_file(first));
+    write_whole_file(second, read_own_file(first));
   }
 }
 

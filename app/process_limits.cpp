@@ -1,0 +1,46 @@
+#include "app/process_limits.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "app/interruption.hpp"
+#include "app/outcome.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kReserve = 4U << 20U;  // bytes, for cleaning up
+
+std::unique_ptr<char[]>& reserve() {
+  static std::unique_ptr<char[]> memory;
+  return memory;
+}
+
+[[noreturn]] void end_without_memory() {
+  std::set_new_handler(nullptr);  // what fails from here on throws
+  reserve().reset();
+  clean_up_now();
+  (void)!write(STDERR_FILENO, kNoMemory, std::strlen(kNoMemory));
+  (void)!write(STDERR_FILENO, "\n", 1);
+  _exit(kExitNoMemory);
+}
+
+}  // namespace
+
+void prepare_process() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1) {
+      (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);  // gets the lowest free number
+    }
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+  reserve() = std::make_unique<char[]>(kReserve);
+  std::set_new_handler(&end_without_memory);
+}
+
+}  // namespace lockstep
