@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/machine_defaults.hpp"
+#include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
 #include "base/error.hpp"

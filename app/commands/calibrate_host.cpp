@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
 #include "base/error.hpp"

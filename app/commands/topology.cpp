@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "app/result_folder.hpp"
 #include "app/topology_json.hpp"
 #include "app/topology_text.hpp"
 #include "base/file.hpp"

@@ -1,6 +1,11 @@
 #include "base/file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "base/error.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -34,7 +39,7 @@ class File : public ::testing::Test {
 TEST_F(File, IsReadAsItWasWritten) {
   const std::string content{"a\r\n\0b", 5};
   write_whole_file(folder_ / "x/y/z.bin", content);
-  EXPECT_EQ(read_whole_file(folder_ / "x/y/z.bin"), content);
+  EXPECT_EQ(read_own_file(folder_ / "x/y/z.bin"), content);
   EXPECT_EQ(files(), 1U);
 }
 
@@ -43,7 +48,7 @@ TEST_F(File, AppearsOnlyWhenCommitted) {
   file.write("half");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.txt"));
   file.commit();
-  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "half");
+  EXPECT_EQ(read_own_file(folder_ / "a.txt"), "half");
 }
 
 TEST_F(File, SeveralAppearAllOrNot) {
@@ -53,11 +58,11 @@ TEST_F(File, SeveralAppearAllOrNot) {
               write_whole_files({{folder_ / "a.txt", "new"}, {folder_ / "folder", "new"}});
             }),
             "folder: is a folder; a file is to be written");
-  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "old");
+  EXPECT_EQ(read_own_file(folder_ / "a.txt"), "old");
   EXPECT_EQ(files(), 2U);
   write_whole_files({{folder_ / "a.txt", "new"}, {folder_ / "c.txt", "new too"}});
-  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "new");
-  EXPECT_EQ(read_whole_file(folder_ / "c.txt"), "new too");
+  EXPECT_EQ(read_own_file(folder_ / "a.txt"), "new");
+  EXPECT_EQ(read_own_file(folder_ / "c.txt"), "new too");
 }
 
 TEST_F(File, LeavesTheOldOneAloneWhenWritingFails) {
@@ -68,16 +73,34 @@ TEST_F(File, LeavesTheOldOneAloneWhenWritingFails) {
     throw std::runtime_error{"the run failed"};
   } catch (const std::runtime_error&) {
   }
-  EXPECT_EQ(read_whole_file(folder_ / "a.txt"), "old");
+  EXPECT_EQ(read_own_file(folder_ / "a.txt"), "old");
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(File, IsWrittenWhereALinkPoints) {
-  std::filesystem::create_directory(folder_ / "results");
+TEST_F(File, ReplacesALinkAndLeavesWhatItPointsTo) {
+  folder_.write("results/a.txt", "precious");
   std::filesystem::create_symlink("results/a.txt", folder_ / "latest");
   write_whole_file(folder_ / "latest", "new");
-  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "latest"));
-  EXPECT_EQ(read_whole_file(folder_ / "results/a.txt"), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder_ / "latest"));
+  EXPECT_EQ(read_own_file(folder_ / "latest"), "new");
+  EXPECT_EQ(read_own_file(folder_ / "results/a.txt"), "precious");
+}
+
+TEST_F(File, PipeThatNobodyReadsIsRefusedAtOnce) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(complaint_of([&] { write_whole_file(folder_ / "pipe", "lost"); }),
+            "pipe: is a pipe that nobody reads; a file is to be written");
+}
+
+/// Its name holds this machine and a process that cannot be: Linux has no more than 2^22.
+TEST_F(File, LeftByADeadProcessIsRemovedByTheNext) {
+  std::array<char, 256> machine{};
+  gethostname(machine.data(), machine.size() - 1);
+  folder_.write(fmt::format(".a.txt.{}.4194305-0123456789abcdef.part", machine.data()), "half");
+  folder_.write(fmt::format(".a.txt.{}.{}-0123456789abcdef.part", machine.data(), getpid()), "at work");
+  folder_.write(".a.txt.another-machine.4194305-0123456789abcdef.part", "who knows");
+  write_whole_file(folder_ / "a.txt", "new");
+  EXPECT_EQ(files(), 3U);
 }
 
 TEST_F(File, DevicesAreWrittenNotReplaced) {
@@ -95,10 +118,13 @@ TEST_F(File, MissingSuggestsItsNeighbour) {
 TEST_F(File, ThatIsReadIsNotWrittenOver) {
   folder_.write("in.csv", "");
   folder_.write("x/y", "");
-  EXPECT_EQ(complaint_of([&] { keep_inputs(folder_ / "x/../in.csv", {folder_ / "in.csv"}); }),
-            "x/../in.csv: would be written over what is read: say another file");
-  EXPECT_NO_THROW(keep_inputs(folder_ / "out.csv", {folder_ / "in.csv"}));
-  EXPECT_NO_THROW(keep_inputs("", {folder_ / "in.csv"}));
+  std::filesystem::create_hard_link(folder_ / "in.csv", folder_ / "again.csv");
+  (void)read_whole_file(folder_ / "in.csv");
+  for (const char* name : {"x/../in.csv", "again.csv"}) {
+    EXPECT_EQ(complaint_of([&] { write_whole_file(folder_ / name, "new"); }),
+              std::string{name} + ": would be written over what is read: say another file");
+  }
+  EXPECT_EQ(complaint_of([&] { write_whole_file(folder_ / "out.csv", "new"); }), "accepted");
 }
 
 TEST_F(File, IsNoFolder) {

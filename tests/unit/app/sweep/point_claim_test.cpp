@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/support/scratch_folder.hpp"
 
 namespace lockstep {
@@ -10,7 +13,7 @@ namespace {
 
 TEST(PointClaims, OnlyOneHasAPoint) {
   const test::ScratchFolder folder;
-  const PointClaims claims{folder.path()};
+  PointClaims claims{folder.path()};
   EXPECT_TRUE(claims.claim("a"));
   EXPECT_FALSE(claims.claim("a"));
   EXPECT_TRUE(claims.is_held("a"));
@@ -22,7 +25,7 @@ TEST(PointClaims, OnlyOneHasAPoint) {
 
 TEST(PointClaims, ADeadProcessOfThisMachineHoldsNothing) {
   const test::ScratchFolder folder;
-  const PointClaims claims{folder.path()};
+  PointClaims claims{folder.path()};
   std::string identity = process_identity(getpid());
   ASSERT_FALSE(identity.empty());
   folder.write("alive.claim", identity + "\n");
@@ -34,7 +37,7 @@ TEST(PointClaims, ADeadProcessOfThisMachineHoldsNothing) {
 
 TEST(PointClaims, AProcessElsewhereHoldsWhatItRenews) {
   const test::ScratchFolder folder;
-  const PointClaims claims{folder.path()};
+  PointClaims claims{folder.path()};
   folder.write("fresh.claim", "another-machine.invalid 1 1\n");
   folder.write("old.claim", "another-machine.invalid 1 1\n");
   const auto long_ago = std::filesystem::file_time_type::clock::now() - 2 * PointClaims::kStaleAfter;
@@ -44,6 +47,23 @@ TEST(PointClaims, AProcessElsewhereHoldsWhatItRenews) {
   std::filesystem::last_write_time(folder / "fresh.claim", long_ago);
   claims.renew("fresh");
   EXPECT_FALSE(claims.claim("fresh"));
+}
+
+/// The clock of the machine that was killed was wrong; a year is no time to wait.
+TEST(PointClaims, ADateInTheFutureIsWatchedNotBelieved) {
+  const test::ScratchFolder folder;
+  PointClaims claims{folder.path(), std::chrono::milliseconds{20}};
+  folder.write("a.claim", "another-machine.invalid 1 1\n");
+  const auto next_year = std::filesystem::file_time_type::clock::now() + std::chrono::hours{24 * 365};
+  std::filesystem::last_write_time(folder / "a.claim", next_year);
+  EXPECT_FALSE(claims.claim("a"));
+  EXPECT_EQ(claims.holder("a"), "process 1 of another-machine.invalid, which claims a point (" +
+                                    (folder / "a.claim").string() + ")");
+  std::this_thread::sleep_for(std::chrono::milliseconds{15});
+  std::filesystem::last_write_time(folder / "a.claim", next_year + std::chrono::seconds{1});  // it lives
+  EXPECT_FALSE(claims.claim("a"));
+  std::this_thread::sleep_for(std::chrono::milliseconds{25});
+  EXPECT_TRUE(claims.claim("a"));
 }
 
 }  // namespace
