@@ -33,6 +33,7 @@ constexpr double kLongest = 1e15;  // us: 30 years
 class GraphBuilder {
  public:
   explicit GraphBuilder(ConvertedTrace& trace) : trace_{trace} {
+    graph_.first_dependency.assign(1, 0);
     for (std::uint32_t i = 0; i < trace.nodes.size(); ++i) {
       by_id_.try_emplace(trace.nodes[i].id, i);
     }
@@ -128,7 +129,7 @@ class GraphBuilder {
 
   ConvertedTrace& trace_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
-  TraceGraph graph_{{}, {}, {}, {0}, {}, {}, 0, 0, 0};
+  TraceGraph graph_;
   std::vector<std::uint64_t> wanted_;
 };
 

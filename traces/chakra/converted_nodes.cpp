@@ -166,6 +166,20 @@ bool begins_as_json(const std::filesystem::path& path) {
          (block[second] == '"' || block[second] == '}');
 }
 
+/// Whether a node runs on a host thread or a stream, as what was recorded does: converters of lists of steps
+/// (MSCCL's) state PyTorch's schema, too.
+bool is_recorded(RecordReader& file) {
+  std::string_view record;
+  while (file.next(record)) {
+    std::string_view inputs;
+    const ConvertedNode node = node_of(record, inputs);
+    if (node.is_cpu || node.thread || node.stream || node.name == pytorch_et::kGroupsNode) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void take_attribute(std::string_view name, std::optional<double> number, std::string_view text,
@@ -216,7 +230,7 @@ bool is_converted(const std::filesystem::path& path) {
       return false;
     }
     const std::string schema = schema_of(record);
-    return schema.size() > 1 && schema[0] >= '0' && schema[0] <= '9' && schema[1] == '.';
+    return schema.size() > 1 && schema[0] >= '0' && schema[0] <= '9' && schema[1] == '.' && is_recorded(file);
   } catch (const InputError&) {
     return false;
   } catch (const WireError&) {

@@ -50,7 +50,8 @@ void take_initial_groups(const ConvertedNode& node, std::string_view values, Con
 /// @throws InputError with the place, for a file that is cut off, or no Chakra trace
 [[nodiscard]] ConvertedTrace read_converted(const std::filesystem::path& path);
 
-/// Whether a file is JSON, or its metadata names a schema of PyTorch's. False for files that cannot be read,
+/// Whether a file is JSON, or its metadata names a schema of PyTorch's and it has nodes of host threads or
+/// streams. False for files that cannot be read,
 /// too: their reader says what is wrong.
 [[nodiscard]] bool is_converted(const std::filesystem::path& path);
 
