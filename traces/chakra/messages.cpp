@@ -22,12 +22,6 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-struct Channel {
-  std::uint32_t source = 0, target = 0;
-  std::int32_t tag = 0;
-  auto operator<=>(const Channel&) const = default;
-};
-
 struct Ends {
   std::vector<Place> sends, receives;
 };
@@ -67,66 +61,23 @@ class Meeting {
       }
       const Place place{node, of};
       const bool sends = call(place).kind == CollectiveKind::Send;
-      Ends& ends = channels[channel_of(place, sends)];
+      Ends& ends = channels[channel_of(ranks_[of].rank, id(place), call(place), files_)];
       (sends ? ends.sends : ends.receives).push_back(place);
     }
   }
 
-  [[nodiscard]] Channel channel_of(const Place& place, bool sends) const {
-    const std::uint32_t rank = ranks_[place.of].rank;
-    const TraceTables::Call& said = call(place);
-    const std::uint32_t own = sends ? said.source : said.target;
-    const std::uint32_t peer = peer_of(said);
-    const auto reject = [&](const std::string& why) {
-      throw InputError{
-          {file(rank)},
-          fmt::format("node {} of rank {} is a {} {}", id(place), rank, sends ? "send" : "receive", why)};
-    };
-    if (own != TraceTables::kItself && own != rank) {
-      reject(fmt::format("of rank {} ({}): a rank's trace has its own messages", own,
-                         sends ? "comm_src" : "comm_dst"));
+  [[nodiscard]] std::vector<MessageEnd> described(const std::vector<Place>& places) const {
+    std::vector<MessageEnd> ends;
+    for (const Place& place : places) {
+      ends.push_back({id(place), call(place).size});
     }
-    if (peer >= files_.ranks()) {
-      reject(fmt::format("{} rank {}: the job has ranks 0 to {}", sends ? "to" : "from", peer,
-                         files_.ranks() - 1));
-    }
-    if (peer == rank) {
-      reject(fmt::format("{} itself", sends ? "to" : "from"));
-    }
-    return sends ? Channel{rank, peer, said.tag} : Channel{peer, rank, said.tag};
+    return ends;
   }
 
   void meet(const Channel& channel, const Ends& ends) {
-    const auto [source, target, tag] = channel;
-    const std::size_t pairs = std::min(ends.sends.size(), ends.receives.size());
-    if (pairs < ends.sends.size()) {
-      throw InputError{
-          {file(source)},
-          fmt::format(
-              "rank {} sends {} messages with tag {} to rank {} ({}), which receives {} of them: node {} has "
-              "no receive",
-              source, ends.sends.size(), tag, target, file(target), pairs, id(ends.sends[pairs]))};
-    }
-    if (pairs < ends.receives.size()) {
-      throw InputError{{file(target)},
-                       fmt::format("rank {} receives {} messages with tag {} from rank {} ({}), which sends "
-                                   "{} of them: node {} has "
-                                   "no send",
-                                   target, ends.receives.size(), tag, source, file(source), pairs,
-                                   id(ends.receives[pairs]))};
-    }
-    for (std::size_t k = 0; k < pairs; ++k) {
-      const Place& send = ends.sends[k];
-      const Place& receive = ends.receives[k];
-      if (call(send).size != call(receive).size) {
-        throw InputError{{file(source)},
-                         fmt::format("message {} with tag {} from rank {} to rank {} is {} B (node {}), but "
-                                     "{} receives {} B (node "
-                                     "{})",
-                                     k + 1, tag, source, target, call(send).size, id(send), file(target),
-                                     call(receive).size, id(receive))};
-      }
-      messages_.emplace_back(send, receive);
+    expect_pairs(channel, described(ends.sends), described(ends.receives), files_);
+    for (std::size_t k = 0; k < ends.sends.size(); ++k) {
+      messages_.emplace_back(ends.sends[k], ends.receives[k]);
     }
   }
 
@@ -234,6 +185,62 @@ class Meeting {
 };
 
 }  // namespace
+
+Channel channel_of(std::uint32_t rank, std::uint64_t node, const TraceTables::Call& call,
+                   const TraceFiles& files) {
+  const bool sends = call.kind == CollectiveKind::Send;
+  const std::uint32_t own = sends ? call.source : call.target;
+  const std::uint32_t peer = peer_of(call);
+  const auto reject = [&](const std::string& why) {
+    throw InputError{
+        {files.path(rank).string()},
+        fmt::format("node {} of rank {} is a {} {}", node, rank, sends ? "send" : "receive", why)};
+  };
+  if (own != TraceTables::kItself && own != rank) {
+    reject(fmt::format("of rank {} ({}): a rank's trace has its own messages", own,
+                       sends ? "comm_src" : "comm_dst"));
+  }
+  if (peer >= files.ranks()) {
+    reject(
+        fmt::format("{} rank {}: the job has ranks 0 to {}", sends ? "to" : "from", peer, files.ranks() - 1));
+  }
+  if (peer == rank) {
+    reject(fmt::format("{} itself", sends ? "to" : "from"));
+  }
+  return sends ? Channel{rank, peer, call.tag} : Channel{peer, rank, call.tag};
+}
+
+void expect_pairs(const Channel& channel, std::span<const MessageEnd> sends,
+                  std::span<const MessageEnd> receives, const TraceFiles& files) {
+  const auto [source, target, tag] = channel;
+  const std::string sender = files.path(source).string();
+  const std::string receiver = files.path(target).string();
+  const std::size_t pairs = std::min(sends.size(), receives.size());
+  if (pairs < sends.size()) {
+    throw InputError{
+        {sender},
+        fmt::format("rank {} sends {} messages with tag {} to rank {} ({}), which receives {} of them: "
+                    "node {} has no receive",
+                    source, sends.size(), tag, target, receiver, pairs, sends[pairs].node)};
+  }
+  if (pairs < receives.size()) {
+    throw InputError{
+        {receiver},
+        fmt::format("rank {} receives {} messages with tag {} from rank {} ({}), which sends {} of them: "
+                    "node {} has no send",
+                    target, receives.size(), tag, source, sender, pairs, receives[pairs].node)};
+  }
+  for (std::size_t k = 0; k < pairs; ++k) {
+    if (sends[k].size != receives[k].size) {
+      throw InputError{
+          {sender},
+          fmt::format("message {} with tag {} from rank {} to rank {} is {} B (node {}), but {} receives "
+                      "{} B (node {})",
+                      k + 1, tag, source, target, sends[k].size, sends[k].node, receiver, receives[k].size,
+                      receives[k].node)};
+    }
+  }
+}
 
 void meet_messages(std::span<MessagingRank> ranks, const TraceTables& tables, const TraceFiles& files) {
   Meeting{ranks, tables, files}.run();

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "base/error.hpp"
 #include "traces/chakra/collective_kinds.hpp"
+#include "traces/chakra/converted_nodes.hpp"
 #include "traces/chakra/graph_order.hpp"
 #include "traces/chakra/latest_trace.hpp"
 #include "traces/chakra/node_record.hpp"
@@ -217,8 +219,59 @@ class GraphReader {
 
 }  // namespace
 
+namespace {
+
+/// What a node of a JSON trace is as a record, whose views point into the node. Durations of fractions of a
+/// microsecond are rounded.
+NodeRecord record_of(const ConvertedNode& node) {
+  NodeRecord record;
+  record.id = node.id;
+  record.name = node.name;
+  record.type = static_cast<std::uint64_t>(node.type);
+  record.microseconds = static_cast<std::uint64_t>(std::llround(std::max(node.microseconds, 0.0)));
+  record.dependencies = node.data;
+  record.dependencies.insert(record.dependencies.end(), node.control.begin(), node.control.end());
+  record.is_cpu = node.is_cpu;
+  record.operations = node.operations;
+  record.bytes = node.bytes;
+  record.comm_type = node.comm_type;
+  record.comm_size = node.comm_size;
+  record.source = node.source;
+  record.target = node.target;
+  record.tag = node.tag;
+  record.group = node.group;
+  return record;
+}
+
+/// JSON can only begin with a brace, or be packed.
+bool may_be_json(const std::filesystem::path& path) {
+  constexpr int kBrace = '{';
+  constexpr int kGzip = 0x1f;
+  const int first = std::ifstream{path, std::ios::binary}.get();
+  return first == kBrace || first == kGzip;
+}
+
+void read_json_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph) {
+  GraphReader reader{tables, graph};
+  try {
+    const ConvertedTrace trace = read_converted(path);
+    for (const ConvertedNode& node : trace.nodes) {
+      (void)reader.add(record_of(node));
+    }
+    reader.finish();
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{{path.string()}, problem.what()};
+  }
+}
+
+}  // namespace
+
 void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph,
                 LatestTrace* latest) {
+  if (may_be_json(path) && is_json_trace(path)) {
+    read_json_graph(path, tables, graph);
+    return;
+  }
   if (latest != nullptr) {
     if (latest->read_alike(path, graph)) {
       return;

@@ -64,8 +64,9 @@ TraceSummary of_converted(const std::filesystem::path& path) {
       ++made.kernels;
       made.gpu_seconds += 1e-6 * node.microseconds;
     } else {
-      TraceSummary::Communication& row =
-          made.collectives[std::string{to_string(*collective_kind(*node.comm_type))}];
+      const auto message = message_of(node);
+      TraceSummary::Communication& row = made.collectives[std::string{
+          to_string(message ? message->kind : *collective_kind(*node.comm_type))}];
       ++row.count;
       row.bytes += node.comm_size.value_or(0);
     }
