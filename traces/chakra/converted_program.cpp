@@ -252,12 +252,13 @@ class ProgramBuilder {
 
   /// Through a group of the two ranks and the tag: its messages meet in their order.
   std::uint32_t message(const TraceTables::Call& said) {
-    const auto [low, high] = std::minmax(trace_.rank, peer_of(said));
+    const std::uint32_t peer = peer_of(said);
+    const auto [low, high] = std::minmax(trace_.rank, peer);
     const std::string group = fmt::format("ranks {} and {}, tag {}", low, high, said.tag);
     CollectiveCall call;
     call.kind = said.kind;
     call.size = Bytes{said.size};
-    call.peer = peer_of(said) == low ? 0 : 1;
+    call.peer = peer == low ? 0 : 1;
     call.group = number_of(made_.groups, groups_, group);
     if (made_.groups.size() > made_.program.groups.size()) {
       made_.program.groups.push_back(group);

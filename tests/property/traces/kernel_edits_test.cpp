@@ -17,8 +17,12 @@
 namespace lockstep::replay {
 namespace {
 
-constexpr std::array kKernels{"nvjet_hsh_1_", "Cijk_Ailk_2_", "flash_fwd_kernel_3_", "mystery_4_",
-                              "vectorized_elementwise_kernel_5_", "ncclDevKernel_AllReduce_6_"};
+constexpr std::array kKernels{"nvjet_hsh_1_",
+                              "Cijk_Ailk_2_",
+                              "flash_fwd_kernel_3_",
+                              "mystery_4_",
+                              "vectorized_elementwise_kernel_5_",
+                              "ncclDevKernel_AllReduce_6_"};
 constexpr std::array kOperators{"aten::mm", "aten::_flash_attention_forward", "aten::add", "mine"};
 
 Replay random_replay(std::uint64_t seed) {
@@ -26,8 +30,10 @@ Replay random_replay(std::uint64_t seed) {
   testing::KinetoText text;
   constexpr int kWork = 30;
   for (int i = 0; i < kWork; ++i) {
-    const auto kernel = static_cast<std::size_t>(random.uniform(static_cast<std::uint64_t>(2 * i)) * kKernels.size());
-    const auto op = static_cast<std::size_t>(random.uniform(static_cast<std::uint64_t>(2 * i + 1)) * kOperators.size());
+    const auto kernel =
+        static_cast<std::size_t>(random.uniform(static_cast<std::uint64_t>(2 * i)) * kKernels.size());
+    const auto op =
+        static_cast<std::size_t>(random.uniform(static_cast<std::uint64_t>(2 * i + 1)) * kOperators.size());
     text.op(kOperators.at(op), 20 * i, 15).call("cudaLaunchKernel", 20 * i + 5, 5, i + 1);
     // A name belongs to one operator, so that it tells the family.
     text.kernel(fmt::format("{}{}", kKernels.at(kernel), op), 1000 + 50 * i, 40, 7, i + 1);

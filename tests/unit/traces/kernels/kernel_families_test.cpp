@@ -26,14 +26,17 @@ TEST_P(Family, IsTheSameEverywhere) {
 INSTANTIATE_TEST_SUITE_P(
     ByName, Family,
     ::testing::Values(
-        Known{"ampere_sgemm_128x64_tn", "", "gemm"}, Known{"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTT", "", "gemm"},
+        Known{"ampere_sgemm_128x64_tn", "", "gemm"},
+        Known{"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTT", "", "gemm"},
         Known{"Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI16x16x16x1", "", "gemm"},
         Known{"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128>(Params)", "", "gemm"},
-        Known{"triton_tem_fused_addmm_3", "", "gemm"}, Known{"triton_poi_fused_convolution_relu_4", "", "elementwise"},
+        Known{"triton_tem_fused_addmm_3", "", "gemm"},
+        Known{"triton_poi_fused_convolution_relu_4", "", "elementwise"},
         Known{"triton_red_fused_sum_2", "", "reduction"},
         Known{"triton_per_fused_native_layer_norm_1", "", "normalisation"},
         Known{"void flash_fwd_kernel<Flash_fwd_kernel_traits<64>>(Flash_fwd_params)", "", "attention"},
-        Known{"attn_fwd", "", "attention"}, Known{"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "", "attention"},
+        Known{"attn_fwd", "", "attention"},
+        Known{"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "", "attention"},
         Known{"void ck_tile::kentry<256, 2, ck_tile::FmhaFwdKernel<...>>", "", "attention"},
         Known{"aiter::fmha_fwd_hd128_bf16_causal", "", "attention"},
         Known{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma", "", "attention"},
@@ -53,21 +56,23 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"void c10d::(anonymous)::multimem_all_reduce_kernel<c10::BFloat16, 16>", "", "communication"},
         Known{"two_shot_all_reduce_kernel_inplace", "", "communication"},
         Known{"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)", "", "communication"},
-        Known{"mscclpp::allreduceAllpairs", "", "communication"}, Known{"oneccl_ring_allreduce", "", "communication"},
+        Known{"mscclpp::allreduceAllpairs", "", "communication"},
+        Known{"oneccl_ring_allreduce", "", "communication"},
         Known{"hcom_allReduce__870_0", "", "communication"}, Known{"rcclGenericKernel", "", "communication"},
         Known{"barrier_kernel", "symm_mem::one_shot_all_reduce", "communication"}));
 
 // The operator says what a kernel does whose name does not; helpers keep their own families.
 INSTANTIATE_TEST_SUITE_P(
     ByOperator, Family,
-    ::testing::Values(Known{"my_own_kernel", "aten::mm", "gemm"}, Known{"kernel_57", "aten::_scaled_mm", "gemm"},
-                      Known{"void splitKreduce_kernel<32, 16>(...)", "aten::addmm", "gemm"},
-                      Known{"Memset (Device)", "aten::mm", "copy"},
-                      Known{"void at::native::vectorized_elementwise_kernel<4, CopyFunctor>", "aten::mm", "elementwise"},
-                      Known{"cutlass__5x_cudnn_s1688gemm", "aten::cudnn_convolution", "convolution"},
-                      Known{"kernel_cuda", "aten::_flash_attention_forward", "attention"},
-                      Known{"kernel_cuda", "aten::_scaled_dot_product_efficient_attention_backward", "attention"},
-                      Known{"my_own_kernel", "my_range", "other"}));
+    ::testing::Values(
+        Known{"my_own_kernel", "aten::mm", "gemm"}, Known{"kernel_57", "aten::_scaled_mm", "gemm"},
+        Known{"void splitKreduce_kernel<32, 16>(...)", "aten::addmm", "gemm"},
+        Known{"Memset (Device)", "aten::mm", "copy"},
+        Known{"void at::native::vectorized_elementwise_kernel<4, CopyFunctor>", "aten::mm", "elementwise"},
+        Known{"cutlass__5x_cudnn_s1688gemm", "aten::cudnn_convolution", "convolution"},
+        Known{"kernel_cuda", "aten::_flash_attention_forward", "attention"},
+        Known{"kernel_cuda", "aten::_scaled_dot_product_efficient_attention_backward", "attention"},
+        Known{"my_own_kernel", "my_range", "other"}));
 
 TEST(KernelFamilies, AListOfOnesOwnComesFirst) {
   KernelFamilyRow row;

@@ -60,17 +60,20 @@ TEST(Communication, IsScaledByItsOwnKeyAlone) {
   const Replay replay = replay_of_step();
   WhatIfSpec faster_gpu;
   faster_gpu.gpu_speed = 2;
-  EXPECT_THAT(times_of(replay, faster_gpu), ElementsAre(Microseconds(50), Microseconds(200), Microseconds(40)));
+  EXPECT_THAT(times_of(replay, faster_gpu),
+              ElementsAre(Microseconds(50), Microseconds(200), Microseconds(40)));
   WhatIfSpec fewer_bytes;
   fewer_bytes.communication = 0.5;
-  EXPECT_THAT(times_of(replay, fewer_bytes), ElementsAre(Microseconds(100), Microseconds(100), Microseconds(20)));
+  EXPECT_THAT(times_of(replay, fewer_bytes),
+              ElementsAre(Microseconds(100), Microseconds(100), Microseconds(20)));
 }
 
 TEST(KernelEdits, FindFamiliesAndOperators) {
   const Replay replay = replay_of_step();
-  for (const KernelEdit& edit : {KernelEdit{"gemm", 2, false, false, "", ""}, KernelEdit{"", 2, false, false, "gemm", ""},
-                                 KernelEdit{"", 2, false, false, "", "aten::m*"},
-                                 KernelEdit{"57", 2, false, false, "gemm", "aten::mm"}}) {
+  for (const KernelEdit& edit :
+       {KernelEdit{"gemm", 2, false, false, "", ""}, KernelEdit{"", 2, false, false, "gemm", ""},
+        KernelEdit{"", 2, false, false, "", "aten::m*"},
+        KernelEdit{"57", 2, false, false, "gemm", "aten::mm"}}) {
     WhatIfSpec what_if;
     what_if.kernels = {edit};
     EXPECT_THAT(times_of(replay, what_if), ElementsAre(Microseconds(50), Microseconds(200), Microseconds(40)))
