@@ -1,84 +1,15 @@
 #include "traces/chakra/graph_program.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "traces/chakra/messages.hpp"
+#include "traces/chakra/node_streams.hpp"
 
 namespace lockstep::chakra {
 namespace {
-
-/// Streams of a rank's nodes. Messages have one for each rank that they go to or come from, as far as there
-/// are enough.
-class Streams {
- public:
-  explicit Streams(const TraceGraph& graph, const TraceTables& tables) : graph_{graph}, tables_{tables} {
-    for (std::uint32_t node = 0; node < graph.size(); ++node) {
-      of_node_.push_back(number_of(node));
-    }
-  }
-  [[nodiscard]] std::uint32_t of(std::uint32_t node) const { return of_node_[node]; }
-  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(names_.size()); }
-  [[nodiscard]] std::vector<std::string> names() && { return std::move(names_); }
-
- private:
-  std::uint32_t number_of(std::uint32_t node) {
-    if (graph_.is_memory(node)) {
-      return number("memory", beyond_usual());
-    }
-    if (!graph_.is_collective(node)) {
-      return usual(0);
-    }
-    const TraceTables::Call& call = tables_.call(graph_.call(node));
-    if (!call.is_message()) {
-      return usual(1);
-    }
-    const bool sends = call.kind == CollectiveKind::Send;
-    auto& lines = sends ? to_ : from_;
-    const auto [line, fresh] =
-        lines.try_emplace(peer_of(call), static_cast<std::uint32_t>(lines.size()) % kMostLines);
-    return number(fmt::format("{} {}", sends ? "send" : "receive", line->second), beyond_usual());
-  }
-
-  std::uint32_t usual(std::uint32_t place) {
-    while (names_.size() <= place) {
-      names_.emplace_back(kUsual.at(names_.size()));
-    }
-    return place;
-  }
-
-  /// Further streams come after those two that most traces have.
-  [[nodiscard]] std::uint32_t beyond_usual() const {
-    return std::max(static_cast<std::uint32_t>(kUsual.size()), count());
-  }
-
-  /// @param place where a new one stands
-  std::uint32_t number(const std::string& name, std::uint32_t place) {
-    const auto known = numbers_.find(name);
-    if (known != numbers_.end()) {
-      return known->second;
-    }
-    while (names_.size() <= place) {
-      names_.emplace_back(names_.size() < kUsual.size() ? kUsual.at(names_.size()) : name);
-    }
-    return numbers_[name] = place;
-  }
-
-  static constexpr std::array<const char*, 2> kUsual{"compute", "communication"};
-  static constexpr std::uint32_t kMostLines =
-      28;  // of each direction: a rank has at most 64 threads and streams
-  const TraceGraph& graph_;
-  const TraceTables& tables_;
-  std::vector<std::string> names_;
-  std::map<std::string, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t> to_, from_;  // by rank
-  std::vector<std::uint32_t> of_node_;
-};
 
 /// What is put on streams, in the order of the Program: posts of receives, then all other nodes.
 using Item = std::uint32_t;
@@ -88,7 +19,7 @@ using Item = std::uint32_t;
 /// waits for it waits for its post and for what it waits for.
 class Waits {
  public:
-  Waits(const TraceGraph& graph, const Streams& streams, const std::vector<std::uint32_t>& posts)
+  Waits(const TraceGraph& graph, const NodeStreams& streams, const std::vector<std::uint32_t>& posts)
       : graph_{graph}, streams_{streams}, posts_{static_cast<Item>(posts.size())} {
     waiters_.assign(posts.size() + graph.size(), 0);
     seen_.assign(streams.count(), std::vector<Item>(streams.count(), 0));
@@ -153,7 +84,7 @@ class Waits {
 
   static constexpr std::uint32_t kNone = ~0U;
   const TraceGraph& graph_;
-  const Streams& streams_;
+  const NodeStreams& streams_;
   Item posts_;
   std::vector<std::vector<Item>> seen_;       // by waiting stream and other: items before this one are over
   std::map<std::uint32_t, Latest> receives_;  // by node
@@ -308,7 +239,7 @@ class ProgramWriter {
   }
 
   const TraceGraph& graph_;
-  Streams streams_;
+  NodeStreams streams_;
   Waits waits_;
   Calls calls_;
   const std::vector<std::uint32_t>& posts_;

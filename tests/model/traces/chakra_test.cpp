@@ -170,6 +170,25 @@ TEST_F(ChakraModel, MessagesMeetByTheirTags) {
   EXPECT_NEAR(makespan(2), 3.0 / 1024, 1e-9);
 }
 
+// More ranks than streams: 33 messages of 2^15 bytes leave each GPU, over one link of 2^30 B/s.
+TEST_F(ChakraModel, AnExchangeOfMessagesBetweenManyRanksGoesOn) {
+  constexpr std::uint64_t kRanks = 34;
+  for (std::uint64_t rank = 0; rank < kRanks; ++rank) {
+    EtWriter trace;
+    for (std::uint64_t other = 0; other < kRanks; ++other) {
+      if (other != rank) {
+        trace.send(other, 0, {}, 1 << 15);
+        trace.receive(other, 0, {}, 1 << 15);
+      }
+    }
+    write(static_cast<int>(rank), trace);
+  }
+  const double at_least = 33.0 / (1 << 15);
+  const double took = makespan(kRanks);
+  EXPECT_GE(took, at_least * (1 - 1e-9));
+  EXPECT_LT(took, 2 * at_least);
+}
+
 // max(operations / peak, bytes / bandwidth): 3e9 / 1e12 = 3 ms, 4e9 / 2e12 = 2 ms, and none of a node that
 // says its duration.
 TEST_F(ChakraModel, OperationsAndBytesTakeWhatTheGpuNeedsAtLeast) {
