@@ -178,12 +178,12 @@ Json json_of_side(const ComparedRun& run) {
 
 }  // namespace
 
-ComparedRun compared_run(const std::string& given, int rank) {
+ComparedRun compared_run(const std::string& given, int rank, const KernelFamilies& families) {
   ComparedRun result;
   result.given = given;
   const std::filesystem::path path{given};
   const bool is_folder = std::filesystem::is_directory(path);
-  result.run = comparison::read_run((is_folder ? timeline_in(path, rank) : path).string(), rank);
+  result.run = comparison::read_run((is_folder ? timeline_in(path, rank) : path).string(), rank, families);
   result.profile = comparison::profile_of(result.run);
   if (is_folder) {
     result.critical_path = critical_path_in(path);

@@ -35,7 +35,8 @@ struct Comparison {
 
 /// @param given a folder with timeline.json.gz (or timeline.rankN.json.gz), or a .json or .json.gz
 /// @throws InputError where there is none, or as comparison::read_run()
-[[nodiscard]] ComparedRun compared_run(const std::string& given, int rank);
+[[nodiscard]] ComparedRun compared_run(const std::string& given, int rank,
+                                       const KernelFamilies& families = standard_families());
 
 [[nodiscard]] Comparison compare(ComparedRun a, ComparedRun b);
 

@@ -14,6 +14,7 @@
 #include "topology/kernel_efficiency.hpp"
 #include "topology/learned_kernels.hpp"
 #include "topology/link_spec.hpp"
+#include "traces/kernels/kernel_families.hpp"
 
 namespace lockstep {
 
@@ -31,6 +32,7 @@ const std::vector<FileKind>& file_kinds() {
       {"plans", "where the embedding tables of a model go", type_of<EmbeddingPlan>},
       {"validation", "measured training steps to compare predictions with", type_of<ValidationSet>},
       {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
+      {"kernel_families", "which kernels of a trace do what", type_of<KernelFamilyList>},
       {"replays", "changes to recorded traces (lockstep replay)", type_of<ReplaySpec>},
   };
   return kinds;

@@ -26,7 +26,10 @@ Outcome outcome_of(const std::function<int()>& action) {
     return {kExitOutOfMemory, problem.what()};
   } catch (const std::bad_alloc&) {
     return {kExitNoMemory, kNoMemory};
-  } catch (const std::system_error& problem) {  // a full disk
+  } catch (const std::system_error& problem) {  // a full disk, or no thread can be started
+    if (problem.code() == std::errc::resource_unavailable_try_again) {
+      return {kExitNoMemory, kNoMemory};
+    }
     return {kExitInput, problem.what()};
   } catch (const std::invalid_argument& problem) {
     return {kExitInput, problem.what()};

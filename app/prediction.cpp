@@ -180,10 +180,22 @@ bool has_launches(const YamlDocument& document, const ScenarioSpec& scenario) {
                                 chakra::TraceKind::Program;
 }
 
+/// Peaks of the ranks' GPUs: of 16 bits, which training computes in, or what else they do best.
+std::vector<chakra::NodeRates> rates_of(const Gpus& gpus) {
+  std::vector<chakra::NodeRates> rates;
+  for (const std::uint32_t model : gpus.of_rank) {
+    const GpuSpec& gpu = gpus.models[model];
+    const FlopsPerSecond half = std::max(gpu.peak.fp16, gpu.peak.bf16);
+    rates.push_back({half > FlopsPerSecond{0} ? half : gpu.peak.fp32, gpu.memory_bandwidth});
+  }
+  return rates;
+}
+
 Job job_of_trace(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
-                 ImportReport& report) {
+                 const Gpus& gpus, ImportReport& report) {
   return at_key(document, "trace", [&] {
-    return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus(), &report);
+    return chakra_job(*scenario.trace, folder_of(document, "trace.chakra"), fabric.gpus(), rates_of(gpus),
+                      &report);
   });
 }
 
@@ -247,7 +259,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
     take_gaps_out(gpus);
   }
   ImportReport odd;
-  Job job = scenario.trace ? job_of_trace(document, scenario, fabric, odd)
+  Job job = scenario.trace ? job_of_trace(document, scenario, fabric, gpus, odd)
                            : make_job(document, scenario, fabric, host.at_speed(), gpus);
   check(job);
   check_variation(document, scenario.vary, job.ranks.size(), host);

@@ -39,8 +39,8 @@ void prepare_process() {
     }
   }
   std::signal(SIGXFSZ, SIG_IGN);
-  reserve() = std::make_unique<char[]>(kReserve);
   std::set_new_handler(&end_without_memory);
+  reserve() = std::make_unique<char[]>(kReserve);
 }
 
 }  // namespace lockstep

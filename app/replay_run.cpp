@@ -1,7 +1,9 @@
 #include "app/replay_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -107,8 +109,20 @@ ReplaySpec spec_of(const YamlDocument& document, const ConfigPath& configs) {
   return spec;
 }
 
+/// The place of an entry of `what_if.kernels`.
+SourceLocation at_kernels(const YamlDocument& document, std::size_t edit) {
+  const YamlEntry* const what_if = document.root().find("what_if");
+  const YamlEntry* const kernels = what_if == nullptr ? nullptr : what_if->value.find("kernels");
+  const bool is_there = kernels != nullptr && edit < kernels->value.items.size();
+  return is_there ? kernels->value.items[edit].at : document.root().at;
+}
+
+KernelFamilies families_of(const ReplaySpec& spec) {
+  return spec.kernel_families ? families_with((*spec.kernel_families)->rows) : standard_families();
+}
+
 replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpec& spec,
-                         const SourceLocation& at) {
+                         const KernelFamilies& families, const SourceLocation& at) {
   std::vector<kineto::RecordedTrace> recorded = replay::read_traces(traces);
   add_shapes(spec, at, recorded);
   auto ranks = static_cast<std::uint32_t>(spec.ranks);
@@ -116,7 +130,7 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
     ranks = static_cast<std::uint32_t>(recorded.front().world_size);
   }
   try {
-    return replay::make_replay(std::move(recorded), ranks);
+    return replay::make_replay(std::move(recorded), ranks, families);
   } catch (const std::invalid_argument& problem) {
     throw InputError{at, fmt::format("ranks: {}", problem.what())};
   }
@@ -127,9 +141,11 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
 ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
                      const ConfigPath& configs)
     : spec_{spec_of(document, configs)},
+      families_{families_of(spec_)},
       at_{document.root().at},
-      replay_{replay_of(traces, spec_, document.root().at)},
+      replay_{replay_of(traces, spec_, families_, document.root().at)},
       fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {
+  expect_known_families(document);
   place(document.root().at);
   if (spec_.cluster) {
     use_cluster(document.root().at, configs);
@@ -139,6 +155,17 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
         replay::predict_kernels(replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr);
   }
   check(replay_.job);
+}
+
+void ReplayRun::expect_known_families(const YamlDocument& document) const {
+  for (std::size_t i = 0; i < spec_.what_if.kernels.size(); ++i) {
+    const std::string& family = spec_.what_if.kernels[i].family;
+    if (!family.empty() && !std::ranges::binary_search(families_.names(), family)) {
+      throw InputError{at_kernels(document, i),
+                       fmt::format("there is no family '{}' of kernels; there are {}", family,
+                                   fmt::join(families_.names(), ", "))};
+    }
+  }
 }
 
 void ReplayRun::place(const SourceLocation& at) {
@@ -176,7 +203,11 @@ void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs)
 
 Job ReplayRun::changed(const Job& job, const replay::WhatIfSpec& change) const {
   try {
-    return replay::edited(job, change);
+    std::vector<replay::KernelOrigins> origins;
+    for (const replay::RankProgram& rank : replay_.programs) {
+      origins.push_back(rank.origins);
+    }
+    return replay::edited(job, change, std::move(origins));
   } catch (const std::invalid_argument& problem) {
     throw InputError{at_, problem.what()};
   }

@@ -33,6 +33,7 @@ class ReplayRun {
 
   [[nodiscard]] const ReplaySpec& spec() const { return spec_; }
   [[nodiscard]] const replay::Replay& replay() const { return replay_; }
+  [[nodiscard]] const KernelFamilies& families() const { return families_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   /// Of a given cluster.
   [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
@@ -40,6 +41,7 @@ class ReplayRun {
   [[nodiscard]] const replay::KernelComparison* kernels() const { return kernels_ ? &*kernels_ : nullptr; }
 
  private:
+  void expect_known_families(const YamlDocument& document) const;
   void place(const SourceLocation& at);
   void use_cluster(const SourceLocation& at, const ConfigPath& configs);
 
@@ -47,6 +49,7 @@ class ReplayRun {
   [[nodiscard]] replay::Rebucketed with_buckets(const replay::BucketEdit& edit) const;
 
   ReplaySpec spec_;
+  KernelFamilies families_;
   SourceLocation at_;  // what the traces do not allow is told there
   replay::Replay replay_;
   Fabric fabric_;

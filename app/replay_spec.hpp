@@ -16,6 +16,7 @@ struct ReplaySpec {
   std::vector<std::string> execution_traces;
   CollectiveSettings collectives;
   int ranks = 0;
+  std::optional<Named<KernelFamilyList>> kernel_families;
   replay::WhatIfSpec what_if;
 
   template <class Visitor>
@@ -40,6 +41,10 @@ struct ReplaySpec {
                  "ranks to replay, a multiple of the traces: each trace stands for several ranks that do the "
                  "same; 0: as "
                  "many as traces");
+    key.optional(
+        "kernel_families", spec.kernel_families, std::nullopt,
+        "your own list of kernel families, asked before the standard one: which kernels communicate, "
+        "and whom what_if.kernels means");
     key.optional("what_if", spec.what_if, replay::WhatIfSpec{}, "changes to what was recorded");
   }
   void check() const {

@@ -37,7 +37,7 @@ RankConversion recorded_in(const replay::RankRecording& rank) {
   for (const replay::Lane& lane : rank.links.lanes) {
     made.stream_work.push_back(lane.last - lane.first);
   }
-  made.collectives = rank.communication.size();
+  made.collectives = rank.collectives.size();
   made.operators = static_cast<std::uint64_t>(std::ranges::count_if(
       rank.trace.operators, [&](const kineto::Operator& op) { return rank.links.is_worker[op.thread]; }));
   made.launches = rank.trace.work.size();

@@ -10,6 +10,7 @@
 #include "app/comparison.hpp"
 #include "app/result_folder.hpp"
 #include "base/file.hpp"
+#include "base/yaml_reader.hpp"
 #include "traces/comparison/side_by_side.hpp"
 
 namespace lockstep {
@@ -18,6 +19,15 @@ namespace {
 
 constexpr int kMost = 1'000'000;  // ranks, or rows
 
+KernelFamilies families_of(const CompareOptions& options) {
+  if (options.families.empty()) {
+    return standard_families();
+  }
+  const ConfigPath configs = ConfigPath::standard().beside("");
+  const auto file = configs.find_or_file(KernelFamilyList::kConfigKind, options.families);
+  return families_with(read_file<KernelFamilyList>(file, configs).rows);
+}
+
 }  // namespace
 
 int compare_command(const CompareOptions& options) {
@@ -25,9 +35,10 @@ int compare_command(const CompareOptions& options) {
     check_is_one_result(run);
     remember_input(run);
   }
+  const KernelFamilies families = families_of(options);
   check_outputs({options.timeline, options.json});
-  const Comparison comparison =
-      compare(compared_run(options.a, options.rank), compared_run(options.b, options.rank));
+  const Comparison comparison = compare(compared_run(options.a, options.rank, families),
+                                        compared_run(options.b, options.rank, families));
   if (!options.timeline.empty()) {
     comparison::write_side_by_side(comparison.a.run, comparison.b.run, options.timeline);
   }
@@ -57,6 +68,9 @@ void add_compare_command(CLI::App& app, std::function<int()>& action) {
       ->check(CLI::Range(0, kMost));
   command->add_option("--rows", options->rows, "most rows of each table (default: 10)")
       ->check(CLI::Range(0, kMost));
+  command->add_option("--families", options->families,
+                      "your own kernel families, a name or a file (lockstep explain --in kernel_families): "
+                      "asked before the standard ones");
   command->add_option("--json", options->json, "all rows as JSON; - for stdout instead of the tables");
   command->add_option("--timeline", options->timeline,
                       "one timeline with both side by side, e.g. both.json.gz");

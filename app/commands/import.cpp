@@ -20,7 +20,7 @@ void print(const replay::RankRecording& rank) {
   const kineto::RecordedTrace& trace = rank.trace;
   fmt::print(
       "{}\n  profile, rank {}{}, {} events: {} operators, {} calls, {} pieces of GPU work on {} streams, "
-      "{} collectives\n{}",
+      "{} communication kernels\n{}",
       trace.file, trace.rank < 0 ? "not said" : std::to_string(trace.rank),
       trace.gpu_names.empty() ? "" : ", " + trace.gpu_names.front(), trace.events, trace.operators.size(),
       trace.calls.size(), trace.work.size(), rank.links.lanes.size(), rank.communication.size(),

@@ -89,7 +89,8 @@ std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Repl
     for (const std::uint32_t work : rank.communication) {
       const std::string& name = rank.trace.names.text(rank.trace.work[work].name);
       if (std::ranges::any_of(change.kernels, [&](const replay::KernelEdit& edit) {
-            return replay::has_name(name, edit.match);
+            return replay::is_meant(edit, name, rank.families.origin(work)) ||
+                   edit.match == KernelFamilies::kCommunication;
           })) {
         return "these communicate: what_if.communication or what_if.collectives changes them";
       }
@@ -208,8 +209,10 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--edits", options->edits,
                       "YAML file with the keys of --set (lockstep explain what_if)");
   command
-      ->add_option("--set", *assignments,
-                   "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, ranks, collectives, what_if.*")
+      ->add_option(
+          "--set", *assignments,
+          "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, ranks, collectives, kernel_families, "
+          "what_if.*")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->folder,
                       "folder for timelines, of the replay and of the changes");

@@ -1,16 +1,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ops/kernel_model.hpp"
 
 namespace lockstep {
 
+/// Stands at the end of a kernel's name whose duration was not recorded, but derived from its operations and
+/// bytes by a GPU's peaks.
+inline constexpr std::string_view kDerivedMark = " (by num_ops)";
+
 /// Work whose duration is known: replayed traces and synthetic programs.
 ///
 ///   t = duration
 ///
-/// *Source*: the trace that gave the duration.
+/// *Source*: the trace that gave the duration; of names with kDerivedMark a guess.
 class TimedModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

@@ -36,7 +36,7 @@ inline std::string attribute(std::string_view name, const std::string& value) {
   return bytes_field(10, bytes_field(1, name) + value);
 }
 
-constexpr std::uint32_t kInt64 = 9;  // field of AttributeProto
+constexpr std::uint32_t kInt32 = 7, kInt64 = 9, kUint64 = 13;  // fields of AttributeProto
 
 /// Writes a trace, a node a call. Ids count from @p first_id.
 class EtWriter {
@@ -58,6 +58,20 @@ class EtWriter {
   std::uint64_t all_reduce(const Ids& needed, std::uint64_t size, const std::string& group = "") {
     return collective(0, needed, size, group);
   }
+  /// @param peer comm_dst
+  std::uint64_t send(std::uint64_t peer, std::uint64_t tag, const Ids& needed, std::uint64_t size) {
+    return node(next_, "send", 5, needed, message("comm_dst", peer, tag, size));
+  }
+  /// @param peer comm_src
+  std::uint64_t receive(std::uint64_t peer, std::uint64_t tag, const Ids& needed, std::uint64_t size) {
+    return node(next_, "receive", 6, needed, message("comm_src", peer, tag, size));
+  }
+  /// A compute node, or a copy (type 2: load, 3: store), without a duration.
+  std::uint64_t work(std::uint64_t type, const Ids& needed, std::uint64_t operations, std::uint64_t bytes) {
+    return node(next_, "work", type, needed,
+                attribute("num_ops", number_field(kInt64, operations)) +
+                    attribute("tensor_size", number_field(kUint64, bytes)));
+  }
   /// @param rest further fields
   std::uint64_t node(std::uint64_t id, const std::string& name, std::uint64_t type, const Ids& needed,
                      const std::string& rest = "") {
@@ -74,6 +88,12 @@ class EtWriter {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  static std::string message(const std::string& end, std::uint64_t peer, std::uint64_t tag,
+                             std::uint64_t size) {
+    return attribute(end, number_field(kInt32, peer)) + attribute("comm_tag", number_field(kInt32, tag)) +
+           attribute("comm_size", number_field(kInt64, size));
+  }
+
   std::string text_;
   std::uint64_t next_;
 };

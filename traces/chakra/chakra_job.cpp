@@ -15,6 +15,7 @@
 #include "traces/chakra/collective_order.hpp"
 #include "traces/chakra/converted_job.hpp"
 #include "traces/chakra/converted_nodes.hpp"
+#include "traces/chakra/messages.hpp"
 #include "traces/chakra/process_groups.hpp"
 #include "traces/chakra/program_job.hpp"
 #include "traces/chakra/program_trace.hpp"
@@ -29,8 +30,8 @@ namespace {
 /// Reads the traces, rank by rank, and finds out which are alike.
 class JobReader {
  public:
-  JobReader(TraceFiles files, ProcessGroups groups, ImportReport& report)
-      : files_{std::move(files)}, process_groups_{std::move(groups)}, report_{report} {}
+  JobReader(TraceFiles files, ProcessGroups groups, std::span<const NodeRates> rates, ImportReport& report)
+      : files_{std::move(files)}, process_groups_{std::move(groups)}, rates_{rates}, report_{report} {}
 
   [[nodiscard]] Job read(std::span<const VertexId> gpus) && {
     std::vector<std::filesystem::path> different;
@@ -50,6 +51,7 @@ class JobReader {
         take(rank, traces.next(tables_));
       }
     }
+    add_messaging_ranks();
     check_order();
     finish();
     return std::move(job_);
@@ -60,14 +62,20 @@ class JobReader {
     if (graph.size() == 0) {
       throw InputError{{files_.path(rank).string()}, "the trace has no nodes"};
     }
-    report_missing(graph, report_);
+    report_odd(graph, report_);
+    expect_rates(rank, graph);
     RankAssignment& assignment = job_.ranks[rank];
     assignment.groups = groups_of(rank, graph.groups);
+    if (graph.has_messages) {
+      messaging_.push_back({rank, graph, {}});
+      durations_.push_back(0);
+      return;
+    }
     std::vector<std::uint32_t> sizes;
     for (const std::uint32_t group : assignment.groups) {
       sizes.push_back(static_cast<std::uint32_t>(job_.groups[group].ranks.size()));
     }
-    assignment.program = shape_of(graph, sizes);
+    assignment.program = shape_of(graph, std::move(sizes), rates_of(rank));
     durations_.push_back(shapes_[assignment.program].add_durations(graph));
   }
 
@@ -76,6 +84,12 @@ class JobReader {
     RankAssignment& assignment = job_.ranks[rank];
     assignment.program = job_.ranks[same].program;
     durations_.push_back(durations_[same]);
+    const auto other = std::ranges::find(messaging_, same, &MessagingRank::rank);
+    if (other != messaging_.end()) {
+      MessagingRank own = *other;
+      own.rank = rank;
+      messaging_.push_back(std::move(own));
+    }
     for (const std::uint32_t group : job_.ranks[same].groups) {
       expect_member(rank, group);
     }
@@ -83,21 +97,76 @@ class JobReader {
   }
 
   /// The shape of a graph, known or new. Mostly it is that of the rank before.
-  std::uint32_t shape_of(const TraceGraph& graph, const std::vector<std::uint32_t>& group_sizes) {
-    if (latest_ < shapes_.size() && shapes_[latest_].fits(graph, group_sizes)) {
+  std::uint32_t shape_of(const TraceGraph& graph, std::vector<std::uint32_t> group_sizes,
+                         const NodeRates& rates) {
+    if (latest_ < shapes_.size() && shapes_[latest_].fits(graph, group_sizes, rates)) {
       return latest_;
     }
     const std::size_t hash = hash_of(graph);
     const auto [begin, end] = by_hash_.equal_range(hash);
-    const auto known =
-        std::find_if(begin, end, [&](auto& entry) { return shapes_[entry.second].fits(graph, group_sizes); });
+    const auto known = std::find_if(
+        begin, end, [&](auto& entry) { return shapes_[entry.second].fits(graph, group_sizes, rates); });
     if (known != end) {
       return latest_ = known->second;
     }
     latest_ = static_cast<std::uint32_t>(shapes_.size());
     by_hash_.emplace(hash, latest_);
-    shapes_.emplace_back(graph, group_sizes);
+    shapes_.emplace_back(graph, RankCalls{std::move(group_sizes), {}, {}}, rates);
     return latest_;
+  }
+
+  [[nodiscard]] NodeRates rates_of(std::uint32_t rank) const {
+    return rates_.empty() ? NodeRates{} : rates_[rank];
+  }
+
+  void expect_rates(std::uint32_t rank, const TraceGraph& graph) const {
+    for (std::size_t node = 0; node < graph.size() && rates_.empty(); ++node) {
+      if (graph.is_derived(node)) {
+        throw InputError{
+            {files_.path(rank).string()},
+            fmt::format("node {} has operations in place of a duration (duration_micros), and no "
+                        "GPU is known to time them on",
+                        graph.ids[node])};
+      }
+    }
+  }
+
+  /// A Program each, once their messages have met.
+  void add_messaging_ranks() {
+    meet_messages(messaging_, tables_, files_);
+    for (MessagingRank& member : messaging_) {
+      RankAssignment& assignment = job_.ranks[member.rank];
+      RankCalls calls;
+      for (const std::uint32_t group : assignment.groups) {
+        calls.group_sizes.push_back(static_cast<std::uint32_t>(job_.groups[group].ranks.size()));
+      }
+      add_pairs(member, calls, assignment.groups);
+      calls.posts = std::move(member.posts);
+      assignment.program = static_cast<std::uint32_t>(shapes_.size());
+      shapes_.emplace_back(std::move(member.graph), std::move(calls), rates_of(member.rank));
+      durations_[member.rank] = shapes_.back().add_durations(shapes_.back().graph());
+    }
+  }
+
+  /// The groups of two that a rank's messages go through.
+  void add_pairs(const MessagingRank& member, RankCalls& calls, std::vector<std::uint32_t>& groups) {
+    for (std::uint32_t node = 0; node < member.graph.size(); ++node) {
+      if (!member.graph.is_collective(node) || !tables_.call(member.graph.call(node)).is_message()) {
+        continue;
+      }
+      const std::uint32_t peer = peer_of(tables_.call(member.graph.call(node)));
+      if (std::ranges::find(calls.pairs, peer, &RankCalls::Pair::peer) != calls.pairs.end()) {
+        continue;
+      }
+      const auto [low, high] = std::minmax(member.rank, peer);
+      const auto [entry, fresh] =
+          pair_numbers_.try_emplace({low, high}, static_cast<std::uint32_t>(job_.groups.size()));
+      if (fresh) {
+        job_.groups.push_back({fmt::format("ranks {} and {}", low, high), {low, high}});
+      }
+      groups.push_back(entry->second);
+      calls.pairs.push_back({peer, peer == low ? 0 : 1, job_.groups[entry->second].name});
+    }
   }
 
   static std::size_t hash_of(const TraceGraph& graph) {
@@ -176,12 +245,15 @@ class JobReader {
 
   TraceFiles files_;
   ProcessGroups process_groups_;
+  std::span<const NodeRates> rates_;  // by rank
   ImportReport& report_;
   TraceTables tables_;
   std::vector<RankShape> shapes_;  // by program
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
   std::uint32_t latest_ = 0;
   std::vector<std::uint32_t> durations_;  // by rank: which durations of its shape
+  std::vector<MessagingRank> messaging_;  // by rank
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pair_numbers_;
   std::map<std::string, std::uint32_t> group_numbers_;
   std::vector<std::vector<std::uint32_t>> sorted_members_;  // by group of the job
   Job job_;
@@ -191,7 +263,7 @@ class JobReader {
 }  // namespace chakra
 
 Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std::span<const VertexId> gpus,
-               ImportReport* report) {
+               std::span<const chakra::NodeRates> rates, ImportReport* report) {
   ImportReport unasked;
   ImportReport& odd = report != nullptr ? *report : unasked;
   if (chakra::kind_of_traces(spec, folder) != chakra::TraceKind::Graph) {
@@ -210,7 +282,8 @@ Job chakra_job(const ChakraSpec& spec, const std::filesystem::path& folder, std:
   if (spec.groups) {
     groups = chakra::ProcessGroups::from_file(folder / *spec.groups, count);
   }
-  Job job = chakra::JobReader{{(folder / spec.chakra).string(), count}, std::move(groups), odd}.read(gpus);
+  Job job =
+      chakra::JobReader{{(folder / spec.chakra).string(), count}, std::move(groups), rates, odd}.read(gpus);
   job.steps = spec.repeats;
   return job;
 }

@@ -56,7 +56,8 @@ class OrderCheck {
     std::vector<std::uint32_t> found;
     const TraceGraph& trace = graph(member);
     for (std::uint32_t node = 0; node < trace.size(); ++node) {
-      if (trace.is_collective(node) && tables_.call(trace.call(node)).group == member.group) {
+      if (trace.is_collective(node) && !tables_.call(trace.call(node)).is_message() &&
+          tables_.call(trace.call(node)).group == member.group) {
         found.push_back(node);
       }
     }

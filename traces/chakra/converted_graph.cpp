@@ -23,9 +23,11 @@ constexpr Oddity kUnknownCollective{
     "collective without a kind that is simulated",
     "its comm_type or comm_size is missing, or it is a gather or scatter; it runs for its recorded time",
     Severity::Guess};
-constexpr Oddity kOtherWork{"node of another type",
-                            "memory, send or receive; it runs for its recorded time, without its partner",
-                            Severity::Guess};
+constexpr Oddity kOtherWork{
+    "node of another type",
+    "memory, or a send or receive that does not say its other end (comm_dst, comm_src) or "
+    "size; it runs for its recorded time, without its partner",
+    Severity::Guess};
 constexpr Oddity kNoDuration{"nodes without a duration", "taken as 0: shorter than a microsecond"};
 
 constexpr double kLongest = 1e15;  // us: 30 years
@@ -33,6 +35,7 @@ constexpr double kLongest = 1e15;  // us: 30 years
 class GraphBuilder {
  public:
   explicit GraphBuilder(ConvertedTrace& trace) : trace_{trace} {
+    graph_.first_dependency.assign(1, 0);
     for (std::uint32_t i = 0; i < trace.nodes.size(); ++i) {
       by_id_.try_emplace(trace.nodes[i].id, i);
     }
@@ -98,6 +101,9 @@ class GraphBuilder {
     if (node.type == NodeType::Compute) {
       return ConvertedWork::Kernel;
     }
+    if (message_of(node)) {
+      return ConvertedWork::Message;
+    }
     if (node.type != NodeType::Collective) {
       trace_.report.add(kOtherWork, node.name);
       return ConvertedWork::Kernel;
@@ -128,11 +134,33 @@ class GraphBuilder {
 
   ConvertedTrace& trace_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
-  TraceGraph graph_{{}, {}, {}, {0}, {}, {}, 0, 0, 0};
+  TraceGraph graph_;
   std::vector<std::uint64_t> wanted_;
 };
 
 }  // namespace
+
+std::optional<TraceTables::Call> message_of(const ConvertedNode& node) {
+  const bool sends = node.type == NodeType::Send;
+  constexpr double kMost = 1e9;  // ranks, and tags
+  const auto is_whole = [](double number) { return number >= 0 && number < kMost; };
+  const std::optional<double>& peer = sends ? node.target : node.source;
+  const std::optional<double>& own = sends ? node.source : node.target;
+  const bool has_size = node.comm_size && *node.comm_size > 0 && std::isfinite(*node.comm_size);
+  if ((!sends && node.type != NodeType::Receive) || !has_size || !peer || !is_whole(*peer) ||
+      !is_whole(own.value_or(0)) || !is_whole(std::abs(node.tag.value_or(0)))) {
+    return std::nullopt;
+  }
+  const auto rank_of = [](const std::optional<double>& said) {
+    return said ? static_cast<std::uint32_t>(*said) : TraceTables::kItself;
+  };
+  return TraceTables::Call{.kind = sends ? CollectiveKind::Send : CollectiveKind::Receive,
+                           .group = 0,
+                           .size = *node.comm_size,
+                           .source = rank_of(node.source),
+                           .target = rank_of(node.target),
+                           .tag = static_cast<std::int32_t>(node.tag.value_or(0))};
+}
 
 ConvertedGraph graph_of(ConvertedTrace& trace) {
   return GraphBuilder{trace}.build();

@@ -1,15 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "traces/chakra/converted_nodes.hpp"
+#include "traces/chakra/trace_tables.hpp"
 
 namespace lockstep::chakra {
 
 /// What a node of a converted trace becomes.
-enum class ConvertedWork : std::uint8_t { Host, Kernel, Collective };
+enum class ConvertedWork : std::uint8_t { Host, Kernel, Collective, Message };
+
+/// A send or receive as its node asks for it; none: its other end or its size is not said, as by PyTorch's
+/// converter.
+[[nodiscard]] std::optional<TraceTables::Call> message_of(const ConvertedNode& node);
 
 /// The nodes that take time, each after all that it depends on, else by ascending id.
 struct ConvertedGraph {

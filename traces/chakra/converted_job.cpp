@@ -6,9 +6,12 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "traces/chakra/converted_program.hpp"
+#include "traces/chakra/messages.hpp"
 #include "traces/chakra/process_groups.hpp"
 #include "traces/chakra/trace_files.hpp"
 
@@ -23,7 +26,7 @@ class ConvertedJobReader {
   Job read(std::span<const VertexId> gpus) && {
     for (std::uint32_t rank = 0; rank < files_.ranks(); ++rank) {
       RankAssignment assignment;
-      if (const auto same = files_.same_as(rank)) {
+      if (const auto same = files_.same_as(rank); same && !messages_.contains(*same)) {
         assignment = job_.ranks[*same];
       } else {
         assignment = read_rank(rank);
@@ -34,27 +37,55 @@ class ConvertedJobReader {
       assignment.gpu = gpus[rank];
       job_.ranks.push_back(std::move(assignment));
     }
+    for (const auto& [channel, ends] : channels_) {
+      expect_pairs(channel, ends.first, ends.second, files_);
+    }
     return std::move(job_);
   }
 
  private:
   RankAssignment read_rank(std::uint32_t rank) {
     ConvertedTrace trace = read_converted(files_.path(rank));
+    trace.rank = rank;
     const ConvertedGraph graph = graph_of(trace);
     if (graph.entries.empty()) {
       throw InputError{{trace.file}, "the trace has no nodes"};
     }
+    note_messages(trace, graph);
     ConvertedProgram made = program_of(trace, graph, [&](const std::string& name) {
       return static_cast<std::uint32_t>(job_.groups[group(trace, name)].ranks.size());
     });
     RankAssignment assignment;
     assignment.program = static_cast<std::uint32_t>(job_.programs.size());
     for (const std::string& name : made.groups) {
-      assignment.groups.push_back(group(trace, name));
+      const auto pair = made.message_groups.find(name);
+      assignment.groups.push_back(pair == made.message_groups.end() ? group(trace, name)
+                                                                    : group_of(name, pair->second));
     }
     job_.programs.push_back(std::make_shared<const Program>(std::move(made.program)));
     report_.merge(trace.report);
     return assignment;
+  }
+
+  /// In the order of the trace. Ranks that share a file have messages of their own.
+  void note_messages(const ConvertedTrace& trace, const ConvertedGraph& graph) {
+    for (const ConvertedGraph::Entry& entry : graph.entries) {
+      if (entry.work == ConvertedWork::Message) {
+        const ConvertedNode& node = trace.nodes[entry.node];
+        const TraceTables::Call call = *message_of(node);
+        auto& ends = channels_[channel_of(trace.rank, node.id, call, files_)];
+        (call.kind == CollectiveKind::Send ? ends.first : ends.second).push_back({node.id, call.size});
+        messages_.insert(trace.rank);
+      }
+    }
+  }
+
+  std::uint32_t group_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+    const auto [entry, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(job_.groups.size()));
+    if (fresh) {
+      job_.groups.push_back({name, ranks});
+    }
+    return entry->second;
   }
 
   /// @p name "": all ranks.
@@ -107,6 +138,9 @@ class ConvertedJobReader {
   ProcessGroups process_groups_;
   ImportReport& report_;
   std::map<std::string, std::uint32_t> numbers_;  // of groups, by pg_name
+  std::map<Channel, std::pair<std::vector<MessageEnd>, std::vector<MessageEnd>>>
+      channels_;                      // sends, receives
+  std::set<std::uint32_t> messages_;  // ranks that have some
   Job job_;
 };
 

@@ -106,9 +106,9 @@ void take_microseconds(const std::string& key, const json& value, ConvertedNode&
 /// Members of both variants; their names do not overlap.
 /// @return whether it is known
 bool take_json_member(const std::string& key, const json& value, ConvertedNode& node) {
-  constexpr std::array<std::string_view, 14> kWithoutBearing{
-      "comm_priority", "comm_src",        "comm_dst",     "comm_tag", "tensor_size", "tensor_loc", "num_ops",
-      "outputs",       "startTimeMicros", "involved_dim", "version",  "inputs",      "id",         "Id"};
+  constexpr std::array<std::string_view, 9> kWithoutBearing{"comm_priority",   "tensor_loc",   "outputs",
+                                                            "startTimeMicros", "involved_dim", "version",
+                                                            "inputs",          "id",           "Id"};
   if (key == "Name" || key == "name") {
     node.name = value.is_string() ? value.get<std::string>() : value.dump();
   } else if (key == "NodeType" || key == "type") {
@@ -124,7 +124,8 @@ bool take_json_member(const std::string& key, const json& value, ConvertedNode& 
       take_json_attribute(attribute, node);
     }
   } else if (key == "is_cpu_op" || key == "comm_type" || key == "comm_size" || key == "pg_name" ||
-             key == "tid" || key == "stream") {
+             key == "tid" || key == "stream" || key == "comm_src" || key == "comm_dst" || key == "comm_tag" ||
+             key == "num_ops" || key == "tensor_size") {
     take_attribute(key, number_in(value), value.is_string() ? value.get<std::string>() : "", node);
   } else {
     return std::ranges::find(kWithoutBearing, key) != kWithoutBearing.end();

@@ -155,15 +155,29 @@ ConvertedTrace read_wire(const std::filesystem::path& path) {
   return trace;
 }
 
-/// The first character that is no blank.
-bool begins_as_json(const std::filesystem::path& path) {
-  UnpackedBlocks blocks{path.string()};
-  const std::string_view block = blocks.next();
-  const std::size_t first = block.find_first_not_of(" \t\r\n");
-  // 0x7b is also the length of a record of 123 bytes; its field 1 or 2 would follow.
-  const std::size_t second = block.find_first_not_of(" \t\r\n", first + 1);
-  return first != std::string_view::npos && second != std::string_view::npos && block[first] == '{' &&
-         (block[second] == '"' || block[second] == '}');
+bool is_of_a_recording(const ConvertedNode& node) {
+  return node.is_cpu || node.thread || node.stream || node.name == pytorch_et::kGroupsNode;
+}
+
+/// Messages, copies, and nodes of operations or bytes alone.
+bool needs_a_machine(const ConvertedNode& node) {
+  return node.type == NodeType::Send || node.type == NodeType::Receive || node.type == NodeType::MemLoad ||
+         node.type == NodeType::MemStore ||
+         (node.type == NodeType::Compute && node.microseconds == 0 && node.operations + node.bytes > 0);
+}
+
+/// Whether a node runs on a host thread or a stream, as what was recorded does: converters of lists of steps
+/// (MSCCL's) state PyTorch's schema, too.
+bool is_recorded(RecordReader& file) {
+  std::string_view record;
+  while (file.next(record)) {
+    std::string_view inputs;
+    const ConvertedNode node = node_of(record, inputs);
+    if (is_of_a_recording(node)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -185,6 +199,16 @@ void take_attribute(std::string_view name, std::optional<double> number, std::st
     node.comm_type = number;
   } else if (name == "comm_size") {
     node.comm_size = number;
+  } else if (name == "comm_src") {
+    node.source = number;
+  } else if (name == "comm_dst") {
+    node.target = number;
+  } else if (name == "comm_tag") {
+    node.tag = number;
+  } else if (name == "num_ops") {
+    node.operations = number.value_or(0);
+  } else if (name == "tensor_size") {
+    node.bytes = number.value_or(0);
   } else if (name == "pg_name") {
     node.group = text.empty() && number ? fmt::format("{}", *number) : std::string{text};
   }
@@ -202,13 +226,25 @@ void take_initial_groups(const ConvertedNode& node, std::string_view values, Con
 }
 
 ConvertedTrace read_converted(const std::filesystem::path& path) {
-  return begins_as_json(path) ? read_converted_json(path) : read_wire(path);
+  return is_json_trace(path) ? read_converted_json(path) : read_wire(path);
+}
+
+bool is_json_trace(const std::filesystem::path& path) {
+  UnpackedBlocks blocks{path.string()};
+  const std::string_view block = blocks.next();
+  const std::size_t first = block.find_first_not_of(" \t\r\n");
+  // 0x7b is also the length of a record of 123 bytes; its field 1 or 2 would follow.
+  const std::size_t second = block.find_first_not_of(" \t\r\n", first + 1);
+  return first != std::string_view::npos && second != std::string_view::npos && block[first] == '{' &&
+         (block[second] == '"' || block[second] == '}');
 }
 
 bool is_converted(const std::filesystem::path& path) {
+  const bool is_json = is_json_trace(path);
   try {
-    if (begins_as_json(path)) {
-      return true;
+    if (is_json) {
+      const std::vector<ConvertedNode> nodes = read_converted_json(path).nodes;
+      return std::ranges::any_of(nodes, is_of_a_recording) || std::ranges::none_of(nodes, needs_a_machine);
     }
     RecordReader file{path};
     std::string_view record;
@@ -216,9 +252,9 @@ bool is_converted(const std::filesystem::path& path) {
       return false;
     }
     const std::string schema = schema_of(record);
-    return schema.size() > 1 && schema[0] >= '0' && schema[0] <= '9' && schema[1] == '.';
+    return schema.size() > 1 && schema[0] >= '0' && schema[0] <= '9' && schema[1] == '.' && is_recorded(file);
   } catch (const InputError&) {
-    return false;
+    return is_json;
   } catch (const WireError&) {
     return false;
   }

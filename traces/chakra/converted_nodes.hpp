@@ -26,12 +26,15 @@ struct ConvertedNode {
   bool is_cpu = false;
   std::optional<double> thread, stream;  ///< `tid` (an ordinal, or of old converters a stream), `stream`
   std::optional<double> comm_type, comm_size;  ///< CollectiveCommType; bytes
+  std::optional<double> source, target, tag;   ///< comm_src, comm_dst: ranks; comm_tag
+  double operations = 0, bytes = 0;            ///< num_ops, tensor_size
   std::string group;                           ///< pg_name
 };
 
 struct ConvertedTrace {
   std::string file;
-  std::string schema;  ///< of the metadata: that of PyTorch's execution trace
+  std::uint32_t rank = 0;  ///< of the job
+  std::string schema;      ///< of the metadata: that of PyTorch's execution trace
   std::vector<ConvertedNode> nodes;
   std::vector<kineto::ProcessGroupEntry> groups;  ///< of the node ## process_group:init ##
   ImportReport report;
@@ -50,8 +53,12 @@ void take_initial_groups(const ConvertedNode& node, std::string_view values, Con
 /// @throws InputError with the place, for a file that is cut off, or no Chakra trace
 [[nodiscard]] ConvertedTrace read_converted(const std::filesystem::path& path);
 
-/// Whether a file is JSON, or its metadata names a schema of PyTorch's. False for files that cannot be read,
-/// too: their reader says what is wrong.
+/// Whether a file is a recording: its metadata names a schema of PyTorch's, or it is JSON, and it has nodes
+/// of host threads or streams; JSON without them, too, where all its nodes have durations. False for files
+/// that cannot be read, too: their reader says what is wrong.
 [[nodiscard]] bool is_converted(const std::filesystem::path& path);
+
+/// Whether a Chakra trace is JSON.
+[[nodiscard]] bool is_json_trace(const std::filesystem::path& path);
 
 }  // namespace lockstep::chakra

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "traces/chakra/collective_kinds.hpp"
+#include "traces/chakra/messages.hpp"
 
 namespace lockstep::chakra {
 namespace {
@@ -106,6 +107,12 @@ class ProgramBuilder {
       if (number) {
         key = {2, *number};
         name = fmt::format("stream {}", *number);
+      }
+      if (graph_.entries[place].work == ConvertedWork::Message) {
+        const TraceTables::Call call = *message_of(work);
+        const bool sends = call.kind == CollectiveKind::Send;
+        key = {sends ? 3 : 4, peer_of(call)};
+        name = fmt::format("{} {}", sends ? "send to" : "receive from", peer_of(call));
       }
       const auto [entry, fresh] =
           numbers.try_emplace(key, static_cast<std::uint8_t>(made_.program.streams.size()));
@@ -205,7 +212,9 @@ class ProgramBuilder {
         put(Opcode::StreamWait, events_.at(needed), stream);
       }
     }
-    if (graph_.entries[place].work == ConvertedWork::Collective) {
+    if (graph_.entries[place].work == ConvertedWork::Message) {
+      put(Opcode::Collective, message(*message_of(node(place))), stream);
+    } else if (graph_.entries[place].work == ConvertedWork::Collective) {
       put(Opcode::Collective, collective(node(place)), stream);
     } else {
       put(Opcode::Launch, kernel(node(place)), stream);
@@ -241,6 +250,23 @@ class ProgramBuilder {
     return entry->second;
   }
 
+  /// Through a group of the two ranks and the tag: its messages meet in their order.
+  std::uint32_t message(const TraceTables::Call& said) {
+    const std::uint32_t peer = peer_of(said);
+    const auto [low, high] = std::minmax(trace_.rank, peer);
+    const std::string group = fmt::format("ranks {} and {}, tag {}", low, high, said.tag);
+    CollectiveCall call;
+    call.kind = said.kind;
+    call.size = Bytes{said.size};
+    call.peer = peer == low ? 0 : 1;
+    call.group = number_of(made_.groups, groups_, group);
+    if (made_.groups.size() > made_.program.groups.size()) {
+      made_.program.groups.push_back(group);
+      made_.message_groups[group] = {low, high};
+    }
+    return number_of(call);
+  }
+
   std::uint32_t collective(const ConvertedNode& work) {
     const std::string& group = work.group == "0" ? std::string{} : work.group;
     CollectiveCall call;
@@ -252,6 +278,10 @@ class ProgramBuilder {
     if (made_.groups.size() > made_.program.groups.size()) {
       made_.program.groups.push_back(group.empty() ? "world" : group);
     }
+    return number_of(call);
+  }
+
+  std::uint32_t number_of(const CollectiveCall& call) {
     const auto [entry, fresh] =
         collectives_.try_emplace({call.kind, call.group, call.size.in_base_units()},
                                  static_cast<std::uint32_t>(made_.program.collectives.size()));

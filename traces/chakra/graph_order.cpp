@@ -25,6 +25,10 @@ void permute(TraceGraph& graph, std::vector<Dependency>& dependencies, const Ord
     graph.ids[place] = old.ids[from];
     graph.what[place] = old.what[from];
     graph.microseconds[place] = old.microseconds[from];
+    if (!old.operations.empty()) {
+      graph.operations[place] = old.operations[from];
+      graph.bytes[place] = old.bytes[from];
+    }
     dependencies.insert(dependencies.end(), old_dependencies.begin() + old.first_dependency[from],
                         old_dependencies.begin() + old.first_dependency[from + 1]);
     graph.first_dependency.push_back(static_cast<std::uint32_t>(dependencies.size()));
@@ -155,7 +159,10 @@ void put_in_order(TraceGraph& graph, const std::vector<std::uint64_t>& wanted,
   if (resolve(graph, ascending ? wanted : sorted, without_work)) {
     return;
   }
-  const Order order = issue_order(graph);
+  reorder(graph, issue_order(graph));
+}
+
+void reorder(TraceGraph& graph, const std::vector<std::uint32_t>& order) {
   permute(graph, graph.dependencies, order);
   std::vector<std::uint32_t> place(order.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {

@@ -16,4 +16,8 @@ namespace lockstep::chakra {
 void put_in_order(TraceGraph& graph, const std::vector<std::uint64_t>& wanted,
                   const std::vector<std::uint64_t>& without_work);
 
+/// Brings nodes that already can be issued one after the other into another such order.
+/// @param order by new place: the old one
+void reorder(TraceGraph& graph, const std::vector<std::uint32_t>& order);
+
 }  // namespace lockstep::chakra

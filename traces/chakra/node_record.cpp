@@ -14,17 +14,36 @@ namespace {
 using Type = WireReader::Type;
 
 /// The attributes that matter; all others are passed over unread.
-enum class Meaning : std::uint8_t { None, IsCpu, Operations, CommType, CommSize, Group, Dimensions };
+enum class Meaning : std::uint8_t {
+  None,
+  IsCpu,
+  Operations,
+  TensorSize,
+  CommType,
+  CommSize,
+  Source,
+  Target,
+  Tag,
+  Group,
+  Dimensions
+};
 
 Meaning meaning_of(std::string_view name) {
   switch (name.size()) {
     case 7:
       return name == "num_ops" ? Meaning::Operations : name == "pg_name" ? Meaning::Group : Meaning::None;
+    case 8:
+      return name == "comm_src"   ? Meaning::Source
+             : name == "comm_dst" ? Meaning::Target
+             : name == "comm_tag" ? Meaning::Tag
+                                  : Meaning::None;
     case 9:
       return name == "is_cpu_op"   ? Meaning::IsCpu
              : name == "comm_type" ? Meaning::CommType
              : name == "comm_size" ? Meaning::CommSize
                                    : Meaning::None;
+    case 11:
+      return name == "tensor_size" ? Meaning::TensorSize : Meaning::None;
     case 12:
       return name == "involved_dim" ? Meaning::Dimensions : Meaning::None;
     default:
@@ -94,6 +113,18 @@ void apply(const Attribute& attribute, NodeRecord& node) {
     case Meaning::Operations:
       node.operations = number_of(attribute);
       return;
+    case Meaning::TensorSize:
+      node.bytes = number_of(attribute);
+      return;
+    case Meaning::Source:
+      node.source = number_of(attribute);
+      return;
+    case Meaning::Target:
+      node.target = number_of(attribute);
+      return;
+    case Meaning::Tag:
+      node.tag = number_of(attribute);
+      return;
     case Meaning::CommType:
       node.comm_type = number_of(attribute);
       return;
@@ -133,6 +164,10 @@ void clear(NodeRecord& node) {
   node.dependencies.clear();
   node.is_cpu = false;
   node.operations = 0;
+  node.bytes = 0;
+  node.source.reset();
+  node.target.reset();
+  node.tag.reset();
   node.comm_type.reset();
   node.comm_size.reset();
   node.group = {};

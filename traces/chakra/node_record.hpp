@@ -32,8 +32,11 @@ struct NodeRecord {
   std::vector<std::uint64_t> dependencies;  ///< ids, data and control alike
   bool is_cpu = false;                      ///< is_cpu_op
   double operations = 0;                    ///< num_ops
+  double bytes = 0;                         ///< tensor_size
   std::optional<double> comm_type;          ///< a number of CollectiveCommType
   std::optional<double> comm_size;          ///< bytes
+  std::optional<double> source, target;     ///< comm_src, comm_dst: ranks
+  std::optional<double> tag;                ///< comm_tag
   std::string_view group;                   ///< pg_name
   bool skips_dimensions = false;            ///< involved_dim: not all of the network's dimensions take part
 };

@@ -1,12 +1,43 @@
 #include "traces/chakra/rank_shapes.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "ops/kernels/timed.hpp"
 
 namespace lockstep::chakra {
 
-std::uint32_t RankShape::kernel(std::uint32_t kind, std::uint64_t microseconds) {
-  const auto [entry, fresh] =
-      numbers_.try_emplace(Timing{kind, microseconds}, static_cast<std::uint32_t>(kernels_.size()));
+RankShape::Timing RankShape::timing_of(const TraceGraph& graph, std::size_t node) const {
+  Timing timing{graph.what[node], graph.microseconds[node]};
+  if (graph.is_memory(node)) {
+    timing.microseconds = 0;  // a copy takes what its bytes take
+    timing.bytes = graph.bytes[node];
+  } else if (graph.is_derived(node)) {
+    timing.operations = graph.operations[node];
+    timing.bytes = graph.bytes[node];
+  }
+  return timing;
+}
+
+/// *Source* of the roofline: Williams et al., CACM 52(4) 2009: t = max(operations / peak, bytes / bandwidth).
+KernelCall RankShape::call_of(const Timing& timing, const TraceTables& tables) const {
+  if ((timing.kind & TraceGraph::kMemory) != 0) {
+    const bool stores = timing.kind != TraceGraph::kMemory;
+    const auto path = stores ? Memcpy::Path::DeviceToHost : Memcpy::Path::HostToDevice;
+    return {stores ? "memory store" : "memory load", DataType::UINT8,
+            Memcpy{Bytes{timing.bytes}, path, true}};
+  }
+  const std::string& name = tables.kind_name(timing.kind);
+  if (timing.operations > 0 || timing.bytes > 0) {
+    const double compute = timing.operations / rates_.compute.in_base_units();
+    const double memory = timing.bytes / rates_.memory.in_base_units();
+    return {name + std::string{kDerivedMark}, DataType::FP16, Timed{Seconds{std::max(compute, memory)}}};
+  }
+  return {name, DataType::FP32, Timed{Seconds{1e-6 * static_cast<double>(timing.microseconds)}}};
+}
+
+std::uint32_t RankShape::kernel(const Timing& timing) {
+  const auto [entry, fresh] = numbers_.try_emplace(timing, static_cast<std::uint32_t>(kernels_.size()));
   if (fresh) {
     kernels_.push_back(entry->first);
   }
@@ -18,7 +49,7 @@ std::uint32_t RankShape::add_durations(const TraceGraph& graph) {
   kernels.reserve(durations_.empty() ? graph.size() : durations_.front().size());
   for (std::size_t node = 0; node < graph.size(); ++node) {
     if (!graph.is_collective(node)) {
-      kernels.push_back(kernel(graph.what[node], graph.microseconds[node]));
+      kernels.push_back(kernel(timing_of(graph, node)));
     }
   }
   const auto last = static_cast<std::uint32_t>(durations_.size());
@@ -35,8 +66,7 @@ std::uint32_t RankShape::add_durations(const TraceGraph& graph) {
 RankShape::Result RankShape::finish(const TraceTables& tables) && {
   ComputeNodes compute;
   for (const Timing& timing : kernels_) {
-    const Seconds duration{1e-6 * static_cast<double>(timing.microseconds)};
-    compute.kernels.push_back({tables.kind_name(timing.kind), DataType::FP32, Timed{duration}});
+    compute.kernels.push_back(call_of(timing, tables));
   }
   compute.differs.assign(durations_.front().size(), false);
   for (const auto& durations : durations_) {
@@ -60,7 +90,7 @@ RankShape::Result RankShape::finish(const TraceTables& tables) && {
     slots.shrink_to_fit();
     std::vector<std::uint32_t>{}.swap(durations);
   }
-  result.program = program_of(graph_, tables, std::move(compute), group_sizes_);
+  result.program = program_of(graph_, tables, std::move(compute), calls_);
   return result;
 }
 

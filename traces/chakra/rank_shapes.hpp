@@ -1,26 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/units.hpp"
 #include "ops/program.hpp"
 #include "traces/chakra/graph_program.hpp"
 #include "traces/chakra/trace_graph.hpp"
 
 namespace lockstep::chakra {
 
+/// What a GPU can do at most: times nodes that have operations and bytes in place of a duration.
+struct NodeRates {
+  FlopsPerSecond compute{0};
+  BytesPerSecond memory{0};
+  bool operator==(const NodeRates&) const = default;
+};
+
 /// Ranks whose traces have the same shape: they share one Program, and where durations differ each fills
 /// slots.
 class RankShape {
  public:
-  /// @param group_sizes members of each of the graph's groups
-  RankShape(TraceGraph graph, std::vector<std::uint32_t> group_sizes)
-      : graph_{std::move(graph)}, group_sizes_{std::move(group_sizes)} {}
+  /// @param rates of the ranks' GPU
+  RankShape(TraceGraph graph, RankCalls calls, const NodeRates& rates)
+      : graph_{std::move(graph)}, calls_{std::move(calls)}, rates_{rates} {}
 
-  [[nodiscard]] bool fits(const TraceGraph& graph, const std::vector<std::uint32_t>& group_sizes) const {
-    return group_sizes_ == group_sizes && graph_.same_shape(graph);
+  /// Ranks that send or receive have a shape of their own.
+  [[nodiscard]] bool fits(const TraceGraph& graph, const std::vector<std::uint32_t>& group_sizes,
+                          const NodeRates& rates) const {
+    return !graph_.has_messages && calls_.group_sizes == group_sizes &&
+           (graph_.operations.empty() || rates_ == rates) && graph_.same_shape(graph);
   }
 
   /// Takes the durations of a graph of this shape in. @return their number: equal ones mostly have the same
@@ -35,21 +47,27 @@ class RankShape {
   [[nodiscard]] Result finish(const TraceTables& tables) &&;
 
  private:
-  std::uint32_t kernel(std::uint32_t kind, std::uint64_t microseconds);
-
   struct Timing {
     std::uint32_t kind = 0;
     std::uint64_t microseconds = 0;
+    double operations = 0, bytes = 0;  ///< of a node without a duration; of a copy its bytes
     bool operator==(const Timing&) const = default;
   };
   struct TimingHash {
     std::size_t operator()(const Timing& timing) const {
-      return (timing.microseconds << 12U ^ timing.kind) * 0x9e3779b97f4a7c15ULL >> 7U;
+      const std::size_t work =
+          std::hash<double>{}(timing.operations) * 31 + std::hash<double>{}(timing.bytes);
+      return ((timing.microseconds << 12U ^ timing.kind) + work) * 0x9e3779b97f4a7c15ULL >> 7U;
     }
   };
 
+  [[nodiscard]] Timing timing_of(const TraceGraph& graph, std::size_t node) const;
+  std::uint32_t kernel(const Timing& timing);
+  [[nodiscard]] KernelCall call_of(const Timing& timing, const TraceTables& tables) const;
+
   TraceGraph graph_;
-  std::vector<std::uint32_t> group_sizes_;
+  RankCalls calls_;
+  NodeRates rates_;
   std::unordered_map<Timing, std::uint32_t, TimingHash> numbers_;
   std::vector<Timing> kernels_;
   std::vector<std::vector<std::uint32_t>> durations_;  // by number: the kernel of each compute node

@@ -99,7 +99,9 @@ void ReadAhead::renumber(Reader& reader, TraceTables& tables, Reading& reading) 
   reading.calls.clear();
   for (std::uint32_t& what : reading.graph.what) {
     const bool is_collective = (what & TraceGraph::kCollective) != 0;
+    const bool is_memory = !is_collective && (what & TraceGraph::kMemory) != 0;
     what = is_collective ? reader.calls[what & ~TraceGraph::kCollective] | TraceGraph::kCollective
+           : is_memory   ? what
                          : reader.kinds[what];
   }
 }

@@ -10,15 +10,21 @@
 
 namespace lockstep::chakra {
 
-/// What one rank does, as its execution trace says: compute nodes and collectives, and which has to end
-/// before which can begin. Nodes stand in an order in which they can be issued: after all that they depend
-/// on, else by ascending id.
+/// What one rank does, as its execution trace says: compute nodes, copies, collectives and messages, and
+/// which has to end before which can begin. Nodes stand in an order in which they can be issued: after all
+/// that they depend on, else by ascending id.
 struct TraceGraph {
-  static constexpr std::uint32_t kCollective = 1U << 31U;
+  static constexpr std::uint32_t kCollective = 1U << 31U, kMemory = 1U << 30U;
 
   std::vector<std::uint64_t> ids;
-  std::vector<std::uint32_t> what;          ///< a kind of compute node, or kCollective | a call (TraceTables)
+  /// A kind of compute node; kCollective | a call (TraceTables), of messages too; kMemory | 1: a store, from
+  /// the GPU to the host, kMemory: a load
+  std::vector<std::uint32_t> what;
   std::vector<std::uint64_t> microseconds;  ///< of compute nodes
+  /// By node: num_ops and tensor_size, which say how long it takes where it has no duration. Empty where all
+  /// nodes have one.
+  std::vector<double> operations, bytes;
+  bool has_messages = false;
   std::vector<std::uint32_t> first_dependency;  ///< by node, and one more: where its dependencies begin
   std::vector<std::uint32_t> dependencies;      ///< nodes, by their place here
   std::vector<std::string> groups;  ///< process groups in the order of their first use; "": all ranks
@@ -27,12 +33,21 @@ struct TraceGraph {
 
   [[nodiscard]] std::size_t size() const { return ids.size(); }
   [[nodiscard]] bool is_collective(std::size_t node) const { return (what[node] & kCollective) != 0; }
+  [[nodiscard]] bool is_memory(std::size_t node) const {
+    return !is_collective(node) && (what[node] & kMemory) != 0;
+  }
+  /// Its duration follows from its operations and bytes.
+  [[nodiscard]] bool is_derived(std::size_t node) const {
+    return !operations.empty() && !is_collective(node) && !is_memory(node) && microseconds[node] == 0 &&
+           (operations[node] > 0 || bytes[node] > 0);
+  }
   [[nodiscard]] std::uint32_t call(std::size_t node) const { return what[node] & ~kCollective; }
 
   /// Whether @p other is the same but for durations, ids and the names of its groups.
   [[nodiscard]] bool same_shape(const TraceGraph& other) const {
-    return what == other.what && first_dependency == other.first_dependency &&
-           dependencies == other.dependencies && groups.size() == other.groups.size();
+    return what == other.what && operations == other.operations && bytes == other.bytes &&
+           first_dependency == other.first_dependency && dependencies == other.dependencies &&
+           groups.size() == other.groups.size();
   }
 };
 
@@ -43,12 +58,12 @@ class LatestTrace;
 /// two are alike
 /// @throws InputError with the file and what is wrong: cut off or no trace; a node whose simulation is not
 /// known
-///   (memory, send and receive, CPU); a collective without its type or size; nodes that depend on each other
-///   in a circle
+///   (CPU); a collective without its type or size, a message without its other end or size, a copy without
+///   its bytes; nodes that depend on each other in a circle
 void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGraph& graph,
                 LatestTrace* latest = nullptr);
 
-/// TraceGraph::missing as a line of the report, where there is any.
-void report_missing(const TraceGraph& graph, ImportReport& report);
+/// TraceGraph::missing, and durations that are derived, as lines of the report, where there are any.
+void report_odd(const TraceGraph& graph, ImportReport& report);
 
 }  // namespace lockstep::chakra

@@ -64,8 +64,9 @@ TraceSummary of_converted(const std::filesystem::path& path) {
       ++made.kernels;
       made.gpu_seconds += 1e-6 * node.microseconds;
     } else {
-      TraceSummary::Communication& row =
-          made.collectives[std::string{to_string(*collective_kind(*node.comm_type))}];
+      const auto message = message_of(node);
+      TraceSummary::Communication& row = made.collectives[std::string{
+          to_string(message ? message->kind : *collective_kind(*node.comm_type))}];
       ++row.count;
       row.bytes += node.comm_size.value_or(0);
     }
@@ -85,20 +86,24 @@ TraceSummary of_graph(const std::filesystem::path& path) {
   made.nodes = graph.size();
   made.dependencies = graph.dependencies.size();
   bool computes = false;
+  bool copies = false;
   for (std::size_t node = 0; node < graph.size(); ++node) {
     if (graph.is_collective(node)) {
       const TraceTables::Call& call = tables.call(graph.call(node));
       TraceSummary::Communication& row = made.collectives[std::string{to_string(call.kind)}];
       ++row.count;
       row.bytes += call.size;
+    } else if (graph.is_memory(node)) {
+      copies = true;
+      ++made.kernels;
     } else {
       computes = true;
       ++made.kernels;
       made.gpu_seconds += 1e-6 * static_cast<double>(graph.microseconds[node]);
     }
   }
-  made.streams = (computes ? 1 : 0) + (made.collectives.empty() ? 0 : 1);
-  report_missing(graph, made.report);
+  made.streams = (computes ? 1 : 0) + (copies ? 1 : 0) + (made.collectives.empty() ? 0 : 1);
+  report_odd(graph, made.report);
   return made;
 }
 

@@ -45,7 +45,9 @@ std::uint32_t TraceTables::kind(std::string_view node_name) {
 
 std::size_t TraceTables::hash_of(const Call& call) {
   return std::hash<double>{}(call.size) ^
-         (static_cast<std::size_t>(call.kind) * 31 + std::size_t{call.group} * 1021);
+         (static_cast<std::size_t>(call.kind) * 31 + std::size_t{call.group} * 1021 +
+          std::size_t{call.source} * 8191 + std::size_t{call.target} * 131071 +
+          static_cast<std::size_t>(static_cast<std::uint32_t>(call.tag)) * 524287);
 }
 
 }  // namespace lockstep::chakra

@@ -22,11 +22,19 @@ class TraceTables {
   [[nodiscard]] const std::string& kind_name(std::uint32_t kind) const { return names_[kind]; }
   [[nodiscard]] std::size_t kinds() const { return names_.size(); }
 
-  /// A collective as a node asks for it.
+  /// Instead of a rank: the one whose trace it is.
+  static constexpr std::uint32_t kItself = ~0U;
+
+  /// A collective or message as a node asks for it.
   struct Call {
     CollectiveKind kind = CollectiveKind::AllReduce;
-    std::uint32_t group = 0;  ///< how-manieth group that its rank names
-    double size = 0;          ///< `comm_size`, bytes
+    std::uint32_t group = 0;                           ///< how-manieth group that its rank names
+    double size = 0;                                   ///< `comm_size`, bytes
+    std::uint32_t source = kItself, target = kItself;  ///< of a message: ranks
+    std::int32_t tag = 0;                              ///< likewise
+    [[nodiscard]] bool is_message() const {
+      return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
+    }
     bool operator==(const Call&) const = default;
   };
   std::uint32_t number_of(const Call& call) { return calls_.intern(call); }

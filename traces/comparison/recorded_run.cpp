@@ -35,13 +35,12 @@ std::optional<std::int64_t> rank_in(std::string_view process_name) {
   return error == std::errc{} && is_word ? std::optional{rank} : std::nullopt;
 }
 
-std::optional<WorkKind> kind_of(std::string_view category, std::string_view name) {
+/// Kernels that communicate are told once their families are known.
+std::optional<WorkKind> kind_of(std::string_view category) {
   if (category == "gpu_memcpy" || category == "Memcpy") return WorkKind::Copy;
-  if (category == "gpu_memset" || category == "Memset") return WorkKind::Compute;
-  if (category != "kernel" && category != "Kernel") return std::nullopt;
-  const bool communicates = name.starts_with("nccl") || name.find("ncclKernel") != std::string_view::npos ||
-                            name.find("ncclDevKernel") != std::string_view::npos || name.starts_with("rccl");
-  return communicates ? WorkKind::Communication : WorkKind::Compute;
+  const bool computes =
+      category == "gpu_memset" || category == "Memset" || category == "kernel" || category == "Kernel";
+  return computes ? std::optional{WorkKind::Compute} : std::nullopt;
 }
 
 bool is_operator(std::string_view category) {
@@ -54,7 +53,10 @@ bool is_call(std::string_view category) {
 
 class Reader {
  public:
-  Reader(const std::string& file_name, std::int64_t rank) : rank_{rank} { run_.file = file_name; }
+  Reader(const std::string& file_name, std::int64_t rank, const KernelFamilies& families)
+      : rank_{rank}, families_{families} {
+    run_.file = file_name;
+  }
 
   RecordedRun read() && {
     JsonElements elements{"traceEvents", run_.file,
@@ -98,14 +100,14 @@ class Reader {
       }
     } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= 0) {
       span(*event, *event->start, *event->start + *event->duration);
-    } else if (event->phase == 'X' && kind_of(event->category, event->name)) {
+    } else if (event->phase == 'X' && kind_of(event->category)) {
       ++run_.left_out;
     }
   }
 
   void span(const kineto::KinetoEvent& event, Nanoseconds start, Nanoseconds end) {
-    if (const auto kind = kind_of(event.category, event.name)) {
-      drafts_.push_back({{start, end, *kind, number(event.name), 0}, event.pid, event.correlation, start});
+    if (const auto kind = kind_of(event.category)) {
+      drafts_.push_back({{start, end, *kind, number(event.name), 0, 0}, event.pid, event.correlation, start});
     } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
       steps_.push_back({start, end, event.pid});
     } else if (is_operator(event.category)) {
@@ -146,11 +148,27 @@ class Reader {
       const auto call = calls.find(draft.correlation);
       draft.work.launcher = call == calls.end() ? none : call->second.launcher.value_or(none);
       draft.launched = call == calls.end() ? draft.work.start : call->second.start;
+      find_family(draft.work, draft.work.launcher == none);
       run_.work.push_back(draft.work);
     }
     std::stable_sort(run_.work.begin(), run_.work.end(),
                      [](const Work& a, const Work& b) { return a.start < b.start; });
     steps_.empty() ? span_work() : span_steps();
+  }
+
+  /// Profilers give copies and fills categories of their own; their names say so, too.
+  void find_family(Work& work, bool is_launcher_unknown) {
+    const std::uint32_t launcher = is_launcher_unknown ? kNone : work.launcher;
+    const auto [known, fresh] = family_of_.try_emplace({work.name, launcher}, 0U);
+    if (fresh) {
+      const std::string& family =
+          families_.of(run_.names[work.name], is_launcher_unknown ? "" : run_.names[launcher]);
+      known->second = number(family);
+    }
+    work.family = known->second;
+    if (work.kind == WorkKind::Compute && run_.names[work.family] == KernelFamilies::kCommunication) {
+      work.kind = WorkKind::Communication;
+    }
   }
 
   void span_work() {
@@ -179,7 +197,10 @@ class Reader {
   }
 
   RecordedRun run_;
+  static constexpr std::uint32_t kNone = ~0U;
   std::int64_t rank_;
+  const KernelFamilies& families_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> family_of_;  // by name and launcher
   kineto::EventParser parser_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
@@ -190,8 +211,8 @@ class Reader {
 
 }  // namespace
 
-RecordedRun read_run(const std::string& file_name, std::int64_t rank) {
-  return Reader{file_name, rank}.read();
+RecordedRun read_run(const std::string& file_name, std::int64_t rank, const KernelFamilies& families) {
+  return Reader{file_name, rank, families}.read();
 }
 
 }  // namespace lockstep::comparison

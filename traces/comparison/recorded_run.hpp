@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/kernels/kernel_families.hpp"
+
 namespace lockstep::comparison {
 
 using Nanoseconds = std::int64_t;
@@ -20,6 +22,7 @@ struct Work {
   WorkKind kind = WorkKind::Compute;
   std::uint32_t name = 0;      ///< index into RecordedRun::names
   std::uint32_t launcher = 0;  ///< likewise: the operator that launched it
+  std::uint32_t family = 0;    ///< likewise: KernelFamilies
 };
 
 struct RecordedRun {
@@ -38,6 +41,7 @@ struct RecordedRun {
 /// ranks (processes named `rank N host` and `rank N GPU`) the rank @p rank is read, of a file without such
 /// names all.
 /// @throws InputError when it cannot be read, is no such trace, has no work on a GPU or not that rank
-[[nodiscard]] RecordedRun read_run(const std::string& file_name, std::int64_t rank);
+[[nodiscard]] RecordedRun read_run(const std::string& file_name, std::int64_t rank,
+                                   const KernelFamilies& families = standard_families());
 
 }  // namespace lockstep::comparison

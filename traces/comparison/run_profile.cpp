@@ -4,8 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "traces/comparison/kernel_family.hpp"
-
 namespace lockstep::comparison {
 namespace {
 
@@ -70,7 +68,7 @@ RunProfile profile_of(const RecordedRun& run) {
     }
     add(profile.operators, run.names[work.launcher], work);
     add(profile.kernels, run.names[work.name], work);
-    add(profile.families, std::string{kernel_family(run.names[work.name])}, work);
+    add(profile.families, run.names[work.family], work);
   }
   return profile;
 }

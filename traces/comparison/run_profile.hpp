@@ -21,7 +21,7 @@ struct RunProfile {
   double compute = 0, copies = 0, communication = 0, idle = 0;  ///< s; exposed ones
   Amounts operators;                                            ///< work by the operator that launched it
   Amounts kernels;                                              ///< work by its own name
-  Amounts families;                                             ///< work by kernel_family()
+  Amounts families;                                             ///< work by KernelFamilies
 };
 
 [[nodiscard]] RunProfile profile_of(const RecordedRun& run);

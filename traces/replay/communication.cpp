@@ -19,8 +19,11 @@ constexpr Oddity kSizeOfOperator{"size of a collective from its operator",
 constexpr Oddity kNoSize{"collective of unknown size",
                          "neither kernel nor operator says it: it can be replayed as recorded only",
                          Severity::Warning};
-constexpr Oddity kUnknownKind{"communication kernel of unknown kind",
-                              "replayed as a kernel of its duration, waiting included", Severity::Warning};
+constexpr Oddity kUnknownKind{
+    "communication of unknown kind and size",
+    "nothing says what it sends: replayed with its recorded time, waiting included; "
+    "what_if.communication scales that",
+    Severity::Warning};
 
 std::string plain(std::string_view name) {
   std::string text;
@@ -38,7 +41,8 @@ struct KindName {
 };
 
 // The first that a name holds, in lower case without _ and -.
-constexpr auto kKinds = std::to_array<KindName>({{"reducescatter", CollectiveKind::ReduceScatter},
+constexpr auto kKinds = std::to_array<KindName>({{"crossdevicereduce", CollectiveKind::AllReduce},
+                                                 {"reducescatter", CollectiveKind::ReduceScatter},
                                                  {"allreduce", CollectiveKind::AllReduce},
                                                  {"allgather", CollectiveKind::AllGather},
                                                  {"alltoall", CollectiveKind::AllToAll},
@@ -77,12 +81,6 @@ std::optional<CollectiveKind> kind_named(std::string_view name) {
     }
   }
   return std::nullopt;
-}
-
-bool communicates(std::string_view kernel) {
-  const std::string text = plain(kernel);
-  return text.starts_with("nccl") || text.starts_with("rccl") || text.find("mscclpp") != std::string::npos ||
-         text.starts_with("mscclkernel") || text.find("deepep::") != std::string::npos;
 }
 
 struct TypeName {
@@ -165,17 +163,18 @@ class CollectiveSearch {
   CollectiveSearch(RecordedTrace& trace, const TraceLinks& links, std::int64_t ranks)
       : trace_{trace}, links_{links}, ranks_{ranks} {}
 
-  std::vector<RecordedCollective> run() {
-    std::vector<RecordedCollective> found;
+  FoundCommunication run(const WorkFamilies& families) {
+    FoundCommunication found;
     for (std::uint32_t work = 0; work < trace_.work.size(); ++work) {
-      if (trace_.work[work].kind != kineto::WorkKind::Kernel ||
-          !communicates(trace_.names.text(trace_.work[work].name))) {
+      if (trace_.work[work].kind != kineto::WorkKind::Kernel || !families.communicates(work)) {
         continue;
       }
       RecordedCollective collective;
       collective.work = work;
       if (describe(collective)) {
-        found.push_back(collective);
+        found.collectives.push_back(collective);
+      } else {
+        found.of_unknown_kind.push_back(work);
       }
     }
     return found;
@@ -256,9 +255,9 @@ class CollectiveSearch {
 
 }  // namespace
 
-std::vector<RecordedCollective> find_collectives(RecordedTrace& trace, const TraceLinks& links,
-                                                 std::int64_t ranks) {
-  return CollectiveSearch{trace, links, ranks}.run();
+FoundCommunication find_communication(RecordedTrace& trace, const TraceLinks& links,
+                                      const WorkFamilies& families, std::int64_t ranks) {
+  return CollectiveSearch{trace, links, ranks}.run(families);
 }
 
 }  // namespace lockstep::replay

@@ -11,6 +11,7 @@
 #include "ops/collectives/collective.hpp"
 #include "traces/replay/group_layout.hpp"
 #include "traces/replay/trace_links.hpp"
+#include "traces/replay/work_families.hpp"
 
 namespace lockstep::replay {
 
@@ -31,10 +32,16 @@ struct RecordedCollective {
   }
 };
 
-/// Kernels of NCCL, RCCL, MSCCL(++), DeepEP by name. In the order of RecordedTrace::work.
+/// Work of family `communication`, in the order of RecordedTrace::work.
+struct FoundCommunication {
+  std::vector<RecordedCollective> collectives;  ///< of which is known what they are
+  std::vector<std::uint32_t> of_unknown_kind;   ///< work: takes its recorded time
+};
+
+/// @param families of kernels by work
 /// @param ranks of the job, to convert what a rank puts in into CollectiveCall::size
-[[nodiscard]] std::vector<RecordedCollective> find_collectives(kineto::RecordedTrace& trace,
-                                                               const TraceLinks& links, std::int64_t ranks);
+[[nodiscard]] FoundCommunication find_communication(kineto::RecordedTrace& trace, const TraceLinks& links,
+                                                    const WorkFamilies& families, std::int64_t ranks);
 
 /// Several ranks' kernels that are one collective.
 struct CollectiveMeeting {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "ops/kernel_model.hpp"
@@ -208,12 +209,16 @@ class KernelRetiming {
     return made_.unmodelled_factor * seconds_of(work);
   }
 
-  /// The program of a trace with the durations of its works; equal kernels are stored once.
-  [[nodiscard]] Program retimed(std::size_t trace, const std::vector<double>& seconds) const {
+  /// The program of a trace with the durations of its works; equal kernels are stored once, and their
+  /// origins are those of the Program that is made.
+  Program retimed(std::size_t trace, const std::vector<double>& seconds) {
     Program program = *replay_.job.programs[trace];
+    RankProgram& rank = replay_.programs[trace];
+    const KernelOrigins origins = std::move(rank.origins);
+    rank.origins.clear();
     const std::vector<KernelCall> recorded = std::move(program.kernels);
     program.kernels.clear();
-    std::map<std::pair<std::string, double>, std::uint32_t> known;
+    std::map<std::tuple<std::string, std::string, double>, std::uint32_t> known;
     for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
       auto& code = program.threads[thread].instructions;
       for (std::size_t i = 0; i < code.size(); ++i) {
@@ -221,14 +226,16 @@ class KernelRetiming {
           continue;
         }
         KernelCall kernel = recorded[code[i].operand];
-        const double time = seconds[replay_.programs[trace].subjects[thread][i]];
+        const WorkOrigin& origin = origins[code[i].operand];
+        const double time = seconds[rank.subjects[thread][i]];
         if (time >= 0) {
           kernel.work = Timed{Seconds{time}};
         }
         const double key = std::get<Timed>(kernel.work).duration.in_base_units();
-        const auto [entry, fresh] =
-            known.try_emplace({kernel.name, key}, static_cast<std::uint32_t>(program.kernels.size()));
+        const auto [entry, fresh] = known.try_emplace({kernel.name, origin.launcher, key},
+                                                      static_cast<std::uint32_t>(program.kernels.size()));
         if (fresh) {
+          rank.origins.push_back(origin);
           program.kernels.push_back(std::move(kernel));
         }
         code[i].operand = entry->second;

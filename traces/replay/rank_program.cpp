@@ -283,9 +283,11 @@ class ProgramWriter {
 
   std::uint32_t kernel(std::uint32_t work) {
     const kineto::Work& recorded = rank_.trace.work[work];
-    const auto [known, fresh] = kernels_.try_emplace(
-        {recorded.name, recorded.duration()}, static_cast<std::uint32_t>(made_.program.kernels.size()));
+    const auto [known, fresh] =
+        kernels_.try_emplace({rank_.families.number(work), recorded.duration()},
+                             static_cast<std::uint32_t>(made_.program.kernels.size()));
     if (fresh) {
+      made_.origins.push_back(rank_.families.origin(work));
       made_.program.kernels.push_back({rank_.trace.names.text(recorded.name), DataType::FP32,
                                        Timed{Seconds{1e-9 * static_cast<double>(recorded.duration())}}});
     }
@@ -307,7 +309,7 @@ class ProgramWriter {
   RankProgram made_;
   std::uint32_t thread_ = 0;
   Nanoseconds now_ = 0;  // where the thread that is written is in the trace
-  std::map<std::pair<kineto::NameId, Nanoseconds>, std::uint32_t> kernels_;
+  std::map<std::pair<std::uint32_t, Nanoseconds>, std::uint32_t> kernels_;  // by WorkFamilies::number
   std::map<kineto::NameId, std::uint32_t> names_;
 };
 

@@ -12,6 +12,7 @@ struct RankProgram {
   Program program;
   /// By thread and instruction: of a Launch or Collective the work, of a RangeBegin the operator; else kNone.
   std::vector<std::vector<std::uint32_t>> subjects;
+  KernelOrigins origins;  ///< of the Program's kernels
 };
 
 /// Writes the trace as a Program: what each host thread did between its calls, its launches with the start

@@ -11,6 +11,7 @@ namespace lockstep::replay {
 struct RankRecording {
   kineto::RecordedTrace trace;
   TraceLinks links;
+  WorkFamilies families;
   std::vector<StreamWait> stream_waits;
   std::vector<HostWait> host_waits;  ///< of calls, in their order
   SilentWaits silent;

@@ -66,8 +66,8 @@ void tell_missing(std::vector<RecordedTrace>& traces) {
 
 class Assembly {
  public:
-  Assembly(std::vector<RecordedTrace> traces, std::uint32_t ranks)
-      : ranks_{ranks == 0 ? static_cast<std::uint32_t>(traces.size()) : ranks} {
+  Assembly(std::vector<RecordedTrace> traces, std::uint32_t ranks, const KernelFamilies& families)
+      : ranks_{ranks == 0 ? static_cast<std::uint32_t>(traces.size()) : ranks}, families_{families} {
     if (traces.empty() || ranks_ % traces.size() != 0) {
       throw std::invalid_argument{
           fmt::format("{} ranks cannot be made of {} traces: a multiple is needed", ranks_, traces.size())};
@@ -108,12 +108,18 @@ class Assembly {
     rank.links = link(rank.trace);
     const auto world =
         std::max<std::int64_t>(rank.trace.world_size, static_cast<std::int64_t>(made_.ranks.size()));
-    collectives_.push_back(find_collectives(rank.trace, rank.links, world));
-    std::vector<bool> communicates(rank.trace.work.size(), false);
-    for (const RecordedCollective& collective : collectives_.back()) {
-      communicates[collective.work] = true;
+    rank.families = WorkFamilies{rank.trace, rank.links, families_};
+    FoundCommunication found = find_communication(rank.trace, rank.links, rank.families, world);
+    rank.communication = std::move(found.of_unknown_kind);
+    for (const RecordedCollective& collective : found.collectives) {
       rank.communication.push_back(collective.work);
     }
+    std::ranges::sort(rank.communication);
+    std::vector<bool> communicates(rank.trace.work.size(), false);
+    for (const std::uint32_t work : rank.communication) {
+      communicates[work] = true;
+    }
+    collectives_.push_back(std::move(found.collectives));
     for (RecordedCollective& collective : collectives_.back()) {
       collective.meets_itself = groups_.meets_itself(collective);
     }
@@ -211,6 +217,7 @@ class Assembly {
   }
 
   std::uint32_t ranks_;
+  const KernelFamilies& families_;
   Replay made_;
   std::vector<std::vector<RecordedCollective>> collectives_;  // by rank
   ReplayGroups groups_{ranks_, made_.ranks, collectives_, made_.job.groups};
@@ -219,8 +226,8 @@ class Assembly {
 
 }  // namespace
 
-Replay make_replay(std::vector<RecordedTrace> traces, std::uint32_t ranks) {
-  return Assembly{std::move(traces), ranks}.run();
+Replay make_replay(std::vector<RecordedTrace> traces, std::uint32_t ranks, const KernelFamilies& families) {
+  return Assembly{std::move(traces), ranks, families}.run();
 }
 
 }  // namespace lockstep::replay

@@ -28,9 +28,11 @@ struct Replay {
 /// @param ranks to replay: 0 or as many as traces, or a multiple. Rank r does what trace r mod (number of
 ///   traces) does; ReplayGroups says who meets whom. Of a single trace every rank arrives at collectives at
 ///   the same time.
+/// @param families say which work communicates
 /// @throws InputError when a trace holds nothing that can be replayed
 /// @throws std::invalid_argument for another number of ranks, or one that a single trace's groups do not
 /// divide
-[[nodiscard]] Replay make_replay(std::vector<kineto::RecordedTrace> traces, std::uint32_t ranks = 0);
+[[nodiscard]] Replay make_replay(std::vector<kineto::RecordedTrace> traces, std::uint32_t ranks = 0,
+                                 const KernelFamilies& families = standard_families());
 
 }  // namespace lockstep::replay

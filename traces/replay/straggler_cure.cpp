@@ -13,19 +13,19 @@ namespace {
 /// Of one stage.
 class KernelCure {
  public:
-  KernelCure(std::vector<Program>& programs, const std::vector<std::size_t>& stage, const WhatIfSpec& edit,
-             const StragglerPeers& peers)
-      : programs_{programs}, stage_{stage}, edit_{edit}, peers_{peers} {}
+  KernelCure(std::vector<Program>& programs, const std::vector<KernelOrigins>& origins,
+             const std::vector<std::size_t>& stage, const WhatIfSpec& edit, const StragglerPeers& peers)
+      : programs_{programs}, origins_{origins}, stage_{stage}, edit_{edit}, peers_{peers} {}
 
   void run() {
     for (const std::size_t rank : stage_) {
-      visit(programs_[rank], [&](const Key& key, const KernelCall& kernel, Instruction& /*launch*/) {
+      visit(rank, [&](const Key& key, const KernelCall& kernel, Instruction& /*launch*/) {
         times_[key].push_back(std::get<Timed>(kernel.work).duration.in_base_units());
       });
     }
     for (const std::size_t rank : stage_) {
       if (peers_.is_cured(rank)) {
-        cure(programs_[rank]);
+        cure(rank);
       }
     }
   }
@@ -38,11 +38,12 @@ class KernelCure {
     auto operator<=>(const Key&) const = default;
   };
 
-  void cure(Program& program) const {
+  void cure(std::size_t rank) const {
+    Program& program = programs_[rank];
     std::map<std::pair<std::string, double>, std::uint32_t> made;
     std::vector<KernelCall> kernels;
     const auto first = static_cast<std::uint32_t>(program.kernels.size());
-    visit(program, [&](const Key& key, const KernelCall& kernel, Instruction& launch) {
+    visit(rank, [&](const Key& key, const KernelCall& kernel, Instruction& launch) {
       const std::vector<double>& times = times_.at(key);
       if (times.size() < stage_.size()) {
         return;  // what some ranks do not do is left as it is
@@ -59,7 +60,8 @@ class KernelCure {
   }
 
   template <class Visit>
-  void visit(Program& program, Visit see) const {
+  void visit(std::size_t rank, Visit see) const {
+    Program& program = programs_[rank];
     std::map<std::pair<std::string, std::uint8_t>, std::uint32_t> seen;
     for (Program::Thread& thread : program.threads) {
       const std::vector<bool> within = within_ranges(program, thread, [&](const std::string& name) {
@@ -71,7 +73,8 @@ class KernelCure {
           continue;
         }
         const KernelCall& kernel = program.kernels[instruction.operand];
-        if (std::holds_alternative<Timed>(kernel.work) && is_meant(kernel.name)) {
+        if (std::holds_alternative<Timed>(kernel.work) &&
+            is_cured(kernel, origins_[rank][instruction.operand])) {
           const std::uint32_t occurrence = seen[{kernel.name, instruction.stream}]++;
           see(Key{kernel.name, program.streams[instruction.stream], occurrence}, kernel, instruction);
         }
@@ -79,11 +82,12 @@ class KernelCure {
     }
   }
 
-  [[nodiscard]] bool is_meant(const std::string& kernel) const {
-    return edit_.straggler_kernels == "*" || has_name(kernel, edit_.straggler_kernels);
+  [[nodiscard]] bool is_cured(const KernelCall& kernel, const WorkOrigin& origin) const {
+    return edit_.straggler_kernels == "*" || is_named(kernel.name, origin, edit_.straggler_kernels);
   }
 
   std::vector<Program>& programs_;
+  const std::vector<KernelOrigins>& origins_;
   const std::vector<std::size_t>& stage_;
   const WhatIfSpec& edit_;
   const StragglerPeers& peers_;
@@ -92,9 +96,10 @@ class KernelCure {
 
 }  // namespace
 
-void cure_kernels(std::vector<Program>& programs, const WhatIfSpec& edit, const StragglerPeers& peers) {
+void cure_kernels(std::vector<Program>& programs, const std::vector<KernelOrigins>& origins,
+                  const WhatIfSpec& edit, const StragglerPeers& peers) {
   for (const std::vector<std::size_t>& stage : peers.stages()) {
-    KernelCure{programs, stage, edit, peers}.run();
+    KernelCure{programs, origins, stage, edit, peers}.run();
   }
 }
 

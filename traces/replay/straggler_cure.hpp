@@ -11,6 +11,8 @@ namespace lockstep::replay {
 /// and within the operators that @p edit says. The k-th kernel of a name on a stream is the same on all
 /// ranks.
 /// @param programs by rank
-void cure_kernels(std::vector<Program>& programs, const WhatIfSpec& edit, const StragglerPeers& peers);
+/// @param origins likewise, of their kernels
+void cure_kernels(std::vector<Program>& programs, const std::vector<KernelOrigins>& origins,
+                  const WhatIfSpec& edit, const StragglerPeers& peers);
 
 }  // namespace lockstep::replay

@@ -27,10 +27,11 @@ bool blocks(Opcode op) {
 
 class ProgramEdit {
  public:
-  ProgramEdit(const Program& program, const WhatIfSpec& edit) : program_{program}, edit_{edit} {}
+  ProgramEdit(const Program& program, const WhatIfSpec& edit, const KernelOrigins& origins)
+      : program_{program}, edit_{edit}, origins_{origins} {}
 
   Program run() {
-    edit_work(program_, edit_);
+    edit_work(program_, edit_, origins_);
     if (!edit_.host_waits) {
       drop_waits();
     }
@@ -97,6 +98,7 @@ class ProgramEdit {
 
   Program program_;
   const WhatIfSpec& edit_;
+  const KernelOrigins& origins_;
 };
 
 void expect_positive(double value, const char* what) {
@@ -106,11 +108,12 @@ void expect_positive(double value, const char* what) {
 }
 
 std::string name_of(const KernelEdit& kernel) {
-  return kernel.remove ? fmt::format("without kernels '{}'", kernel.match)
+  const std::string kernels = kernel.described();
+  return kernel.remove ? "without " + kernels
          : kernel.fuse && kernel.faster != 1
-             ? fmt::format("kernels '{}' fused, {} times as fast", kernel.match, kernel.faster)
-         : kernel.fuse ? fmt::format("kernels '{}' fused", kernel.match)
-                       : fmt::format("kernels '{}' {} times as fast", kernel.match, kernel.faster);
+             ? fmt::format("{} fused, {} times as fast", kernels, kernel.faster)
+         : kernel.fuse ? kernels + " fused"
+                       : fmt::format("{} {} times as fast", kernels, kernel.faster);
 }
 
 std::string name_of_cure(const WhatIfSpec& edit) {
@@ -152,7 +155,23 @@ bool has_straggler_keys(const WhatIfSpec& edit) {
 
 }  // namespace
 
+std::string KernelEdit::described() const {
+  std::string text = "kernels";
+  text += match.empty() ? "" : fmt::format(" '{}'", match);
+  text += family.empty() ? "" : fmt::format(" of family {}", family);
+  return text + (launcher.empty() ? "" : fmt::format(" of {}", launcher));
+}
+
 void KernelEdit::check() const {
+  if (match.empty() && family.empty() && launcher.empty()) {
+    throw std::invalid_argument{
+        "which kernels? Say 'match' (part of their names), 'family' (gemm, attention, ...) or 'operator' "
+        "(aten::mm)"};
+  }
+  if (family == KernelFamilies::kCommunication) {
+    throw FieldError{
+        "family", "communication is changed by what_if.communication or what_if.collectives, not as kernels"};
+  }
   expect_positive(faster, "faster");
   if (remove && fuse) {
     throw std::invalid_argument{"'remove' and 'fuse' are two different changes: say one of them"};
@@ -161,10 +180,8 @@ void KernelEdit::check() const {
     throw std::invalid_argument{"kernels that are gone ('remove') are not 'faster': say one of them"};
   }
   if (!remove && !fuse && faster == 1) {
-    throw std::invalid_argument{
-        fmt::format("nothing is changed of the kernels '{}': say 'faster', e.g. 2, 'remove: true' or "
-                    "'fuse: true'",
-                    match)};
+    throw std::invalid_argument{fmt::format(
+        "nothing is changed of the {}: say 'faster', e.g. 2, 'remove: true' or 'fuse: true'", described())};
   }
 }
 
@@ -233,16 +250,19 @@ std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit) {
   return changes;
 }
 
-Job edited(const Job& job, const WhatIfSpec& edit) {
+Job edited(const Job& job, const WhatIfSpec& edit, std::vector<KernelOrigins> origins) {
   Job made = job;
   std::vector<Program> programs;
-  for (const auto& program : job.programs) {
-    programs.push_back(ProgramEdit{*program, edit}.run());
+  for (std::size_t i = 0; i < job.programs.size(); ++i) {
+    if (origins.size() == i) {
+      origins.push_back(origins_by_name(*job.programs[i]));
+    }
+    programs.push_back(ProgramEdit{*job.programs[i], edit, origins[i]}.run());
   }
   if (edit.stragglers != StragglerEdit::Keep) {
     const StragglerPeers peers{programs.size(), edit};
     if (edit.straggler_work != StragglerWork::Host) {
-      cure_kernels(programs, edit, peers);
+      cure_kernels(programs, origins, edit, peers);
     }
     if (edit.straggler_work != StragglerWork::Kernels) {
       cure_host(programs, edit, peers);

@@ -12,20 +12,30 @@
 #include "base/units.hpp"
 #include "ops/job.hpp"
 #include "traces/replay/bucket_edit.hpp"
+#include "traces/replay/work_families.hpp"
 
 namespace lockstep::replay {
 
-/// Kernels, by name, that take another time or are gone.
+/// Kernels, by name, family or launching operator, that take another time or are gone. Where several are said
+/// all of them have to fit.
 struct KernelEdit {
   std::string match;
   double faster = 1;
   bool remove = false;
   bool fuse = false;
+  std::string family, launcher;
   bool operator==(const KernelEdit&) const = default;
 
   template <class Visitor>
   static void describe(Visitor& key, KernelEdit& edit) {
-    key.required("match", edit.match, "part of the kernels' names, in any case; * stands for anything");
+    key.optional("match", edit.match, "",
+                 "part of the kernels' names, in any case; * stands for anything; the name of a family also "
+                 "finds all of it");
+    key.optional("family", edit.family, "",
+                 "kernels that do this: gemm, attention, ... (configs/kernel_families)");
+    key.optional("operator", edit.launcher, "",
+                 "kernels that this operator launches, the innermost one around the launch, e.g. aten::mm; * "
+                 "stands for anything");
     key.optional("faster", edit.faster, 1, "how many times as fast they are, e.g. 2");
     key.optional("remove", edit.remove, false, "they are not launched at all (fused into another)");
     key.optional(
@@ -34,6 +44,9 @@ struct KernelEdit {
         "takes as long as the longest: element-wise work, which memory bounds, reads and writes once");
   }
   void check() const;
+
+  /// What of the kernels was said, for messages: `kernels 'gemm'`, `kernels of family gemm`.
+  [[nodiscard]] std::string described() const;
 };
 
 /// Collectives of a kind that send less.
@@ -119,7 +132,8 @@ struct WhatIfSpec {
         "of the GPU (kernels), of the host (data loading, operators, calls, the start of the window), "
         "or both");
     key.optional("straggler_kernels", edit.straggler_kernels, "*",
-                 "only kernels with this in their names, in any case; * stands for anything");
+                 "only kernels with this in their names, in any case, or of the family of that name; * "
+                 "stands for anything");
     key.optional("straggler_operators", edit.straggler_operators, "*",
                  "only what the host does, or launches, within operators with this in their names");
     key.optional("straggler_ranks", edit.straggler_ranks, {}, "only of these ranks; empty: of all");
@@ -141,6 +155,7 @@ struct NamedWhatIf {
 /// @p job with the change; apart from GPU and host speeds, which are factors of the simulation, and other
 /// buckets (rebucketed()). Programs keep
 /// their instructions in place (those that are gone do nothing), so that what they stand for stays known.
-[[nodiscard]] Job edited(const Job& job, const WhatIfSpec& edit);
+/// @param origins of the programs' kernels, by program; empty: told by the kernels' names
+[[nodiscard]] Job edited(const Job& job, const WhatIfSpec& edit, std::vector<KernelOrigins> origins = {});
 
 }  // namespace lockstep::replay

@@ -27,16 +27,13 @@ std::string without_marks(std::string_view text) {
 bool is_copy(const KernelCall& kernel) {
   return kernel.name.starts_with("Memcpy") || kernel.name.starts_with("Memset");
 }
-bool is_communication(const KernelCall& kernel) {
-  return lower(kernel.name).starts_with("nccl");
-}
 
 /// A collective that met nobody is a kernel; NCCL sends an all-to-all as sends and receives.
-bool is_meant(const CollectiveEdit& edit, const KernelCall& kernel) {
+bool is_meant(const CollectiveEdit& edit, const KernelCall& kernel, const WorkOrigin& origin) {
   const std::string kind = without_marks(edit.match);
   const std::string name = without_marks(kernel.name);
   const bool sends = without_marks("all_to_all").find(kind) != std::string::npos;
-  return is_communication(kernel) &&
+  return origin.communicates() &&
          (name.find(kind) != std::string::npos || (sends && name.find("sendrecv") != std::string::npos));
 }
 bool is_meant(const CollectiveEdit& edit, const CollectiveCall& call) {
@@ -65,7 +62,8 @@ void scale(CollectiveCall& call, double factor) {
 
 class WorkEdit {
  public:
-  WorkEdit(Program& program, const WhatIfSpec& edit) : program_{program}, edit_{edit} {}
+  WorkEdit(Program& program, const WhatIfSpec& edit, const KernelOrigins& origins)
+      : program_{program}, edit_{edit}, origins_{origins} {}
 
   void run() {
     kernels();
@@ -89,18 +87,18 @@ class WorkEdit {
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
       KernelCall& kernel = program_.kernels[i];
       for (const KernelEdit& edit : edit_.kernels) {
-        if (has_name(kernel.name, edit.match)) {
+        if (is_meant(edit, kernel.name, origins_[i])) {
           scale(kernel, 1 / edit.faster);
           removed_[i] = removed_[i] || edit.remove;
         }
       }
       for (const CollectiveEdit& edit : edit_.collectives) {
-        if (is_meant(edit, kernel)) {
+        if (is_meant(edit, kernel, origins_[i])) {
           scale(kernel, edit.bytes);
           later_[i] += edit.extra.in_base_units();
         }
       }
-      if (is_communication(kernel)) {
+      if (origins_[i].communicates()) {
         scale(kernel, edit_.communication);
       } else if (!is_copy(kernel)) {
         scale(kernel, 1 / edit_.gpu_speed);
@@ -159,7 +157,8 @@ class WorkEdit {
     for (std::size_t i = 0; i < code.size(); ++i) {
       if (code[i].op == Opcode::Launch) {
         const KernelCall& kernel = program_.kernels[code[i].operand];
-        if (!has_name(kernel.name, edit.match) || !std::holds_alternative<Timed>(kernel.work)) {
+        if (!is_meant(edit, kernel.name, origins_[code[i].operand]) ||
+            !std::holds_alternative<Timed>(kernel.work)) {
           runs.erase(code[i].stream);
         } else if (const auto [run, fresh] = runs.try_emplace(code[i].stream, i); !fresh) {
           lengthen(code[run->second], code[i]);
@@ -185,6 +184,7 @@ class WorkEdit {
 
   Program& program_;
   const WhatIfSpec& edit_;
+  const KernelOrigins& origins_;
   std::vector<bool> removed_;                // by kernel
   std::vector<double> later_, later_calls_;  // s, by kernel and by collective
 };
@@ -195,8 +195,18 @@ bool has_name(const std::string& name, std::string_view pattern) {
   return matches("*" + lower(pattern) + "*", lower(name));
 }
 
-void edit_work(Program& program, const WhatIfSpec& edit) {
-  WorkEdit{program, edit}.run();
+bool is_named(const std::string& kernel, const WorkOrigin& origin, std::string_view pattern) {
+  return has_name(kernel, pattern) || (!origin.communicates() && lower(pattern) == lower(origin.family));
+}
+
+bool is_meant(const KernelEdit& edit, const std::string& kernel, const WorkOrigin& origin) {
+  return (edit.match.empty() || is_named(kernel, origin, edit.match)) &&
+         (edit.family.empty() || edit.family == origin.family) &&
+         (edit.launcher.empty() || matches(lower(edit.launcher), lower(origin.launcher)));
+}
+
+void edit_work(Program& program, const WhatIfSpec& edit, const KernelOrigins& origins) {
+  WorkEdit{program, edit, origins}.run();
 }
 
 }  // namespace lockstep::replay

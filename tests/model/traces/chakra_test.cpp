@@ -19,12 +19,13 @@ namespace {
 class ChakraModel : public ::testing::Test {
  protected:
   /// Seconds for @p repeats runs of what the folder holds, on @p ranks GPUs of one NVSwitch.
-  double makespan(int ranks, int repeats = 1) {
+  double makespan(int ranks, int repeats = 1, const chakra::NodeRates& rates = {}) {
     const Fabric fabric = tick_machine(ranks);
     ChakraSpec spec;
     spec.chakra = "%d.et";
     spec.repeats = repeats;
-    const Job job = chakra_job(spec, folder_.path(), fabric.gpus());
+    const std::vector<chakra::NodeRates> of_rank(static_cast<std::size_t>(ranks), rates);
+    const Job job = chakra_job(spec, folder_.path(), fabric.gpus(), of_rank);
     const CollectivePlanner planner{fabric, rings()};
     SimulationOptions options;
     options.engine = EngineMode::Bare;
@@ -103,6 +104,101 @@ TEST_F(ChakraModel, ACollectiveWaitsForTheSlowestRank) {
     write(rank, trace);
   }
   EXPECT_NEAR(makespan(2), 450e-6 + 1.0 / 1024, 1e-12);
+}
+
+// Links without latency: a message of 2^20 bytes at 2^30 B/s takes 2^-10 s, after the sender's and before the
+// receiver's compute node. Of two runs the sender's second compute node runs beside the receiver's first.
+TEST_F(ChakraModel, AMessageTakesItsBytesOverTheBandwidth) {
+  EtWriter first;
+  first.send(1, 7, {first.compute("fwd", {}, 1000)}, 1 << 20);
+  EtWriter second;
+  second.compute("fwd", {second.receive(0, 7, {}, 1 << 20)}, 1000);
+  write(0, first);
+  write(1, second);
+  EXPECT_NEAR(makespan(2), 2000e-6 + 1.0 / 1024, 1e-9);
+  EXPECT_NEAR(makespan(2, 2), 3000e-6 + 2.0 / 1024, 1e-9);
+}
+
+// No send waits for its receive: the message has come long before rank 1 asks for it.
+TEST_F(ChakraModel, SendsAreEager) {
+  EtWriter first;
+  first.compute("after", {first.send(1, 0, {}, 1 << 20)}, 10);
+  EtWriter second;
+  second.compute("after", {second.receive(0, 0, {second.compute("before", {}, 5000)}, 1 << 20)}, 1000);
+  write(0, first);
+  write(1, second);
+  EXPECT_NEAR(makespan(2), 6000e-6, 1e-9);
+}
+
+// All send first, and receive once that is done: where sends waited for their receives, nobody could go on.
+TEST_F(ChakraModel, ARingInWhichAllSendFirstGoesOn) {
+  for (std::uint64_t rank = 0; rank < 4; ++rank) {
+    EtWriter trace;
+    trace.receive((rank + 3) % 4, 0, {trace.send((rank + 1) % 4, 0, {}, 1 << 20)}, 1 << 20);
+    write(static_cast<int>(rank), trace);
+  }
+  EXPECT_NEAR(makespan(4), 1.0 / 1024, 1e-9);
+}
+
+// 2 (n-1) rounds of messages of size / n, each after the one received before: the closed form of the ring.
+TEST_F(ChakraModel, AnAllReduceOfMessagesTakesWhatTheCollectiveTakes) {
+  for (std::uint64_t rank = 0; rank < 4; ++rank) {
+    EtWriter trace;
+    EtWriter::Ids before;
+    for (int round = 0; round < 6; ++round) {
+      trace.send((rank + 1) % 4, 0, before, 1 << 18);
+      before = {trace.receive((rank + 3) % 4, 0, {}, 1 << 18)};
+    }
+    write(static_cast<int>(rank), trace);
+  }
+  EXPECT_NEAR(makespan(4), 1.5 / 1024, 1e-9);
+}
+
+// The first message can be sent once its sender has what the second message is for: tags tell them apart, and
+// neither stands in the other's way. T = 3 messages, one after the other.
+TEST_F(ChakraModel, MessagesMeetByTheirTags) {
+  EtWriter first;
+  first.send(1, 1, {2}, 1 << 20);
+  first.send(1, 2, {}, 1 << 20);
+  first.receive(1, 3, {}, 1 << 20);
+  EtWriter second;
+  second.receive(0, 2, {}, 1 << 20);
+  second.send(0, 3, {0}, 1 << 20);
+  second.receive(0, 1, {}, 1 << 20);
+  write(0, first);
+  write(1, second);
+  EXPECT_NEAR(makespan(2), 3.0 / 1024, 1e-9);
+}
+
+// More ranks than streams: 33 messages of 2^15 bytes leave each GPU, over one link of 2^30 B/s.
+TEST_F(ChakraModel, AnExchangeOfMessagesBetweenManyRanksGoesOn) {
+  constexpr std::uint64_t kRanks = 34;
+  for (std::uint64_t rank = 0; rank < kRanks; ++rank) {
+    EtWriter trace;
+    for (std::uint64_t other = 0; other < kRanks; ++other) {
+      if (other != rank) {
+        trace.send(other, 0, {}, 1 << 15);
+        trace.receive(other, 0, {}, 1 << 15);
+      }
+    }
+    write(static_cast<int>(rank), trace);
+  }
+  const double at_least = 33.0 / (1 << 15);
+  const double took = makespan(kRanks);
+  EXPECT_GE(took, at_least * (1 - 1e-9));
+  EXPECT_LT(took, 2 * at_least);
+}
+
+// max(operations / peak, bytes / bandwidth): 3e9 / 1e12 = 3 ms, 4e9 / 2e12 = 2 ms, and none of a node that
+// says its duration.
+TEST_F(ChakraModel, OperationsAndBytesTakeWhatTheGpuNeedsAtLeast) {
+  EtWriter trace;
+  trace.work(4, {}, 3'000'000'000, 1000);
+  trace.work(4, {0}, 1000, 4'000'000'000);
+  trace.compute("timed", {1}, 500);
+  write(0, trace);
+  const chakra::NodeRates rates{FlopsPerSecond{1e12}, BytesPerSecond{2e12}};
+  EXPECT_NEAR(makespan(1, 1, rates), 5500e-6, 1e-9);
 }
 
 }  // namespace

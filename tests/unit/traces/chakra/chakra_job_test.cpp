@@ -239,5 +239,90 @@ TEST_F(ChakraJobTest, RejectsMissingAndEmptyTraces) {
               ThrowsMessage<std::invalid_argument>("5 ranks were asked for, the cluster has 4 GPUs"));
 }
 
+TEST_F(ChakraJobTest, MessagesOfAPairGoThroughAGroupOfTwo) {
+  EtWriter first;
+  first.send(1, 7, {first.compute("a", {}, 1)}, 64);
+  EtWriter second;
+  second.compute("b", {second.receive(0, 7, {}, 64)}, 1);
+  write(0, first);
+  write(1, second);
+  const Job made = job(2);
+  EXPECT_THAT(made.groups, SizeIs(1));
+  EXPECT_THAT(made.groups.front().ranks, ElementsAre(0, 1));
+  EXPECT_THAT(listing(*made.programs[0]),
+              ElementsAre("a", "record 0 on compute", "send 0 waits for 0", "send", "end"));
+  EXPECT_THAT(listing(*made.programs[1]),
+              ElementsAre("receive", "record 0 on receive 0", "compute waits for 0", "b", "end"));
+}
+
+// A receive whose own dependency is late holds up what waits for it, not the message.
+TEST_F(ChakraJobTest, WhoWaitsForAReceiveWaitsForWhatItWaitsFor) {
+  EtWriter first;
+  first.send(1, 0, {}, 64);
+  EtWriter second;
+  const std::uint64_t reduced = second.all_reduce({}, 8, "2");
+  second.compute("b", {second.receive(0, 0, {reduced}, 64)}, 1);
+  groups_ = R"({"2": [1]})";
+  write(0, first);
+  write(1, second);
+  EXPECT_THAT(listing(*job(2).programs[1]),
+              ElementsAre("receive", "record 0 on receive 0", "all_reduce", "record 1 on communication",
+                          "compute waits for 0", "compute waits for 1", "b", "end"));
+}
+
+TEST_F(ChakraJobTest, RejectsMessagesThatDoNotMeet) {
+  EtWriter first;
+  first.send(1, 7, {}, 64);
+  EtWriter second;
+  second.compute("b", {}, 1);
+  write(0, first);
+  write(1, second);
+  expect_rejected(2, "rank 0 sends 1 messages with tag 7 to rank 1");
+  EtWriter smaller;
+  smaller.receive(0, 7, {}, 32);
+  write(1, smaller);
+  expect_rejected(2, "message 1 with tag 7 from rank 0 to rank 1 is 64 B (node 0), but");
+  EtWriter twice;
+  twice.receive(0, 7, {twice.receive(0, 7, {}, 64)}, 64);
+  write(1, twice);
+  expect_rejected(2, "rank 1 receives 2 messages with tag 7 from rank 0");
+  EtWriter beyond;
+  beyond.send(9, 0, {}, 64);
+  write(1, beyond);
+  expect_rejected(2, "to rank 9: the job has ranks 0 to 1");
+  EtWriter itself;
+  itself.send(1, 0, {}, 64);
+  write(1, itself);
+  expect_rejected(2, "to itself");
+}
+
+TEST_F(ChakraJobTest, RejectsMessagesThatWaitForEachOther) {
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    EtWriter trace;
+    trace.send(1 - rank, 0, {trace.receive(1 - rank, 0, {}, 64)}, 64);
+    write(static_cast<int>(rank), trace);
+  }
+  expect_rejected(2, "messages wait for each other in a circle");
+}
+
+TEST_F(ChakraJobTest, CopiesAreCopies) {
+  EtWriter trace;
+  trace.work(2, {}, 0, 4096);
+  trace.work(3, {0}, 0, 1024);
+  write(0, trace);
+  const Job made = job(1);
+  const auto& kernels = made.programs.front()->kernels;
+  ASSERT_THAT(kernels, SizeIs(2));
+  EXPECT_EQ(std::get<Memcpy>(kernels[0].work), (Memcpy{Bytes{4096}, Memcpy::Path::HostToDevice, true}));
+  EXPECT_EQ(std::get<Memcpy>(kernels[1].work), (Memcpy{Bytes{1024}, Memcpy::Path::DeviceToHost, true}));
+}
+
+TEST_F(ChakraJobTest, OperationsNeedAGpuToTimeThemOn) {
+  EtWriter trace;
+  trace.work(4, {}, 1000, 0);
+  write(0, trace);
+  expect_rejected(1, "operations in place of a duration (duration_micros), and no GPU is known");
+}
+
 }  // namespace
 }  // namespace lockstep

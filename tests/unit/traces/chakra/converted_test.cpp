@@ -216,6 +216,65 @@ TEST_F(Converted, RejectsWhatCannotRun) {
   EXPECT_THAT(rejected(R"({"schemaVersion": 1, "traceEvents": []})"), HasSubstr("a profile"));
 }
 
+/// Of 2^18 bytes, which take 2^-12 s; host operators launch it and what waits for it.
+std::string messages(std::uint64_t rank, bool sends, std::uint64_t size = 1 << 18) {
+  ConvertedWriter writer;
+  writer.host(1, 1, 10, {});
+  writer.node(2, "ncclDevKernel_SendRecv", sends ? 5 : 6, {1},
+              attribute("is_cpu_op", number_field(27, 0)) +
+                  attribute(sends ? "comm_dst" : "comm_src", number_field(kInt32, 1 - rank)) +
+                  attribute("comm_tag", number_field(kInt32, 3)) +
+                  attribute("comm_size", number_field(kInt64, size)));
+  writer.kernel(3, 100, {2});
+  return writer.text();
+}
+
+TEST_F(Converted, MessagesThatSayTheirOtherEndTakePlace) {
+  const auto makespan_of = [&](const std::string& first, const std::string& second) {
+    folder_.write("p.0.et", first);
+    folder_.write("p.1.et", second);
+    const Fabric fabric = tick_machine(2);
+    ChakraSpec spec;
+    spec.chakra = "p.%d.et";
+    const Job job = chakra_job(spec, folder_.path(), fabric.gpus());
+    const CollectivePlanner planner{fabric, rings()};
+    SimulationOptions options;
+    options.engine = EngineMode::Bare;
+    return simulate(input_of(job, fabric, planner), options, nullptr).makespan().in_base_units();
+  };
+  EXPECT_NEAR(makespan_of(messages(0, true), messages(1, false)), 110e-6 + 1.0 / 4096, 1e-9);
+  EXPECT_THAT([&] { makespan_of(messages(0, true), messages(1, false, 64)); },
+              ::testing::ThrowsMessage<InputError>(HasSubstr("message 1 with tag 3 from rank 0 to rank 1")));
+  EXPECT_THAT([&] { makespan_of(messages(0, true), messages(1, true)); },
+              ::testing::ThrowsMessage<InputError>(HasSubstr("sends 1 messages with tag 3 to rank")));
+}
+
+// A list of steps as JSON has no host: it is a graph of GPU work, whose messages are eager.
+TEST_F(Converted, ListsOfStepsAreGraphs) {
+  const auto steps = [](int rank, bool with_host) {
+    return fmt::format(R"({{"workload_graph": [
+  {{"Id": 1, "Name": "send", "NodeType": 5, "data_deps": [], "comm_dst": {0}, "comm_tag": 0, "comm_size": 262144}},
+  {{"Id": 2, "Name": "recv", "NodeType": 6, "data_deps": [1], "comm_src": {0}, "comm_tag": 0, "comm_size": 262144}},
+  {{"Id": 3, "Name": "add", "NodeType": 4, "data_deps": [2], "runtime": 50, "is_cpu_op": {1}}}], "ngpus": 2}})",
+                       1 - rank, with_host);
+  };
+  write(steps(0, true));
+  EXPECT_TRUE(chakra::is_converted(file()));
+  write(steps(0, false));
+  EXPECT_FALSE(chakra::is_converted(file()));
+  folder_.write("p.0.json", steps(0, false));
+  folder_.write("p.1.json", steps(1, false));
+  const Fabric fabric = tick_machine(2);
+  ChakraSpec spec;
+  spec.chakra = "p.%d.json";
+  const Job job = chakra_job(spec, folder_.path(), fabric.gpus());
+  const CollectivePlanner planner{fabric, rings()};
+  SimulationOptions options;
+  options.engine = EngineMode::Bare;
+  EXPECT_NEAR(simulate(input_of(job, fabric, planner), options, nullptr).makespan().in_base_units(),
+              50e-6 + 1.0 / 4096, 1e-9);
+}
+
 // Schema 0.0.1: no metadata; field 12 is the number of operations, 7 a time of no stated unit.
 TEST_F(Converted, TheSchemaOf2023IsRecognised) {
   const std::string node = number_field(1, 1) + bytes_field(2, "COMP_NODE") + number_field(3, 3) +

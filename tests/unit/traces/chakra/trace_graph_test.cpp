@@ -15,6 +15,7 @@ using testing::bytes_field;
 using ::testing::ElementsAre;
 using testing::EtWriter;
 using ::testing::HasSubstr;
+using testing::kInt32;
 using testing::kInt64;
 using testing::number_field;
 using ::testing::ThrowsMessage;
@@ -136,16 +137,32 @@ TEST_F(TraceGraphTest, RejectsDependenciesThatCannotBe) {
 TEST_F(TraceGraphTest, RejectsNodesThatAreNotSimulated) {
   EtWriter send;
   send.node(3, "send", 5, {});
-  expect_rejected(send, "node 3 ('send') is of type COMM_SEND_NODE");
+  expect_rejected(send, "node 3 ('send') is a send without its receiver (comm_dst)");
+  EtWriter receive;
+  receive.node(3, "recv", 6, {}, attribute("comm_src", number_field(kInt32, 1)));
+  expect_rejected(receive, "node 3 ('recv') is a receive without a size above 0 (comm_size, in bytes)");
+  EtWriter copy;
+  copy.node(3, "load", 2, {});
+  expect_rejected(copy, "node 3 ('load') is a copy (MEM_LOAD_NODE) without its bytes (tensor_size)");
   EtWriter unheard;
   unheard.node(0, "x", 300, {});
   expect_rejected(unheard, "is of type 300");
   EtWriter cpu;
   cpu.node(0, "aten::add", 4, {}, attribute("is_cpu_op", number_field(27, 1)));
   expect_rejected(cpu, "node 0 ('aten::add') runs on the CPU");
-  EtWriter roofline;
-  roofline.node(0, "matmul", 4, {}, attribute("num_ops", number_field(kInt64, 1000)));
-  expect_rejected(roofline, "has no duration (duration_micros) but 1000 operations");
+}
+
+TEST_F(TraceGraphTest, OperationsAndBytesStandInForADuration) {
+  EtWriter trace;
+  trace.compute("a", {}, 3);
+  trace.work(4, {}, 1000, 64);
+  trace.work(3, {}, 0, 128);
+  const TraceGraph graph = read(trace);
+  EXPECT_THAT(graph.operations, ElementsAre(0, 1000, 0));
+  EXPECT_THAT(graph.bytes, ElementsAre(0, 64, 128));
+  EXPECT_FALSE(graph.is_derived(0));
+  EXPECT_TRUE(graph.is_derived(1));
+  EXPECT_TRUE(graph.is_memory(2));
 }
 
 TEST_F(TraceGraphTest, RejectsCollectivesThatSayTooLittle) {

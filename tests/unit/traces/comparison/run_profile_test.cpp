@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "tests/support/kineto_text.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "traces/comparison/kernel_family.hpp"
 #include "traces/comparison/run_profile.hpp"
 #include "traces/comparison/side_by_side.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -150,14 +150,21 @@ TEST_F(RunProfileTest, BothStandInOneTimeline) {
   EXPECT_THAT(text, HasSubstr("B: rank 1 host"));
 }
 
-TEST(KernelFamily, IsKnownByTheName) {
-  EXPECT_EQ(kernel_family("ampere_sgemm_128x64_tn"), "gemm");
-  EXPECT_EQ(kernel_family("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), "communication");
-  EXPECT_EQ(kernel_family("void at::native::vectorized_elementwise_kernel<4, ...>"), "elementwise");
-  EXPECT_EQ(kernel_family("void flash_fwd_kernel<...>"), "attention");
-  EXPECT_EQ(kernel_family("softmax_warp_forward"), "softmax");
-  EXPECT_EQ(kernel_family("Memcpy HtoD (Pinned -> Device)"), "copy");
-  EXPECT_EQ(kernel_family("my_own_kernel"), "other");
+TEST(RunProfile, FamiliesFollowTheLaunchingOperator) {
+  const test::ScratchFolder folder;
+  folder.write("a.json", testing::KinetoText{}
+                             .op("aten::mm", 0, 20)
+                             .call("cudaLaunchKernel", 5, 5, 1)
+                             .kernel("kernel_57", 20, 100, 7, 1)
+                             .op("dispatch", 30, 20)
+                             .call("cudaLaunchKernel", 35, 5, 2)
+                             .kernel("void deep_ep::intranode::dispatch<8>(int4*)", 130, 200, 7, 2)
+                             .text());
+  const RunProfile profile = profile_of(read_run((folder / "a.json").string(), 0));
+  EXPECT_NEAR(profile.families.at("gemm").seconds, 100e-6, 1e-12);
+  EXPECT_NEAR(profile.families.at("communication").seconds, 200e-6, 1e-12);
+  EXPECT_NEAR(profile.communication, 200e-6, 1e-12);
+  EXPECT_NEAR(profile.compute, 100e-6, 1e-12);
 }
 
 }  // namespace
