@@ -192,6 +192,8 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
   add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {
     json["memory"] = memory_of(fullest->memory, fullest->capacity);
+    json["memory"]["nominal"] = fullest->nominal.in_base_units();
+    json["memory"]["tight"] = fullest->is_tight();
     json["memory"]["rank"] = fullest->rank;
   }
   if (const auto fullest = fullest_host(setting)) {

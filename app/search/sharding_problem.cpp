@@ -47,7 +47,7 @@ std::vector<Bytes> gpu_memory(const Setting& setting) {
     (void)gpu;
     const std::size_t rank = memory.size();
     const std::size_t known = std::min(rank, setting.gpu_model_of_rank.size() - 1);
-    memory.push_back(setting.gpu_models[setting.gpu_model_of_rank[known]].memory);
+    memory.push_back(setting.gpu_models[setting.gpu_model_of_rank[known]].usable());
   }
   return memory;
 }
