@@ -9,6 +9,7 @@
 #include "app/answer.hpp"
 #include "app/figures.hpp"
 #include "app/memory_report.hpp"
+#include "app/straddling_groups.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -188,6 +189,9 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
                                      {"pieces", share.pieces},
                                      {"bottleneck", share.bottleneck},
                                      {"provenance", name_of(provenance_of(setting, share))}});
+  }
+  if (auto sentences = straddling_groups(setting); !sentences.empty()) {
+    json["straddling_groups"] = std::move(sentences);
   }
   add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {
