@@ -19,8 +19,10 @@ MeasuredMachine::Planned MeasuredMachine::planned(const CollectiveMeasurement& r
   return {time_alone(plan, fabric_), plan.band};
 }
 
-MeasuredMachine::Planned MeasuredMachine::planned_ring_of_sends(const CollectiveRequest& request,
+MeasuredMachine::Planned MeasuredMachine::planned_ring_of_sends(CollectiveRequest request,
                                                                 std::span<const VertexId> members) const {
+  request.source = 0;
+  request.root = 1;
   std::vector<CollectivePlan> sends;
   std::map<LinkId, double> together;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {

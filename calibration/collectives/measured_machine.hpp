@@ -32,7 +32,7 @@ class MeasuredMachine {
 
  private:
   const std::vector<VertexId>& members(const CollectiveMeasurement& row);
-  [[nodiscard]] Planned planned_ring_of_sends(const CollectiveRequest& request,
+  [[nodiscard]] Planned planned_ring_of_sends(CollectiveRequest request,
                                               std::span<const VertexId> members) const;
 
   const Fabric& fabric_;

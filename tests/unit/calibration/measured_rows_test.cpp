@@ -136,15 +136,15 @@ TEST(MeasuredRows, ACollectiveTakesTheSettingsOfAScenario) {
     EXPECT_EQ(times.refused, "");
     return times.step;
   };
-  row["protocol"] = "simple";
+  row["protocol"] = "Simple";
   row["all_reduce"] = "ring";
   const Seconds ring = time();
   row["all_reduce"] = "tree";
   EXPECT_NE(time(), ring);
   row["all_reduce"] = "ring";
-  row["protocol"] = "ll";
+  row["protocol"] = "LL";
   EXPECT_GT(time() / ring, 1.5);
-  row["protocol"] = "simple";
+  row["protocol"] = "Simple";
   row["net_gdr_level"] = "LOC";  // by way of host memory
   EXPECT_GT(time(), ring);
 }
