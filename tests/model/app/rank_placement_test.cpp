@@ -61,11 +61,20 @@ TEST(RankPlacement, GroupsThatMustLeaveAreTold) {
               ElementsAre(HasSubstr("their ranks are spread over 16 GPUs, and a node has 8")));
 }
 
-// Without NVLink there is no domain to leave; what is inside one node is not told either.
+// Without NVLink there is no domain to leave.
 TEST(RankPlacement, MachinesWithoutNvlinkHaveNoDomains) {
-  EXPECT_THAT(straddling_groups(setting_of("server_8gpu_pcie5 x 2", "context: 16, sharding: zero1")),
-              IsEmpty());
-  EXPECT_THAT(straddling_groups(setting_of("dgx_h100 x 2", "expert: 8, sharding: zero1")), IsEmpty());
+  const std::string node =
+      "{ name: pcie, source: drawn, gpu: h100_80gb_pcie, network: infiniband_ndr, vertices: [{ name: gpu, "
+      "kind: "
+      "gpu, count: 8 }, { name: plx, kind: pcie_switch }, { name: nic, kind: nic }, { name: cpu, kind: cpu "
+      "}], "
+      "links: [{ connect: gpu*, with: plx, link: pcie5_x16 }, { connect: nic, with: plx, link: pcie5_x16 }, "
+      "{ "
+      "connect: plx, with: cpu, link: pcie5_x16 }] }";
+  const Setting setting =
+      setting_of("{ nodes: [{ node: " + node + ", count: 2 }] }", "context: 16, sharding: zero1");
+  EXPECT_THAT(ranks_of_nodes(setting), ElementsAre(8, 8));
+  EXPECT_THAT(straddling_groups(setting), IsEmpty());
 }
 
 // Ranks on half of each node's GPUs: rank 4 is the first of the second node, and has a NIC of its own there.
