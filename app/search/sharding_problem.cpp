@@ -79,7 +79,7 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
     task.tables.push_back({table, {}});
   }
   for (const std::uint32_t model : setting.gpu_model_of_rank) {
-    task.capacity.push_back(room_for_tables(setting, plan, setting.gpu_models[model].memory));
+    task.capacity.push_back(room_for_tables(setting, plan, setting.gpu_models[model].usable()));
   }
   const std::size_t first = first_table_rank(dlrm, task.capacity.size());
   std::fill_n(task.capacity.begin(), first, Bytes{0});
