@@ -122,8 +122,9 @@ std::string gain_lines(const Sensitivity& sensitivity) {
 std::string memory_text(const Setting& setting) {
   std::string text;
   if (const auto fullest = fullest_rank(setting)) {
-    text += list_head(fmt::format("memory of rank {}: {} of {}", fullest->rank,
-                                  to_string(fullest->memory.total()), to_string(fullest->capacity))) +
+    text += list_head(fmt::format("memory of rank {}: {} of {}{}", fullest->rank,
+                                  to_string(fullest->memory.total()), to_string(fullest->capacity),
+                                  fullest->is_tight() ? " (tight)" : "")) +
             memory_lines(fullest->memory, fullest->capacity);
   }
   if (const auto fullest = fullest_host(setting)) {
@@ -153,6 +154,10 @@ std::string machine_remarks(const Setting& setting) {
   if (!setting.scenario.host && !setting.scenario.trace) {
     text += fmt::format("  host {} stands in ({})\n", setting.host.name,
                         name_of(evidence_for(setting.host.provenance, "operators").is));
+  }
+  if (setting.placement.leaves_gpus()) {
+    text += fmt::format("  {} ranks on each node, which has {} GPUs\n", setting.placement.per_node,
+                        setting.placement.gpus_of_node);
   }
   const TransformerPlanSpec& plan = setting.scenario.parallelism.transformer;
   if (plan.offload != Offload::None && !plan.offload_threads && setting.job.ranks.size() > 1) {

@@ -16,7 +16,7 @@ std::optional<FullestRank> fullest_rank(const Setting& setting) {
   const Job& job = setting.job;
   for (std::uint32_t rank = 0; rank < job.ranks.size() && !job.memory.empty(); ++rank) {
     const GpuSpec& gpu = setting.gpu_models[setting.gpu_model_of_rank[rank]];
-    const FullestRank candidate{rank, gpu.name, job.memory[job.ranks[rank].memory], gpu.memory};
+    const FullestRank candidate{rank, gpu.name, job.memory[job.ranks[rank].memory], gpu.usable(), gpu.memory};
     if (!fullest || candidate.share() > fullest->share()) {
       fullest = candidate;
     }
@@ -82,10 +82,10 @@ void check_device(const Setting& setting) {
     return;
   }
   throw OutOfMemoryError{fmt::format(
-      "out of memory: rank {} needs {}, its GPU ({}) has {}\n{}"
+      "out of memory: rank {} needs {}, its GPU ({}, {}) has {} for CUDA\n{}"
       "{}, or go on with --set memory.check_capacity=false",
-      fullest->rank, to_string(fullest->memory.total()), fullest->gpu, to_string(fullest->capacity),
-      memory_lines(fullest->memory, fullest->capacity), what_helps(setting))};
+      fullest->rank, to_string(fullest->memory.total()), fullest->gpu, to_string(fullest->nominal),
+      to_string(fullest->capacity), memory_lines(fullest->memory, fullest->capacity), what_helps(setting))};
 }
 
 void check_host(const Setting& setting) {

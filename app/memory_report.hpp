@@ -8,14 +8,20 @@
 
 namespace lockstep {
 
+/// A GPU filled beyond this share of its usable memory is tight: predictions are a few per cent off, so that
+/// the job may not fit, or wait for an allocator that finds no room.
+inline constexpr double kTight = 0.95;
+
 /// The rank whose GPU is filled most.
 struct FullestRank {
   std::uint32_t rank = 0;
   std::string gpu;         ///< its model
   MemoryBreakdown memory;  ///< at its peak, with context and fragmentation
-  Bytes capacity;
+  Bytes capacity;          ///< GpuSpec::usable()
+  Bytes nominal;           ///< GpuSpec::memory
 
   [[nodiscard]] double share() const { return memory.total() / capacity; }
+  [[nodiscard]] bool is_tight() const { return share() > kTight; }
 };
 
 /// The node of whose host memory most is taken, by all its ranks together.

@@ -9,6 +9,7 @@
 #include "app/answer.hpp"
 #include "app/figures.hpp"
 #include "app/memory_report.hpp"
+#include "app/straddling_groups.hpp"
 #include "app/trust.hpp"
 
 namespace lockstep {
@@ -189,9 +190,14 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
                                      {"bottleneck", share.bottleneck},
                                      {"provenance", name_of(provenance_of(setting, share))}});
   }
+  if (auto sentences = straddling_groups(setting); !sentences.empty()) {
+    json["straddling_groups"] = std::move(sentences);
+  }
   add_links(json, link_utilisation(setting, result));
   if (const auto fullest = fullest_rank(setting)) {
     json["memory"] = memory_of(fullest->memory, fullest->capacity);
+    json["memory"]["nominal"] = fullest->nominal.in_base_units();
+    json["memory"]["tight"] = fullest->is_tight();
     json["memory"]["rank"] = fullest->rank;
   }
   if (const auto fullest = fullest_host(setting)) {

@@ -91,6 +91,23 @@ Fabric with_peers(const YamlDocument& document, const ScenarioSpec& scenario, co
                 [&] { return with_peer_access(fabric, access); });
 }
 
+/// Puts the ranks of a workload on their GPUs: those of a trace are where it was made.
+RankPlacement placed(const YamlDocument& document, ScenarioSpec& scenario, Fabric& fabric) {
+  if (scenario.trace) {
+    return {};
+  }
+  ParallelismSpec& parallelism = scenario.parallelism;
+  const RankPlacement placement = at_key(document, "parallelism.ranks_per_node",
+                                         [&] { return place_ranks(parallelism, node_sizes(fabric)); });
+  if (placement.leaves_gpus()) {
+    fabric = fabric.with_rank_order(gpus_by_rank(placement, fabric));
+  }
+  if (parallelism.ranks_per_node) {
+    parallelism.ranks = placement.ranks;
+  }
+  return placement;
+}
+
 template <class Spec>
 Spec named_or(const std::optional<Named<Spec>>& given, const std::string& usual, const ConfigPath& configs) {
   return given ? **given : read_file<Spec>(configs.find(Spec::kConfigKind, usual), configs);
@@ -203,7 +220,7 @@ Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const F
              const HostOverheads& host, const Gpus& gpus) {
   std::vector<Bytes> memory;
   for (const std::uint32_t model : gpus.of_rank) {
-    memory.push_back(gpus.models[model].memory);
+    memory.push_back(gpus.models[model].usable());
   }
   Job job = at_key(document, "workload",
                    [&] { return make_job(*scenario.workload, scenario.parallelism, fabric, host, memory); });
@@ -238,6 +255,7 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
   if (!scenario.vary.failed.empty()) {
     fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
   }
+  const RankPlacement placement = placed(document, scenario, fabric);
   Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
   if (scenario.gpu) {
     fabric = with_gpu_model(fabric, (*scenario.gpu)->name);
@@ -279,27 +297,12 @@ Setting build(const YamlDocument& document, const ConfigPath& configs) {
           location_of(document, "cluster"),
           1.0,
           launches,
-          std::move(odd)};
+          std::move(odd),
+          placement};
 }
 
 CollectiveOptions collective_options(const Setting& setting) {
-  const CollectiveSettings& settings = setting.scenario.collectives;
-  CollectiveOptions options;
-  options.profile = setting.profile;
-  if (settings.all_reduce) {
-    options.algorithm[CollectiveKind::AllReduce] = *settings.all_reduce;
-  }
-  if (settings.all_to_all) {
-    options.algorithm[CollectiveKind::AllToAll] = *settings.all_to_all;
-  }
-  if (settings.all_gather) {
-    options.algorithm[CollectiveKind::AllGather] = *settings.all_gather;
-  }
-  if (settings.reduce_scatter) {
-    options.algorithm[CollectiveKind::ReduceScatter] = *settings.reduce_scatter;
-  }
-  options.protocol = settings.protocol;
-  return options;
+  return options_of(setting.scenario.collectives, setting.profile);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "ops/collectives/collective_planner.hpp"
+#include "ops/workload/rank_placement.hpp"
 #include "sim/known_kernels.hpp"
 #include "sim/simulation.hpp"
 #include "traces/import_report.hpp"
@@ -34,6 +35,7 @@ struct Setting {
   double host_scale = 1;            ///< on all host times, beside what the scenario varies
   bool has_launches = true;         ///< false: of a trace whose durations hold what lies between kernels
   ImportReport import_report = {};  ///< what is odd about the traces of the scenario
+  RankPlacement placement = {};     ///< of a workload
 };
 
 /// @throws InputError at the place in the scenario that does not fit

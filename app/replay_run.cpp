@@ -68,22 +68,6 @@ GpuSpec recorded_gpu(GpuSpec gpu) {
   return gpu;
 }
 
-CollectiveOptions options_of(const CollectiveSettings& settings, CollectiveProfile profile) {
-  CollectiveOptions options;
-  options.profile = std::move(profile);
-  const auto fix = [&](CollectiveKind kind, const std::optional<CommAlgorithm>& algorithm) {
-    if (algorithm) {
-      options.algorithm[kind] = *algorithm;
-    }
-  };
-  fix(CollectiveKind::AllReduce, settings.all_reduce);
-  fix(CollectiveKind::AllToAll, settings.all_to_all);
-  fix(CollectiveKind::AllGather, settings.all_gather);
-  fix(CollectiveKind::ReduceScatter, settings.reduce_scatter);
-  options.protocol = settings.protocol;
-  return options;
-}
-
 /// Shapes of operators from execution traces, for profiles that were recorded without.
 void add_shapes(const ReplaySpec& spec, const SourceLocation& at,
                 std::vector<kineto::RecordedTrace>& recorded) {

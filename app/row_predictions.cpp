@@ -10,12 +10,12 @@
 #include <stdexcept>
 
 #include "app/forked_tasks.hpp"
+#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
 #include "app/prediction.hpp"
 #include "app/trust.hpp"
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
-#include "calibration/measured_rows.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {
@@ -23,21 +23,24 @@ namespace {
 
 constexpr std::size_t kRowsOfATask =
     8;                   // so few that processes end together, so many that forks cost nothing
-constexpr int kBug = 1;  // exit codes, as main()
-constexpr int kInput = 2;
-constexpr int kStalled = 3;
+constexpr int kBug = 1;  // exit code, as main()
 
-/// Four numbers a line on standard output, read back by times_in().
+/// Of each row on standard output, read back by times_in(): four numbers, and the length of what refuses it
+/// with that text behind.
 void print(const PredictedTimes& times) {
-  fmt::print("{} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(), times.band.value(),
-             times.kernels);
+  fmt::print("{} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),
+             times.band.value_or(0), times.kernels, times.refused.size(), times.refused);
 }
 
 std::vector<PredictedTimes> times_in(const std::string& printed) {
   std::vector<PredictedTimes> all;
   std::istringstream in{printed};
-  for (double step = 0, busy = 0, band = 0, kernels = 0; in >> step >> busy >> band >> kernels;) {
-    all.push_back({Seconds{step}, Seconds{busy}, band, kernels});
+  std::size_t refused = 0;
+  for (double step = 0, busy = 0, band = 0, kernels = 0; in >> step >> busy >> band >> kernels >> refused;) {
+    PredictedTimes& times = all.emplace_back(PredictedTimes{Seconds{step}, Seconds{busy}, band, kernels});
+    times.refused.resize(refused);
+    in.get();
+    in.read(times.refused.data(), static_cast<std::streamsize>(refused));
   }
   return all;
 }
@@ -70,37 +73,39 @@ double kernels_per_step(const Job& job, const SimulationResult& result) {
   return static_cast<double>(sum) / static_cast<double>(result.metered.size());
 }
 
-/// A child's life: predicts rows until one fails. @return the exit code
+PredictedTimes refused(std::string why) {
+  PredictedTimes times;
+  times.refused = std::move(why);
+  return times;
+}
+
+/// What is wrong with settings, without the place in a text that nobody wrote.
+std::string in_words(const InputError& problem) {
+  std::string text;
+  for (const Problem& each : problem.problems()) {
+    text += (text.empty() ? "" : "; ") + each.message;
+  }
+  return text;
+}
+
+/// A child's life. @return the exit code
 int predict_and_print(const std::string& name, std::span<const ScenarioSettings> rows,
                       const ConfigPath& configs) {
   for (const ScenarioSettings& row : rows) {
-    const auto fail = [&](const std::exception& problem, int code) {
-      fmt::print(stderr, "{}\n  in the row that sets {}", problem.what(), in_words(row));
-      return code;
-    };
     try {
       print(predict_row(name, row, configs, EngineMode::Bare));
     } catch (const InputError& problem) {
-      return fail(problem, kInput);
+      print(refused(in_words(problem)));
     } catch (const StallError& problem) {
-      return fail(problem, kStalled);
+      print(refused(problem.what()));
+    } catch (const OutOfMemoryError& problem) {
+      print(refused(problem.what()));
     } catch (const std::exception& problem) {
-      return fail(problem, kBug);
+      fmt::print(stderr, "{}", problem.what());
+      return kBug;
     }
   }
   return 0;
-}
-
-[[noreturn]] void report(const std::string& name, const EndedTask& task) {
-  switch (task.exit_code) {
-    case kInput:
-      throw InputError{{name}, task.said};
-    case kStalled:
-      throw StallError{task.said};
-    default:
-      throw std::runtime_error{
-          fmt::format("a process that predicts rows ended with code {}: {}", task.exit_code, task.said)};
-  }
 }
 
 }  // namespace
@@ -134,7 +139,8 @@ std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<cons
     }
     for (EndedTask& task : now) {
       if (task.exit_code != 0) {
-        report(name, task);
+        throw std::runtime_error{
+            fmt::format("a process that predicts rows ended with code {}: {}", task.exit_code, task.said)};
       }
       ended.emplace(task.task, std::move(task));
     }

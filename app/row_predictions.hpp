@@ -20,9 +20,9 @@ namespace lockstep {
 [[nodiscard]] PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
                                          const ConfigPath& configs, EngineMode engine);
 
-/// Predicts @p rows in up to @p jobs forked processes, a few rows each. Ends the process where a signal asks
-/// for it.
-/// @throws InputError, StallError as predict_row(), with the settings of the first row that failed
+/// Predicts @p rows in up to @p jobs forked processes, a few rows each. Rows that make no scenario, or one
+/// that cannot go on or does not fit, are refused. Ends the process where a signal asks for it.
+/// @throws std::runtime_error for a bug
 [[nodiscard]] std::vector<PredictedTimes> predict_rows(const std::string& name,
                                                        std::span<const ScenarioSettings> rows,
                                                        const ConfigPath& configs, std::size_t jobs);

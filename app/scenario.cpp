@@ -50,10 +50,6 @@ void ScenarioSpec::check() const {
   if (price_per_gpu_hour && !(*price_per_gpu_hour > 0)) {
     throw FieldError{"price_per_gpu_hour", "a price is greater than 0; leave it out where there is none"};
   }
-  if (interference.value_or(false) && engine == ScenarioEngine::S4u) {
-    throw FieldError{"engine",
-                     "interference needs the stepped engine: leave 'engine' out, or say engine: stepped"};
-  }
 }
 
 }  // namespace lockstep

@@ -13,8 +13,7 @@
 #include "base/named.hpp"
 #include "base/parameters.hpp"
 #include "base/yaml_node.hpp"
-#include "ops/collectives/collective_profile.hpp"
-#include "ops/collectives/comm_choice.hpp"
+#include "ops/collectives/collective_settings.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/workload/workload.hpp"
 #include "topology/cluster_spec.hpp"
@@ -23,40 +22,6 @@
 #include "traces/chakra/chakra_spec.hpp"
 
 namespace lockstep {
-
-/// How collectives are run: chosen as NCCL chooses where nothing is said.
-struct CollectiveSettings {
-  std::optional<Named<CollectiveProfile>> profile;
-  std::optional<CommAlgorithm> all_reduce;
-  std::optional<CommAlgorithm> all_to_all;
-  std::optional<CommAlgorithm> all_gather;
-  std::optional<CommAlgorithm> reduce_scatter;
-  std::optional<CommProtocol> protocol;
-  std::optional<P2pLevel> p2p_level;
-  std::optional<P2pLevel> net_gdr_level;
-
-  template <class Visitor>
-  static void describe(Visitor& key, CollectiveSettings& settings) {
-    key.optional(
-        "profile", settings.profile, std::nullopt,
-        "measured class of machines (configs/profiles); left out: after the GPU model and its links");
-    key.optional("all_reduce", settings.all_reduce, std::nullopt, "algorithm; left out: as NCCL chooses");
-    key.optional("all_to_all", settings.all_to_all, std::nullopt, "algorithm; left out: as NCCL chooses");
-    key.optional("all_gather", settings.all_gather, std::nullopt, "algorithm; left out: as NCCL chooses");
-    key.optional("reduce_scatter", settings.reduce_scatter, std::nullopt,
-                 "algorithm; left out: as NCCL chooses");
-    key.optional("protocol", settings.protocol, std::nullopt,
-                 "of all collectives; left out: as NCCL chooses");
-    key.optional(
-        "p2p_level", settings.p2p_level, std::nullopt,
-        "NCCL_P2P_LEVEL: how far apart GPUs of a node exchange directly, the others through host memory; "
-        "LOC: none (NCCL_P2P_DISABLE), NVL, PIX, PXB, PHB or SYS: all; left out: NCCL's own rule");
-    key.optional(
-        "net_gdr_level", settings.net_gdr_level, std::nullopt,
-        "NCCL_NET_GDR_LEVEL: how far a NIC may be that reads and writes a GPU's memory, the others by way of "
-        "host memory; LOC: none, PIX, PXB, PHB or SYS: all; left out: NCCL's own rule, PXB");
-  }
-};
 
 /// A rank that is slower (or faster) than its kind.
 struct SlowRank {
@@ -172,8 +137,8 @@ struct ScenarioSpec {
     key.optional("vary", scenario.vary, VariationSpec{},
                  "jitter, stragglers, noise, degraded and failed links");
     key.optional("interference", scenario.interference, std::nullopt,
-                 "communication slows down kernels on the same GPU, with the stepped engine; left out: true "
-                 "for a workload, false for a trace, whose durations have it, and with engine: s4u");
+                 "communication slows down kernels on the same GPU, which start and end step by step then; "
+                 "left out: true for a workload, false for a trace, whose durations have it");
     key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");
     key.optional("network", scenario.network, ScenarioNetwork::Shared,
                  "how transfers share links: max-min per collective, a flow per edge, or not at all");
@@ -189,9 +154,7 @@ struct ScenarioSpec {
   void check() const;
 
   /// Whether communication slows down kernels.
-  [[nodiscard]] bool interferes() const {
-    return interference.value_or(workload.has_value() && engine != ScenarioEngine::S4u);
-  }
+  [[nodiscard]] bool interferes() const { return interference.value_or(workload.has_value()); }
 };
 
 }  // namespace lockstep

@@ -52,7 +52,7 @@ Fabric with_faster(const Fabric& fabric, IsOfClass is_of_class) {
       link.bandwidth = link.bandwidth * kMore;
     }
   }
-  return {{fabric.vertices().begin(), fabric.vertices().end()}, std::move(links)};
+  return Fabric::in_order_of(fabric, {fabric.vertices().begin(), fabric.vertices().end()}, std::move(links));
 }
 
 void raise_bus_bandwidth(CollectiveProfile& profile) {
@@ -101,7 +101,7 @@ Fabric with_host_memory(const Fabric& fabric, double factor) {
   for (Link& link : links) {
     link.bandwidth = link.bandwidth * (link.kind == LinkKind::HostMemory ? factor : 1);
   }
-  return {std::move(vertices), std::move(links)};
+  return Fabric::in_order_of(fabric, std::move(vertices), std::move(links));
 }
 
 /// Optimizers on the host are as fast as its memory, which is @p factor times as fast.
@@ -109,9 +109,9 @@ void rewrite_host_updates(Setting& setting, double factor) {
   if (!updates_on_host(setting)) {
     return;
   }
-  std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().memory);
+  std::vector<Bytes> memory(setting.fabric.gpus().size(), setting.gpu_models.front().usable());
   for (std::size_t rank = 0; rank < setting.gpu_model_of_rank.size(); ++rank) {
-    memory[rank] = setting.gpu_models[setting.gpu_model_of_rank[rank]].memory;
+    memory[rank] = setting.gpu_models[setting.gpu_model_of_rank[rank]].usable();
   }
   const int steps = setting.job.steps;
   setting.job = make_job(*setting.scenario.workload, setting.scenario.parallelism,

@@ -90,6 +90,10 @@ std::string validation_json(const Validation& validation) {
   if (validation.set.predicts == PredictedThing::Kernel) {
     json["out_of_range"] = points_out_of_range(validation);
   }
+  json["refused"] = Json::array();
+  for (const RefusedRow& row : validation.refused) {
+    json["refused"].push_back({{"file", row.at.file}, {"line", row.at.line}, {"why", row.why}});
+  }
   json["points"] = Json::array();
   for (const ValidationPoint& point : validation.points) {
     Json of_point;

@@ -272,6 +272,9 @@ int compare_picks(const std::string& file, const std::string& folder, std::vecto
   const auto simulated = validate(set, folder, [&](std::span<const ScenarioSettings> rows) {
     return predict_rows(set.name, rows, ConfigPath::standard(), jobs);
   });
+  if (!simulated.refused.empty() || !estimated.refused.empty()) {
+    throw std::invalid_argument{"rows of this set are refused: see lockstep validate"};
+  }
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < simulated.points.size(); ++i) {
     pairs.push_back({estimated.points[i].step.predicted.in_base_units(),

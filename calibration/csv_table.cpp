@@ -129,7 +129,11 @@ double CsvTable::number(std::size_t row, const std::string& column) const {
 }
 
 void CsvTable::complain(std::size_t row, const std::string& message) const {
-  throw InputError{{file_, rows_.at(row).line, 1}, message};
+  throw InputError{place(row), message};
+}
+
+SourceLocation CsvTable::place(std::size_t row) const {
+  return {file_, rows_.at(row).line, 1};
 }
 
 }  // namespace lockstep

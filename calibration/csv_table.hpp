@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace lockstep {
 
 /// A table of measurements: comma-separated values under one header line; lines that begin with # are
@@ -33,6 +35,7 @@ class CsvTable {
   [[nodiscard]] double number(std::size_t row, const std::string& column) const;
 
   /// For messages of the table's readers: file and line of a row.
+  [[nodiscard]] SourceLocation place(std::size_t row) const;
   [[noreturn]] void complain(std::size_t row, const std::string& message) const;
 
  private:

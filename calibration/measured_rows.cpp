@@ -12,11 +12,14 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "base/suggest.hpp"
+#include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
+#include "base/yaml_text.hpp"
 #include "calibration/collectives/measured_machine.hpp"
 #include "calibration/kernels/operator_kernels.hpp"
+#include "ops/collectives/collective_settings.hpp"
 #include "ops/kernel_model.hpp"
+#include "ops/workload/rank_placement.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
 
@@ -45,63 +48,87 @@ double count_in(ScenarioSettings& settings, const std::string& key) {
   return value;
 }
 
-/// Predicts each row; what is wrong with one is told with its settings.
+/// Predicts each row, or says what is wrong with it.
 template <class Predict>
-std::vector<PredictedTimes> row_by_row(const std::string& name, std::span<const ScenarioSettings> rows,
-                                       const Predict& predict) {
+std::vector<PredictedTimes> row_by_row(std::span<const ScenarioSettings> rows, const Predict& predict) {
   std::vector<PredictedTimes> times;
   for (const ScenarioSettings& row : rows) {
+    PredictedTimes& of_row = times.emplace_back();
     try {
-      times.push_back(predict(row));
+      of_row = predict(row);
+    } catch (const InputError& problem) {
+      of_row.refused = problem.problems().front().message;
     } catch (const std::invalid_argument& problem) {
-      throw RowError{name, fmt::format("{}\n  in the row that sets {}", problem.what(), in_words(row)),
-                     times.size()};
+      of_row.refused = problem.what();
     }
   }
   return times;
 }
 
-/// Clusters with a profile of collectives, each built once.
+/// The GPUs that a row's collective is on.
+struct MeasuredGroup {
+  int nodes = 1, gpus_per_node = 1;
+  [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
+};
+
+/// Clusters as NCCL takes them under the settings of collectives, each built once.
 class Machines {
  public:
   explicit Machines(const ConfigPath& configs) : configs_{configs} {}
 
-  /// @param level NCCL_P2P_LEVEL, empty: NCCL's own rule. @param gpus that take part
-  MeasuredMachine& of(const std::string& cluster, const std::string& profile, const std::string& level,
-                      std::size_t gpus) {
-    std::unique_ptr<Entry>& entry = known_[{cluster, profile, level, gpus}];
+  /// @param settings keys that a scenario has under `collectives`
+  MeasuredMachine& of(const std::string& cluster, const ScenarioSettings& settings, MeasuredGroup group) {
+    std::unique_ptr<Entry>& entry = known_[{cluster, settings, group.nodes, group.gpus()}];
     if (!entry) {
-      const Fabric drawn = read_cluster(cluster, configs_).fabric();
-      PeerAccess access{access_of_models(drawn, configs_), {}, gpus};
-      if (!level.empty()) {
-        access.level.p2p = p2p_level_of(level);
+      YamlDocument document = YamlDocument::from_text("{}\n", "a row");
+      for (const auto& [key, value] : settings) {
+        document.set(key, quoted_if_needed(value));
       }
-      entry = std::make_unique<Entry>(
-          with_peer_access(drawn, access),
-          read_file<CollectiveProfile>(configs_.find_or_file(CollectiveProfile::kConfigKind, profile),
-                                       configs_));
+      const auto read = read_document<CollectiveSettings>(document, configs_);
+      if (!read.profile) {
+        throw std::invalid_argument{"the row does not say its 'profile'"};
+      }
+      const Fabric drawn = placed(read_cluster(cluster, configs_).fabric(), group);
+      PeerAccess access{access_of_models(drawn, configs_), {}, static_cast<std::size_t>(group.gpus())};
+      access.level = {read.p2p_level, read.net_gdr_level};
+      entry = std::make_unique<Entry>(with_peer_access(drawn, access), options_of(read, **read.profile));
     }
     return entry->machine;
   }
 
  private:
   struct Entry {
-    Entry(Fabric of_cluster, const CollectiveProfile& profile)
-        : fabric{std::move(of_cluster)}, machine{fabric, profile} {}
+    Entry(Fabric of_cluster, CollectiveOptions options)
+        : fabric{std::move(of_cluster)}, machine{fabric, std::move(options)} {}
     Fabric fabric;
     MeasuredMachine machine;
   };
 
+  /// The first GPUs of the first nodes are the first ranks.
+  static Fabric placed(const Fabric& fabric, MeasuredGroup group) {
+    RankPlacement placement;
+    placement.per_node = group.gpus_per_node;
+    return fabric.with_rank_order(gpus_by_rank(placement, fabric));
+  }
+
   const ConfigPath& configs_;
-  std::map<std::tuple<std::string, std::string, std::string, std::size_t>, std::unique_ptr<Entry>> known_;
+  std::map<std::tuple<std::string, ScenarioSettings, int, int>, std::unique_ptr<Entry>> known_;
 };
 
-CollectiveMeasurement collective_in(ScenarioSettings& settings) {
-  const std::string program = take(settings, "collective");
+/// @throws std::invalid_argument for what has no model
+CollectiveKind kind_of(const std::string& program) {
+  if (program == "sendrecv" || program == "sendrecv_perf") {
+    return CollectiveKind::Send;
+  }
   const auto kind = nccl_tests_kind(program);
   if (!kind) {
     throw std::invalid_argument{fmt::format("collective: '{}' has no model here", program)};
   }
+  return *kind;
+}
+
+CollectiveMeasurement collective_in(ScenarioSettings& settings) {
+  const CollectiveKind kind = kind_of(take(settings, "collective"));
   const auto nodes = static_cast<int>(settings.contains("nodes") ? count_in(settings, "nodes") : 1);
   const auto gpus = static_cast<int>(count_in(settings, "gpus"));
   if (gpus < 2) {
@@ -110,7 +137,7 @@ CollectiveMeasurement collective_in(ScenarioSettings& settings) {
   if (gpus % nodes != 0) {
     throw std::invalid_argument{fmt::format("{} GPUs on {} nodes are not equally many on each", gpus, nodes)};
   }
-  return {.kind = *kind,
+  return {.kind = kind,
           .nodes = nodes,
           .gpus_per_node = gpus / nodes,
           .size = Bytes{count_in(settings, "bytes")},
@@ -132,18 +159,10 @@ PredictedTimes one_after_the_other(const std::vector<KernelCall>& kernels, const
 
 }  // namespace
 
-std::string in_words(const ScenarioSettings& settings) {
-  std::string text;
-  for (const auto& [key, value] : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
-  }
-  return text;
-}
-
-std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<const ScenarioSettings> rows,
+std::vector<PredictedTimes> predict_kernels(std::span<const ScenarioSettings> rows,
                                             const ConfigPath& configs) {
   std::map<std::string, GpuSpec> gpus;
-  return row_by_row(name, rows, [&](ScenarioSettings settings) {
+  return row_by_row(rows, [&](ScenarioSettings settings) {
     const std::string gpu = take(settings, "gpu");
     if (!gpus.contains(gpu)) {
       gpus.emplace(gpu, read_file<GpuSpec>(configs.find_or_file(GpuSpec::kConfigKind, gpu), configs));
@@ -153,22 +172,14 @@ std::vector<PredictedTimes> predict_kernels(const std::string& name, std::span<c
   });
 }
 
-std::vector<PredictedTimes> predict_collectives(const std::string& name,
-                                                std::span<const ScenarioSettings> rows,
+std::vector<PredictedTimes> predict_collectives(std::span<const ScenarioSettings> rows,
                                                 const ConfigPath& configs) {
   Machines machines{configs};
-  return row_by_row(name, rows, [&](ScenarioSettings settings) {
-    const std::string cluster = take(settings, "cluster"), profile = take(settings, "profile");
-    const std::string level = settings.contains("p2p_level") ? take(settings, "p2p_level") : "";
+  return row_by_row(rows, [&](ScenarioSettings settings) {
+    const std::string cluster = take(settings, "cluster");
     const CollectiveMeasurement row = collective_in(settings);
-    if (!settings.empty()) {
-      throw std::invalid_argument{fmt::format(
-          "a collective has no key '{}'{}", settings.begin()->first,
-          did_you_mean(settings.begin()->first,
-                       {"cluster", "profile", "p2p_level", "collective", "nodes", "gpus", "bytes"}))};
-    }
-    const auto gpus = static_cast<std::size_t>(row.nodes) * static_cast<std::size_t>(row.gpus_per_node);
-    const MeasuredMachine::Planned planned = machines.of(cluster, profile, level, gpus).planned(row);
+    const MeasuredGroup group{row.nodes, row.gpus_per_node};
+    const MeasuredMachine::Planned planned = machines.of(cluster, settings, group).planned(row);
     return PredictedTimes{planned.time, Seconds{0}, planned.band};
   });
 }

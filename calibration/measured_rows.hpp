@@ -14,20 +14,14 @@
 namespace lockstep {
 
 /// By the kernel model of the row's GPU (ops/kernel_model.hpp), with its band, and whether it is in the range
-/// that the model was checked in.
-/// @param name of the set, for messages
-/// @throws InputError for settings that describe no kernel, with the row's
-[[nodiscard]] std::vector<PredictedTimes> predict_kernels(const std::string& name,
-                                                          std::span<const ScenarioSettings> rows,
+/// that the model was checked in. Settings that describe no kernel are refused.
+[[nodiscard]] std::vector<PredictedTimes> predict_kernels(std::span<const ScenarioSettings> rows,
                                                           const ConfigPath& configs);
 
-/// By the planner with the row's profile, as `lockstep calibrate fit` compares it, with the plan's band.
-/// @throws InputError for settings that describe no collective of the cluster, with the row's
-[[nodiscard]] std::vector<PredictedTimes> predict_collectives(const std::string& name,
-                                                              std::span<const ScenarioSettings> rows,
+/// By the planner with the row's CollectiveSettings, as `lockstep calibrate fit` compares it, with the plan's
+/// band; `sendrecv` has every rank send to the next one at once. Settings that describe no collective of the
+/// cluster are refused.
+[[nodiscard]] std::vector<PredictedTimes> predict_collectives(std::span<const ScenarioSettings> rows,
                                                               const ConfigPath& configs);
-
-/// `key=value key=value`.
-[[nodiscard]] std::string in_words(const ScenarioSettings& settings);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -188,6 +189,16 @@ struct AskedRow {
   std::size_t row;
 };
 
+/// Than ValidationSet::shortest. Rows that measure nothing are not: they are refused later.
+bool is_shorter(const ValidationSet& set, const MeasuredTable& table, std::size_t row) {
+  try {
+    const ScenarioSettings settings = settings_of(set, table.cells, row, table.settings);
+    return measured_step(set, table.cells, row, settings) * set.unit < set.shortest;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 /// Those that the set asks for; the others are counted.
 std::vector<AskedRow> asked_rows(const ValidationSet& set, const std::vector<MeasuredTable>& tables,
                                  std::size_t& left_out) {
@@ -196,10 +207,7 @@ std::vector<AskedRow> asked_rows(const ValidationSet& set, const std::vector<Mea
     const std::vector<std::size_t> rows = rows_of(set, table.cells);
     left_out += table.cells.rows();
     for (const std::size_t row : rows) {
-      if (set.shortest > Seconds{0} &&
-          measured_step(set, table.cells, row, settings_of(set, table.cells, row, table.settings)) *
-                  set.unit <
-              set.shortest) {
+      if (set.shortest > Seconds{0} && is_shorter(set, table, row)) {
         continue;
       }
       asked.push_back({&table, row});
@@ -218,16 +226,35 @@ std::string why_nothing_is_asked(const ValidationSet& set, const std::vector<Mea
                                  rows, set.name, set.shortest);
 }
 
-/// @param asked where the setting with an index is from
-/// @throws InputError at the line of a row that nothing can be predicted of
-template <class Asked>
-std::vector<PredictedTimes> predicted(const PredictRows& predict,
-                                      const std::vector<ScenarioSettings>& settings, const Asked& asked) {
-  try {
-    return predict(settings);
-  } catch (const RowError& problem) {
-    const AskedRow of = asked(problem.row());
-    of.table->cells.complain(of.row, problem.problems().front().message);
+/// A row whose cells are in order: what was measured, and what is to be predicted.
+struct ReadRow {
+  ValidationPoint point;
+  ScenarioSettings settings;
+  SourceLocation at;
+};
+
+/// Rows whose cells are in order; the others are refused.
+std::vector<ReadRow> readable(std::span<const AskedRow> rows, Validation& validation) {
+  std::vector<ReadRow> read;
+  for (std::size_t i = 0; i < rows.size(); i += validation.every) {
+    const auto& [table, row] = rows[i];
+    try {
+      ScenarioSettings settings = settings_of(validation.set, table->cells, row, table->settings);
+      ValidationPoint point = measured_point(validation.set, *table, row, validation.columns, settings);
+      read.push_back({std::move(point), std::move(settings), table->cells.place(row)});
+    } catch (const InputError& problem) {
+      validation.refused.push_back({problem.problems().front().where, problem.problems().front().message});
+    }
+  }
+  return read;
+}
+
+void take_prediction(const MeasuredColumns& measured, const PredictedTimes& times, ValidationPoint& point) {
+  point.step.predicted = times.step + measured.timing_adds;
+  point.step.band = times.band;
+  point.in_range = times.in_range;
+  if (point.gpu_busy) {
+    point.gpu_busy->predicted = times.gpu_busy + times.kernels * measured.profiler_adds;
   }
 }
 
@@ -245,21 +272,20 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
     throw InputError{{(data / set.files().front()).string()},
                      validation.left_out == 0 ? "the table has no rows" : why_nothing_is_asked(set, tables)};
   }
+  std::vector<ReadRow> read = readable(rows, validation);
   std::vector<ScenarioSettings> settings;
-  for (std::size_t i = 0; i < rows.size(); i += every) {
-    const auto& [table, row] = rows[i];
-    settings.push_back(settings_of(set, table->cells, row, table->settings));
-    validation.points.push_back(measured_point(set, *table, row, validation.columns, settings.back()));
-  }
-  const std::vector<PredictedTimes> times =
-      predicted(predict, settings, [&](std::size_t i) { return rows[i * every]; });
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    validation.points[i].step.predicted = times.at(i).step + set.measured.timing_adds;
-    validation.points[i].step.band = times[i].band;
-    validation.points[i].in_range = times[i].in_range;
-    if (auto& gpu_busy = validation.points[i].gpu_busy) {
-      gpu_busy->predicted = times[i].gpu_busy + times[i].kernels * set.measured.profiler_adds;
+  std::ranges::transform(read, std::back_inserter(settings), &ReadRow::settings);
+  const std::vector<PredictedTimes> times = predict(settings);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!times.at(i).refused.empty()) {
+      validation.refused.push_back({read[i].at, times[i].refused});
+      continue;
     }
+    take_prediction(set.measured, times[i], read[i].point);
+    validation.points.push_back(std::move(read[i].point));
+  }
+  if (validation.points.empty()) {
+    throw InputError{validation.refused.front().at, validation.refused.front().why};
   }
   return validation;
 }

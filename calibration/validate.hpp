@@ -36,11 +36,18 @@ struct ValidationPoint {
   bool in_range = true;  ///< PredictedTimes::in_range
 };
 
+/// A row that nothing can be predicted of, or that measures nothing.
+struct RefusedRow {
+  SourceLocation at;  ///< of the table
+  std::string why;
+};
+
 struct Validation {
   ValidationSet set;
   /// Those that the set names, each once: family, groups, rows, copied.
   std::vector<std::string> columns;
   std::vector<ValidationPoint> points;
+  std::vector<RefusedRow> refused;  ///< rows that the set asks for and that are no points
   std::size_t left_out = 0;  ///< rows of the tables that ValidationSet::where and shortest do not ask for
   std::size_t every = 1;     ///< of the rows that it asks for, each so-manieth was compared
 };
@@ -51,22 +58,10 @@ struct PredictedTimes {
   std::optional<double> band{};  ///< relative half-width of the step time
   double kernels = 0;            ///< that a GPU runs in a step, copies and memory sets aside
   bool in_range = true;          ///< of kernels: false when outside what their models were checked in
+  std::string refused{};         ///< why nothing is predicted of the row; empty: it is
 };
 
-/// Settings of a row that nothing can be predicted of.
-class RowError : public InputError {
- public:
-  /// @param name of the set. @param row index into what was to be predicted
-  RowError(const std::string& name, const std::string& message, std::size_t row)
-      : InputError{{name}, message}, row_{row} {}
-  [[nodiscard]] std::size_t row() const { return row_; }
-
- private:
-  std::size_t row_;
-};
-
-/// Predicts the scenarios of rows, in their order. What is wrong with one, thrown as RowError, is told with
-/// its table's file and line.
+/// Predicts the scenarios of rows, in their order.
 using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const ScenarioSettings> rows)>;
 
 /// The keys that row @p row of @p table sets.
@@ -78,7 +73,8 @@ using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const Sc
 /// The rows of the set's tables against their predictions.
 /// @param data the folder that the set's `table` is relative to
 /// @param every compares each so-manieth row only, beginning with the first
-/// @throws InputError for a table that is not there or does not fit the set; what @p predict throws
+/// Rows that cannot be compared are refused, and the others compared.
+/// @throws InputError for a table that is not there, and at the first row where all of them are refused
 [[nodiscard]] Validation validate(const ValidationSet& set, const std::filesystem::path& data,
                                   const PredictRows& predict, std::size_t every = 1);
 

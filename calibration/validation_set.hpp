@@ -20,7 +20,7 @@ struct MeasuredColumns {
   std::optional<std::string> samples_per_second;
   std::optional<std::string> gpu_busy;
   Seconds profiler_adds;  ///< to each kernel in gpu_busy
-  Seconds timing_adds;    ///< to each row of kernels
+  Seconds timing_adds;    ///< to each row of kernels or collectives
 
   template <class Visitor>
   static void describe(Visitor& key, MeasuredColumns& columns) {
@@ -35,8 +35,8 @@ struct MeasuredColumns {
                  "how much longer than without a profiler gpu_busy has each kernel (copies and memory sets "
                  "aside); added to the prediction of gpu_busy, not to that of the step");
     key.optional("timing_adds", columns.timing_adds, Seconds{0},
-                 "of a set of kernels: what was measured beside each of them, e.g. by the events round it; "
-                 "added to the prediction");
+                 "of a set of kernels or collectives: what was measured beside each of them, e.g. by the "
+                 "events round a kernel, or launching a collective; added to the prediction");
   }
   void check() const {
     if (step.has_value() == samples_per_second.has_value()) {
@@ -223,7 +223,9 @@ struct ValidationSet {
         "predicts", set.predicts, PredictedThing::Step,
         "what a row is: a training step, whose keys are a scenario's; a kernel, with the keys gpu, "
         "family, type and the words of its shape (docs/learned_kernels.md); or a collective alone on "
-        "the machine, with the keys cluster, profile, collective, nodes, gpus and bytes");
+        "the machine, with the keys cluster, collective, nodes, gpus and bytes, and those that a "
+        "scenario has under 'collectives': profile, all_reduce (its algorithm), protocol, net_gdr_level, "
+        "...");
     key.optional(
         "table", set.table, {},
         "file of comma-separated values, relative to the data folder or, where it is shipped, to the set");
@@ -264,8 +266,8 @@ struct ValidationSet {
       throw FieldError{"table", "a set compares either one 'table' or several 'tables'"};
     }
     const ComparedQuantity duration = duration_of(predicts);
-    if (predicts != PredictedThing::Kernel && measured.timing_adds > Seconds{0}) {
-      throw FieldError{"measured", "timing_adds is of sets of kernels (predicts: kernel)"};
+    if (predicts == PredictedThing::Step && measured.timing_adds > Seconds{0}) {
+      throw FieldError{"measured", "timing_adds is of sets of kernels and of collectives (predicts)"};
     }
     if (predicts != PredictedThing::Step && (!measured.step || measured.gpu_busy)) {
       throw FieldError{"measured", "of kernels and collectives there is one column of durations, 'step'"};

@@ -1,9 +1,14 @@
 #include "calibration/validation_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.hpp"
 #include "calibration/error_summary.hpp"
@@ -139,6 +144,30 @@ std::string order_text(const Validation& validation) {
   return text + '\n';
 }
 
+/// How many rows are refused for what, and where they are; "" where none is.
+std::string refused_text(const Validation& validation) {
+  if (validation.refused.empty()) {
+    return "";
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // in the order of the first row
+  for (const RefusedRow& row : validation.refused) {
+    const std::string why = row.why.substr(0, row.why.find('\n'));
+    auto known = std::ranges::find(reasons, why, &decltype(reasons)::value_type::first);
+    if (known == reasons.end()) {
+      known = reasons.insert(known, {why, {}});
+    }
+    known->second.push_back(
+        fmt::format("{}:{}", std::filesystem::path{row.at.file}.filename().string(), row.at.line));
+  }
+  std::string text =
+      fmt::format("{} of {} rows are refused, and not in what follows\n", validation.refused.size(),
+                  validation.refused.size() + validation.points.size());
+  for (const auto& [why, rows] : reasons) {
+    text += fmt::format("  {:>4}  {}\n        {}\n", rows.size(), why, fmt::join(rows, ", "));
+  }
+  return text + '\n';
+}
+
 /// "" where all are inside, as they are of what is no kernel.
 std::string range_text(const Validation& validation) {
   const std::size_t outside = points_out_of_range(validation);
@@ -235,7 +264,7 @@ std::string validation_text(const Validation& validation, PrintedPoints printed)
   if (printed == PrintedPoints::FewOrWorst && points.size() > kFewPoints) {
     points = worst_points(validation, kWorstPoints);
   }
-  std::string text = title_text(validation);
+  std::string text = title_text(validation) + refused_text(validation);
   for (const ComparedQuantity quantity : validation.set.quantities()) {
     text += points_text(validation, quantity, points) + '\n' + errors_text(validation, quantity) + '\n';
   }

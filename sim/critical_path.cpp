@@ -263,15 +263,17 @@ class Walk {
         return Place{number, true, cause.lane, cause.entry};
       case Cause::Kind::Previous:
       case Cause::Kind::Stream:
-        if (cause.entry == RankLog::kNoEntry) {
-          return std::nullopt;
+        if (cause.entry != RankLog::kNoEntry) {
+          charge("gap between kernels", PathPart::KernelGap,
+                 entry.start - log.streams[cause.lane].entries[cause.entry].end);
+          return Place{number, false, cause.lane, cause.entry};
         }
-        charge("gap between kernels", PathPart::KernelGap,
-               entry.start - log.streams[cause.lane].entries[cause.entry].end);
-        return Place{number, false, cause.lane, cause.entry};
+        break;
       case Cause::Kind::None:
         break;
     }
+    // It waited for an earlier step, whose end lies before the gap.
+    charge("gap between kernels", PathPart::KernelGap, entry.start - entry.free_since);
     return std::nullopt;
   }
 

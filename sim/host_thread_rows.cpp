@@ -49,7 +49,10 @@ class HostThread::SeenRow {
     if (log_ != nullptr) {
       thread_.next_ = first_ + place;
       const StreamItem item{issue, thread_.where(), 0, 0};
-      log_->streams[stream_].begin(stream_, item, start, rank_.timing().launch_to_start).end = end;
+      const RankTiming& timing = rank_.timing();
+      LogEntry& entry = log_->streams[stream_].begin(stream_, item, start, timing.launch_to_start);
+      entry.end = end;
+      entry.free_since = start - timing.kernel_gap;  // unless it waited for its launch: then nobody asks
     }
   }
 

@@ -12,7 +12,7 @@ namespace lockstep {
 /// Why a piece of work began when it did.
 struct Cause {
   enum class Kind : std::uint8_t {
-    None,      ///< first of its lane in the recorded step
+    None,      ///< first of its lane in the recorded step: what was before it belongs to an earlier one
     Previous,  ///< the entry before it in the same lane
     Host,      ///< the launch call: thread `lane`, instruction `entry`
     Stream,    ///< entry `entry` of stream `lane` (through an event, or a full launch queue)
@@ -26,6 +26,7 @@ struct Cause {
 struct LogEntry {
   double start = 0;
   double end = 0;
+  double free_since = 0;      ///< when all that its stream had to do before it was done
   std::uint32_t where = 0;    ///< as StreamItem::where
   std::uint32_t meeting = 0;  ///< collectives, copies: which of the lane's meetings
   Cause cause;
@@ -76,7 +77,7 @@ struct RankLog {
     Cause raised_by;                    ///< the event that moved the stream's clock since the latest entry
     /// Index of the latest entry; kNoEntry before the first.
     [[nodiscard]] std::uint32_t latest() const { return static_cast<std::uint32_t>(entries.size()) - 1; }
-    /// Notes that the work of @p item begins at @p start, and why then.
+    /// Notes that the work of @p item begins at @p start, and why then. The caller adds `free_since`.
     LogEntry& begin(std::uint8_t self, const StreamItem& item, double start, double launch_to_start);
   };
   std::uint32_t step;                                 ///< the step that is recorded

@@ -224,7 +224,9 @@ void Stream::log_start(Rank& rank, std::uint8_t self, const StreamItem& item) {
   if (!rank.log || step_ != rank.log->step) {
     return;
   }
-  rank.log->streams[self].begin(self, item, start_, rank.timing().launch_to_start + lag_.after_launch);
+  rank.log->streams[self]
+      .begin(self, item, start_, rank.timing().launch_to_start + lag_.after_launch)
+      .free_since = progress_.clock;
 }
 
 void Stream::end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end) {

@@ -80,7 +80,24 @@ std::span<const Link> Fabric::links() const {
   return graph_->links;
 }
 std::span<const VertexId> Fabric::gpus() const {
-  return graph_->gpus;
+  return order_ ? *order_ : graph_->gpus;
+}
+
+Fabric Fabric::with_rank_order(std::vector<VertexId> gpus) const {
+  std::vector<VertexId> given = gpus, known = graph_->gpus;
+  std::ranges::sort(given);
+  std::ranges::sort(known);
+  if (given != known) {
+    throw std::logic_error{"a rank order has each GPU of its fabric once"};
+  }
+  Fabric same = *this;
+  same.order_ = std::make_shared<const std::vector<VertexId>>(std::move(gpus));
+  return same;
+}
+
+Fabric Fabric::in_order_of(const Fabric& other, std::vector<Vertex> vertices, std::vector<Link> links) {
+  Fabric fabric{std::move(vertices), std::move(links)};
+  return other.order_ ? fabric.with_rank_order(*other.order_) : fabric;
 }
 
 VertexId Fabric::host_memory_of(VertexId gpu) const {

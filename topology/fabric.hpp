@@ -85,10 +85,18 @@ class Fabric {
   ///   cannot reach
   Fabric(std::vector<Vertex> vertices, std::vector<Link> links);
 
+  /// The same with other vertices and links, whose GPUs have the places that they have in @p other.
+  [[nodiscard]] static Fabric in_order_of(const Fabric& other, std::vector<Vertex> vertices,
+                                          std::vector<Link> links);
+
+  /// The same machine whose GPUs have other ranks: @p gpus are all of them, in rank order.
+  /// @throws std::logic_error when they are others
+  [[nodiscard]] Fabric with_rank_order(std::vector<VertexId> gpus) const;
+
   [[nodiscard]] std::span<const Vertex> vertices() const;
   [[nodiscard]] std::span<const Link> links() const;
 
-  /// All GPUs in rank order: by node, then by index.
+  /// All GPUs in rank order: by node, then by index, unless with_rank_order() says another one.
   [[nodiscard]] std::span<const VertexId> gpus() const;
 
   /// The socket whose memory holds the buffers that @p gpu copies from and to: the nearest one of its node
@@ -106,6 +114,7 @@ class Fabric {
  private:
   class Graph;
   std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const std::vector<VertexId>> order_;  ///< null: by node, then by index
 };
 
 /// The least bandwidth on @p route; infinite for a route without links.

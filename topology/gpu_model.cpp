@@ -10,7 +10,7 @@ Fabric with_gpu_model(const Fabric& fabric, const std::string& model) {
   for (const VertexId gpu : fabric.gpus()) {
     vertices[gpu].model = model;
   }
-  return {std::move(vertices), {fabric.links().begin(), fabric.links().end()}};
+  return Fabric::in_order_of(fabric, std::move(vertices), {fabric.links().begin(), fabric.links().end()});
 }
 
 }  // namespace lockstep

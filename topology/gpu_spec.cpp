@@ -42,6 +42,18 @@ std::string rescaled(const Named<LearnedKernels>& networks, const GpuSpec& gpu) 
   return other.empty() ? "" : fmt::format("'{}' was fitted with {}", networks.name, other);
 }
 
+void check_memory(GpuSpec& gpu) {
+  const bool is_of_another = is_set_anew(evidence_for(gpu.provenance, "memory")) &&
+                             !is_set_anew(evidence_for(gpu.provenance, "usable_memory"));
+  if (is_of_another) {
+    gpu.usable_memory.reset();
+  }
+  if (gpu.usable_memory && (!(*gpu.usable_memory > Bytes{0}) || *gpu.usable_memory > gpu.memory)) {
+    throw FieldError{"usable_memory",
+                     fmt::format("must be above 0, and at most the {} of 'memory'", gpu.memory)};
+  }
+}
+
 }  // namespace
 
 void GpuSpec::check() {
@@ -73,6 +85,7 @@ void GpuSpec::check() {
                                "formulas, or name '{}' under the 'gpus' of a copy of theirs",
                                learned->name, fmt::join((*learned)->gpus, ", "), name, name));
   }
+  check_memory(*this);
   check_keys<GpuSpec>(provenance);
   if (const std::string guessed = guessed_numbers(*this); !guessed.empty()) {
     if (learned) {

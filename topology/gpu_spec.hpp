@@ -50,9 +50,10 @@ struct GpuSpec {
   int cores_per_sm = 64;
   int threads_per_sm = 2048;  ///< resident at most
   PeakThroughput peak;
-  Bytes memory;
-  BytesPerSecond memory_bandwidth;  ///< data sheet, at the memory clock in `clocks`
-  Bytes l1_size;                    ///< level-1 cache of an SM for global loads; 0: they are not cached there
+  Bytes memory;                        ///< on the board
+  std::optional<Bytes> usable_memory;  ///< what CUDA reports of it; see usable()
+  BytesPerSecond memory_bandwidth;     ///< data sheet, at the memory clock in `clocks`
+  Bytes l1_size;  ///< level-1 cache of an SM for global loads; 0: they are not cached there
   Bytes l2_size;
   int l2_partitions = 1;        ///< parts that each keep a copy of what their own SMs read
   BytesPerSecond l2_bandwidth;  ///< of reads that hit
@@ -86,7 +87,10 @@ struct GpuSpec {
     key.optional("threads_per_sm", gpu.threads_per_sm, 2048,
                  "threads that can be resident on an SM, e.g. 1024 on Turing, 1536 on Ada");
     key.required("peak", gpu.peak, "dense peaks by data type");
-    key.required("memory", gpu.memory, "device memory, e.g. 80 GB");
+    key.required("memory", gpu.memory, "device memory on the board, e.g. 80 GiB");
+    key.optional("usable_memory", gpu.usable_memory, std::nullopt,
+                 "what CUDA reports of it (cudaMemGetInfo; 'total capacity' in PyTorch's out-of-memory "
+                 "messages), e.g. 79.1 GiB, against which jobs are judged; left out: 98 % of 'memory'");
     key.required("memory_bandwidth", gpu.memory_bandwidth, "data-sheet DRAM bandwidth, e.g. 2039 GB/s");
     key.optional("l1", gpu.l1_size, Bytes{0},
                  "level-1 cache of one SM for global loads, e.g. 192 KiB; 0 when they are not cached there");
@@ -121,10 +125,17 @@ struct GpuSpec {
         "where each of these numbers comes from, by its key; of efficiency: whether that set was made "
         "for this GPU");
   }
+  /// What a job can have: `usable_memory`, or where that is not known the share of `memory` that the driver
+  /// leaves on most boards (*Source*: configs/gpus, 98.4 to 99.2 % but for ECC in GDDR).
+  [[nodiscard]] Bytes usable() const { return usable_memory.value_or(kUsableShare * memory); }
+  static constexpr double kUsableShare = 0.98;
+
+  /// A `usable_memory` of a GPU whose `memory` is set anew without it is dropped: it was another's.
   /// Fractions that are said to be of another GPU are not calibrated on this one. Nor are those of this one
   /// where its numbers are guessed. Networks were trained on the GPU as it was: where its numbers are
   /// guessed, or others than the networks were fitted with (learned_scale.hpp), they are left out.
-  /// @throws FieldError naming the key of a size, rate or count that is not above zero
+  /// @throws FieldError naming the key of a size, rate or count that is not above zero, and for more usable
+  ///   memory than there is
   void check();
 };
 

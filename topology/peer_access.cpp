@@ -143,7 +143,7 @@ Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
   }
   std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
   draw_host_memory(through_memory, vertices, links);
-  return {std::move(vertices), std::move(links)};
+  return Fabric::in_order_of(fabric, std::move(vertices), std::move(links));
 }
 
 std::vector<GpuAccess> access_of_models(const Fabric& fabric, const ConfigPath& configs) {

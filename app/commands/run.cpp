@@ -23,6 +23,7 @@
 #include "app/result_folder.hpp"
 #include "app/scenario_file.hpp"
 #include "app/sensitivity.hpp"
+#include "app/straddling_groups.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "app/trust.hpp"
 #include "base/effective.hpp"
@@ -86,9 +87,8 @@ void warn_of_indices(const Setting& setting) {
 
 /// What PyTorch's allocator does when it finds no room is not simulated (ops/workload/allocator_calls.hpp).
 void warn_of_full_memory(const Setting& setting) {
-  constexpr double kNearlyFull = 0.97;
   const auto fullest = fullest_rank(setting);
-  if (fullest && fullest->share() > kNearlyFull) {
+  if (fullest && fullest->is_tight()) {
     spdlog::warn(
         "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits for "
         "the "
@@ -120,7 +120,7 @@ void write_embedding_plan(const Setting& setting, const std::filesystem::path& f
   }
   std::vector<Bytes> memory;
   for (const std::uint32_t model : setting.gpu_model_of_rank) {
-    memory.push_back(setting.gpu_models[model].memory);
+    memory.push_back(setting.gpu_models[model].usable());
   }
   const EmbeddingPlanSpec& spec = scenario.parallelism.embedding;
   const std::string who = spec.plan ? "as given" : "by the planner " + name_of(spec.planner);
@@ -232,6 +232,7 @@ int run_command(const RunOptions& options) {
   warn_of_guesses(setting);
   warn_of_indices(setting);
   warn_of_full_memory(setting);
+  warn_of_straddling_groups(setting);
   progress.say("planning");
   const SimulationResult result = predict(setting, open_timeline);
   const Sensitivity gains = gains_over(result.mean_step(), improved);

@@ -110,6 +110,9 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
   write_json(judge, result, options);
   if (options.json != "-") {
     fmt::print("{}", plans_text(judge, result, options.keep));
+    for (const std::string& sentence : judge.straddling(best_plans(result, 1).front().candidate)) {
+      fmt::print("of the best plan, {}\n", sentence);
+    }
   } else if (result.has_gaps()) {
     fmt::print(stderr, "{}\n", gaps_text(result));
   }

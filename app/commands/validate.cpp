@@ -66,9 +66,9 @@ std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<cons
     case PredictedThing::Step:
       return predict_rows(set.name, rows, configs, jobs);
     case PredictedThing::Kernel:
-      return predict_kernels(set.name, rows, configs);
+      return predict_kernels(rows, configs);
     case PredictedThing::Collective:
-      return predict_collectives(set.name, rows, configs);
+      return predict_collectives(rows, configs);
   }
   throw std::logic_error{"predict_all: unknown PredictedThing"};
 }

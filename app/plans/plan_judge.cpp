@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
 
 #include "app/memory_report.hpp"
 #include "app/scenario_file.hpp"
+#include "app/straddling_groups.hpp"
 #include "app/trust.hpp"
 #include "base/effective.hpp"
 #include "base/error.hpp"
@@ -55,17 +55,10 @@ const TransformerSpec& transformer_of(const ScenarioSpec& scenario, const Source
   return *workload->model->transformer;
 }
 
-int gpus_of_node(const Fabric& fabric) {
-  std::map<int, int> of_node;
-  int most = 1;
-  for (const VertexId gpu : fabric.gpus()) {
-    most = std::max(most, ++of_node[fabric.vertices()[gpu].node]);
-  }
-  return most;
-}
-
 std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, const Fabric& fabric) {
-  const auto all = static_cast<int>(fabric.gpus().size());
+  ParallelismSpec placed = scenario.parallelism;
+  placed.ranks.reset();
+  const int all = place_ranks(placed, node_sizes(fabric)).ranks;
   if (gpus.empty()) {
     gpus.push_back(scenario.parallelism.ranks.value_or(all));
   }
@@ -158,7 +151,7 @@ PlanJudge::PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int>
   problem_.global_batch = scenario_.workload->global_batch;
   const Fabric fabric = scenario_.cluster->fabric();
   problem_.gpus = checked(std::move(gpus), scenario_, fabric);
-  problem_.gpus_of_node = gpus_of_node(fabric);
+  problem_.gpus_of_node = scenario_.parallelism.ranks_per_node.value_or(node_sizes(fabric).most);
   problem_.types = {scenario_.workload->precision,
                     scenario_.workload->mixed_precision.value_or(MixedPrecision::Autocast)};
   problem_.framework = scenario_.workload->model->framework;
@@ -195,6 +188,10 @@ YamlDocument PlanJudge::document_of(const PlanCandidate& candidate) const {
 
 std::string PlanJudge::effective(const PlanCandidate& candidate) const {
   return effective_text<ScenarioSpec>(document_of(candidate), configs_);
+}
+
+std::vector<std::string> PlanJudge::straddling(const PlanCandidate& candidate) const {
+  return straddling_groups(build(document_of(candidate), configs_));
 }
 
 void PlanJudge::prepare(const PlanCandidate& any) {
@@ -239,27 +236,27 @@ Bytes PlanJudge::capacity() const {
     return Bytes{std::numeric_limits<double>::infinity()};
   }
   const auto& models = setting_.value().gpu_models;
-  return std::ranges::min_element(models, {}, &GpuSpec::memory)->memory;
+  return std::ranges::min_element(models, {}, &GpuSpec::usable)->usable();
 }
 
 Bytes PlanJudge::most_capacity() const {
   const auto& models = setting_.value().gpu_models;
-  return std::max(capacity(), std::ranges::max_element(models, {}, &GpuSpec::memory)->memory);
+  return std::max(capacity(), std::ranges::max_element(models, {}, &GpuSpec::usable)->usable());
 }
 
 Bytes PlanJudge::levelled(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const {
   const auto& models = setting_.value().gpu_models;
-  const auto [least, most] = std::ranges::minmax(models, {}, &GpuSpec::memory);
-  const bool are_alike = least.memory == most.memory;
-  std::vector<Bytes> smallest(of_stages.size(), most.memory);
+  const auto [least, most] = std::ranges::minmax(models, {}, &GpuSpec::usable);
+  const bool are_alike = least.usable() == most.usable();
+  std::vector<Bytes> smallest(of_stages.size(), most.usable());
   const std::size_t stride = static_cast<std::size_t>(stage_stride(candidate)), stages = of_stages.size();
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(candidate.gpus) && !are_alike; ++rank) {
     Bytes& of_stage = smallest[rank / stride % stages];
-    of_stage = std::min(of_stage, models[setting_->gpu_model_of_rank[rank]].memory);
+    of_stage = std::min(of_stage, models[setting_->gpu_model_of_rank[rank]].usable());
   }
   Bytes result;
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    result = std::max(result, whole_memory(of_stages[stage]) * (least.memory / smallest[stage]));
+    result = std::max(result, whole_memory(of_stages[stage]) * (least.usable() / smallest[stage]));
   }
   return result;
 }
@@ -274,7 +271,7 @@ PlanJudgement PlanJudge::judge(const std::optional<PlanCandidate>& candidate) co
   const bool is_checked = scenario_.memory.check_capacity;
   if (const auto fullest = fullest_rank(setting)) {
     judgement.memory = fullest->memory;
-    const Bytes smallest = std::ranges::min_element(setting.gpu_models, {}, &GpuSpec::memory)->memory;
+    const Bytes smallest = std::ranges::min_element(setting.gpu_models, {}, &GpuSpec::usable)->usable();
     judgement.levelled = (fullest->share() * smallest).in_base_units();
     judgement.capacity = is_checked ? fullest->capacity.in_base_units() : 0;
   }

@@ -57,6 +57,9 @@ class PlanJudge {
   /// Builds what all plans share. Before the others below. @throws InputError as build()
   void prepare(const PlanCandidate& any);
 
+  /// Groups of the plan that leave their NVLink domain: see straddling_groups().
+  [[nodiscard]] std::vector<std::string> straddling(const PlanCandidate& candidate) const;
+
   /// The scenario's `parallelism` with this plan: what a search prints of it.
   [[nodiscard]] ParallelismSpec parallelism_of(const PlanCandidate& candidate) const;
   /// The scenario with this plan: `lockstep run` takes it.

@@ -16,7 +16,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostOfFront = 30;  // rows of the table
-constexpr double kTight = 0.95;           // of a GPU's memory
 
 std::string refusals_text(const PlanEnumeration& all) {
   std::string text;
@@ -111,8 +110,8 @@ std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& pla
 }
 
 int own_gpus(const PlanJudge& judge) {
-  const auto all = static_cast<int>(judge.scenario().cluster->fabric().gpus().size());
-  return judge.scenario().parallelism.ranks.value_or(all);
+  const ScenarioSpec& scenario = judge.scenario();
+  return place_ranks(scenario.parallelism, node_sizes(scenario.cluster->fabric())).ranks;
 }
 
 /// Beside a plan of another number of GPUs: what both make of each.

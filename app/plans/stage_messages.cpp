@@ -20,7 +20,9 @@ Bytes message_of(const PlanCandidate& candidate, const PlanProblem& problem, Pre
 }  // namespace
 
 StageMessages::StageMessages(const Setting& setting)
-    : setting_{setting}, planner_{setting.fabric, collective_options(setting)} {}
+    : setting_{setting},
+      nodes_{node_sizes(setting.fabric)},
+      planner_{setting.fabric, collective_options(setting)} {}
 
 std::vector<PipelineMessage> StageMessages::of(const PlanCandidate& candidate,
                                                const PlanProblem& problem) const {
@@ -28,18 +30,27 @@ std::vector<PipelineMessage> StageMessages::of(const PlanCandidate& candidate,
   const Bytes size = message_of(candidate, problem, setting_.scenario.workload->precision);
   const bool overlaps =
       candidate.plan.schedule == PipelineSchedule::Interleaved && candidate.plan.overlap_p2p;
-  const Layout layout{candidate.gpus, stages, stage_stride(candidate), size.in_base_units(), !overlaps};
+  ParallelismSpec parallelism;
+  parallelism.ranks = candidate.gpus;
+  parallelism.ranks_per_node = setting_.scenario.parallelism.ranks_per_node;
+  parallelism.transformer = candidate.plan;
+  const RankPlacement placement = place_ranks(parallelism, nodes_);
+  const Layout layout{candidate.gpus,       stages,    stage_stride(candidate),
+                      size.in_base_units(), !overlaps, placement.per_node};
   const auto [known, fresh] = known_.try_emplace(layout);
   if (fresh) {
+    const std::vector<VertexId> gpus = gpus_by_rank(placement, setting_.fabric);
     for (int stage = 0; stage < stages; ++stage) {
-      known->second.push_back(between(layout, stage, (stage + 1) % stages));
+      known->second.push_back(between(layout, stage, gpus));
     }
   }
   return known->second;
 }
 
-PipelineMessage StageMessages::between(const Layout& layout, int stage, int next) const {
-  const auto gpu = [&](int rank) { return setting_.fabric.gpus()[static_cast<std::size_t>(rank)]; };
+PipelineMessage StageMessages::between(const Layout& layout, int stage,
+                                       std::span<const VertexId> gpus) const {
+  const int next = (stage + 1) % layout.stages;
+  const auto gpu = [&](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
   const auto node = [&](int rank) { return setting_.fabric.vertices()[gpu(rank)].node; };
   const auto pair_of = [&](int rank) {
     return std::array{gpu(rank), gpu(rank + (next - stage) * layout.stride)};

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "app/prediction.hpp"
@@ -33,11 +34,14 @@ class StageMessages {
     int stride;       ///< ranks from one stage to the next
     double bytes;     ///< of a message
     bool is_batched;  ///< CollectiveCall::batched
+    int per_node;     ///< RankPlacement::per_node
     auto operator<=>(const Layout&) const = default;
   };
-  [[nodiscard]] PipelineMessage between(const Layout& layout, int stage, int next) const;
+  [[nodiscard]] PipelineMessage between(const Layout& layout, int stage,
+                                        std::span<const VertexId> gpus) const;
 
   const Setting& setting_;
+  NodeSizes nodes_;
   CollectivePlanner planner_;
   mutable std::map<Layout, std::vector<PipelineMessage>> known_;
 };

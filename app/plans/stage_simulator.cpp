@@ -58,7 +58,7 @@ bool StageSimulator::waits_for_device(const TransformerPlanSpec& plan) const {
 
 /// The steps of one simulation.
 Job StageSimulator::job_of(const StageProbe& probe, ProbeSize size) const {
-  const std::vector<Bytes> memory(setting_.fabric.gpus().size(), setting_.gpu_models.front().memory);
+  const std::vector<Bytes> memory(setting_.fabric.gpus().size(), setting_.gpu_models.front().usable());
   ParallelismSpec parallelism = setting_.scenario.parallelism;
   parallelism.transformer = probe.plan;
   parallelism.transformer.waits_before_passes = size.waits;
@@ -72,9 +72,11 @@ Job StageSimulator::job_of(const StageProbe& probe, ProbeSize size) const {
   const int data = probe.gpus / (probe.plan.tensor * probe.plan.context);
   workload.global_batch = probe.micro_batch * data * size.micro_batches;
   Job job = make_job(workload, parallelism, setting_.fabric, setting_.host.at_speed(), memory);
-  const auto gpus = setting_.fabric.gpus().subspan(static_cast<std::size_t>(probe.first));
+  parallelism.ranks = probe.first + probe.gpus;
+  const std::vector<VertexId> gpus =
+      gpus_by_rank(place_ranks(parallelism, node_sizes(setting_.fabric)), setting_.fabric);
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
-    job.ranks[rank].gpu = gpus[rank];
+    job.ranks[rank].gpu = gpus[static_cast<std::size_t>(probe.first) + rank];
   }
   job.steps = kProbeSteps;
   return job;

@@ -47,7 +47,7 @@ std::vector<Bytes> gpu_memory(const Setting& setting) {
     (void)gpu;
     const std::size_t rank = memory.size();
     const std::size_t known = std::min(rank, setting.gpu_model_of_rank.size() - 1);
-    memory.push_back(setting.gpu_models[setting.gpu_model_of_rank[known]].memory);
+    memory.push_back(setting.gpu_models[setting.gpu_model_of_rank[known]].usable());
   }
   return memory;
 }
@@ -79,7 +79,7 @@ sharding::Task task_of(const Setting& setting, const EmbeddingPlanSpec& plan) {
     task.tables.push_back({table, {}});
   }
   for (const std::uint32_t model : setting.gpu_model_of_rank) {
-    task.capacity.push_back(room_for_tables(setting, plan, setting.gpu_models[model].memory));
+    task.capacity.push_back(room_for_tables(setting, plan, setting.gpu_models[model].usable()));
   }
   const std::size_t first = first_table_rank(dlrm, task.capacity.size());
   std::fill_n(task.capacity.begin(), first, Bytes{0});

@@ -112,7 +112,7 @@ class Fit {
   Fit(const CollectiveMeasurements& measurements, const Fabric& fabric, const CollectiveProfile& start,
       const HeldOut& held_out)
       : measurements_{measurements},
-        machine_{fabric, start},
+        machine_{fabric, CollectiveOptions{start, {}, {}}},
         start_{start},
         numbers_{numbers_of(start)},
         held_{held_out_rows(measurements, held_out)},

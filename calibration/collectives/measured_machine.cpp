@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace lockstep {
@@ -10,8 +12,35 @@ MeasuredMachine::Planned MeasuredMachine::planned(const CollectiveMeasurement& r
   CollectiveRequest request;
   request.kind = row.kind;
   request.size = row.size;
+  if (row.kind == CollectiveKind::Send) {
+    return planned_ring_of_sends(request, members(row));
+  }
   const auto plan = planner_.plan(request, members(row));
   return {time_alone(plan, fabric_), plan.band};
+}
+
+MeasuredMachine::Planned MeasuredMachine::planned_ring_of_sends(CollectiveRequest request,
+                                                                std::span<const VertexId> members) const {
+  request.source = 0;
+  request.root = 1;
+  std::vector<CollectivePlan> sends;
+  std::map<LinkId, double> together;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const std::array pair{members[rank], members[(rank + 1) % members.size()]};
+    sends.push_back(planner_.plan(request, pair));
+    for (const LinkLoad& load : sends.back().loads) {
+      together[load.link] += load.share;
+    }
+  }
+  Planned longest;
+  for (CollectivePlan& send : sends) {
+    for (LinkLoad& load : send.loads) {
+      load.share = together.at(load.link);
+    }
+    longest.time = std::max(longest.time, time_alone(send, fabric_));
+    longest.band = std::max(longest.band, send.band);
+  }
+  return longest;
 }
 
 const std::vector<VertexId>& MeasuredMachine::members(const CollectiveMeasurement& row) {

@@ -18,7 +18,7 @@ constexpr auto names_of(DenseParallelism) {
 
 /// How a model is spread over the GPUs of a cluster.
 struct ParallelismSpec {
-  std::optional<int> ranks;
+  std::optional<int> ranks, ranks_per_node;
   DenseParallelism dense = DenseParallelism::Data;
   TransformerPlanSpec transformer;
   EmbeddingPlanSpec embedding;
@@ -29,6 +29,9 @@ struct ParallelismSpec {
   static void describe(Visitor& key, ParallelismSpec& parallelism) {
     key.optional("ranks", parallelism.ranks, std::nullopt,
                  "how many GPUs, the first ones; all when left out");
+    key.optional("ranks_per_node", parallelism.ranks_per_node, std::nullopt,
+                 "how many GPUs of each node, the first ones; left out: all, or where the ranks have room in "
+                 "fewer, as many as keep tensor, context and expert groups inside their nodes");
     key.optional("dense", parallelism.dense, DenseParallelism::Data,
                  "dense parameters of a DLRM: replicated, with gradients all-reduced in buckets");
     TransformerPlanSpec::describe(key, parallelism.transformer);
@@ -43,6 +46,9 @@ struct ParallelismSpec {
     transformer.check();
     if (ranks && *ranks < 1) {
       throw FieldError{"ranks", "'ranks' is at least 1"};
+    }
+    if (ranks_per_node && *ranks_per_node < 1) {
+      throw FieldError{"ranks_per_node", "'ranks_per_node' is at least 1"};
     }
     if (!(bucket > Bytes{0}) || !(first_bucket > Bytes{0})) {
       throw FieldError{bucket > Bytes{0} ? "first_bucket" : "bucket", "a bucket holds more than 0 B"};

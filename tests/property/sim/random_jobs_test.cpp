@@ -147,6 +147,34 @@ TEST(RandomJobs, DoNotDependOnWhichGpuIsCalledWhat) {
   });
 }
 
+/// Each piece begins where the one before it on the path ends, and the first no later than the last step: the
+/// pieces add up to the step, or to more where its work began before the step before it had ended.
+TEST(RandomJobs, CriticalPathsAddUpToTheLastStep) {
+  const Fabric fabric = machine();
+  const CollectivePlanner planner{fabric};
+  holds("sum of the pieces", 300, [&] {
+    const RandomJob random = *random_job();
+    const Job job = made(random, spread(fabric));
+    for (const bool interference : {false, true}) {
+      auto input = random_input(job, fabric, planner, random, 0.1);
+      input.gpu_models.front().sm_count = 100;
+      input.gpu_models.front().communication = {20, 0.2};
+      SimulationOptions options = options_for(EngineMode::Bare);
+      options.interference = interference;
+      const auto result = simulate(input, options, nullptr);
+      const auto& ends = result.step_ends;
+      const double step = ends.back() - (ends.size() > 1 ? ends[ends.size() - 2] : 0);
+      double sum = 0;
+      for (const CriticalShare& share : result.critical_path) {
+        sum += share.seconds;
+      }
+      RC_ASSERT(sum >= step - 1e-9 * ends.back());
+      RC_ASSERT(sum <= ends.back() * (1 + 1e-9));
+      RC_ASSERT(ends.size() > 1 || std::abs(sum - step) <= 1e-9 * step);
+    }
+  });
+}
+
 /// The bytes on each link are those that the edges of the collectives send along their routes, step by step.
 TEST(RandomJobs, ConserveBytesOnEveryLink) {
   const Fabric fabric = rail_fabric(2);

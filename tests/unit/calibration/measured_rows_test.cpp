@@ -21,11 +21,11 @@ ConfigPath shipped() {
 }
 
 std::vector<PredictedTimes> kernels(const ScenarioSettings& row) {
-  return predict_kernels("a set", std::vector{row}, shipped());
+  return predict_kernels(std::vector{row}, shipped());
 }
 
 std::vector<PredictedTimes> collectives(const ScenarioSettings& row) {
-  return predict_collectives("a set", std::vector{row}, shipped());
+  return predict_collectives(std::vector{row}, shipped());
 }
 
 template <class Predict>
@@ -97,32 +97,77 @@ TEST(MeasuredRows, AnAllReduceOnTwoGpusMovesItsSize) {
 TEST(MeasuredRows, WhatIsWrongWithARowIsSaidWithIt) {
   ScenarioSettings row = kProduct;
   row["layuot"] = "nt";
-  EXPECT_THAT(complaint_of([&] { return kernels(row); }),
-              HasSubstr("there is no layuot= - did you mean 'layout'"));
+  EXPECT_THAT(kernels(row).at(0).refused, HasSubstr("there is no layuot= - did you mean 'layout'"));
   row = kProduct;
   row.erase("gpu");
-  EXPECT_THAT(complaint_of([&] { return kernels(row); }),
-              HasSubstr("does not say its 'gpu'\n  in the row that sets batch=1"));
+  EXPECT_THAT(kernels(row).at(0).refused, HasSubstr("does not say its 'gpu'"));
   ScenarioSettings collective{{"cluster", "dgx_a100 x 1"},
                               {"profile", "ideal"},
                               {"collective", "all_reduce"},
                               {"gpus", "16"},
                               {"bytes", "8"}};
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }), HasSubstr("1 x 16 GPUs"));
+  const auto refused = [&] { return collectives(collective).at(0).refused; };
+  EXPECT_THAT(refused(), HasSubstr("1 x 16 GPUs"));
   collective["bytes"] = "many";
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
-              HasSubstr("bytes: 'many' is no whole number"));
+  EXPECT_THAT(refused(), HasSubstr("bytes: 'many' is no whole number"));
   collective["bytes"] = "8";
   collective["gpus"] = "2.5";
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
-              HasSubstr("gpus: '2.5' is no whole number of at least 1"));
+  EXPECT_THAT(refused(), HasSubstr("gpus: '2.5' is no whole number of at least 1"));
   collective["gpus"] = "1";
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
-              HasSubstr("gpus: a collective has 2 or more, not 1"));
+  EXPECT_THAT(refused(), HasSubstr("gpus: a collective has 2 or more, not 1"));
   collective["gpus"] = "8";
   collective["size"] = "8";
-  EXPECT_THAT(complaint_of([&] { return collectives(collective); }),
-              HasSubstr("a collective has no key 'size'"));
+  EXPECT_THAT(refused(), HasSubstr("'size'"));
+  collective.erase("size");
+  collective["protocl"] = "ll";
+  EXPECT_THAT(refused(), HasSubstr("did you mean 'protocol'"));
+}
+
+/// Two nodes of two GPUs; LL sends eight bytes for four, Simple four, and a tree is no ring.
+TEST(MeasuredRows, ACollectiveTakesTheSettingsOfAScenario) {
+  ScenarioSettings row{{"cluster", "dgx_a100 x 2"},
+                       {"profile", "dgx_a100"},
+                       {"collective", "all_reduce"},
+                       {"nodes", "2"},
+                       {"gpus", "4"},
+                       {"bytes", "1e9"}};
+  const auto time = [&] {
+    const PredictedTimes times = collectives(row).at(0);
+    EXPECT_EQ(times.refused, "");
+    return times.step;
+  };
+  row["protocol"] = "Simple";
+  row["all_reduce"] = "ring";
+  const Seconds ring = time();
+  row["all_reduce"] = "tree";
+  EXPECT_NE(time(), ring);
+  row["all_reduce"] = "ring";
+  row["protocol"] = "LL";
+  EXPECT_GT(time() / ring, 1.5);
+  row["protocol"] = "Simple";
+  row["net_gdr_level"] = "LOC";  // by way of host memory
+  EXPECT_GT(time(), ring);
+}
+
+/// Each GPU sends its bytes to the next one while it receives as many: twelve NVLinks carry 282 GB/s of
+/// payload each way. Between two nodes of four the two GPUs at the ends send over a NIC each, 24.6 GB/s of
+/// payload.
+TEST(MeasuredRows, SendsAndReceivesGoRoundAtOnce) {
+  ScenarioSettings row{{"cluster", "dgx_a100 x 2"},
+                       {"profile", "ideal"},
+                       {"collective", "sendrecv"},
+                       {"gpus", "8"},
+                       {"bytes", "1e9"}};
+  const auto rate = [&](const char* less, const char* more) {
+    const auto time = [&](const char* bytes) {
+      row["bytes"] = bytes;
+      return collectives(row).at(0).step;
+    };
+    return 1e9 * 1_B / (time(more) - time(less));
+  };
+  EXPECT_NEAR(rate("1e9", "2e9") / 282_GBps, 1, 0.01);
+  row["nodes"] = "2";
+  EXPECT_NEAR(rate("1e9", "2e9") / 24.6_GBps, 1, 0.05);
 }
 
 class KernelSet : public ::testing::Test {
@@ -138,9 +183,8 @@ class KernelSet : public ::testing::Test {
         "copied: { n: n }\n" +
             more,
         "few.yaml");
-    return validate(set, folder_.path(), [&](std::span<const ScenarioSettings> rows) {
-      return predict_kernels(set.name, rows, shipped());
-    });
+    return validate(set, folder_.path(),
+                    [&](std::span<const ScenarioSettings> rows) { return predict_kernels(rows, shipped()); });
   }
 
   test::ScratchFolder folder_;
@@ -167,10 +211,14 @@ TEST_F(KernelSet, WhatIsWrongWithARowIsSaidAtItsLine) {
       "copied: { n: n }\n",
       "bad.yaml");
   const auto predict = [&](std::span<const ScenarioSettings> rows) {
-    return predict_kernels(set.name, rows, shipped());
+    return predict_kernels(rows, shipped());
   };
-  EXPECT_THAT(complaint_of([&] { return validate(set, folder_.path(), predict); }),
-              AllOf(HasSubstr("c.csv:3:"), HasSubstr("in the row that sets")));
+  const Validation validation = validate(set, folder_.path(), predict);
+  EXPECT_EQ(validation.points.size(), 1U);
+  ASSERT_EQ(validation.refused.size(), 1U);
+  EXPECT_EQ(validation.refused[0].at.line, 3);
+  EXPECT_THAT(validation_text(validation),
+              AllOf(HasSubstr("1 of 2 rows are refused"), HasSubstr("\n        c.csv:3\n")));
 }
 
 TEST_F(KernelSet, RowsThatAreAllTooShortAreNotWheres) {

@@ -97,15 +97,35 @@ TEST_F(ValidateTable, FiguresAreByCellAndOverall) {
   EXPECT_THAT(validation_text(validation), HasSubstr("theirs: another tool"));
 }
 
-TEST_F(ValidateTable, ACellOfWhichTheSetSaysNothingIsTheUsersMistake) {
-  try {
-    static_cast<void>(validate_rows("V100,512,1,1,0\nH100,512,1,1,0\n", [](const ScenarioSettings&) {
-      return PredictedTimes{1_ms, 1_ms};
-    }));
-    FAIL() << "H100 is not in the set";
-  } catch (const InputError& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("steps.csv:3:1: gpu: set 'two_gpus' says nothing of 'H100'"));
-  }
+/// A row that says nothing of use is no end of the others: each reason is told once, with its rows.
+TEST_F(ValidateTable, RowsThatCannotBeComparedAreRefusedAndCountedByReason) {
+  const auto predict = [](const ScenarioSettings& settings) {
+    PredictedTimes times{11_ms, 5_ms};
+    times.refused = settings.at("workload.global_batch") == "3" ? "workload: 3 is odd\n  all else" : "";
+    return times;
+  };
+  const Validation validation = validate_rows(
+      "V100,512,10,5,0\nH100,512,1,1,0\nV100,3,10,5,0\nV100,8,-1,5,0\nP100,3,10,5,0\nV100,9,,5,0\n", predict);
+  EXPECT_EQ(validation.points.size(), 1U);
+  EXPECT_NEAR(validation.points[0].step.error(), 0.1, 1e-12);
+  ASSERT_EQ(validation.refused.size(), 5U);
+  EXPECT_THAT(
+      validation_text(validation),
+      testing::AllOf(HasSubstr("5 of 6 rows are refused, and not in what follows\n"),
+                     HasSubstr("     1  gpu: set 'two_gpus' says nothing of 'H100'\n        steps.csv:3\n"),
+                     HasSubstr("     2  workload: 3 is odd\n        steps.csv:4, steps.csv:6\n"),
+                     HasSubstr("ms: what was measured must be greater than 0\n        steps.csv:5\n")));
+}
+
+TEST_F(ValidateTable, WhereAllRowsAreRefusedTheFirstIsTheUsersMistake) {
+  EXPECT_THAT(
+      [&] {
+        static_cast<void>(validate_rows("H100,512,1,1,0\n", [](const ScenarioSettings&) {
+          return PredictedTimes{1_ms, 1_ms};
+        }));
+      },
+      testing::ThrowsMessage<InputError>(
+          HasSubstr("steps.csv:2:1: gpu: set 'two_gpus' says nothing of 'H100'")));
 }
 
 TEST_F(ValidateTable, ARateIsABatchOverAStep) {

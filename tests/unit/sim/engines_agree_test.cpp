@@ -73,6 +73,21 @@ TEST_F(ContendedJob, ShortLaunchQueueAgreesToo) {
   }
 }
 
+/// Communication slows kernels down beside it: real actors hear of it when the others do.
+TEST_F(ContendedJob, InterferenceIsTheSameOnAllEngines) {
+  auto input = this->input(0.1);
+  input.gpu_models.front().sm_count = 100;
+  input.gpu_models.front().communication = {20, 0.2};
+  const Agreement without = simulated_in_child(input, options_for(EngineMode::Bare));
+  SimulationOptions options;
+  options.interference = true;
+  const Agreement bare = simulated_in_child(input, {.engine = EngineMode::Bare, .interference = true});
+  EXPECT_GT(bare.makespan, without.makespan);
+  for (const auto& [name, of_engine] : every_engine(options)) {
+    EXPECT_EQ(simulated_in_child(input, of_engine), bare) << name;
+  }
+}
+
 TEST_F(ContendedJob, JitterFollowsFromItsSeedAlone) {
   const auto once = simulate(input(0.1), options_for(EngineMode::Bare), nullptr);
   const auto again = simulate(input(0.1), options_for(EngineMode::Bare), nullptr);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/config_path.hpp"
+#include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -83,6 +84,33 @@ TEST(GpuSpec, AGuessedLevel2RateLeavesAFittedSetFitted) {
   const GpuSpec changed = gpu_of("l2_bandwidth: 9 TB/s\n" + mine);
   EXPECT_EQ(efficiency_of(changed).is, Provenance::Derived);
   EXPECT_THAT(changed.lent_because, HasSubstr("l2_bandwidth (set at "));
+}
+
+TEST(GpuSpec, UsableMemoryIsWhatCudaReports) {
+  const GpuSpec v100 = gpu_of("include: gpus/v100_32gb.yaml\n");
+  EXPECT_DOUBLE_EQ(v100.memory.in_base_units(), 32 * 1073741824.0);
+  EXPECT_NEAR(v100.usable().in_base_units(), 34.09e9, 0.005e9);  // 31.75 GiB
+  EXPECT_NEAR(gpu_of("include: gpus/rtx_6000_ada_48gb.yaml\n").usable().in_base_units(), 50.98e9, 0.005e9);
+}
+
+// The number of another size of memory says nothing of this one: the share that most boards have stands in.
+TEST(GpuSpec, UsableMemoryOfAnotherSizeIsAShare) {
+  const GpuSpec larger = gpu_of("include: gpus/v100_32gb.yaml\nmemory: 100 GB\n");
+  EXPECT_DOUBLE_EQ(larger.usable().in_base_units(), 98e9);
+  const GpuSpec both = gpu_of("include: gpus/v100_32gb.yaml\nmemory: 100 GB\nusable_memory: 99 GB\n");
+  EXPECT_DOUBLE_EQ(both.usable().in_base_units(), 99e9);
+  EXPECT_THAT([] { (void)gpu_of("include: gpus/v100_32gb.yaml\nusable_memory: 35 GB\n"); },
+              ::testing::ThrowsMessage<InputError>(HasSubstr("at most the 34.36 GB of 'memory'")));
+}
+
+TEST(GpuSpec, EveryShippedGpuSaysItsUsableMemoryAndWhereItIsFrom) {
+  const auto configs = ConfigPath::standard();
+  for (const std::string& name : configs.names(GpuSpec::kConfigKind)) {
+    const auto gpu = read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, name), configs);
+    ASSERT_TRUE(gpu.usable_memory) << name;
+    EXPECT_GT(*gpu.usable_memory / gpu.memory, 0.9) << name;
+    EXPECT_NE(evidence_for(gpu.provenance, "usable_memory").is, Provenance::Guessed) << name;
+  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ ShardingProblem problem_with(const std::string& entries, const std::string& embe
   of.model = "embedding_kernels: fbgemm, ";
   of.tables = "{ rows: [40000000], count: 3, dimension: 128, pooling_factor: 10 }";
   of.parallelism = "{ ranks: 2, embedding: { " + embedding + "plan: { tables: [" + entries + "] } } }";
-  of.more = "gpu: { from: v100_32gb, memory: 16 GiB }\n";
+  of.more = "gpu: { from: v100_32gb, memory: 16 GiB, usable_memory: 16 GiB }\n";
   return test::problem_of(of);
 }
 

@@ -115,7 +115,7 @@ TEST(ShardingProblem, RoomWithoutRespectIsWhatTheGpuHas) {
         .capacity.front();
   };
   const ShardingProblem usual = test::problem_of({});
-  EXPECT_EQ(room(""), usual.setting().gpu_models.front().memory);
+  EXPECT_EQ(room(""), usual.setting().gpu_models.front().usable());
   EXPECT_EQ(usual.task().capacity.front(), 0.8 * room(""));
   EXPECT_GT(room("memory: { check_capacity: false }\n"), 1e6 * room(""));
 }
@@ -349,7 +349,7 @@ TEST(ShardingProblem, SaysWhatDoesNotFitOnTheOtherRanks) {
   EXPECT_TRUE(our_candidates(problem, little()).empty());
   EXPECT_EQ(
       why_nothing_fits(problem),
-      "table 0 (100000 rows of 64 elements, 25.6 MB) fits on no GPU: a GPU has 3.436 kB for tables; "
+      "table 0 (100000 rows of 64 elements, 25.6 MB) fits on no GPU: a GPU has 3.409 kB for tables; "
       "bottom_mlp_placement: first_rank needs it whole; it cannot be in host memory: there the search cuts "
       "tables by rows");
 }

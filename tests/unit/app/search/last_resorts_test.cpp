@@ -68,20 +68,20 @@ std::vector<TableShardingSpec>::const_iterator in_host_memory_of(const Embedding
 }
 
 /// 102 GB on a GPU of 80, 80 % of it for tables: no table is left to be on it. 200 million rows of 512 bytes,
-/// 4 for each row to find it by and 16 for each place: (0.8 x 85.9 - 0.8) GB are 0.643 of 105.6 GB.
+/// 4 for each row to find it by and 16 for each place: (0.8 x 84.99 - 0.8) GB are 0.636 of 105.6 GB.
 TEST(LastResorts, AreInHostMemoryAllTablesIfNeedBe) {
   const auto [step, plan] = best_of(problem_of("single_a100_80gb x 1", 1, "200000000", "8192"));
   ASSERT_EQ(plan.tables.size(), 1U);
   EXPECT_EQ(plan.tables.front().kernel, TableKernel::UvmCaching);
-  EXPECT_EQ(plan.tables.front().cache_load_factor, 0.643);
+  EXPECT_EQ(plan.tables.front().cache_load_factor, 0.636);
 }
 
-/// Eight tables of 34 GB fit on eight GPUs of 43 GB, and leave too little for 4 million samples: two of them
+/// Eight tables of 34 GB fit on eight GPUs of 42 GB, and leave too little for 4 million samples: two of them
 /// in host memory, and the others evenly on all GPUs. All of them there take three times as long.
 TEST(LastResorts, LeaveRoomForTheStep) {
   const ShardingProblem problem = problem_of("dgx_a100 x 1", 8, "66000000", "4000000");
   const auto [step, plan] = best_of(problem);
-  EXPECT_LT(step, Seconds{0.9});
+  EXPECT_LT(step, Seconds{1});
   const auto in_host = std::ranges::find(plan.tables, TableKernel::UvmCaching, &TableShardingSpec::kernel);
   ASSERT_NE(in_host, plan.tables.end());
   EXPECT_EQ(in_host->tables.size(), 2U);
@@ -146,7 +146,7 @@ TEST(WhyNothingFits, AdvisesNothingThatRunRefuses) {
       AllOf(HasSubstr("or by the rows of all GPUs (2.56 TB each)"),
             HasSubstr("host memory, 1.1 TB, has room for no table"), Not(HasSubstr("sharding: row_wise"))));
   EXPECT_THAT(why_nothing_fits(problem_of("dgx_a100 x 1", 60, "50000000", "8192")),
-              HasSubstr("at least 45 such GPUs would be needed; host memory, 1.1 TB, has room for 42 of the "
+              HasSubstr("at least 46 such GPUs would be needed; host memory, 1.1 TB, has room for 42 of the "
                         "60 tables (1.075 TB), the other 18 take 460.8 GB"));
 }
 

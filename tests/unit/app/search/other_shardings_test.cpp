@@ -203,6 +203,7 @@ TEST(OtherShardings, HaveWholeTablesApart) {
   test::SmallDlrm of;
   of.cluster = "workstation_4gpu_pcie x 1";
   of.global_batch = 16384;
+  of.more = "gpu: { from: titan_xp, usable_memory: 12 GiB }\n";
   of.tables =
       "{ rows: [150000000, 60000000, 5000000, 40000], dimension: 128, pooling_factor: 1 }, "
       "{ rows: [200000], count: 6, dimension: 128, pooling_factor: 10, index_skew: 2 }";
