@@ -66,10 +66,10 @@ std::optional<SweepRow> read_row(const std::filesystem::path& folder, const std:
     return std::nullopt;
   }
   const Json json = Json::parse(read_whole_file(path), nullptr, false);
-  if (!json.is_object() || json.value("key", "") != key || !json.contains("exit_code")) {
-    return std::nullopt;
-  }
   try {
+    if (!json.is_object() || json.value("key", "") != key || !json.contains("exit_code")) {
+      return std::nullopt;
+    }
     SweepRow row;
     row.key = key;
     row.outcome = {json.value("exit_code", kExitBug), json.value("message", "")};
