@@ -157,8 +157,7 @@ void refuse_a_long_line(const std::string& text, const std::string& file) {
   int line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const bool is_list = text.find_first_of(",[{", begin) < end;
-    if (end - begin > kMostBytesOfText && !is_list) {
+    if (end - begin > kMostBytesOfText && text.find_first_of(",[{", begin) >= end) {
       throw InputError{{file, line, 1},
                        fmt::format("a line of {} bytes without a list or mapping; a text has at most {}",
                                    end - begin, kMostBytesOfText)};

@@ -59,9 +59,9 @@ double width_of_features(const DlrmSpec& model) {
 
 void check_widths_of(const char* key, double before, const std::vector<std::int64_t>& widths) {
   for (const std::int64_t width : widths) {
-    if (before * real(width) > kMostElements) {
+    if (before * real(width) > kMostParameters) {
       throw FieldError{key, fmt::format("layers of {:g} x {} elements: at most {:g} can be counted", before,
-                                        width, kMostElements)};
+                                        width, kMostParameters)};
     }
     before = real(width);
   }
@@ -100,16 +100,20 @@ std::int64_t layers_of(const ModelSpec& model) {
   return model.transformer ? model.transformer->layers : 1;
 }
 
+void check_parameters(const char* what, std::initializer_list<Extent> factors) {
+  check_elements(what, factors, kMostParameters);
+}
+
 }  // namespace
 
-void check_elements(const char* what, std::initializer_list<Extent> factors) {
+void check_elements(const char* what, std::initializer_list<Extent> factors, double most) {
   const double product = std::accumulate(factors.begin(), factors.end(), 1.0,
                                          [](double all, const Extent& factor) { return all * factor.value; });
-  if (product > kMostElements) {
+  if (product > most) {
     const Extent largest =
         std::max(factors, [](const Extent& a, const Extent& b) { return a.value < b.value; });
     throw FieldError{largest.key, fmt::format("{} would have {:.2g} elements; at most {:g} can be counted",
-                                              what, product, kMostElements)};
+                                              what, product, most)};
   }
 }
 
@@ -129,7 +133,7 @@ void check_sizes(const CnnSpec& model) {
     }
   }
   check_elements("the layers of an image", {{"image_size", of_image(model)}});
-  check_elements("the last layer", {{"classes", real(model.classes)}, {"blocks", of_image(model)}});
+  check_parameters("the last layer", {{"classes", real(model.classes)}, {"blocks", of_image(model)}});
 }
 
 void check_sizes(const DlrmSpec& model) {
@@ -152,8 +156,8 @@ void check_sizes(const DlrmSpec& model) {
   check_at_most("cross_layers", model.cross_layers, kMostLayers);
   check_widths_of("bottom_mlp", 1, model.bottom_mlp);
   check_widths_of("top_mlp", width_of_features(model) + widest(model.bottom_mlp), model.top_mlp);
-  check_elements("a cross layer", {{"cross_projection", real(model.cross_projection)},
-                                   {"tables", width_of_features(model) + widest(model.bottom_mlp)}});
+  check_parameters("a cross layer", {{"cross_projection", real(model.cross_projection)},
+                                     {"tables", width_of_features(model) + widest(model.bottom_mlp)}});
 }
 
 void check_sizes(const TransformerSpec& model) {
@@ -162,29 +166,30 @@ void check_sizes(const TransformerSpec& model) {
     check_at_most("experts.count", model.experts->count, kMostTables);
   }
   const double width = heads_width(real(model.heads), real(model.hidden), model.head_size);
-  check_elements("the token embedding",
-                 {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
-  check_elements("the positions", {{"positions", real(model.positions)}, {"hidden", real(model.hidden)}});
-  check_elements("attention's weights", {{"layers", kProductsOfAttention * real(model.layers)},
-                                         {"hidden", real(model.hidden)},
-                                         {model.head_size ? "head_size" : "hidden", width}});
-  check_elements("the feed-forward layers' weights",
-                 {{"layers", kProductsOfFeedForward * real(model.layers) * experts_of(model)},
-                  {"hidden", real(model.hidden)},
-                  {"feed_forward", feed_forward_of(model)}});
-  check_elements("the classifier",
-                 {{"classes", real(model.classes.value_or(1))}, {"hidden", real(model.hidden)}});
-  check_elements("the token types", {{"token_types", real(std::max<std::int64_t>(model.token_types, 1))},
-                                     {"hidden", real(model.hidden)}});
+  check_parameters("the token embedding",
+                   {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
+  check_parameters("the positions", {{"positions", real(model.positions)}, {"hidden", real(model.hidden)}});
+  check_parameters("attention's weights", {{"layers", kProductsOfAttention * real(model.layers)},
+                                           {"hidden", real(model.hidden)},
+                                           {model.head_size ? "head_size" : "hidden", width}});
+  check_parameters("the feed-forward layers' weights",
+                   {{"layers", kProductsOfFeedForward * real(model.layers) * experts_of(model)},
+                    {"hidden", real(model.hidden)},
+                    {"feed_forward", feed_forward_of(model)}});
+  check_parameters("the classifier",
+                   {{"classes", real(model.classes.value_or(1))}, {"hidden", real(model.hidden)}});
+  check_parameters("the token types", {{"token_types", real(std::max<std::int64_t>(model.token_types, 1))},
+                                       {"hidden", real(model.hidden)}});
   if (const auto& latent = model.latent_attention) {
     const double ranks = real(latent->query_rank) + real(latent->key_value_rank);
     const double of_head =
         real(latent->rotary_size) + real(latent->value_size) + real(model.head_size.value_or(model.hidden));
-    check_elements("latent attention's weights",
-                   {{"latent_attention.query_rank", ranks * real(model.layers)},
-                    {"latent_attention.value_size", of_head * real(model.heads)}});
-    check_elements("latent attention's weights", {{"latent_attention.query_rank", ranks * real(model.layers)},
-                                                  {"hidden", real(model.hidden)}});
+    check_parameters("latent attention's weights",
+                     {{"latent_attention.query_rank", ranks * real(model.layers)},
+                      {"latent_attention.value_size", of_head * real(model.heads)}});
+    check_parameters(
+        "latent attention's weights",
+        {{"latent_attention.query_rank", ranks * real(model.layers)}, {"hidden", real(model.hidden)}});
   }
   check_elements("a sample", {{"sequence", of_transformer(model, real(model.sequence))}});
 }
@@ -197,27 +202,28 @@ void check_sizes(const EncoderDecoderSpec& model) {
   if (model.experts) {
     check_at_most("experts.count", model.experts->count, kMostTables);
   }
-  check_elements("the token embedding",
-                 {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
-  check_elements("attention's weights",
-                 {{"layers", 2 * kProductsOfAttention * layers},
-                  {"hidden", real(model.hidden)},
-                  {model.head_size ? "head_size" : "hidden",
-                   heads_width(real(model.heads), real(model.hidden), model.head_size)}});
-  check_elements("the feed-forward layers' weights", {{"layers", kProductsOfFeedForward * layers * experts},
-                                                      {"hidden", real(model.hidden)},
-                                                      {"feed_forward", real(model.feed_forward)}});
-  check_elements("the biases of distances", {{"buckets", real(model.buckets)}, {"heads", real(model.heads)}});
+  check_parameters("the token embedding",
+                   {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
+  check_parameters("attention's weights",
+                   {{"layers", 2 * kProductsOfAttention * layers},
+                    {"hidden", real(model.hidden)},
+                    {model.head_size ? "head_size" : "hidden",
+                     heads_width(real(model.heads), real(model.hidden), model.head_size)}});
+  check_parameters("the feed-forward layers' weights", {{"layers", kProductsOfFeedForward * layers * experts},
+                                                        {"hidden", real(model.hidden)},
+                                                        {"feed_forward", real(model.feed_forward)}});
+  check_parameters("the biases of distances",
+                   {{"buckets", real(model.buckets)}, {"heads", real(model.heads)}});
 }
 
 void check_sizes(const XlnetSpec& model) {
   const double feed_forward = model.feed_forward ? real(*model.feed_forward) : 4 * real(model.hidden);
   check_at_most("layers", model.layers, kMostLayers);
-  check_elements("the token embedding",
-                 {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
-  check_elements("attention's weights", {{"layers", (kProductsOfAttention + 1) * real(model.layers)},
-                                         {"hidden", real(model.hidden)},
-                                         {"hidden", real(model.hidden)}});
+  check_parameters("the token embedding",
+                   {{"vocabulary", real(model.vocabulary)}, {"hidden", real(model.hidden)}});
+  check_parameters("attention's weights", {{"layers", (kProductsOfAttention + 1) * real(model.layers)},
+                                           {"hidden", real(model.hidden)},
+                                           {"hidden", real(model.hidden)}});
   check_elements(
       "the feed-forward layers' weights",
       {{"layers", 2 * real(model.layers)}, {"hidden", real(model.hidden)}, {"feed_forward", feed_forward}});

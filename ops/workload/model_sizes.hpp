@@ -13,8 +13,12 @@ namespace lockstep {
 inline constexpr std::int64_t kMostLayers = 10'000;
 inline constexpr std::int64_t kMostTables = 100'000;
 
-/// Elements of all parameters, or of one tensor of a step: 64 bytes of each can still be counted in 64 bits.
+/// Elements of all tables, or of one tensor of a step: 64 bytes of each can still be counted in 64 bits.
 inline constexpr double kMostElements = 1e16;
+
+/// Parameters besides tables: ten times as many as any model has. Optimizers write a kernel for each 20
+/// million.
+inline constexpr double kMostParameters = 2e13;
 
 /// A size that multiplies others, and the key that says it.
 struct Extent {
@@ -22,8 +26,8 @@ struct Extent {
   double value;
 };
 
-/// @throws FieldError that points at the largest of @p factors where their product is beyond kMostElements
-void check_elements(const char* what, std::initializer_list<Extent> factors);
+/// @throws FieldError that points at the largest of @p factors where their product is beyond @p most
+void check_elements(const char* what, std::initializer_list<Extent> factors, double most = kMostElements);
 
 /// @throws FieldError that points at @p key where @p value is beyond @p most
 void check_at_most(const char* key, std::int64_t value, std::int64_t most);

@@ -103,7 +103,8 @@ class Runs:
         end = ANSWERS.get(code, "aborts")
         self.ends[end] = self.ends.get(end, 0) + 1
         if end == "aborts" or "has a bug" in message or (code == 2 and not message.strip()):
-            self.faults.append((" ".join(command), code, message.strip()[-300:]))
+            self.faults.append(command)
+            print(f"{' '.join(command)}\n  exit code {code}: {message.strip()[-300:]}", flush=True)
         return code, message
 
     def cover(self, base, row):
@@ -146,8 +147,6 @@ def main():
         ends = ", ".join(f"{count} {end}" for end, count in sorted(runs.ends.items()))
         print(f"{len(found)} keys, {len(runs.pairs)} pairs of values in {total} combinations: {ends}, "
               f"{len(runs.faults)} faults")
-        for command, code, message in runs.faults:
-            print(f"\n{command}\n  exit code {code}: {message}")
         return 1 if runs.faults else 0
 
 
