@@ -10,30 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from scenario_schema import whole_numbers
+
 BASES = {"dlrm": "dlrm_nvswitch", "cnn": "resnet50_8xv100", "xlnet": "xlnet_4xa100", "transformer": "gpt2_8xa100"}
 OTHER_BASE = "gpt2_8xa100"
 MOST, MOST_COUNT = 10**12, 10**9  # of 64 bits and of 32 (base/parse_units.cpp)
 VALUES = [MOST_COUNT, MOST_COUNT + 1, MOST, MOST + 1, 2**53 + 1, 2**63 - 1, 2**63, -1, -(2**63)]
-SECONDS = 30
-
-
-def integers(node, path, definitions, within, found):
-    if not isinstance(node, dict):
-        return
-    if "$ref" in node:
-        name = node["$ref"].rsplit("/", 1)[1]
-        if name not in within:
-            integers(definitions[name], path, definitions, within | {name}, found)
-        return
-    if node.get("type") == "integer":
-        found.setdefault(path)
-    for key, value in node.get("properties", {}).items():
-        integers(value, f"{path}.{key}" if path else key, definitions, within, found)
-    for word in ("then", "else"):
-        integers(node.get(word), path, definitions, within, found)
-    for word in ("anyOf", "oneOf", "allOf"):
-        for schema in node.get(word, []):
-            integers(schema, path, definitions, within, found)
+SECONDS = 20
 
 
 def is_finite(value):
@@ -66,15 +49,13 @@ def fault_of(lockstep, key, value, folder):
 
 def main():
     lockstep = sys.argv[1]
-    schema = json.loads(subprocess.run([lockstep, "schema"], check=True, capture_output=True, text=True).stdout)
-    found = {}
-    integers(schema, "", schema["definitions"], frozenset(), found)
+    found = whole_numbers(lockstep)
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         for key in found:
             for value in VALUES:
                 if fault := fault_of(lockstep, key, value, folder):
-                    print(f"--set {key}={value}: {fault}")
+                    print(f"--set {key}={value}: {fault}", flush=True)
                     faults += 1
     print(f"{len(found)} whole numbers, {len(VALUES)} values each: {faults} faults")
     return 1 if faults else 0

@@ -7,11 +7,12 @@ The keys are those of `lockstep schema`. A scenario that is refused loses the va
 run again, so that mistakes do not hide what stands beside them. Exit codes 0, 2, 3 and 4 are answers; 1, a signal and
 no answer within a time are not.
 """
-import json
 import random
 import subprocess
 import sys
 import tempfile
+
+from scenario_schema import choices
 
 BASES = {  # scenario, its kind of model, what makes it small, or another implementation
     "dlrm": ("dlrm_nvswitch", "dlrm", {}),
@@ -24,35 +25,6 @@ KINDS = {"dlrm", "transformer", "encoder_decoder", "xlnet", "cnn"}
 ANSWERS = {0: "answers", 2: "errors", 3: "stalls", 4: "out of memory"}
 SECONDS = 60
 TRIES = 4  # of a scenario that is refused, with ever fewer values
-
-
-def is_named(schemas):
-    """A name of configs/ is no choice of ours."""
-    return any("pattern" in s for s in schemas if isinstance(s, dict))
-
-
-def choices(node, path, definitions, within, found):
-    """Fills @p found with the values of each enumerated or boolean key below a node of the schema."""
-    if not isinstance(node, dict):
-        return
-    if "$ref" in node:
-        name = node["$ref"].rsplit("/", 1)[1]
-        if name not in within:
-            choices(definitions[name], path, definitions, within | {name}, found)
-        return
-    if node.get("type") == "boolean":
-        found[path] = ["true", "false"]
-    elif "enum" in node:
-        found[path] = list(node["enum"])
-    for key, value in node.get("properties", {}).items():
-        choices(value, f"{path}.{key}" if path else key, definitions, within, found)
-    for word in ("then", "else"):
-        choices(node.get(word), path, definitions, within, found)
-    for word in ("anyOf", "oneOf", "allOf"):
-        inner = node.get(word, [])
-        for schema in inner:
-            if not (is_named(inner) and isinstance(schema, dict) and "enum" in schema):
-                choices(schema, path, definitions, within, found)
 
 
 def is_of_kind(key, kind):
@@ -128,9 +100,7 @@ def named_in(key, message):
 
 def main():
     lockstep = sys.argv[1]
-    schema = json.loads(subprocess.run([lockstep, "schema"], check=True, capture_output=True, text=True).stdout)
-    found = {}
-    choices(schema, "", schema["definitions"], frozenset(), found)
+    found = choices(lockstep)
     draw = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(lockstep, folder)
