@@ -106,10 +106,11 @@ def main():
         runs = Runs(lockstep, folder)
         for base, (_, kind, small) in BASES.items():
             keys = {key: values for key, values in found.items() if is_of_kind(key, kind) and key not in small}
-            alone = {}  # what is refused alone cannot be answered with others
+            alone = {}  # without values of a model that are refused alone: most would be with others
             for key, values in keys.items():
-                fine = [value for value in values if runs.run(base, {key: value})[0] != 2]
-                if len(fine) > 1 or (fine and len(values) > 1):
+                is_of_model = key.startswith("workload.")
+                fine = [value for value in values if not is_of_model or runs.run(base, {key: value})[0] != 2]
+                if fine:
                     alone[key] = fine
             for row in covering(alone, draw):
                 runs.cover(base, row)
