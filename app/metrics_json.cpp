@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,22 @@ namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// @throws std::invalid_argument for inf and NaN, which JSON cannot say
+void require_finite(const Json& value, const std::string& path) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    throw std::invalid_argument{fmt::format(
+        "the result '{}' is no finite number: a quantity of the scenario is too small or too large "
+        "to work with",
+        path)};
+  }
+  if (!value.is_structured()) {
+    return;
+  }
+  for (const auto& [key, inner] : value.items()) {
+    require_finite(inner, path.empty() ? key : path + "." + key);
+  }
+}
 
 Json steps_of(const SimulationResult& result) {
   Json steps = Json::array();
@@ -208,7 +227,8 @@ std::string metrics_json(const Setting& setting, const SimulationResult& result,
     json["sensitivity"] = gains(sensitivity);
   }
   json["metered_ranks"] = ranks_of(setting, result);
-  return json.dump(2) + "\n";
+  require_finite(json, "");
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lockstep

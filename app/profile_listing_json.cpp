@@ -32,7 +32,7 @@ std::string listing_json(const ProfileListing& listing) {
                                      {"provenance", name_of(kernel.provenance)},
                                      {"band", kernel.band}});
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lockstep

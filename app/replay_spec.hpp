@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,8 +50,9 @@ struct ReplaySpec {
     key.optional("what_if", spec.what_if, replay::WhatIfSpec{}, "changes to what was recorded");
   }
   void check() const {
-    if (ranks < 0) {
-      throw std::invalid_argument{"'ranks' must not be negative"};
+    constexpr int kMostRanks = 1 << 20;
+    if (ranks < 0 || ranks > kMostRanks) {
+      throw FieldError{"ranks", fmt::format("not negative, and at most {}, not {}", kMostRanks, ranks)};
     }
     if (recorded_gpu && !gpu) {
       throw std::invalid_argument{"'recorded_gpu' says nothing without 'gpu', the GPU to predict kernels on"};

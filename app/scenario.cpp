@@ -47,6 +47,10 @@ void ScenarioSpec::check() const {
   if (steps < 1) {
     throw FieldError{"steps", fmt::format("at least one step must be simulated, not {}", steps)};
   }
+  constexpr int kMostSteps = 1'000'000;
+  if (steps > kMostSteps) {
+    throw FieldError{"steps", fmt::format("at most {} steps are simulated, not {}", kMostSteps, steps)};
+  }
   if (price_per_gpu_hour && !(*price_per_gpu_hour > 0)) {
     throw FieldError{"price_per_gpu_hour", "a price is greater than 0; leave it out where there is none"};
   }

@@ -102,7 +102,7 @@ std::string topology_json(const std::string& title, const Fabric& fabric,
   for (const AskedRoute& route : routes) {
     json["routes"].push_back(json_of(route, fabric));
   }
-  return json.dump(1);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace lockstep

@@ -129,7 +129,7 @@ std::string validation_json(const Validation& validation) {
                      {"lockstep", quality_json(picks->ours)},
                      {"chance", quality_json(picks->chance)}};
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lockstep

@@ -51,6 +51,9 @@ std::string read_own_file(const fs::path& path) {
   if (fs::is_directory(path, ignored)) {
     throw InputError{{path.string()}, "is a folder; a file is expected"};
   }
+  if (fs::is_character_file(path, ignored) || fs::is_block_file(path, ignored)) {
+    throw InputError{{path.string()}, "is a device; a file is expected"};
+  }
   std::ifstream file{path, std::ios::binary};
   std::string content{std::istreambuf_iterator<char>{file}, {}};
   if (!file.good() && !file.eof()) {

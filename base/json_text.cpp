@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.hpp"
+
 namespace lockstep::json {
 
 std::string text(const std::string& value) {
+  if (first_byte_outside_utf8(value)) {
+    return text(made_utf8(value));
+  }
   std::string quoted = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') {

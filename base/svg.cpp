@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "base/utf8.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -45,7 +47,7 @@ std::string SvgDrawing::document(double width, double height, int font_size) con
 
 std::string svg_escaped(const std::string& text) {
   std::string safe;
-  for (const char c : text) {
+  for (const char c : made_utf8(text)) {
     safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string{c};
   }
   return safe;

@@ -1,7 +1,11 @@
 #include "base/yaml_document.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "base/changed_configuration.hpp"
@@ -52,6 +56,18 @@ YamlNode* step_into(YamlNode& node, const std::string& part, const SourceLocatio
   }
   node.entries.push_back({part, origin, yaml_node(YamlNode::Kind::Null, origin)});
   return &node.entries.back().value;
+}
+
+/// @throws InputError for a file that cannot be read, and for one that is too large for a configuration
+std::string configuration_text(const fs::path& file) {
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20U;
+  std::error_code ignored;
+  const std::uintmax_t size = fs::is_regular_file(file, ignored) ? fs::file_size(file, ignored) : 0;
+  if (!ignored && size > kMostBytes) {
+    throw InputError{{file.string()},
+                     fmt::format("has {} bytes; a configuration has at most {}", size, kMostBytes)};
+  }
+  return read_whole_file(file);
 }
 
 void relocate(YamlNode& node, const SourceLocation& origin) {
@@ -118,9 +134,12 @@ class YamlLoader {
     if (!fs::exists(file, ignored)) {
       throw InputError{name.at, "include: there is no file " + file.string() + sibling_meant(file)};
     }
+    if (!fs::is_regular_file(file, ignored)) {
+      throw InputError{name.at, "include: " + file.string() + " is no regular file"};
+    }
     document_.included_from_.emplace(file.string(), name.at);
     try {
-      YamlNode root = tree(read_whole_file(file), file);
+      YamlNode root = tree(configuration_text(file), file);
       if (root.kind != YamlNode::Kind::Mapping) {
         throw InputError{root.at, "expected a mapping in an included file, not " + in_words(root)};
       }
@@ -142,7 +161,7 @@ class YamlLoader {
 
 YamlDocument YamlDocument::from_file(const fs::path& path) {
   const fs::path file = path.lexically_normal();
-  return from_text(read_whole_file(file), file.string());
+  return from_text(configuration_text(file), file.string());
 }
 
 YamlDocument YamlDocument::from_text(const std::string& text, const std::string& file_name) {

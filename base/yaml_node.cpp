@@ -1,7 +1,10 @@
 #include "base/yaml_node.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
+
+#include "base/suggest.hpp"
 
 namespace lockstep {
 
@@ -34,7 +37,7 @@ std::string in_words(const YamlNode& node) {
     case YamlNode::Kind::Scalar:
       break;
   }
-  return "'" + node.scalar + "'";
+  return "'" + shortened(node.scalar) + "'";
 }
 
 YamlNode overlaid(YamlNode under, YamlNode over) {
@@ -42,10 +45,15 @@ YamlNode overlaid(YamlNode under, YamlNode over) {
     return over;
   }
   under.at = over.at;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const YamlEntry& entry : under.entries) {
+    places.emplace(entry.key, places.size());
+  }
   for (YamlEntry& entry : over.entries) {
-    if (YamlEntry* same = under.find(entry.key)) {
-      same->at = entry.at;
-      same->value = overlaid(std::move(same->value), std::move(entry.value));
+    if (const auto found = places.find(entry.key); found != places.end()) {
+      YamlEntry& same = under.entries[found->second];
+      same.at = entry.at;
+      same.value = overlaid(std::move(same.value), std::move(entry.value));
     } else {
       under.entries.push_back(std::move(entry));
     }

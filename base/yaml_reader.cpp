@@ -58,9 +58,12 @@ void MappingReader::missing(const char* key, const char* meaning) const {
 }
 
 void MappingReader::reject_strangers() const {
+  constexpr std::size_t kMostSuggested = 20;  // no more are told
+  std::size_t strangers = 0;
   for (const YamlEntry& entry : mapping_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
-      reading_.complain(entry.at, "unknown key '" + entry.key + "'" + did_you_mean(entry.key, known_));
+      reading_.complain(entry.at, "unknown key '" + shortened(entry.key) + "'" +
+                                      (++strangers <= kMostSuggested ? did_you_mean(entry.key, known_) : ""));
     }
   }
 }
@@ -78,8 +81,8 @@ bool expect(YamlNode::Kind kind, const YamlNode& node, const std::string& key, R
 
 void complain_of_choice(const YamlNode& node, const std::string& key, const std::vector<std::string>& names,
                         Reading& reading) {
-  complain_of_value(node, key, "there is no '" + node.scalar + "'" + did_you_mean(node.scalar, names),
-                    reading);
+  complain_of_value(
+      node, key, "there is no '" + shortened(node.scalar) + "'" + did_you_mean(node.scalar, names), reading);
 }
 
 void complain_of_check(const YamlNode& mapping, const std::invalid_argument& problem, Reading& reading) {

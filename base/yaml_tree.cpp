@@ -1,10 +1,17 @@
 #include "base/yaml_tree.hpp"
 
+#include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <sstream>
+#include <unordered_set>
 #include <utility>
+
+#include "base/suggest.hpp"
+#include "base/utf8.hpp"
 
 namespace lockstep {
 namespace {
@@ -12,6 +19,7 @@ namespace {
 /// Far above any configuration, far below what a nest of aliases ("billion laughs") can ask for.
 constexpr int kMaximumDepth = 64;
 constexpr int kMaximumNodes = 1'000'000;
+constexpr std::size_t kMostBytesOfText = 1'000'000;
 
 constexpr const char* kMergeKey = "<<";
 
@@ -21,13 +29,23 @@ class Copy {
   Copy(const std::string& file, std::vector<Problem>& problems) : file_{file}, problems_{problems} {}
 
   YamlNode node(const YAML::Node& source, int depth = 0) {
-    if (depth > kMaximumDepth || ++nodes_ > kMaximumNodes) {
-      throw InputError{at(source), "nested too deeply: is an alias part of what it stands for?"};
+    if (depth > kMaximumDepth) {
+      throw InputError{at(source), fmt::format("nested too deeply: at most {} levels are read (is an alias "
+                                               "part of what it stands for?)",
+                                               kMaximumDepth)};
+    }
+    if (++nodes_ > kMaximumNodes) {
+      throw InputError{at(source),
+                       fmt::format("more than {} values: do aliases stand for each other?", kMaximumNodes)};
     }
     YamlNode copy;
     copy.at = at(source);
     if (source.IsScalar()) {
       copy.kind = YamlNode::Kind::Scalar;
+      if (source.Scalar().size() > kMostBytesOfText) {
+        throw InputError{copy.at, fmt::format("a text of {} bytes; at most {} are read",
+                                              source.Scalar().size(), kMostBytesOfText)};
+      }
       copy.scalar = source.Scalar();
     } else if (source.IsSequence()) {
       copy.kind = YamlNode::Kind::Sequence;
@@ -45,15 +63,16 @@ class Copy {
   void mapping(const YAML::Node& source, YamlNode& copy, int depth) {
     YamlNode merged;
     bool merges = false;
+    std::unordered_set<std::string> known;
     for (const auto& entry : source) {
       if (!entry.first.IsScalar()) {
         problems_.push_back({at(entry.first), "a key must be a word"});
         continue;
       }
       const std::string& key = entry.first.Scalar();
-      const bool twice = key == kMergeKey ? std::exchange(merges, true) : copy.find(key) != nullptr;
+      const bool twice = key == kMergeKey ? std::exchange(merges, true) : !known.insert(key).second;
       if (twice) {
-        problems_.push_back({at(entry.first), "key '" + key + "' is given twice"});
+        problems_.push_back({at(entry.first), "key '" + shortened(key) + "' is given twice"});
       } else if (key == kMergeKey) {
         merged = node(entry.second, depth + 1);
       } else {
@@ -64,23 +83,23 @@ class Copy {
       }
     }
     if (merges) {
-      merge(std::move(merged), copy);
+      merge(std::move(merged), copy, known);
     }
   }
 
   /// https://yaml.org/type/merge.html: a mapping, or a list of mappings of which the earlier win.
-  void merge(YamlNode source, YamlNode& into) {
+  void merge(YamlNode source, YamlNode& into, std::unordered_set<std::string>& known) {
     if (source.kind == YamlNode::Kind::Sequence) {
       for (YamlNode& item : source.items) {
         if (item.kind == YamlNode::Kind::Sequence) {
           problems_.push_back({item.at, "<<: expected a mapping, not a list in a list"});
         } else {
-          merge(std::move(item), into);
+          merge(std::move(item), into, known);
         }
       }
     } else if (source.kind == YamlNode::Kind::Mapping) {
       for (YamlEntry& entry : source.entries) {
-        if (into.find(entry.key) == nullptr) {
+        if (known.insert(entry.key).second) {
           into.entries.push_back(std::move(entry));
         }
       }
@@ -133,6 +152,20 @@ void refuse_a_second_document(const std::string& text, const std::string& file) 
   }
 }
 
+/// Before yaml-cpp, which takes a microsecond for each of its characters.
+void refuse_a_long_line(const std::string& text, const std::string& file) {
+  int line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > kMostBytesOfText && text.find_first_of(",[{", begin) >= end) {
+      throw InputError{{file, line, 1},
+                       fmt::format("a line of {} bytes without a list or mapping; a text has at most {}",
+                                   end - begin, kMostBytesOfText)};
+    }
+    begin = end + 1;
+  }
+}
+
 bool is_indented_by_tab(const std::string& text, int line) {
   std::istringstream lines{text};
   std::string content;
@@ -144,11 +177,16 @@ bool is_indented_by_tab(const std::string& text, int line) {
 }  // namespace
 
 YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
+  require_text(text, file);
+  refuse_a_long_line(text, file);
   try {
     refuse_a_second_document(text, file);
     const YAML::Node document = YAML::Load(text);
     return document.IsNull() ? yaml_node(YamlNode::Kind::Null, {file, 1, 1})
                              : Copy{file, problems}.node(document);
+  } catch (const YAML::DeepRecursion& error) {
+    throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
+                     fmt::format("nested too deeply: at most {} levels are read", kMaximumDepth)};
   } catch (const YAML::Exception& error) {
     throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
                      "not YAML: " + error.msg +

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -141,6 +142,17 @@ void ProgramBuilder::end_range() {
   close(false);
 }
 
+void ProgramBuilder::end_scope(bool is_operator) noexcept {
+  if (std::uncaught_exceptions() > 0) {
+    return;
+  }
+  try {
+    close(is_operator);
+  } catch (const std::exception&) {
+    is_misnested_ = true;
+  }
+}
+
 void ProgramBuilder::close(bool expect_operator) {
   std::vector<Scope>& open = open_[current_];
   const std::string& thread_name = program_.threads[current_].name;
@@ -273,6 +285,9 @@ void ProgramBuilder::append(Opcode op, std::uint32_t operand, double lead, doubl
 }
 
 Program ProgramBuilder::build() && {
+  if (is_misnested_) {
+    throw std::logic_error{"a scope closed a range that it had not opened"};
+  }
   for (std::size_t thread = 0; thread < open_.size(); ++thread) {
     if (!open_[thread].empty()) {
       throw std::logic_error{fmt::format("thread '{}' ends with {} open ranges",

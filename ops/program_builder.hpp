@@ -62,6 +62,10 @@ class ProgramBuilder {
   void begin_range(std::string_view name);
   void end_range();
 
+  /// What the destructor of an object that opened a range calls: as end() or end_range(), but never throws. A
+  /// program that an exception leaves half written stays so; a mistake of ours is told by build().
+  void end_scope(bool is_operator) noexcept;
+
   /// CPU time that belongs to no operator overhead: data loading, Python.
   void host_work(std::string_view name, Seconds duration);
 
@@ -96,7 +100,7 @@ class ProgramBuilder {
 
   [[nodiscard]] const HostOverheads& host() const { return host_; }
 
-  /// The finished Program. @throws std::logic_error when a range is still open
+  /// The finished Program. @throws std::logic_error when a range is still open or end_scope() closed another
   [[nodiscard]] Program build() &&;
 
  private:
@@ -120,6 +124,7 @@ class ProgramBuilder {
   Program program_;
   ThreadId current_ = 0;
   std::vector<std::vector<Scope>> open_;  // by thread
+  bool is_misnested_ = false;
   std::map<std::string, std::uint32_t, std::less<>> events_, flags_, name_ids_;
   InternTable<KernelCall, &hash_of> kernels_;
   InternTable<CollectiveCall, &hash_of> collectives_;

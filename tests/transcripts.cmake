@@ -53,6 +53,13 @@ add_test(NAME inputs.interrupted_plan COMMAND python3 -B ${CMAKE_CURRENT_LIST_DI
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt3_175b_interleaved)
 set_tests_properties(inputs.interrupted_plan PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.pairwise COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/pairwise.py $<TARGET_FILE:lockstep>)
+set_tests_properties(inputs.pairwise PROPERTIES LABELS inputs)
+
+add_test(NAME inputs.integer_bounds COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/integer_bounds.py
+         $<TARGET_FILE:lockstep>)
+set_tests_properties(inputs.integer_bounds PROPERTIES LABELS inputs)
+
 add_test(NAME inputs.exported_answer COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/exported_answer.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100)
 set_tests_properties(inputs.exported_answer PROPERTIES LABELS inputs)

@@ -16,9 +16,10 @@ struct Wire {
   Seconds latency;           ///< of each direction
 };
 
-/// Of devices, and of cables of one kind: ten times the largest clusters there are. A number in a file beyond
+/// Of devices, and of cables of one kind: what 260,000 GPUs in nodes of eight have, more than the largest
+/// clusters there are. A number in a file beyond
 /// it is a slip, which shall not use up all memory before it is told.
-inline constexpr std::int64_t kMostDrawn = 4'000'000;
+inline constexpr std::int64_t kMostDrawn = 900'000;
 
 /// A machine while it is being drawn; the Fabric checks the result.
 struct Drawing {

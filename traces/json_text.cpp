@@ -4,9 +4,14 @@
 
 #include <iterator>
 
+#include "base/utf8.hpp"
+
 namespace lockstep {
 
 std::string json_string(std::string_view text) {
+  if (first_byte_outside_utf8(text)) {
+    return json_string(made_utf8(text));
+  }
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {

@@ -57,7 +57,7 @@ std::string explain_text(const std::string& key, const std::string& kind) {
   const std::string closest = closest_word(key, known);
   throw InputError{
       {"explain"},
-      "there is no parameter '" + key + "'" +
+      "there is no parameter '" + shortened(key) + "'" +
           (closest.empty() ? "; 'lockstep explain' lists all" : " - did you mean '" + closest + "'?")};
 }
 

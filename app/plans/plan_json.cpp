@@ -93,7 +93,7 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   json["pareto_front"] = list_json(judge, result.front);
   json["simulated"] = list_json(judge, result.plans);
   json["too_big"] = list_json(judge, result.too_big);
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <unordered_set>
 
 #include "base/suggest.hpp"
 #include "base/yaml_document.hpp"
@@ -16,8 +18,23 @@ constexpr const char* kInclude = "include";
 constexpr const char* kExclude = "exclude";
 
 bool are_alike(const YamlNode& a, const YamlNode& b) {
+  if (a.kind == YamlNode::Kind::Scalar && b.kind == YamlNode::Kind::Scalar) {
+    return a.scalar == b.scalar;
+  }
   return a.kind == b.kind && flow_text(a) == flow_text(b);
 }
+
+/// Values of an axis that are not there yet, told by their text.
+class DistinctValues {
+ public:
+  /// False: one like it was added before.
+  bool add(const YamlNode& value) {
+    return known_.insert(fmt::format("{} {}", static_cast<int>(value.kind), flow_text(value))).second;
+  }
+
+ private:
+  std::unordered_set<std::string> known_;
+};
 
 const YamlNode* value_in(const PointValues& values, const std::string& key_path) {
   const auto found = std::ranges::find(values, key_path, &PointValue::key_path);
@@ -66,9 +83,15 @@ class MatrixReader {
                                : in_words(entry.value)));
       return;
     }
+    if (entry.value.items.size() > kMostPoints) {
+      complain(entry.value.at, fmt::format("{}: {} values; a sweep has at most {} points", entry.key,
+                                           entry.value.items.size(), kMostPoints));
+      return;
+    }
     MatrixAxis axis{entry.key, {}};
+    DistinctValues distinct;
     for (const YamlNode& value : entry.value.items) {
-      if (std::ranges::any_of(axis.values, [&](const YamlNode& other) { return are_alike(other, value); })) {
+      if (!distinct.add(value)) {
         complain(value.at, fmt::format("{}: {} stands here twice", entry.key, flow_text(value)));
       } else {
         axis.values.push_back(value);
@@ -176,9 +199,10 @@ Matrix read_matrix(const YamlNode& node) {
 
 void set_axis(Matrix& matrix, const std::string& key_path, const std::vector<std::string>& values) {
   MatrixAxis axis{key_path, {}};
+  DistinctValues distinct;
   for (const std::string& text : values) {
     YamlNode value = YamlDocument::value_of_set(key_path, text);
-    if (std::ranges::any_of(axis.values, [&](const YamlNode& other) { return are_alike(other, value); })) {
+    if (!distinct.add(value)) {
       throw InputError{value.at, fmt::format("{} is given twice", flow_text(value))};
     }
     axis.values.push_back(std::move(value));

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "ops/workload/cnn_layers.hpp"
+#include "ops/workload/model_sizes.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,8 +21,9 @@ namespace {
 std::int64_t number(const std::string& word, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || value < 1) {
-    refuse(text, fmt::format("'{}' is no whole number above 0", word));
+  constexpr std::int64_t kMost = 1'000'000;
+  if (error != std::errc{} || end != word.data() + word.size() || value < 1 || value > kMost) {
+    refuse(text, fmt::format("'{}' is no whole number of 1 to {}", word, kMost));
   }
   return value;
 }
@@ -91,6 +93,7 @@ void CnnSpec::check() const {
   if (classes < 1) throw FieldError{"classes", "at least 1"};
   if (!(dropout >= 0 && dropout < 1)) throw FieldError{"dropout", "a probability below 1"};
   if (blocks.empty()) throw FieldError{"blocks", "at least one block"};
+  check_sizes(*this);
   (void)cnn_layers(*this, 1);
 }
 

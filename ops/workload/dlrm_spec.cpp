@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ops/kernels/index_model.hpp"
+#include "ops/workload/model_sizes.hpp"
 
 namespace lockstep {
 namespace {
@@ -134,6 +135,7 @@ void DlrmSpec::check() const {
                                      : fmt::format("count is 1 or more, not {}", group.count)};
     }
   }
+  check_sizes(*this);
   const std::vector<EmbeddingTable> all = all_tables();
   if (all.empty()) {
     throw FieldError{"tables", "a DLRM has at least one embedding table"};

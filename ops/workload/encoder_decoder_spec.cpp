@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/workload/model_sizes.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -47,6 +49,7 @@ void EncoderDecoderSpec::check() const {
   positive("buckets", buckets);
   positive("sequence", sequence);
   positive("decoder_sequence", written_tokens());
+  check_sizes(*this);
   if (!head_size && hidden % heads != 0) {
     throw FieldError{
         "heads", fmt::format("{} heads do not divide a hidden width of {}: say 'head_size'", heads, hidden)};

@@ -168,7 +168,7 @@ class PythonLoop {
       : step_{step}, is_measured_{step.program().host().operators.contains(name)} {
     is_measured_ ? step_.program().begin(name) : step_.program().begin_range(name);
   }
-  ~PythonLoop() { is_measured_ ? step_.program().end() : step_.program().end_range(); }
+  ~PythonLoop() { step_.program().end_scope(is_measured_); }
   PythonLoop(const PythonLoop&) = delete;
   PythonLoop& operator=(const PythonLoop&) = delete;
 

@@ -125,7 +125,7 @@ class StreamScope {
 class ModuleRange {
  public:
   ModuleRange(StepWriter& step, std::string_view name) : step_{step} { step_.program().begin_range(name); }
-  ~ModuleRange() { step_.program().end_range(); }
+  ~ModuleRange() { step_.program().end_scope(false); }
   ModuleRange(const ModuleRange&) = delete;
   ModuleRange& operator=(const ModuleRange&) = delete;
 

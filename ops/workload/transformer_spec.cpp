@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ops/workload/model_sizes.hpp"
+
 namespace lockstep {
 
 void LatentAttentionSpec::check() const {
@@ -283,6 +285,7 @@ void TransformerSpec::check() const {
   positive("classes", classes.value_or(1));
   positive("kv_heads", kv_heads.value_or(1));
   positive("head_size", head_size.value_or(1));
+  check_sizes(*this);
   if (!head_size && hidden % heads != 0) {
     throw FieldError{"heads", fmt::format("{} heads do not divide a hidden width of {}", heads, hidden)};
   }

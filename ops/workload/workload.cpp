@@ -10,6 +10,7 @@
 #include "ops/workload/cnn.hpp"
 #include "ops/workload/dlrm.hpp"
 #include "ops/workload/encoder_decoder.hpp"
+#include "ops/workload/model_sizes.hpp"
 #include "ops/workload/parallel/parallel_job.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/transformer.hpp"
@@ -89,6 +90,11 @@ void check_kind(const WorkloadSpec& workload, const ParallelismSpec& parallelism
 
 }  // namespace
 
+void WorkloadSpec::check_batch() const {
+  check_elements("a tensor of the batch", {{"global_batch", static_cast<double>(global_batch)},
+                                           {"model", elements_of_sample(*model, sequence)}});
+}
+
 Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, const Fabric& fabric,
              const HostOverheads& host, std::span<const Bytes> gpu_memory) {
   std::span<const VertexId> gpus = fabric.gpus();
@@ -107,6 +113,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
   const std::vector<BytesPerSecond> host_bandwidth = host_bandwidth_of(fabric, nodes);
   const ModelSpec& model = *workload.model;
   const int micro_batches = micro_batches_of(workload, parallelism.transformer, static_cast<int>(ranks));
+  check_operations(model, micro_batches);
   const TrainingSetup setup{.global_batch = workload.global_batch,
                             .precision = workload.precision,
                             .mixed_precision = workload.mixed_precision.value_or(MixedPrecision::Autocast),

@@ -98,6 +98,7 @@ struct WorkloadSpec {
                                             "sequence",
                                             model->dlrm ? "DLRM" : "convolutional network")};
     }
+    check_batch();
     check_optimizer();
     if (phases != Phases::Step) {
       check_phases();
@@ -115,6 +116,9 @@ struct WorkloadSpec {
   }
 
  private:
+  /// @throws FieldError where a tensor of the batch is larger than can be counted
+  void check_batch() const;
+
   void check_sequence() const {
     const auto check = [&](auto cut) {
       cut.sequence = *sequence;

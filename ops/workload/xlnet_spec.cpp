@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/workload/model_sizes.hpp"
+
 namespace lockstep {
 
 void XlnetSpec::check() const {
@@ -13,9 +15,10 @@ void XlnetSpec::check() const {
   positive("layers", layers);
   positive("hidden", hidden);
   positive("heads", heads);
-  positive("feed_forward", feed_forward_width());
+  positive("feed_forward", feed_forward.value_or(1));
   positive("vocabulary", vocabulary);
   positive("sequence", sequence);
+  check_sizes(*this);
   if (hidden % heads != 0) {
     throw FieldError{"heads", fmt::format("{} heads do not divide a hidden width of {}", heads, hidden)};
   }

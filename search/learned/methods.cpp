@@ -2,8 +2,6 @@
 
 #include <cassert>
 
-#include "search/learned/autoshard_policy.hpp"
-#include "search/learned/dreamshard_policy.hpp"
 #include "search/learned/learning_tasks.hpp"
 
 namespace lockstep::sharding::learned {
@@ -25,14 +23,6 @@ std::optional<Plan> learned_plan(std::string_view method, Judge& judge, const Se
 }
 
 }  // namespace
-
-std::unique_ptr<PlacementPolicy> untrained_policy(std::string_view method, const PolicyScale& scale) {
-  constexpr std::uint64_t kSeed = 1;
-  if (method == "autoshard") {
-    return std::make_unique<AutoShardPolicy>(scale, kSeed);
-  }
-  return std::make_unique<DreamShardPolicy>(scale, kSeed);
-}
 
 std::unique_ptr<PlacementPolicy> trained_for(std::string_view method, const Task& task,
                                              const CostModel& costs, const TrainingOptions& options) {

@@ -104,10 +104,12 @@ PolicyScale scale_in(const Reader& reader) {
   }
   scale.unit = Seconds{reader.above_zero(reader.member("unit_s"), "\"unit_s\"")};
   const Json& batch = reader.member("batch");
-  if (!batch.is_number_unsigned() || batch.get<std::uint64_t>() == 0) {
+  constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
+  const std::uint64_t samples = batch.is_number_unsigned() ? batch.get<std::uint64_t>() : 0;
+  if (samples == 0 || samples > kMostSamples) {
     reader.complain(fmt::format("\"batch\" is {}, which is no number of samples", batch.dump()));
   }
-  scale.batch = batch.get<std::int64_t>();
+  scale.batch = static_cast<std::int64_t>(samples);
   return scale;
 }
 

@@ -137,12 +137,19 @@ void TransformerPlanSpec::check() const {
       throw FieldError{key, fmt::format("'{}' is at least 1, not {}", key, value)};
     }
   };
-  degree("tensor", tensor);
-  degree("pipeline", pipeline);
-  degree("context", context);
-  degree("expert", expert);
-  degree("expert_tensor", expert_tensor);
-  degree("chunks", chunks);
+  const auto factor = [&](const char* key, int value) {  // of each other: products stay below 2^31
+    constexpr int kMost = 10'000;
+    degree(key, value);
+    if (value > kMost) {
+      throw FieldError{key, fmt::format("'{}' is at most {}, not {}", key, kMost, value)};
+    }
+  };
+  factor("tensor", tensor);
+  factor("pipeline", pipeline);
+  factor("context", context);
+  factor("expert", expert);
+  factor("expert_tensor", expert_tensor);
+  factor("chunks", chunks);
   degree("shard_group", shard_group.value_or(1));
   if (prefetch < 0) {
     throw FieldError{"prefetch", "'prefetch' is not negative; 0 gathers a layer when it is needed"};

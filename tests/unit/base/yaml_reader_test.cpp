@@ -113,7 +113,7 @@ const Mistake kMistakes[] = {
     {"NoInteger", "name: box\nbatch: 1e3\n",
      "m.yaml:2:8: batch: '1e3' is not a whole number: expected digits only, e.g. 65536"},
     {"TooLarge", "name: box\nbatch: 12345678901234567890\n",
-     "m.yaml:2:8: batch: '12345678901234567890' is not a whole number: it is out of range"},
+     "m.yaml:2:8: batch: '12345678901234567890' is too large: at most 1000000000000"},
     {"NoTruth", "name: box\nnvlink: yes\n", "m.yaml:2:9: nvlink: expected true or false, not 'yes'"},
     {"NotFinite", "name: box\nefficiency: inf\n",
      "m.yaml:2:13: efficiency: 'inf' is not a number: it must be finite"},
