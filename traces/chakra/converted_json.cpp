@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.hpp"
 #include "traces/json_elements.hpp"
@@ -137,22 +138,18 @@ class JsonReader {
   explicit JsonReader(const std::filesystem::path& path) { trace_.file = path.string(); }
 
   ConvertedTrace read() && {
-    UnpackedBlocks blocks{trace_.file};
-    std::string_view block = blocks.next();
-    const std::string first = first_key(block);
-    reject_others(first);
-    const bool is_graph =
-        first == "workload_graph" || first == "workload_name" || first == "ngpus" || first == "soc";
     JsonElements elements{"workload_graph", trace_.file,
                           [this](std::string& text, std::uint64_t line) { add(text, line); },
                           [](std::string_view, std::string&, std::uint64_t) {}};
-    if (!is_graph) {
-      elements.feed("[");  // objects one after the other are a list without brackets
-    }
-    for (; !block.empty(); block = blocks.next()) {
+    std::optional<bool> is_graph;
+    for_each_block(trace_.file, [&](std::string_view block) {
+      if (!is_graph) {
+        is_graph = begins_as_graph(block);
+        elements.feed(*is_graph ? "" : "[");  // objects one after the other are a list without brackets
+      }
       elements.feed(block);
-    }
-    if (!is_graph) {
+    });
+    if (is_graph && !*is_graph) {
       elements.feed("]");
     }
     elements.finish();
@@ -167,6 +164,12 @@ class JsonReader {
     const std::size_t open = block.find('"');
     const std::size_t close = open == std::string_view::npos ? open : block.find('"', open + 1);
     return close == std::string_view::npos ? "" : std::string{block.substr(open + 1, close - open - 1)};
+  }
+
+  [[nodiscard]] bool begins_as_graph(std::string_view block) const {
+    const std::string first = first_key(block);
+    reject_others(first);
+    return first == "workload_graph" || first == "workload_name" || first == "ngpus" || first == "soc";
   }
 
   void reject_others(const std::string& key) const {

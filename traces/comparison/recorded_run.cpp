@@ -13,8 +13,10 @@
 #include "base/error.hpp"
 #include "traces/comparison/launching_operators.hpp"
 #include "traces/json_elements.hpp"
+#include "traces/kineto/begin_end_pairs.hpp"
 #include "traces/kineto/kineto_event.hpp"
 #include "traces/step_ends.hpp"
+#include "traces/time_window.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::comparison {
@@ -60,15 +62,13 @@ class Reader {
     JsonElements elements{"traceEvents", run_.file,
                           [this](std::string& text, std::uint64_t /*line*/) { event(text); },
                           [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
-    UnpackedBlocks blocks{run_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(run_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (!elements.found_array()) {
       throw InputError{{run_.file}, "no timeline: it has no \"traceEvents\""};
     }
     keep_rank();
+    keep_window();
     if (drafts_.empty()) {
       throw InputError{{run_.file}, "the timeline has no work on a GPU"};
     }
@@ -87,17 +87,23 @@ class Reader {
     std::int64_t pid = 0;
   };
   void event(std::string& text) {
-    const kineto::KinetoEvent* const event = parser_.parse(text);
+    const kineto::KinetoEvent* event = parser_.parse(text);
     if (event == nullptr) {
       ++run_.left_out;
       return;
+    }
+    const bool is_half = event->phase == 'B' || event->phase == 'E';
+    event = is_half ? pairs_.take(*event) : event;
+    if (event == nullptr) {
+      return;  // its end comes
     }
     if (event->phase == 'M' && event->name == "process_name") {
       if (const auto rank = rank_in(event->thread_name)) {
         processes_[*rank].insert(event->pid);
       }
-    } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= 0) {
-      span(*event, *event->start, *event->start + *event->duration);
+    } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= -kClocksApart &&
+               *event->start <= kineto::kMostTime && *event->duration <= kineto::kMostTime) {
+      span(*event, *event->start, *event->start + std::max<Nanoseconds>(*event->duration, 0));
     } else if (event->phase == 'X' && kind_of(event->category, event->name)) {
       ++run_.left_out;
     }
@@ -137,6 +143,24 @@ class Reader {
     const auto is_another = [&](const auto& one) { return !run_.processes.contains(one.pid); };
     std::erase_if(drafts_, is_another);
     std::erase_if(steps_, is_another);
+  }
+
+  /// Without events whose time was lost.
+  void keep_window() {
+    std::vector<Nanoseconds> starts;
+    for (const Draft& draft : drafts_) {
+      starts.push_back(draft.work.start);
+    }
+    for (const Step& step : steps_) {
+      starts.push_back(step.start);
+    }
+    const TimeWindow window{std::move(starts)};
+    const auto is_lost = [&](Nanoseconds start, Nanoseconds end) {
+      return window.place_of(start, end) != TimeWindow::Place::Within;
+    };
+    run_.left_out +=
+        std::erase_if(drafts_, [&](const Draft& draft) { return is_lost(draft.work.start, draft.work.end); });
+    run_.left_out += std::erase_if(steps_, [&](const Step& step) { return is_lost(step.start, step.end); });
   }
 
   void place() {
@@ -181,6 +205,7 @@ class Reader {
   RecordedRun run_;
   std::int64_t rank_;
   kineto::EventParser parser_;
+  kineto::BeginEndPairs pairs_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
   std::vector<Draft> drafts_;

@@ -111,10 +111,7 @@ class Reader {
     JsonElements elements{"traceEvents", timeline_.file,
                           [this](std::string& text, std::uint64_t line) { event(text, line); },
                           [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
-    UnpackedBlocks blocks{timeline_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(timeline_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (spans_.empty()) {
       throw InputError{{timeline_.file}, "not a timeline of a pipeline: it has no operation ('ph': 'X')"};

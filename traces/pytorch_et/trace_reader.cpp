@@ -53,10 +53,7 @@ class Reader {
     JsonElements elements{
         "nodes", trace_.file, [this](std::string& text, std::uint64_t line) { add(text, line); },
         [this](std::string_view key, std::string& text, std::uint64_t /*line*/) { member(key, text); }};
-    UnpackedBlocks blocks{trace_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(trace_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (!elements.found_array() || trace_.schema.empty()) {
       return std::nullopt;
