@@ -6,11 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/pytorch_et/communication_call.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -186,18 +186,19 @@ class JsonReader {
   }
 
   void add(const std::string& text, std::uint64_t line) {
-    const SourceLocation here{
-        trace_.file, static_cast<int>(std::min<std::uint64_t>(line, std::numeric_limits<int>::max()))};
+    EventPlace here{line, ++nodes_};
     const json object = json::parse(text, nullptr, false);
     if (!object.is_object()) {
-      throw InputError{here, "a node that is no JSON object"};
+      throw event_error(trace_.file, here, "a node that is no JSON object");
     }
+    const auto name = object.find("name");
+    here.name = name != object.end() && name->is_string() ? name->get_ref<const std::string&>() : "";
     try {
       add(object);
     } catch (const NodeProblem& problem) {
-      throw InputError{here, problem.what()};
+      throw event_error(trace_.file, here, problem.what());
     } catch (const json::exception& problem) {
-      throw InputError{here, fmt::format("a node that cannot be read: {}", problem.what())};
+      throw event_error(trace_.file, here, fmt::format("a node that cannot be read: {}", problem.what()));
     }
   }
 
@@ -238,6 +239,7 @@ class JsonReader {
   }
 
   ConvertedTrace trace_;
+  std::uint64_t nodes_ = 0;  // so far
 };
 
 }  // namespace

@@ -8,13 +8,19 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "traces/comparison/launching_operators.hpp"
+#include "traces/foreign_profile.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/kineto/begin_end_pairs.hpp"
 #include "traces/kineto/kineto_event.hpp"
+#include "traces/kineto/kineto_reader.hpp"
+#include "traces/kineto/recorded_steps.hpp"
+#include "traces/kineto/split_ranks.hpp"
+#include "traces/replay/trace_links.hpp"
 #include "traces/step_ends.hpp"
 #include "traces/time_window.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -70,9 +76,16 @@ class Reader {
     keep_rank();
     keep_window();
     if (drafts_.empty()) {
+      refuse_foreign(run_.file);
+      if (!foreign_.empty()) {
+        throw InputError{{run_.file}, foreign_};
+      }
       throw InputError{{run_.file}, "the timeline has no work on a GPU"};
     }
     place();
+    if (has_holes()) {
+      find_incomplete_steps();
+    }
     return std::move(run_);
   }
 
@@ -98,6 +111,7 @@ class Reader {
       return;  // its end comes
     }
     if (event->phase == 'M' && event->name == "process_name") {
+      foreign_ = foreign_.empty() ? foreign_process(event->thread_name) : foreign_;
       if (const auto rank = rank_in(event->thread_name)) {
         processes_[*rank].insert(event->pid);
       }
@@ -117,6 +131,10 @@ class Reader {
     } else if (is_operator(event.category)) {
       hosts_.add_operator(event.pid, event.tid, {start, end, event.external_id, number(event.name)});
     } else if (is_call(event.category) && event.correlation > 0) {
+      const kineto::CallKind call = kineto::call_kind(event.name);
+      if (call == kineto::CallKind::Launch || call == kineto::CallKind::GraphLaunch) {
+        launches_.push_back(event.correlation);
+      }
       hosts_.add_launch(event.pid, event.tid, {start, event.correlation, event.external_id});
     }
   }
@@ -163,6 +181,32 @@ class Reader {
     run_.left_out += std::erase_if(steps_, [&](const Step& step) { return is_lost(step.start, step.end); });
   }
 
+  /// Events left out, or launches without work: what they mean takes a closer look at the file.
+  [[nodiscard]] bool has_holes() const {
+    std::unordered_set<std::int64_t> recorded;
+    for (const Draft& draft : drafts_) {
+      recorded.insert(draft.correlation);
+    }
+    return run_.left_out > 0 || std::ranges::any_of(launches_, [&](std::int64_t correlation) {
+             return !recorded.contains(correlation);
+           });
+  }
+
+  void find_incomplete_steps() {
+    std::vector<kineto::RecordedTrace> ranks = kineto::split_ranks(kineto::read_kineto(run_.file));
+    for (kineto::RecordedTrace& trace : ranks) {
+      if (ranks.size() > 1 && trace.rank != rank_) {
+        continue;
+      }
+      (void)replay::link(trace);
+      for (const kineto::RecordedStep& step : kineto::recorded_steps(trace)) {
+        if (!step.is_whole()) {
+          run_.incomplete.push_back(fmt::format("{}: missing {}", step.name, kineto::missing_in_words(step)));
+        }
+      }
+    }
+  }
+
   void place() {
     const auto calls = std::move(hosts_).by_correlation(run_.processes);
     const std::uint32_t none = number(kNoOperator);
@@ -206,6 +250,8 @@ class Reader {
   std::int64_t rank_;
   kineto::EventParser parser_;
   kineto::BeginEndPairs pairs_;
+  std::vector<std::int64_t> launches_;  // correlations
+  std::string foreign_;                 // whose profile it is, if not PyTorch's or ours
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
   std::vector<Draft> drafts_;

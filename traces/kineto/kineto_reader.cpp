@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
+#include "traces/foreign_profile.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/json_outline.hpp"
 #include "traces/kineto/begin_end_pairs.hpp"
@@ -96,7 +98,7 @@ class Reader {
     ++trace_.events;
     const KinetoEvent* const event = parser_.parse(text);
     if (event == nullptr) {
-      trace_.report.add(kBroken, fmt::format("line {}", line));
+      trace_.report.add(kBroken, to_text(EventPlace{line, trace_.events}));
     } else if (event->phase == 'X') {
       span(*event);
     } else if (event->phase == 'B' || event->phase == 'E') {
@@ -295,6 +297,7 @@ std::optional<RecordedTrace> read_if_kineto(const std::string& file_name) {
 }
 
 RecordedTrace read_kineto(const std::string& file_name) {
+  refuse_foreign(file_name);
   std::optional<RecordedTrace> trace = read_if_kineto(file_name);
   if (!trace) {
     throw InputError{{file_name},
