@@ -169,11 +169,8 @@ Json json_of_rows(const std::vector<ComparedRow>& rows) {
 }
 
 Json json_of_side(const ComparedRun& run) {
-  return {{"given", run.given},
-          {"timeline", run.run.file},
-          {"steps", run.run.steps},
-          {"left_out", run.run.left_out},
-          {"step_s", run.profile.step}};
+  return {{"given", run.given},           {"timeline", run.run.file},         {"steps", run.run.steps},
+          {"left_out", run.run.left_out}, {"incomplete", run.run.incomplete}, {"step_s", run.profile.step}};
 }
 
 }  // namespace
@@ -213,8 +210,12 @@ std::string comparison_text(const Comparison& comparison, std::size_t most) {
   }
   for (const ComparedRun* side : {&comparison.a, &comparison.b}) {
     if (side->run.left_out > 0) {
-      text += fmt::format("{}: {} events left out: damaged, or GPU work without a start or a duration\n",
+      text += fmt::format("{}: {} events left out: damaged, or GPU work whose time is missing or was lost\n",
                           side->run.file, side->run.left_out);
+    }
+    for (const std::string& step : side->run.incomplete) {
+      text += fmt::format("{}: incomplete, and what is said of it is not to be trusted: {}\n", side->run.file,
+                          step);
     }
   }
   text += difference_in_words(comparison);

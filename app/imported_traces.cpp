@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/foreign_profile.hpp"
 #include "traces/json_outline.hpp"
+#include "traces/kineto/foreign_trace.hpp"
 #include "traces/kineto/kineto_reader.hpp"
 #include "traces/kineto/split_ranks.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
@@ -85,7 +87,9 @@ class Import {
       throw std::invalid_argument{made_.damaged.front()};
     }
     if (count() == before) {
-      throw InputError{{path}, "none of the folder's *.json, *.et and *.gz files is a trace"};
+      throw InputError{{path},
+                       "none of the folder's *.json, *.et and *.gz files is a trace" +
+                           (made_.others.empty() ? "" : ": " + made_.others.front())};
     }
   }
 
@@ -116,6 +120,9 @@ class Import {
   }
 
   void add_file(const std::string& file) {
+    if (const std::string whose = foreign_file(file); !whose.empty()) {
+      throw NoTrace{{file}, whose};
+    }
     if (chakra::is_chakra(file)) {
       made_.chakra.push_back(chakra::summarise(file));
       return;
@@ -129,7 +136,15 @@ class Import {
     } else if (!holds_nothing(*trace)) {
       std::ranges::move(kineto::split_ranks(std::move(*trace)), std::back_inserter(profiles_));
     } else {
+      refuse_others(*trace);
       made_.pipelines.push_back(timeline(file));
+    }
+  }
+
+  /// @throws NoTrace for a profile of another tool
+  static void refuse_others(const RecordedTrace& trace) {
+    if (const std::string whose = foreign_trace(trace); !whose.empty()) {
+      throw NoTrace{{trace.file}, whose};
     }
   }
 

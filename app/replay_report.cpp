@@ -43,6 +43,27 @@ std::string ranks_table(const ReplayRun::Result& plain) {
   return text;
 }
 
+/// Steps of which something is missing, and whether the mean has them.
+std::string incomplete_steps(const ReplayRun::Result& plain) {
+  constexpr std::size_t kMost = 6;
+  std::string text;
+  for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
+    std::size_t count = 0;
+    const std::vector<replay::StepPair>& steps = plain.ranks[i].steps;
+    const bool any_timed = std::ranges::any_of(steps, &replay::StepPair::is_timed);
+    for (const replay::StepPair& step : steps) {
+      if (!step.missing.empty() && ++count <= kMost) {
+        text += fmt::format("  rank {}, {}: missing {}{}\n", i, step.name, step.missing,
+                            step.is_timed ? ""
+                            : any_timed   ? "; left out of the mean step"
+                                          : "; when it ends is not known, as of all steps");
+      }
+    }
+    text += count > kMost ? fmt::format("  rank {}: {} more steps\n", i, count - kMost) : "";
+  }
+  return text.empty() ? "" : "\nincomplete steps\n" + text;
+}
+
 std::string details(const ReplayRun::Result& plain) {
   std::string text;
   for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
@@ -155,6 +176,10 @@ nlohmann::json json_of(const RankComparison& rank) {
       {"streams", nlohmann::json::array()}};
   for (const replay::StepPair& step : rank.steps) {
     made["steps"].push_back({{"name", step.name}, {"duration", json_of(step.duration())}});
+    if (!step.missing.empty()) {
+      made["steps"].back()["missing"] = step.missing;
+      made["steps"].back()["in_mean"] = step.is_timed;
+    }
   }
   for (const replay::StreamPair& stream : rank.streams) {
     made["streams"].push_back({{"name", stream.name}, {"busy", json_of(stream.busy)}});
@@ -187,6 +212,7 @@ std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
                                  replay.ranks.front().trace.file, replay.ranks.size(),
                                  replay.job.ranks.size(), work, plain.simulation.operations);
   text += ranks_table(plain);
+  text += incomplete_steps(plain);
   text += in_full ? details(plain) : "";
   text += run.transfers().empty() ? "" : transfers_table(run.transfers());
   if (run.kernels() != nullptr) {
@@ -222,6 +248,9 @@ std::string replay_json(const ReplayRun& run, const ReplayRun::Result& plain,
   }
   for (const WhatIfResult& change : changes) {
     made["what_if"].push_back({{"name", change.name}, {"mean_step", mean_step(change.result).simulated}});
+    if (!change.result.remark.empty()) {
+      made["what_if"].back()["remark"] = change.result.remark;
+    }
   }
   const ImportReport report = whole_report(run.replay());
   for (const ImportReport::Row& row : report.rows()) {

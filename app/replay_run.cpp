@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "topology/peer_access.hpp"
+#include "traces/kineto/recorded_steps.hpp"
 #include "traces/pytorch_et/kineto_arguments.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
 
@@ -120,6 +121,34 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
   }
 }
 
+/// Of the steps that a change is about, what the traces do not hold.
+void add_doubts(const replay::WhatIfSpec& change, ReplayRun::Result& result) {
+  std::vector<std::string> steps;
+  for (const replay::RankComparison& rank : result.ranks) {
+    for (const replay::StepPair& step : rank.steps) {
+      if (step.misses_work && std::ranges::find(steps, step.name) == steps.end()) {
+        steps.push_back(step.name);
+      }
+    }
+  }
+  const auto add = [&](const std::string& text) {
+    result.remark += (result.remark.empty() ? "" : "; ") + text;
+  };
+  if (!steps.empty()) {
+    add(fmt::format("not to be trusted: GPU work of {}{} has no record", steps.front(),
+                    steps.size() == 1 ? "" : fmt::format(" and {} more steps", steps.size() - 1)));
+  }
+  double silence = 0;
+  for (const CriticalShare& share : result.simulation.critical_path) {
+    silence += share.what.starts_with("host: nothing recorded") ? share.seconds : 0;
+  }
+  constexpr double kMuch = 0.05;
+  if (change.host_speed != 1 && silence > kMuch * result.simulation.makespan().in_base_units()) {
+    add(fmt::format("{:.3f} ms of its critical path are time of the host in which nothing was recorded",
+                    1e3 * silence));
+  }
+}
+
 }  // namespace
 
 ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
@@ -222,6 +251,7 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
   SimulationOptions options;
   options.engine = EngineMode::Bare;  // several simulations in one process
   options.launch_queue = std::numeric_limits<std::uint32_t>::max();
+  options.recorded_steps = kineto::kStepPrefix;
   replay::ReplayObserver observer =
       has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
   Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
@@ -231,6 +261,9 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
   if (has_buckets) {
     result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,
                                 other.recorded, other.bytes / kMega);
+  }
+  if (change != nullptr) {
+    add_doubts(*change, result);
   }
   return result;
 }

@@ -23,16 +23,26 @@ struct Place {
   std::uint32_t entry = 0;
 };
 
-/// The name of the innermost range around each instruction of a thread.
-std::vector<std::uint32_t> enclosing_ranges(const Program::Thread& thread) {
-  constexpr std::uint32_t kNone = 0xffffffff;
-  std::vector<std::uint32_t> names;
+constexpr std::uint32_t kNoName = 0xffffffff;
+
+/// Longer than streams rest between kernels, and launches take to reach the GPU, s.
+constexpr double kLongRest = 50e-6;
+
+/// The name of the innermost range around an instruction, and around what opens a range.
+struct RangeNames {
+  std::uint32_t within = kNoName, before = kNoName;
+};
+
+std::vector<RangeNames> enclosing_ranges(const Program::Thread& thread) {
+  std::vector<RangeNames> names;
   std::vector<std::uint32_t> open;
+  const auto innermost = [&] { return open.empty() ? kNoName : open.back(); };
   for (const Instruction& instruction : thread.instructions) {
+    const std::uint32_t before = innermost();
     if (instruction.op == Opcode::RangeBegin) {
       open.push_back(instruction.operand);
     }
-    names.push_back(open.empty() ? kNone : open.back());
+    names.push_back({innermost(), before});
     if (instruction.op == Opcode::RangeEnd) {
       open.pop_back();
     }
@@ -258,14 +268,14 @@ class Walk {
     const Cause& cause = entry.cause;
     switch (cause.kind) {
       case Cause::Kind::Host:
-        charge("launch latency", PathPart::LaunchLatency,
-               entry.start - log.instruction_ends[cause.lane][cause.entry]);
+        charge_rest(number, entry, "launch latency", PathPart::LaunchLatency,
+                    entry.start - log.instruction_ends[cause.lane][cause.entry]);
         return Place{number, true, cause.lane, cause.entry};
       case Cause::Kind::Previous:
       case Cause::Kind::Stream:
         if (cause.entry != RankLog::kNoEntry) {
-          charge("gap between kernels", PathPart::KernelGap,
-                 entry.start - log.streams[cause.lane].entries[cause.entry].end);
+          charge_rest(number, entry, "gap between kernels", PathPart::KernelGap,
+                      entry.start - log.streams[cause.lane].entries[cause.entry].end);
           return Place{number, false, cause.lane, cause.entry};
         }
         break;
@@ -275,6 +285,22 @@ class Walk {
     // It waited for an earlier step, whose end lies before the gap.
     charge("gap between kernels", PathPart::KernelGap, entry.start - entry.free_since);
     return std::nullopt;
+  }
+
+  /// Before work that had been launched. Recordings do not say why a long one was.
+  void charge_rest(std::uint32_t number, const LogEntry& entry, const std::string& usual, PathPart part,
+                   double seconds) {
+    if (executor_.spec().recorded_steps.empty() || seconds < kLongRest) {
+      charge(usual, part, seconds);
+      return;
+    }
+    const Rank& owner = rank(number);
+    const Instruction& instruction = owner.instruction_of({0, entry.where, 0});
+    const std::string name = instruction.op == Opcode::Collective
+                                 ? to_string(call_of(number, instruction).kind)
+                                 : owner.program().kernels[owner.kernel_of(instruction)].name;
+    constexpr std::size_t kShown = 28;
+    charge("GPU idle, work queued, before " + name.substr(0, kShown), part, seconds);
   }
 
   std::optional<Place> host(const Place& place) {
@@ -337,8 +363,35 @@ class Walk {
       names = enclosing_ranges(thread);
     }
     const Instruction& instruction = thread.instructions[place.entry];
-    const std::uint32_t name = instruction.op == Opcode::HostWork ? instruction.operand : names[place.entry];
+    const bool has_own = instruction.op == Opcode::HostWork;
+    if (!has_own && !executor_.spec().recorded_steps.empty()) {
+      if (const std::string silence = silence_name(program, instruction, names[place.entry]);
+          !silence.empty()) {
+        return silence;
+      }
+    }
+    const std::uint32_t name = has_own ? instruction.operand : names[place.entry].within;
     return name < program.names.size() ? "host: " + program.names[name] : std::string{"host"};
+  }
+
+  /// Of a recording: what no operator covers is not the time of the one that comes next. Empty: an operator
+  /// does.
+  [[nodiscard]] std::string silence_name(const Program& program, const Instruction& instruction,
+                                         const RangeNames& around) const {
+    const std::uint32_t outer = around.before;
+    const bool has_name = outer < program.names.size();
+    if (has_name && !program.names[outer].starts_with(executor_.spec().recorded_steps)) {
+      return instruction.op == Opcode::RangeBegin ? "host: " + program.names[outer] : "";
+    }
+    const bool waits = instruction.op == Opcode::WaitEvent || instruction.op == Opcode::WaitStream ||
+                       instruction.op == Opcode::WaitDevice;
+    if (waits && instruction.cost > instruction.lead) {
+      return "host: wait for the GPU, no work recorded";
+    }
+    if (instruction.op == Opcode::RangeBegin && instruction.operand < program.names.size()) {
+      return "host: nothing recorded before " + program.names[instruction.operand];
+    }
+    return has_name ? "host: nothing recorded in " + program.names[outer] : "host: nothing recorded";
   }
 
   /// A plan and its loads, which a folded job keeps apart from it. Null: never planned.
@@ -388,7 +441,7 @@ class Walk {
   std::map<std::uint32_t, std::unique_ptr<RankLog>> logs_;  // by number of the simulated rank
   std::map<std::string, CriticalShare> shares_;
   std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions
-  std::map<const Program::Thread*, std::vector<std::uint32_t>> ranges_;
+  std::map<const Program::Thread*, std::vector<RangeNames>> ranges_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ExecutorSpec {
   Noise noise;
   const Folding* folding = nullptr;  ///< only its representatives are simulated; null: all ranks
   bool stepped = false;
+  std::string recorded_steps{};              ///< as SimulationOptions has it
   bool record_encounters = false;            ///< keep what RankRerun needs
   std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter
 };

@@ -99,6 +99,7 @@ ExecutorSpec executor_spec(const SimulationInput& input, const SimulationOptions
   spec.plan_collective = input.plan_collective;
   spec.variation = input.variation;
   spec.noise = input.noise;
+  spec.recorded_steps = options.recorded_steps;
   spec.stepped = options.stepped || options.interference;
   compile_programs(input, spec);
   const std::size_t ranks = input.job->ranks.size();

@@ -56,6 +56,9 @@ struct SimulationOptions {
   bool interference = false;         ///< stepped, and slowed down by communication on the same GPU
   std::uint32_t launch_queue = 0;    ///< launches a stream holds; 0: as the GpuSpec says
   std::uint32_t metered_ranks = 32;  ///< most ranks whose Activity is metered, evenly chosen
+  /// Of a replay, how ranges of steps begin (`ProfilerStep#`): time of the host that no other range covers
+  /// was not recorded, and long rests of the GPU have no known cause. Empty: no replay.
+  std::string recorded_steps{};
   std::uint64_t critical_path_limit = 8'000'000;  ///< most instructions of a step for which one is recorded
 };
 

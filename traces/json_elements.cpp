@@ -1,10 +1,13 @@
 #include "traces/json_elements.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,7 +21,7 @@ bool is_space(char c) {
 /// Characters of a piece that change what the next ones mean.
 constexpr auto kSpecial = [] {
   std::array<bool, 256> special{};
-  for (const char c : {'"', '\\', '{', '}', '[', ']', ','}) {
+  for (const char c : {'"', '\\', '{', '}', '[', ']', ',', '\n'}) {
     special[static_cast<unsigned char>(c)] = true;
   }
   return special;
@@ -51,9 +54,15 @@ std::size_t JsonElements::skip(std::string_view text, std::size_t at) {
   if (c == '\n') {
     ++line_;
   }
-  if (is_space(c)) {
+  is_lost_ = is_lost_ && c != '\n';
+  if (is_space(c) || is_lost_) {
     return at + 1;
   }
+  if (had_odd_quote_ && state_ == State::Elements && c != ',' && c != ']' && c != '{') {
+    is_lost_ = true;  // what is left of the element with the odd quote
+    return at + 1;
+  }
+  had_odd_quote_ = had_odd_quote_ && c == ',';
   if (state_ == State::Value || (state_ == State::Elements && c != ',' && c != ']')) {
     before_value(c);
     return in_piece_ ? at : at + 1;  // a piece holds its first character
@@ -75,7 +84,8 @@ void JsonElements::before_value(char c) {
   in_piece_ = true;
   piece_.clear();
   piece_line_ = line_;
-  depth_ = 0;
+  depth_ = depth_at_line_ = 0;
+  elements_ += in_array_ ? 1 : 0;
 }
 
 void JsonElements::structure(char c) {
@@ -129,6 +139,22 @@ std::size_t JsonElements::read_key(std::string_view text, std::size_t at) {
   return at;
 }
 
+/// An element with an odd number of quotes on a line: the string ends there.
+void JsonElements::end_line() {
+  if (in_string_ && in_array_) {
+    in_string_ = false;
+    has_odd_quote_ = had_odd_quote_ = true;
+    depth_ = std::max(depth_at_line_, 1);  // what looked like brackets may have been text
+  }
+  escaped_ = false;
+  depth_at_line_ = depth_;
+}
+
+/// Whether the character behind a line with an odd quote begins the next element, or ends the array.
+bool JsonElements::begins_anew(char c) {
+  return std::exchange(has_odd_quote_, false) && (c == '{' || c == ']' || (c == ',' && depth_ == 1));
+}
+
 /// A number or word ends where the structure around it goes on.
 bool JsonElements::piece_ends_before(char c) const {
   return depth_ == 0 && !in_string_ && (c == ',' || c == '}' || c == ']');
@@ -145,11 +171,20 @@ std::size_t JsonElements::read_piece(std::string_view text, std::size_t at) {
   };
   for (; at < text.size(); ++at) {
     const char c = text[at];
-    if (escaped_) {
+    if (has_odd_quote_ && !is_space(c) && begins_anew(c)) {
+      take(at);
+      end_piece();
+      return at;
+    }
+    if (escaped_ && c != '\n') {
       escaped_ = false;
       continue;
     }
     if (!kSpecial[static_cast<unsigned char>(c)]) {
+      continue;
+    }
+    if (c == '\n') {
+      end_line();
       continue;
     }
     if (in_string_) {
@@ -191,6 +226,13 @@ void JsonElements::end_piece() {
 }
 
 void JsonElements::finish() const {
+  if (in_piece_ && in_array_ && elements_ > piece_line_) {  // several on a line, which says little
+    constexpr std::size_t kShown = 60;
+    throw event_error(
+        file_name_, {piece_line_, elements_},
+        fmt::format("this does not end: the file is cut off, or a quote in it is not escaped ({} ...)",
+                    piece_.substr(0, kShown)));
+  }
   if (state_ != State::Done) {
     fail(state_ == State::Start ? "the file is empty" : "the file is cut off: the JSON text ends too early");
   }

@@ -10,6 +10,10 @@ namespace lockstep {
 /// Takes a large JSON text apart while it comes in: the elements of one array that is a member of the
 /// outermost object (or is itself the outermost value), and the object's other members. Only the piece at
 /// hand is in memory. It looks at brackets and strings only; whoever gets a piece parses it.
+///
+/// Some writers do not escape quotes in names. No string of JSON goes over the end of a line, so that one
+/// which seems to do so had a quote too many: the element around it is handed out as it is, and is no JSON;
+/// the next begins at the next line that begins with a brace.
 class JsonElements {
  public:
   /// @p line: where the piece begins, counted from 1.
@@ -38,6 +42,8 @@ class JsonElements {
   void before_value(char c);
   void end_piece();
   [[nodiscard]] bool piece_ends_before(char c) const;
+  void end_line();
+  [[nodiscard]] bool begins_anew(char c);
   [[noreturn]] void fail(const std::string& message) const;
 
   std::string array_, file_name_;
@@ -46,7 +52,12 @@ class JsonElements {
   std::string key_, piece_;
   std::uint64_t line_ = 1, piece_line_ = 1;
   State state_ = State::Start;
-  int depth_ = 0;  // within the piece
+  int depth_ = 0;               // within the piece
+  int depth_at_line_ = 0;       // likewise, where the line begins
+  std::uint64_t elements_ = 0;  // so far
+  bool has_odd_quote_ = false;  // on the line before: nothing but space has come since
+  bool had_odd_quote_ = false;  // of the element before, or this one
+  bool is_lost_ = false;        // between elements, but brackets do not count until a line begins with one
   bool in_piece_ = false, in_string_ = false, escaped_ = false;
   bool in_array_ = false;      // the piece is an element
   bool array_is_all_ = false;  // the outermost value is the array

@@ -88,10 +88,7 @@ JsonOutline outline_of(const std::string& file_name) {
                           outline.members.push_back({std::string{key}, kind_of(text.empty() ? '0' : text[0]),
                                                      static_cast<int>(line)});
                         }};
-  UnpackedBlocks blocks{file_name};
-  for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-    elements.feed(block);
-  }
+  for_each_block(file_name, [&](std::string_view block) { elements.feed(block); });
   elements.finish();
   outline.is_list = elements.found_array();
   return outline;

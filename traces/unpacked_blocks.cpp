@@ -1,10 +1,9 @@
 #include "traces/unpacked_blocks.hpp"
 
-#include <zlib.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -13,36 +12,38 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 16U;
 
-template <class Close>
-gzFile handle(const std::unique_ptr<void, Close>& file) {
-  return static_cast<gzFile>(file.get());
-}
-
 }  // namespace
 
-void UnpackedBlocks::Close::operator()(void* file) const {
-  gzclose(static_cast<gzFile>(file));
-}
-
-UnpackedBlocks::UnpackedBlocks(std::string file_name) : file_name_{std::move(file_name)}, block_(kBlock) {
+UnpackedBlocks::UnpackedBlocks(std::string file_name)
+    : file_name_{std::move(file_name)}, block_(kBlock), unpacker_{[this] { return stored(); }, file_name_} {
   if (std::filesystem::is_directory(file_name_)) {
     throw InputError{{file_name_}, "a folder, where a file is expected"};
   }
-  file_.reset(gzopen(file_name_.c_str(), "rb"));
+  file_.reset(std::fopen(file_name_.c_str(), "rbe"));
   if (!file_) {
     throw InputError{{file_name_}, std::string{"cannot be read: "} + std::strerror(errno)};
   }
-  gzbuffer(handle(file_), kBlock);
+  std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // blocks are read whole
 }
 
-std::string_view UnpackedBlocks::next() {
-  const int count = gzread(handle(file_), block_.data(), static_cast<unsigned>(block_.size()));
-  int status = Z_OK;
-  gzerror(handle(file_), &status);
-  if (count < 0 || (status != Z_OK && status != Z_STREAM_END)) {
-    throw InputError{{file_name_}, "a gzip file that is cut off or broken"};
+std::string_view UnpackedBlocks::stored() {
+  const std::size_t count = std::fread(block_.data(), 1, block_.size(), file_.get());
+  if (count == 0 && std::ferror(file_.get()) != 0) {
+    throw InputError{{file_name_}, std::string{"cannot be read: "} + std::strerror(errno)};
   }
-  return {block_.data(), static_cast<std::size_t>(count)};
+  return {block_.data(), count};
+}
+
+void for_each_block(const std::string& file_name, const std::function<void(std::string_view)>& take) {
+  UnpackedBlocks blocks{file_name};
+  try {
+    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
+      take(block);
+    }
+  } catch (const InputError&) {
+    blocks.expect_whole();
+    throw;
+  }
 }
 
 }  // namespace lockstep

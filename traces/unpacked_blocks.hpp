@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "traces/gzip_unpacker.hpp"
 
 namespace lockstep {
 
@@ -16,15 +20,26 @@ class UnpackedBlocks {
 
   /// The next bytes, valid until the next call; empty at the end.
   /// @throws InputError for a gzip file that is cut off or broken
-  [[nodiscard]] std::string_view next();
+  [[nodiscard]] std::string_view next() { return unpacker_.next(); }
+
+  /// As GzipUnpacker::expect_whole().
+  void expect_whole() { unpacker_.expect_whole(); }
 
  private:
   struct Close {
-    void operator()(void* file) const;
+    void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  std::string_view stored();
+
   std::string file_name_;
-  std::unique_ptr<void, Close> file_;
+  std::unique_ptr<std::FILE, Close> file_;
   std::vector<char> block_;
+  GzipUnpacker unpacker_;
 };
+
+/// Hands the blocks of a file to @p take, in order. What is wrong with a gzip file is told before what is
+/// wrong with its contents.
+/// @throws InputError when it cannot be read, is cut off or broken; what @p take throws
+void for_each_block(const std::string& file_name, const std::function<void(std::string_view)>& take);
 
 }  // namespace lockstep

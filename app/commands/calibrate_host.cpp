@@ -180,6 +180,16 @@ void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileO
   }
 }
 
+/// Events without a time are in no sample: those around them may be longer than they were.
+void warn_of_lost(const std::vector<kineto::RecordedTrace>& traces) {
+  for (const kineto::RecordedTrace& trace : traces) {
+    if (!trace.lost.empty()) {
+      fmt::print(stderr, "{}: warning: {} events whose time was lost are left out (e.g. {})\n", trace.file,
+                 trace.lost.size(), trace.names.text(trace.lost.front().name));
+    }
+  }
+}
+
 }  // namespace
 
 int calibrate_host_command(const CalibrateHostOptions& options) {
@@ -193,6 +203,7 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
                                            : "my_host";
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
   refuse_twice(files_of(traces));
+  warn_of_lost(traces);
   check_outputs({options.output.string()});
   profile.traces = cited(files_of(traces));
   take_kind(traces, options, profile);

@@ -49,9 +49,9 @@ void print(const chakra::TraceSummary& trace) {
 void print(const pipeline::Timeline& timeline) {
   fmt::print(
       "{}\n  timeline of a pipeline: {} workers in {} stages, {} steps, {} operations on {} lanes (lockstep "
-      "stragglers)\n",
+      "stragglers)\n{}",
       timeline.file, timeline.workers.size(), timeline.stages, timeline.steps.size(),
-      timeline.operations.size(), timeline.lanes.size());
+      timeline.operations.size(), timeline.lanes.size(), to_text(timeline.report));
 }
 
 void print_link(const pytorch_et::ExecutionTrace& trace, const kineto::RecordedTrace& profile) {

@@ -1,6 +1,7 @@
 #include "app/commands/stragglers.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -13,6 +14,7 @@ namespace lockstep {
 
 int stragglers_command(const std::string& timeline) {
   const pipeline::Timeline read = pipeline::read_timeline(timeline);
+  fmt::print(stderr, "{}", to_text(read.report));
   const pipeline::Replay replay{read};
   const double measured = replay.measured();
   const auto as_recorded = [](const pipeline::Operation&, const pipeline::Worker&) { return true; };
@@ -23,6 +25,10 @@ int stragglers_command(const std::string& timeline) {
       read.file, read.workers.size(), read.stages, read.steps.size(), read.operations.size(), measured,
       replay.mean_step(as_recorded, pipeline::Delays::Recorded),
       replay.mean_step(as_recorded, pipeline::Delays::None));
+  if (!read.incomplete.empty()) {
+    fmt::print("  left out of the mean: step {}, of which times were lost\n\n",
+               fmt::join(read.incomplete, ", "));
+  }
   fmt::print("{}", pipeline::to_text(pipeline::study_stragglers(replay, pipeline::Delays::None)));
   return 0;
 }

@@ -54,21 +54,40 @@ std::string_view without_launcher(std::string_view line) {
   return line;
 }
 
-/// Size, count and type stand beside one another in each row of results, and nowhere else.
-bool has_row(const std::vector<std::string>& words) {
+/// A type of data as nccl-tests names it.
+bool is_type(const std::string& word) {
   static constexpr std::array<std::string_view, 14> kTypes{
       "int8",  "uint8",  "int32",    "uint32",   "int64",    "uint64", "half",
       "float", "double", "bfloat16", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2"};
+  return std::ranges::find(kTypes, word) != kTypes.end();
+}
+
+/// Size, count and type stand beside one another in each row of results, and nowhere else.
+bool has_row(const std::vector<std::string>& words) {
   const auto is_count = [](const std::string& word) {
     return std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
   };
   for (std::size_t i = 2; i < words.size(); ++i) {
-    if (std::ranges::find(kTypes, words[i]) != kTypes.end() && is_count(words[i - 1]) &&
-        is_count(words[i - 2])) {
+    if (is_type(words[i]) && is_count(words[i - 1]) && is_count(words[i - 2])) {
       return true;
     }
   }
   return false;
+}
+
+/// Whether words below a header were a row once: they begin with digits, perhaps in groups (8.589.934.592,
+/// 8'589, 8,589, with a blank that is no ASCII), or with a digit in front of a row's type (8G).
+bool was_row(const std::vector<std::string>& words) {
+  const std::string& first = words.front();
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto may_group = [&](unsigned char c) {
+    return is_digit(c) || c == '.' || c == ',' || c == '\'' || c == '_' || c >= 0x80;
+  };
+  constexpr std::size_t kFewest = 4;  // size, count, type and a time
+  if (words.size() < kFewest || !is_digit(static_cast<unsigned char>(first.front()))) {
+    return false;
+  }
+  return std::ranges::all_of(first, may_group) || std::ranges::any_of(words, is_type);
 }
 
 std::optional<double> number_of(const std::string& word) {
@@ -215,6 +234,8 @@ class LogPass {
       if (has_row(words)) {  // else NCCL's own output, blank lines, remarks
         ++report_.unread;
         report_.first_unread = report_.first_unread > 0 ? report_.first_unread : line_;
+      } else if (time_from_end_ && !words.empty() && was_row(words)) {
+        break_off();
       }
       return;
     }
@@ -225,7 +246,7 @@ class LogPass {
     }
     const auto time = time_in(words, bytes);
     if (!time) {
-      ++report_.broken;
+      break_off();
       return;
     }
     if (is_wrong(words)) {
@@ -245,6 +266,12 @@ class LogPass {
     }
     into_.rows.push_back({*kind, nodes, per_node, Bytes{bytes}, *time, *run_});
     ++report_.used;
+  }
+
+  /// A row that cannot be used.
+  void break_off() {
+    ++report_.broken;
+    report_.first_broken = report_.first_broken > 0 ? report_.first_broken : line_;
   }
 
   /// The row's first time, when the algorithm bandwidth behind it agrees.
@@ -361,7 +388,7 @@ std::string left_out_in_words(const NcclTestsReport& report) {
     }
   };
   add(report.without_size, "rows of 0 bytes");
-  add(report.broken, "broken lines");
+  add(report.broken, fmt::format("broken lines, the first in line {}", report.first_broken));
   add(report.unread,
       fmt::format("rows that cannot be read, the first in line {}: behind words that no launcher known here "
                   "puts there, or without a header before them",

@@ -12,7 +12,8 @@ namespace lockstep {
 struct NcclTestsReport {
   std::size_t used = 0;
   std::size_t without_size = 0;   ///< rows of 0 bytes
-  std::size_t broken = 0;         ///< rows cut off or mixed with other output
+  std::size_t broken = 0;         ///< rows cut off, mixed with other output, or with digits in groups
+  int first_broken = 0;           ///< its line
   std::size_t unread = 0;         ///< rows behind a mark that is no launcher's, or before any header
   int first_unread = 0;           ///< its line
   std::size_t wrong = 0;          ///< rows whose results were wrong, or may have been in a run that FAILED

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/error.hpp"
+#include "traces/kineto/recorded_steps.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,9 +17,9 @@ struct Steps {
 };
 
 void add(const kineto::RecordedTrace& trace, Steps& steps) {
-  for (const kineto::Operator& step : trace.operators) {
-    if (!step.is_annotation || !trace.names.text(step.name).starts_with("ProfilerStep#")) {
-      continue;
+  for (const kineto::RecordedStep& step : kineto::recorded_steps(trace)) {
+    if (!step.is_whole()) {
+      continue;  // of which events are missing
     }
     const auto is_within = [&](const auto& event) {
       return event.start >= step.start && event.start < step.end;

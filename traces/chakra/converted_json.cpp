@@ -6,10 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/pytorch_et/communication_call.hpp"
 #include "traces/unpacked_blocks.hpp"
@@ -138,22 +139,18 @@ class JsonReader {
   explicit JsonReader(const std::filesystem::path& path) { trace_.file = path.string(); }
 
   ConvertedTrace read() && {
-    UnpackedBlocks blocks{trace_.file};
-    std::string_view block = blocks.next();
-    const std::string first = first_key(block);
-    reject_others(first);
-    const bool is_graph =
-        first == "workload_graph" || first == "workload_name" || first == "ngpus" || first == "soc";
     JsonElements elements{"workload_graph", trace_.file,
                           [this](std::string& text, std::uint64_t line) { add(text, line); },
                           [](std::string_view, std::string&, std::uint64_t) {}};
-    if (!is_graph) {
-      elements.feed("[");  // objects one after the other are a list without brackets
-    }
-    for (; !block.empty(); block = blocks.next()) {
+    std::optional<bool> is_graph;
+    for_each_block(trace_.file, [&](std::string_view block) {
+      if (!is_graph) {
+        is_graph = begins_as_graph(block);
+        elements.feed(*is_graph ? "" : "[");  // objects one after the other are a list without brackets
+      }
       elements.feed(block);
-    }
-    if (!is_graph) {
+    });
+    if (is_graph && !*is_graph) {
       elements.feed("]");
     }
     elements.finish();
@@ -170,6 +167,12 @@ class JsonReader {
     return close == std::string_view::npos ? "" : std::string{block.substr(open + 1, close - open - 1)};
   }
 
+  [[nodiscard]] bool begins_as_graph(std::string_view block) const {
+    const std::string first = first_key(block);
+    reject_others(first);
+    return first == "workload_graph" || first == "workload_name" || first == "ngpus" || first == "soc";
+  }
+
   void reject_others(const std::string& key) const {
     if (key == "schema" || key == "nodes") {
       throw InputError{
@@ -184,18 +187,19 @@ class JsonReader {
   }
 
   void add(const std::string& text, std::uint64_t line) {
-    const SourceLocation here{
-        trace_.file, static_cast<int>(std::min<std::uint64_t>(line, std::numeric_limits<int>::max()))};
+    EventPlace here{line, ++nodes_};
     const json object = json::parse(text, nullptr, false);
     if (!object.is_object()) {
-      throw InputError{here, "a node that is no JSON object"};
+      throw event_error(trace_.file, here, "a node that is no JSON object");
     }
+    const auto name = object.find("name");
+    here.name = name != object.end() && name->is_string() ? name->get_ref<const std::string&>() : "";
     try {
       add(object);
     } catch (const NodeProblem& problem) {
-      throw InputError{here, problem.what()};
+      throw event_error(trace_.file, here, problem.what());
     } catch (const json::exception& problem) {
-      throw InputError{here, fmt::format("a node that cannot be read: {}", problem.what())};
+      throw event_error(trace_.file, here, fmt::format("a node that cannot be read: {}", problem.what()));
     }
   }
 
@@ -236,6 +240,7 @@ class JsonReader {
   }
 
   ConvertedTrace trace_;
+  std::uint64_t nodes_ = 0;  // so far
 };
 
 }  // namespace

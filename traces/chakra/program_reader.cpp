@@ -261,6 +261,7 @@ RankProgram read_program(const std::filesystem::path& path) {
   } catch (const WireError& problem) {
     file.reject(problem.what());
   } catch (const std::invalid_argument& problem) {
+    file.expect_whole();
     throw InputError{{path.string()}, problem.what()};
   }
 }

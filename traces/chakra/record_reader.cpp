@@ -1,46 +1,40 @@
 #include "traces/chakra/record_reader.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::chakra {
 namespace {
 
-constexpr std::size_t kPiece = 1U << 16U;              // bytes read at a time
+constexpr std::size_t kPiece = 1U << 16U;              // bytes that the buffer begins with
 constexpr std::size_t kLongestLength = 10;             // bytes of a 64-bit varint
 constexpr std::uint64_t kLongestRecord = 1ULL << 31U;  // protobuf's own limit, 2 GiB
 
 }  // namespace
 
-struct RecordReader::File {
-  explicit File(gzFile opened) : handle{opened} {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { gzclose(handle); }
-  gzFile handle;
-};
-
 RecordReader::RecordReader(std::filesystem::path path) : path_{std::move(path)}, buffer_(kPiece, '\0') {
-  errno = 0;
-  gzFile handle = std::filesystem::is_directory(path_) ? nullptr : gzopen(path_.c_str(), "rb");
-  if (handle == nullptr) {
-    const std::string why = errno == ENOENT ? "no such file" + sibling_meant(path_)
-                                            : std::string{errno != 0 ? std::strerror(errno) : "not a file"};
-    throw InputError{{path_.string()}, "the trace cannot be read: " + why};
+  std::error_code ignored;
+  if (!std::filesystem::exists(path_, ignored)) {
+    throw InputError{{path_.string()}, "the trace cannot be read: no such file" + sibling_meant(path_)};
   }
-  file_ = std::make_unique<File>(handle);
+  blocks_ = std::make_unique<UnpackedBlocks>(path_.string());
 }
 
 RecordReader::~RecordReader() = default;
 
+void RecordReader::expect_whole() {
+  blocks_->expect_whole();
+}
+
 void RecordReader::reject(const std::string& why) const {
+  blocks_->expect_whole();
   throw InputError{{path_.string()}, fmt::format("byte {}: {}", record_offset_, why)};
 }
 
@@ -54,19 +48,15 @@ bool RecordReader::fill(std::size_t wanted) {
   consumed_ += used_;
   used_ = 0;
   while (filled_ < wanted) {
-    if (buffer_.size() < filled_ + kPiece) {
-      buffer_.resize(filled_ + kPiece);  // a record's claim to be long is believed only as it comes
-    }
-    const int got = gzread(file_->handle, buffer_.data() + filled_, static_cast<unsigned>(kPiece));
-    if (got < 0) {
-      int code = Z_OK;
-      const std::string why = gzerror(file_->handle, &code);
-      reject(code == Z_BUF_ERROR ? "the compressed file is cut off" : "the file cannot be read: " + why);
-    }
-    if (got == 0) {
+    const std::string_view block = blocks_->next();
+    if (block.empty()) {
       return false;
     }
-    filled_ += static_cast<std::size_t>(got);
+    if (buffer_.size() < filled_ + block.size()) {
+      buffer_.resize(filled_ + block.size());  // a record's claim to be long is believed only as it comes
+    }
+    std::memcpy(buffer_.data() + filled_, block.data(), block.size());
+    filled_ += block.size();
   }
   return true;
 }

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace lockstep {
+class UnpackedBlocks;
+}
+
 namespace lockstep::chakra {
 
 /// The records of an execution trace (`.et`): each its length as a varint, then so many bytes. Reads as it
@@ -22,21 +26,22 @@ class RecordReader {
   /// @throws InputError for a file that is cut off or cannot be read
   bool next(std::string_view& record);
 
+  /// As GzipUnpacker::expect_whole().
+  void expect_whole();
+
   /// Where the latest record begins, in bytes from the beginning of the (unpacked) file.
   [[nodiscard]] std::uint64_t offset() const { return record_offset_; }
 
-  /// `PATH: byte N: why` as an InputError, N that of the latest record.
+  /// `PATH: byte N: why` as an InputError, N that of the latest record; of a gzip file that is cut off that.
   [[noreturn]] void reject(const std::string& why) const;
 
  private:
-  struct File;
-
   [[nodiscard]] std::size_t buffered() const { return filled_ - used_; }
   bool fill(std::size_t wanted);
   bool length(std::uint64_t& size);
 
   std::filesystem::path path_;
-  std::unique_ptr<File> file_;
+  std::unique_ptr<UnpackedBlocks> blocks_;
   std::string buffer_;
   std::size_t used_ = 0;        ///< of the buffer, by records handed out
   std::size_t filled_ = 0;      ///< of the buffer, by the file

@@ -310,6 +310,7 @@ void read_graph(const std::filesystem::path& path, TraceTables& tables, TraceGra
   try {
     reader.finish();
   } catch (const std::invalid_argument& problem) {
+    file.expect_whole();
     throw InputError{{path.string()}, problem.what()};
   }
   if (latest != nullptr) {

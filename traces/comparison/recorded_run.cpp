@@ -8,13 +8,21 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "traces/comparison/launching_operators.hpp"
+#include "traces/foreign_profile.hpp"
 #include "traces/json_elements.hpp"
+#include "traces/kineto/begin_end_pairs.hpp"
 #include "traces/kineto/kineto_event.hpp"
+#include "traces/kineto/kineto_reader.hpp"
+#include "traces/kineto/recorded_steps.hpp"
+#include "traces/kineto/split_ranks.hpp"
+#include "traces/replay/trace_links.hpp"
 #include "traces/step_ends.hpp"
+#include "traces/time_window.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::comparison {
@@ -62,19 +70,24 @@ class Reader {
     JsonElements elements{"traceEvents", run_.file,
                           [this](std::string& text, std::uint64_t /*line*/) { event(text); },
                           [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
-    UnpackedBlocks blocks{run_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(run_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (!elements.found_array()) {
       throw InputError{{run_.file}, "no timeline: it has no \"traceEvents\""};
     }
     keep_rank();
+    keep_window();
     if (drafts_.empty()) {
+      refuse_foreign(run_.file);
+      if (!foreign_.empty()) {
+        throw InputError{{run_.file}, foreign_};
+      }
       throw InputError{{run_.file}, "the timeline has no work on a GPU"};
     }
     place();
+    if (has_holes()) {
+      find_incomplete_steps();
+    }
     return std::move(run_);
   }
 
@@ -89,17 +102,24 @@ class Reader {
     std::int64_t pid = 0;
   };
   void event(std::string& text) {
-    const kineto::KinetoEvent* const event = parser_.parse(text);
+    const kineto::KinetoEvent* event = parser_.parse(text);
     if (event == nullptr) {
       ++run_.left_out;
       return;
     }
+    const bool is_half = event->phase == 'B' || event->phase == 'E';
+    event = is_half ? pairs_.take(*event) : event;
+    if (event == nullptr) {
+      return;  // its end comes
+    }
     if (event->phase == 'M' && event->name == "process_name") {
+      foreign_ = foreign_.empty() ? foreign_process(event->thread_name) : foreign_;
       if (const auto rank = rank_in(event->thread_name)) {
         processes_[*rank].insert(event->pid);
       }
-    } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= 0) {
-      span(*event, *event->start, *event->start + *event->duration);
+    } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= -kClocksApart &&
+               *event->start <= kineto::kMostTime && *event->duration <= kineto::kMostTime) {
+      span(*event, *event->start, *event->start + std::max<Nanoseconds>(*event->duration, 0));
     } else if (event->phase == 'X' && kind_of(event->category)) {
       ++run_.left_out;
     }
@@ -113,6 +133,10 @@ class Reader {
     } else if (is_operator(event.category)) {
       hosts_.add_operator(event.pid, event.tid, {start, end, event.external_id, number(event.name)});
     } else if (is_call(event.category) && event.correlation > 0) {
+      const kineto::CallKind call = kineto::call_kind(event.name);
+      if (call == kineto::CallKind::Launch || call == kineto::CallKind::GraphLaunch) {
+        launches_.push_back(event.correlation);
+      }
       hosts_.add_launch(event.pid, event.tid, {start, event.correlation, event.external_id});
     }
   }
@@ -139,6 +163,50 @@ class Reader {
     const auto is_another = [&](const auto& one) { return !run_.processes.contains(one.pid); };
     std::erase_if(drafts_, is_another);
     std::erase_if(steps_, is_another);
+  }
+
+  /// Without events whose time was lost.
+  void keep_window() {
+    std::vector<Nanoseconds> starts;
+    for (const Draft& draft : drafts_) {
+      starts.push_back(draft.work.start);
+    }
+    for (const Step& step : steps_) {
+      starts.push_back(step.start);
+    }
+    const TimeWindow window{std::move(starts)};
+    const auto is_lost = [&](Nanoseconds start, Nanoseconds end) {
+      return window.place_of(start, end) != TimeWindow::Place::Within;
+    };
+    run_.left_out +=
+        std::erase_if(drafts_, [&](const Draft& draft) { return is_lost(draft.work.start, draft.work.end); });
+    run_.left_out += std::erase_if(steps_, [&](const Step& step) { return is_lost(step.start, step.end); });
+  }
+
+  /// Events left out, or launches without work: what they mean takes a closer look at the file.
+  [[nodiscard]] bool has_holes() const {
+    std::unordered_set<std::int64_t> recorded;
+    for (const Draft& draft : drafts_) {
+      recorded.insert(draft.correlation);
+    }
+    return run_.left_out > 0 || std::ranges::any_of(launches_, [&](std::int64_t correlation) {
+             return !recorded.contains(correlation);
+           });
+  }
+
+  void find_incomplete_steps() {
+    std::vector<kineto::RecordedTrace> ranks = kineto::split_ranks(kineto::read_kineto(run_.file));
+    for (kineto::RecordedTrace& trace : ranks) {
+      if (ranks.size() > 1 && trace.rank != rank_) {
+        continue;
+      }
+      (void)replay::link(trace);
+      for (const kineto::RecordedStep& step : kineto::recorded_steps(trace)) {
+        if (!step.is_whole()) {
+          run_.incomplete.push_back(fmt::format("{}: missing {}", step.name, kineto::missing_in_words(step)));
+        }
+      }
+    }
   }
 
   void place() {
@@ -202,6 +270,9 @@ class Reader {
   const KernelFamilies& families_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> family_of_;  // by name and launcher
   kineto::EventParser parser_;
+  kineto::BeginEndPairs pairs_;
+  std::vector<std::int64_t> launches_;  // correlations
+  std::string foreign_;                 // whose profile it is, if not PyTorch's or ours
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
   std::vector<Draft> drafts_;

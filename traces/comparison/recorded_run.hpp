@@ -31,8 +31,9 @@ struct RecordedRun {
   std::vector<Work> work;          ///< by start
   Nanoseconds start = 0, end = 0;  ///< of the steps (StepEnds); of all work where there is no ProfilerStep#N
   int steps = 1;
-  std::uint64_t left_out = 0;        ///< events that cannot be parsed, and GPU work without start or duration
-  std::set<std::int64_t> processes;  ///< pids of the rank: its host's and its GPU's; empty: all
+  std::uint64_t left_out = 0;  ///< events that cannot be parsed, and GPU work without start or duration
+  std::vector<std::string> incomplete;  ///< steps of which something is missing, and what, in words
+  std::set<std::int64_t> processes;     ///< pids of the rank: its host's and its GPU's; empty: all
 
   [[nodiscard]] double step_seconds() const { return 1e-9 * static_cast<double>(end - start) / steps; }
 };

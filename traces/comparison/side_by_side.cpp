@@ -32,10 +32,7 @@ class Writer {
     JsonElements elements{"traceEvents", run.file,
                           [&](std::string& text, std::uint64_t /*line*/) { event(run, text, zero); },
                           [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
-    UnpackedBlocks blocks{run.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(run.file, [&](std::string_view block) { elements.feed(block); });
     name_processes();
   }
 

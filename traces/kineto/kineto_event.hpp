@@ -14,6 +14,9 @@ namespace lockstep::kineto {
 /// @p text is no such number or leaves the range.
 [[nodiscard]] std::optional<Nanoseconds> nanoseconds_of(std::string_view microseconds);
 
+/// A time, or a duration: beyond, sums of them leave 64 bits.
+inline constexpr Nanoseconds kMostTime = 4'000'000'000'000'000'000;
+
 /// One element of `traceEvents`, of whatever kind; fields that it lacks are as here.
 struct KinetoEvent {
   char phase = 0;

@@ -69,7 +69,12 @@ void take_devices(const json& list, RecordedTrace& trace) {
 
 void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base) {
   if (key == "baseTimeNanoseconds") {
+    constexpr Nanoseconds kMost = 4'000'000'000'000'000'000;  // the year 2096
     std::from_chars(text.data(), text.data() + text.size(), base);
+    if (base < 0 || base > kMost) {
+      trace.report.add(kBadMember, key);
+      base = 0;
+    }
     return;
   }
   if (key == "simulated_by") {
@@ -106,6 +111,9 @@ void shift_and_sort(RecordedTrace& trace, Nanoseconds base) {
   shift(trace.calls);
   shift(trace.work);
   shift(trace.syncs);
+  for (LostEvent& lost : trace.lost) {
+    lost.near += lost.near < 0 ? 0 : base;
+  }
   for (ForwardBackward& link : trace.forward_backward) {
     link.forward += base;
     link.backward += base;

@@ -8,10 +8,15 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
+#include "traces/foreign_profile.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/json_outline.hpp"
+#include "traces/kineto/begin_end_pairs.hpp"
 #include "traces/kineto/kineto_event.hpp"
 #include "traces/kineto/kineto_members.hpp"
+#include "traces/kineto/lost_times.hpp"
+#include "traces/time_window.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::kineto {
@@ -24,8 +29,16 @@ constexpr Oddity kNotUsed{"events without bearing on time",
 constexpr Oddity kNoTime{"event without a time", "its ts or dur is missing or no number; left out",
                          Severity::Warning};
 constexpr Oddity kNegative{"negative duration", "taken as 0", Severity::Warning};
+constexpr Oddity kTooNegative{"event that ends long before it begins",
+                              "by more than clocks are apart: its time was lost; left out",
+                              Severity::Warning};
+constexpr Oddity kUnmatched{"begin or end without the other", "an event of phase B or E; left out",
+                            Severity::Warning};
 constexpr Oddity kBroken{"event that cannot be parsed", "not a JSON object; left out", Severity::Warning};
 constexpr Oddity kZero{"duration 0", "traces in whole microseconds round short events to 0"};
+
+constexpr std::size_t kLongestName = 32;  // of an example, which says more
+constexpr double kMicro = 1e-3;           // of a nanosecond
 
 enum class Category : std::uint8_t { Operator, Annotation, Call, Kernel, Memcpy, Memset, Sync, Unused };
 
@@ -71,10 +84,7 @@ class Reader {
                           [this](std::string_view key, std::string& text, std::uint64_t /*line*/) {
                             take_trace_member(key, text, trace_, base_);
                           }};
-    UnpackedBlocks blocks{trace_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(trace_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (!elements.found_array()) {
       return std::nullopt;
@@ -88,9 +98,13 @@ class Reader {
     ++trace_.events;
     const KinetoEvent* const event = parser_.parse(text);
     if (event == nullptr) {
-      trace_.report.add(kBroken, fmt::format("line {}", line));
+      trace_.report.add(kBroken, to_text(EventPlace{line, trace_.events}));
     } else if (event->phase == 'X') {
       span(*event);
+    } else if (event->phase == 'B' || event->phase == 'E') {
+      if (const KinetoEvent* const whole = pairs_.take(*event); whole != nullptr) {
+        span(*whole);
+      }
     } else if (event->phase == 'M') {
       metadata(*event);
     } else if ((event->phase == 's' || event->phase == 'f') && event->category == "fwdbwd") {
@@ -116,10 +130,28 @@ class Reader {
       trace_.report.add(kNoTime, event.name);
       return;
     }
-    if (*event.duration <= 0) {
-      trace_.report.add(*event.duration < 0 ? kNegative : kZero, event.name);
+    if (*event.duration < -kClocksApart || *event.start > kMostTime || *event.duration > kMostTime) {
+      lose(known->second, event);
+      return;
+    }
+    if (*event.duration < 0) {
+      trace_.report.add(kNegative, fmt::format("{}, thread {}, {:.3f} us", event.name.substr(0, kLongestName),
+                                               event.tid, kMicro * static_cast<double>(*event.duration)));
+    } else if (*event.duration == 0) {
+      trace_.report.add(kZero, event.name);
     }
     add(known->second, event, *event.start + std::max<Nanoseconds>(*event.duration, 0));
+  }
+
+  /// Of which start or duration cannot be.
+  void lose(Category category, const KinetoEvent& event) {
+    trace_.report.add(*event.duration < 0 ? kTooNegative : kNoTime, event.name);
+    const auto kind = category == Category::Call ? LostEvent::Kind::Call
+                      : category == Category::Operator || category == Category::Annotation
+                          ? LostEvent::Kind::Operator
+                          : LostEvent::Kind::Work;
+    trace_.lost.push_back({kind, trace_.names.number(event.name),
+                           *event.start > kMostTime ? -1 : *event.start, event.correlation, event.pid, ""});
   }
 
   void add(Category category, const KinetoEvent& event, Nanoseconds end) {
@@ -129,6 +161,7 @@ class Reader {
         add_operator(event, end, category == Category::Annotation);
         break;
       case Category::Call:
+        places_.calls.push_back(trace_.events);
         trace_.calls.push_back({*event.start, end, trace_.names.number(event.name), thread(event),
                                 call_kind(event.name), event.correlation, event.external_id});
         break;
@@ -165,6 +198,7 @@ class Reader {
     made.input_types = trace_.names.number(event.input_types);
     made.concrete_inputs = trace_.names.number(event.concrete_inputs);
     trace_.operators.push_back(made);
+    places_.operators.push_back(trace_.events);
     shapes_ = shapes_ || !event.input_dims.empty() || !event.input_types.empty();
     stacks_ = stacks_ || event.has_stack;
   }
@@ -186,6 +220,7 @@ class Reader {
       trace_.communications.push_back(event.communication);
     }
     trace_.work.push_back(made);
+    places_.work.push_back(trace_.events);
   }
 
   void metadata(const KinetoEvent& event) {
@@ -239,11 +274,15 @@ class Reader {
         trace_.forward_backward.push_back(link);
       }
     }
+    trace_.report.add(kUnmatched, pairs_.example(), pairs_.unmatched());
+    take_out_lost(trace_, places_);
     shift_and_sort(trace_, base_);
   }
 
   RecordedTrace trace_;
   EventParser parser_;
+  BeginEndPairs pairs_;
+  FilePlaces places_;
   Nanoseconds base_ = 0;
   bool shapes_ = false, stacks_ = false, memory_ = false;  // that events show
   std::map<std::pair<std::int64_t, std::string>, std::uint32_t> threads_;
@@ -258,6 +297,7 @@ std::optional<RecordedTrace> read_if_kineto(const std::string& file_name) {
 }
 
 RecordedTrace read_kineto(const std::string& file_name) {
+  refuse_foreign(file_name);
   std::optional<RecordedTrace> trace = read_if_kineto(file_name);
   if (!trace) {
     throw InputError{{file_name},

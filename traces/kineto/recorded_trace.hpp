@@ -115,6 +115,17 @@ struct ForwardBackward {
   std::uint32_t forward_thread = 0, backward_thread = 0;
 };
 
+/// An event of which only the time, or of GPU work the record, is missing. It is in no list.
+struct LostEvent {
+  enum class Kind : std::uint8_t { Operator, Call, Work };
+  Kind kind = Kind::Work;
+  NameId name = 0;        ///< of work without a record: of the call that launched it
+  Nanoseconds near = -1;  ///< about when: start of its launch, or of what stands before it; -1: unknown
+  std::int64_t correlation = -1;  ///< with the call or the work; -1: not said
+  std::int64_t pid = 0;
+  std::string track;  ///< `thread 1`, `stream 7`
+};
+
 struct ProcessGroupEntry {
   std::string name, description;
   std::int64_t size = -1;
@@ -131,6 +142,7 @@ struct RecordedTrace {
   std::vector<Communication> communications;
   std::vector<CudaSync> syncs;
   std::vector<ForwardBackward> forward_backward;
+  std::vector<LostEvent> lost;
   std::vector<ProcessGroupEntry> groups;
   std::map<std::int64_t, std::string> processes;  ///< names by pid, where the file says them
   std::vector<std::string> gpu_names;             ///< of deviceProperties

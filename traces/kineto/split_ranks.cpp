@@ -90,6 +90,12 @@ class RankSplit {
       }
     }
     take_work(rank, part);
+    for (const LostEvent& lost : whole_.lost) {
+      if (belongs(lost.pid, rank)) {
+        part.lost.push_back(lost);
+        part.lost.back().name = part.names.number(whole_.names.text(lost.name));
+      }
+    }
     part.events = part.operators.size() + part.calls.size() + part.work.size();
     return part;
   }

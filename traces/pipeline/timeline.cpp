@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,7 +14,9 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "traces/event_place.hpp"
 #include "traces/json_elements.hpp"
+#include "traces/time_window.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep::pipeline {
@@ -54,6 +55,13 @@ const OperationType& type_named(const std::string& name) {
   }
   return *known;
 }
+
+constexpr Oddity kNegative{"negative duration", "clocks are a little apart: taken as 0", Severity::Warning};
+constexpr Oddity kLost{
+    "operation whose time was lost",
+    "0, where all others are much later, or years off; its step is left out, which no mean has",
+    Severity::Warning};
+constexpr double kNano = 1e9;  // of a second
 
 /// A worker's lane, as its thread is named.
 struct Thread {
@@ -111,14 +119,20 @@ class Reader {
     JsonElements elements{"traceEvents", timeline_.file,
                           [this](std::string& text, std::uint64_t line) { event(text, line); },
                           [](std::string_view /*key*/, std::string& /*text*/, std::uint64_t /*line*/) {}};
-    UnpackedBlocks blocks{timeline_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(timeline_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
+    for (const auto& [thread, open] : open_) {
+      if (!open.empty()) {
+        throw InputError{
+            {timeline_.file},
+            fmt::format("'{}' begins ('ph': 'B') and does not end", text_of(open.back(), "name"))};
+      }
+    }
     if (spans_.empty()) {
       throw InputError{{timeline_.file}, "not a timeline of a pipeline: it has no operation ('ph': 'X')"};
     }
+    take_negative_as_none();
+    leave_out_lost();
     place();
     return std::move(timeline_);
   }
@@ -128,28 +142,104 @@ class Reader {
   struct Span {
     Operation operation;
     std::pair<std::int64_t, std::int64_t> thread;  // pid and tid
-    std::uint64_t line = 0;
+    std::uint64_t line = 0, number = 0;            // in the file
   };
 
-  [[nodiscard]] SourceLocation at(std::uint64_t line) const {
-    return {timeline_.file, static_cast<int>(std::min<std::uint64_t>(line, std::numeric_limits<int>::max()))};
-  }
-
   void event(const std::string& text, std::uint64_t line) {
-    const json event = json::parse(text, nullptr, false);
+    ++events_;
+    json event = json::parse(text, nullptr, false);
     if (!event.is_object()) {
-      throw InputError{at(line), "an event is no JSON object"};
+      throw event_error(timeline_.file, {line, events_}, "an event is no JSON object");
     }
     try {
       const std::string phase = text_of(event, "ph");
       if (phase == "X") {
-        spans_.push_back({span(event), {whole(event, "pid"), whole(event, "tid")}, line});
+        add(event, line);
+      } else if (phase == "B") {
+        open_[{whole(event, "pid"), whole(event, "tid")}].push_back(std::move(event));
+      } else if (phase == "E") {
+        close(event, line);
       } else if (phase == "M" && text_of(event, "name") == "thread_name") {
         const std::int64_t pid = whole(event, "pid");
         threads_[{pid, whole(event, "tid")}] = thread_of(text_of(event.value("args", json{}), "name"), pid);
       }
     } catch (const std::invalid_argument& problem) {
-      throw InputError{at(line), problem.what()};
+      const auto name = event.find("name");
+      throw event_error(timeline_.file,
+                        {line, events_,
+                         name != event.end() && name->is_string() ? name->get_ref<const std::string&>() : ""},
+                        problem.what());
+    }
+  }
+
+  void add(const json& event, std::uint64_t line) {
+    spans_.push_back({span(event), {whole(event, "pid"), whole(event, "tid")}, line, events_});
+  }
+
+  /// What a pair of begin and end says, as one event.
+  void close(const json& end, std::uint64_t line) {
+    std::vector<json>& open = open_[{whole(end, "pid"), whole(end, "tid")}];
+    if (open.empty()) {
+      throw std::invalid_argument{"an end ('ph': 'E') without a begin on its thread"};
+    }
+    json event = std::move(open.back());
+    open.pop_back();
+    event["dur"] = microseconds(end, "ts") - microseconds(event, "ts");
+    if (end.contains("args") && end["args"].is_object() && event.value("args", json::object()).is_object()) {
+      event["args"].update(end["args"]);
+    }
+    add(event, line);
+  }
+
+  /// `optimizer of step 2, PP rank 1, TP rank 0, process 0`.
+  [[nodiscard]] std::string in_words(const Span& span) const {
+    const Worker& worker = thread(span).worker;
+    return fmt::format("{} of step {}, PP rank {}, TP rank {}, process {}", span.operation.type->name,
+                       span.operation.step, worker.stage, worker.tensor, worker.data);
+  }
+
+  /// @throws InputError where clocks that are a little apart are no reason
+  void take_negative_as_none() {
+    for (Span& span : spans_) {
+      const double seconds = span.operation.duration();
+      if (seconds >= 0) {
+        continue;
+      }
+      const std::string what = fmt::format("{}: {:.2f} us", in_words(span), 1e6 * seconds);
+      if (kNano * seconds < -static_cast<double>(kClocksApart)) {
+        throw event_error(timeline_.file, {span.line, span.number, span.operation.type->name},
+                          fmt::format("'dur' is negative, and by more than clocks are apart ({})", what));
+      }
+      span.operation.end = span.operation.start;
+      timeline_.report.add(kNegative, what);
+    }
+  }
+
+  void leave_out_lost() {
+    constexpr double kMost = 9e9;  // s, whose nanoseconds fit
+    const auto nanoseconds = [](double seconds) {
+      return static_cast<std::int64_t>(kNano * std::clamp(seconds, -kMost, kMost));
+    };
+    std::vector<std::int64_t> starts;
+    for (const Span& span : spans_) {
+      starts.push_back(nanoseconds(span.operation.start));
+    }
+    const TimeWindow window{std::move(starts)};
+    std::set<std::int64_t> incomplete;
+    for (const Span& span : spans_) {
+      const Operation& operation = span.operation;
+      if (window.place_of(nanoseconds(operation.start), nanoseconds(operation.end)) !=
+          TimeWindow::Place::Within) {
+        timeline_.report.add(kLost, in_words(span));
+        incomplete.insert(operation.step);
+      }
+    }
+    timeline_.incomplete.assign(incomplete.begin(), incomplete.end());
+    std::erase_if(spans_, [&](const Span& span) { return incomplete.contains(span.operation.step); });
+    if (spans_.empty()) {
+      throw InputError{
+          {timeline_.file},
+          fmt::format("times were lost in each of its {} steps: none can be used", incomplete.size())};
     }
   }
 
@@ -157,11 +247,7 @@ class Reader {
     Operation operation;
     operation.type = &type_named(text_of(event, "name"));
     operation.start = 1e-6 * microseconds(event, "ts");
-    const double duration = 1e-6 * microseconds(event, "dur");
-    if (duration < 0) {
-      throw std::invalid_argument{"'dur' is negative"};
-    }
-    operation.end = operation.start + duration;
+    operation.end = operation.start + 1e-6 * microseconds(event, "dur");
     operation.step = whole(event.value("args", json{}), "step");
     return operation;
   }
@@ -169,10 +255,10 @@ class Reader {
   const Thread& thread(const Span& span) const {
     const auto named = threads_.find(span.thread);
     if (named == threads_.end()) {
-      throw InputError{at(span.line),
-                       fmt::format("thread {} of process {} has no name (an event thread_name): whose "
-                                   "operation this is is not known",
-                                   span.thread.second, span.thread.first)};
+      throw event_error(timeline_.file, {span.line, span.number, span.operation.type->name},
+                        fmt::format("thread {} of process {} has no name (an event thread_name): whose "
+                                    "operation this is is not known",
+                                    span.thread.second, span.thread.first));
     }
     return named->second;
   }
@@ -207,6 +293,8 @@ class Reader {
 
   Timeline timeline_;
   std::vector<Span> spans_;
+  std::uint64_t events_ = 0;                                                 // so far
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<json>> open_;  // begins, by pid and tid
   std::map<std::pair<std::int64_t, std::int64_t>, Thread> threads_;
 };
 

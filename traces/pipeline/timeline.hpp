@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/import_report.hpp"
+
 namespace lockstep::pipeline {
 
 /// Who takes part in an operation.
@@ -51,16 +53,19 @@ struct Timeline {
   std::vector<std::string> lanes;  ///< streams by name: `compute`, `pp-comm`, ...
   std::vector<Worker> workers;     ///< ascending
   int stages = 1;
-  std::vector<std::int64_t> steps;    ///< ascending; a tracer that samples leaves gaps
-  std::vector<Operation> operations;  ///< by step, worker, start and end
+  std::vector<std::int64_t> steps;       ///< ascending; a tracer that samples leaves gaps
+  std::vector<Operation> operations;     ///< by step, worker, start and end
+  std::vector<std::int64_t> incomplete;  ///< steps of which times were lost: left out of all lists
+  ImportReport report;
 };
 
 /// Reads a timeline in the format of ByteDance's straggler analysis
 /// (github.com/ByteDance-Seed/StragglerAnalysis, NDTimeline): an array of Chrome trace events, gz or not;
 /// threads named `PP rank 0, TP rank 0, compute`, pid the data-parallel rank, `args.step` the step,
-/// microseconds.
+/// microseconds. Pairs of begin and end are read as one event. Durations a little below 0 count as 0; a step
+/// with a time that was lost (TimeWindow) is left out whole.
 /// @throws InputError: no such file, cut off, an event without its time, step or a named thread, an operation
-///   whose partners are not known
+///   whose partners are not known or that ends long before it begins; no step is whole
 [[nodiscard]] Timeline read_timeline(const std::string& file_name);
 
 }  // namespace lockstep::pipeline

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/event_place.hpp"
 #include "traces/json_elements.hpp"
 #include "traces/json_outline.hpp"
 #include "traces/pytorch_et/communication_call.hpp"
@@ -53,10 +54,7 @@ class Reader {
     JsonElements elements{
         "nodes", trace_.file, [this](std::string& text, std::uint64_t line) { add(text, line); },
         [this](std::string_view key, std::string& text, std::uint64_t /*line*/) { member(key, text); }};
-    UnpackedBlocks blocks{trace_.file};
-    for (std::string_view block = blocks.next(); !block.empty(); block = blocks.next()) {
-      elements.feed(block);
-    }
+    for_each_block(trace_.file, [&](std::string_view block) { elements.feed(block); });
     elements.finish();
     if (!elements.found_array() || trace_.schema.empty()) {
       return std::nullopt;
@@ -66,8 +64,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void reject(std::uint64_t line, const std::string& why) const {
-    throw InputError{{trace_.file, clamped<int>(static_cast<std::int64_t>(line))}, why};
+  [[noreturn]] void reject(std::uint64_t line, const std::string& name, const std::string& why) const {
+    throw event_error(trace_.file, {line, nodes_, name}, why);
   }
 
   void member(std::string_view key, std::string_view text) {
@@ -85,13 +83,15 @@ class Reader {
   }
 
   void add(std::string& text, std::uint64_t line) {
+    ++nodes_;
     const WrittenNode* const written = parser_.parse(text);
     if (written == nullptr) {
-      reject(line, "a node that is no JSON object of a PyTorch execution trace");
+      reject(line, "", "a node that is no JSON object of a PyTorch execution trace");
     }
     const auto id = whole_number(written->id);
     if (!id) {
-      reject(line, fmt::format("a node ('{}') without a whole number as its \"id\"", written->name));
+      reject(line, written->name,
+             fmt::format("a node ('{}') without a whole number as its \"id\"", written->name));
     }
     Node node = node_of(*written, *id);
     take_communication(*written, node);
@@ -186,6 +186,7 @@ class Reader {
     }
   }
 
+  std::uint64_t nodes_ = 0;  // so far
   ExecutionTrace trace_;
   ArgumentReader arguments_;
   NodeParser parser_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "traces/replay/communication.hpp"
 #include "traces/step_ends.hpp"
@@ -37,18 +38,6 @@ ReplayObserver::Subjects recorded_subjects(const Replay& replay) {
   return subjects;
 }
 
-/// Steps as the host's ranges mark them, in order.
-std::vector<std::uint32_t> step_marks(const kineto::RecordedTrace& trace) {
-  std::vector<std::uint32_t> marks;
-  for (std::uint32_t i = 0; i < trace.operators.size(); ++i) {
-    if (trace.names.text(trace.operators[i].name).starts_with("ProfilerStep#")) {
-      marks.push_back(i);
-    }
-  }
-  std::ranges::sort(marks, {}, [&](std::uint32_t mark) { return trace.operators[mark].start; });
-  return marks;
-}
-
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) {
     return 0;
@@ -57,6 +46,47 @@ double quantile(std::vector<double>& values, double share) {
       values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::ranges::nth_element(values, at);
   return *at;
+}
+
+/// When a step has ended on all ranks; @p step counts from 0.
+Pair end_of(const std::vector<RankComparison>& ranks, std::size_t step) {
+  Pair end = ranks.front().steps[step].end;
+  for (const RankComparison& rank : ranks) {
+    end = {std::max(end.measured, rank.steps[step].end.measured),
+           std::max(end.simulated, rank.steps[step].end.simulated)};
+  }
+  return end;
+}
+
+Pair first_begin(const std::vector<RankComparison>& ranks) {
+  Pair begin = ranks.front().steps.front().begin;
+  for (const RankComparison& rank : ranks) {
+    begin = {std::min(begin.measured, rank.steps.front().begin.measured),
+             std::min(begin.simulated, rank.steps.front().begin.simulated)};
+  }
+  return begin;
+}
+
+bool is_timed(const std::vector<RankComparison>& ranks, std::size_t step) {
+  return std::ranges::all_of(ranks, [&](const RankComparison& rank) { return rank.steps[step].is_timed; });
+}
+
+/// Of the timed ones; empty: none or all are.
+std::optional<Pair> mean_of_timed(const std::vector<RankComparison>& ranks) {
+  Pair sum;
+  std::size_t count = 0;
+  const std::size_t steps = ranks.front().steps.size();
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (is_timed(ranks, step)) {
+      const Pair begin = step == 0 ? first_begin(ranks) : end_of(ranks, step - 1);
+      const Pair end = end_of(ranks, step);
+      sum = {sum.measured + end.measured - begin.measured, sum.simulated + end.simulated - begin.simulated};
+      ++count;
+    }
+  }
+  const auto number = static_cast<double>(count);
+  return count == 0 || count == steps ? std::nullopt
+                                      : std::optional{Pair{sum.measured / number, sum.simulated / number}};
 }
 
 }  // namespace
@@ -76,15 +106,19 @@ Pair mean_step(const std::vector<RankComparison>& ranks) {
     }
     return mean;
   }
-  Pair begin = steps == 0 ? Pair{} : ranks.front().steps.front().begin;
-  for (const RankComparison& rank : ranks) {
-    if (steps > 0) {
-      begin = {std::min(begin.measured, rank.steps.front().begin.measured),
-               std::min(begin.simulated, rank.steps.front().begin.simulated)};
+  if (steps > 0) {
+    if (const auto timed = mean_of_timed(ranks)) {
+      return *timed;
     }
-    const Pair end = steps == 0 ? rank.last_end : rank.steps.back().end;
-    mean = {std::max(mean.measured, end.measured), std::max(mean.simulated, end.simulated)};
+    mean = end_of(ranks, steps - 1);
   }
+  for (const RankComparison& rank : ranks) {
+    if (steps == 0) {
+      mean = {std::max(mean.measured, rank.last_end.measured),
+              std::max(mean.simulated, rank.last_end.simulated)};
+    }
+  }
+  const Pair begin = steps == 0 ? Pair{} : first_begin(ranks);
   const double count = std::max(1.0, static_cast<double>(steps));
   return {(mean.measured - begin.measured) / count, (mean.simulated - begin.simulated) / count};
 }
@@ -189,17 +223,19 @@ RankComparison ReplayObserver::compare(std::size_t number) const {
 std::vector<StepPair> ReplayObserver::compare_steps(std::size_t number) const {
   const RankRecording& rank = replay_.ranks[number];
   const Rank& seen = ranks_[number];
-  const std::vector<std::uint32_t> marks = step_marks(rank.trace);
+  const std::vector<kineto::RecordedStep> marks = kineto::recorded_steps(rank.trace);
   std::vector<Nanoseconds> starts;
-  std::vector<double> simulated_starts;
   StepEnds<Nanoseconds> measured{marks.size()};
+  for (const kineto::RecordedStep& mark : marks) {
+    starts.push_back(mark.start);
+    measured.add_range(starts.size(), mark.start, mark.end);
+  }
+  const std::vector<Span> ranges = simulated_ranges(marks, seen);
+  std::vector<double> simulated_starts;
   StepEnds<double> simulated{marks.size()};
-  for (const std::uint32_t mark : marks) {
-    const kineto::Operator& op = rank.trace.operators[mark];
-    starts.push_back(op.start);
-    measured.add_range(starts.size(), op.start, op.end);
-    simulated_starts.push_back(seen.operators[mark].start);
-    simulated.add_range(starts.size(), seen.operators[mark].start, seen.operators[mark].end);
+  for (const Span& range : ranges) {
+    simulated_starts.push_back(range.start);
+    simulated.add_range(simulated_starts.size(), range.start, range.end);
   }
   for (std::uint32_t work = 0; work < rank.trace.work.size(); ++work) {
     const std::uint32_t call = rank.links.call_of_work[work];
@@ -218,11 +254,32 @@ std::vector<StepPair> ReplayObserver::compare_steps(std::size_t number) const {
   const auto simulated_steps = simulated.steps();
   std::vector<StepPair> pairs;
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    pairs.push_back({rank.trace.names.text(rank.trace.operators[marks[i]].name),
+    pairs.push_back({marks[i].name,
                      {in_seconds(recorded_steps[i].begin - rank.begin), simulated_steps[i].begin},
-                     {in_seconds(recorded_steps[i].end - rank.begin), simulated_steps[i].end}});
+                     {in_seconds(recorded_steps[i].end - rank.begin), simulated_steps[i].end},
+                     marks[i].is_timed,
+                     marks[i].lost_work > 0,
+                     marks[i].is_whole() ? "" : kineto::missing_in_words(marks[i])});
   }
   return pairs;
+}
+
+/// Of a range that was lost what the ones around it leave.
+std::vector<ReplayObserver::Span> ReplayObserver::simulated_ranges(
+    const std::vector<kineto::RecordedStep>& marks, const Rank& seen) {
+  std::vector<Span> ranges(marks.size());
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i].range != kineto::kNoRange) {
+      ranges[i] = seen.operators[marks[i].range];
+      continue;
+    }
+    const auto next = std::find_if(marks.begin() + static_cast<std::ptrdiff_t>(i), marks.end(),
+                                   [](const auto& mark) { return mark.range != kineto::kNoRange; });
+    const double before = i == 0 ? 0 : ranges[i - 1].end;
+    ranges[i].start = before;
+    ranges[i].end = next == marks.end() ? before : std::max(before, seen.operators[next->range].start);
+  }
+  return ranges;
 }
 
 }  // namespace lockstep::replay

@@ -7,6 +7,7 @@
 
 #include "sim/simulation.hpp"
 #include "sim/timeline.hpp"
+#include "traces/kineto/recorded_steps.hpp"
 #include "traces/replay/replay_job.hpp"
 
 namespace lockstep::replay {
@@ -21,6 +22,9 @@ struct Pair {
 struct StepPair {
   std::string name;  ///< `ProfilerStep#3`
   Pair begin, end;   ///< s from the start of the window; it begins with the end of the one before (StepEnds)
+  bool is_timed = true;      ///< the trace says when it ends (kineto::RecordedStep); else no mean has it
+  bool misses_work = false;  ///< GPU work of it has no record
+  std::string missing;       ///< in words; empty: it is whole
   [[nodiscard]] Pair duration() const {
     return {end.measured - begin.measured, end.simulated - begin.simulated};
   }
@@ -43,7 +47,8 @@ struct RankComparison {
 };
 
 /// A step of the job, in the mean: each ends when it has on all ranks. Where ranks have unlike numbers of
-/// steps, of the mean rank; where they have none, their window.
+/// steps, of the mean rank; where they have none, their window. Steps that are not timed on all ranks are
+/// left out, unless all are such.
 [[nodiscard]] Pair mean_step(const std::vector<RankComparison>& ranks);
 /// The same of one rank.
 [[nodiscard]] Pair mean_step(const RankComparison& rank);
@@ -72,6 +77,8 @@ class ReplayObserver final : public TimelineSink {
   };
   [[nodiscard]] RankComparison compare(std::size_t number) const;
   [[nodiscard]] std::vector<StepPair> compare_steps(std::size_t number) const;
+  [[nodiscard]] static std::vector<Span> simulated_ranges(const std::vector<kineto::RecordedStep>& marks,
+                                                          const Rank& seen);
 
   const Replay& replay_;
   Subjects subjects_;  // by trace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "traces/kineto/foreign_trace.hpp"
 #include "traces/replay/replay_groups.hpp"
 
 namespace lockstep::replay {
@@ -26,6 +27,9 @@ Nanoseconds first_moment(const RecordedTrace& trace) {
   take(trace.calls);
   take(trace.work);
   if (first == std::numeric_limits<Nanoseconds>::max()) {
+    if (const std::string whose = kineto::foreign_trace(trace); !whose.empty()) {
+      throw InputError{{trace.file}, whose};
+    }
     throw InputError{{trace.file}, "the trace holds no operators, calls or GPU work: nothing to replay"};
   }
   return first;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 namespace lockstep::replay {
@@ -19,6 +20,13 @@ constexpr Oddity kOrphan{"GPU work without a launch",
                          "of the window, or behind the work before it",
                          Severity::Guess};
 constexpr Oddity kNothing{"launch without GPU work", "what it launched ran after the window; left out"};
+constexpr Oddity kMissing{
+    "launch whose GPU work has no record",
+    "it ran within the window, as a later wait for the device or a later launch with work "
+    "shows, but the profiler lost it: GPU times and what-ifs of its step are not to be "
+    "trusted",
+    Severity::Warning};
+constexpr Oddity kNoMemset{"memset or copy without a record", "the profiler leaves out some; left out"};
 constexpr Oddity kSkew{
     "clock of the GPU behind the host's",
     "some work seems to begin before its launch; all times of the GPU are moved by so much"};
@@ -88,13 +96,48 @@ void correct_clock(RecordedTrace& trace, const TraceLinks& links) {
   trace.report.add(kSkew, fmt::format("{} us", static_cast<double>(behind) / 1000));
 }
 
+/// Memsets, and copies of no bytes or between hosts, often have no record: nothing is wrong then.
+bool may_lack_record(const std::string& call) {
+  return call.find("Memset") != std::string::npos || call.find("Memcpy") != std::string::npos;
+}
+
+/// From when on a launch without GPU work may be one whose work ran after the window: behind the last launch
+/// that has work, and the last wait for the device.
+Nanoseconds end_of_recording(const RecordedTrace& trace, const TraceLinks& links) {
+  Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+  for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
+    const Call& call = trace.calls[i];
+    const bool shows = call.kind == CallKind::DeviceSync || (launches(call) && !links.works[i].empty());
+    end = shows ? std::max(end, call.start) : end;
+  }
+  return end;
+}
+
+/// A launch whose work is not in the trace.
+void note_missing(RecordedTrace& trace, const Call& call, Nanoseconds end) {
+  const std::string& name = trace.names.text(call.name);
+  const bool is_told = std::ranges::any_of(trace.lost, [&](const kineto::LostEvent& lost) {
+    return lost.kind == kineto::LostEvent::Kind::Work && lost.correlation == call.correlation;
+  });
+  if (call.start >= end) {
+    trace.report.add(kNothing, name);
+  } else if (may_lack_record(name)) {
+    trace.report.add(kNoMemset, name);
+  } else if (!is_told) {
+    trace.report.add(kMissing, name);
+    trace.lost.push_back({kineto::LostEvent::Kind::Work, call.name, call.start, call.correlation,
+                          trace.threads[call.thread].pid, "thread " + trace.threads[call.thread].tid});
+  }
+}
+
 void note_oddities(RecordedTrace& trace, TraceLinks& links) {
+  const Nanoseconds end = end_of_recording(trace, links);
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
     std::vector<std::uint32_t>& works = links.works[i];
     std::ranges::sort(works, {}, [&](std::uint32_t work) { return trace.work[work].start; });
     const Call& call = trace.calls[i];
     if (launches(call) && works.empty()) {
-      trace.report.add(kNothing, trace.names.text(call.name));
+      note_missing(trace, call, end);
     } else if (works.size() > 1) {
       trace.report.add(kGraph, trace.names.text(call.name));
     }

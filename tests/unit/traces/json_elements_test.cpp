@@ -53,6 +53,29 @@ TEST_F(Elements, OfABareArray) {
   EXPECT_THAT(elements_, ElementsAre(Pair("{\"a\": 1}", 1), Pair("{\"b\": 2}", 1)));
 }
 
+/// The elements that are whole, among those with a quote too many.
+TEST_F(Elements, BeginAnewBehindALineWithAnOddQuote) {
+  const std::string whole = "{\"a\": {\"b\": 1}}";
+  for (const std::string odd :
+       {R"({"n": "x = 5"", "args": {"c": 1}})", R"({"n": "{ "", "c": [1]})", "{\"n\": \"a\nb\", \"c\": 1}",
+        "{\n \"n\": \"x = 5\"\", \"p\": 1,\n \"args\": {\n  \"c\": 1\n }\n}",
+        "{\n \"args\": { \"s\": \"a\"b\", \"d\": {\n  \"c\": 1\n  }\n }\n}",
+        "{\"n\": \"a\\\nb\"\", \"c\": 1}"}) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}}) {
+      elements_.clear();
+      read("{\"list\": [\n" + whole + ",\n" + odd + ",\n" + whole + ",\n" + odd + "\n], \"m\": 2}", piece);
+      std::vector<std::string> read_whole;
+      for (const auto& [text, line] : elements_) {
+        if (text == whole) {
+          read_whole.push_back(text);
+        }
+      }
+      EXPECT_THAT(read_whole, ElementsAre(whole, whole)) << odd;
+      EXPECT_EQ(elements_.size(), 4U) << odd;
+    }
+  }
+}
+
 struct Broken {
   const char* text;
   const char* message;

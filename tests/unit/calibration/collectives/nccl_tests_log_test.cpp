@@ -281,5 +281,21 @@ TEST(NcclTestsLog, SaysWhatIsMissing) {
               HasSubstr("only equal nodes can be used"));
 }
 
+TEST(NcclTestsLog, CountsRowsWhoseDigitsStandInGroups) {
+  for (const char* const size : {"8.388.608", "8,388,608", "8'388'608",
+                                 "8\xC2\xA0"
+                                 "388\xC2\xA0"
+                                 "608",
+                                 "8M"}) {
+    const ReadLog log =
+        read(kRanks + kHeader + kRow + size + " 2097152 float sum -1 800.00 10.49 15.73 0\n" + kRow,
+             "all_reduce.log");
+    EXPECT_EQ(log.report.used, 2U) << size;
+    EXPECT_EQ(log.report.broken, 1U) << size;
+    EXPECT_EQ(log.report.first_broken, 7) << size;
+    EXPECT_THAT(left_out_in_words(log.report), HasSubstr("1 broken lines, the first in line 7")) << size;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,0 +1,63 @@
+#include "traces/foreign_profile.hpp"
+
+#include "base/error.hpp"
+#include "traces/unpacked_blocks.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kXla = "a profile of JAX/XLA or TensorFlow, which is not read";
+constexpr const char* kRocprof = "a profile of rocprof (ROCm), which is not read";
+constexpr const char* kNsight =
+    "a database (SQLite), as Nsight Systems and rocprof export their profiles, which is not read";
+constexpr const char* kNsightReport = "a report of Nsight Systems, which is not read";
+constexpr const char* kInstead = ": give the trace of PyTorch's profiler (export_chrome_trace)";
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string foreign_process(std::string_view name) {
+  // TensorFlow's profiler, which JAX uses, names planes so (tsl/profiler/utils/xplane_schema.cc).
+  for (const std::string_view plane : {"/device:GPU", "/device:TPU", "/device:CPU", "/host:", "/job:"}) {
+    if (name.starts_with(plane)) {
+      return std::string{kXla} + kInstead;
+    }
+  }
+  // rocprof's JSON of the first version (rocprof, tblextr.py).
+  if (name == "CPU HIP API" || name == "CPU HSA API" || name == "Markers and Ranges") {
+    return std::string{kRocprof} + kInstead;
+  }
+  return "";
+}
+
+std::string foreign_file(const std::string& file_name) {
+  UnpackedBlocks blocks{file_name};
+  const std::string_view text = blocks.next();
+  constexpr std::size_t kHead = 4096;
+  const std::string_view head = text.substr(0, kHead);
+  std::string found;
+  if (head.starts_with("SQLite format 3")) {
+    found = kNsight;
+  } else if (file_name.ends_with(".nsys-rep") || file_name.ends_with(".qdrep")) {
+    found = kNsightReport;
+  } else if (has(head, "\"rocprofiler-sdk-tool\"") || has(head, "\"rocprofiler-sdk-json-tool\"")) {
+    found = kRocprof;
+  } else if (head.starts_with('\n') && (file_name.ends_with(".xplane.pb") || has(text, "/host:CPU") ||
+                                        has(text, "/host:metadata") || has(text, "/device:GPU:"))) {
+    found = kXla;  // a message whose field 1, the planes, comes first
+  } else if (file_name.ends_with(".xplane.pb") || file_name.ends_with(".xplane.pb.gz")) {
+    found = kXla;
+  }
+  return found.empty() ? "" : found + kInstead;
+}
+
+void refuse_foreign(const std::string& file_name) {
+  if (const std::string whose = foreign_file(file_name); !whose.empty()) {
+    throw InputError{{file_name}, whose};
+  }
+}
+
+}  // namespace lockstep
