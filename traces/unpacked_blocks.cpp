@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace lockstep {
 namespace {
@@ -23,6 +24,7 @@ UnpackedBlocks::UnpackedBlocks(std::string file_name)
   if (!file_) {
     throw InputError{{file_name_}, std::string{"cannot be read: "} + std::strerror(errno)};
   }
+  remember_input(file_name_);
   std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // blocks are read whole
 }
 

@@ -35,7 +35,7 @@ std::vector<double> on_host(const Memory& memory, const std::string& type, std::
 }
 
 void HostComparison::compare(const std::string& what, const std::string& type, const std::vector<double>& got,
-                         const std::vector<double>& expected) {
+                             const std::vector<double>& expected) {
   double difference = 0;
   double size = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -100,18 +100,19 @@ std::int64_t layers_of(const ModelSpec& model) {
   return model.transformer ? model.transformer->layers : 1;
 }
 
-void check_parameters(const char* what, std::initializer_list<Extent> factors) {
+void check_parameters(const char* what, std::initializer_list<SizeFactor> factors) {
   check_elements(what, factors, kMostParameters);
 }
 
 }  // namespace
 
-void check_elements(const char* what, std::initializer_list<Extent> factors, double most) {
-  const double product = std::accumulate(factors.begin(), factors.end(), 1.0,
-                                         [](double all, const Extent& factor) { return all * factor.value; });
+void check_elements(const char* what, std::initializer_list<SizeFactor> factors, double most) {
+  const double product =
+      std::accumulate(factors.begin(), factors.end(), 1.0,
+                      [](double all, const SizeFactor& factor) { return all * factor.value; });
   if (product > most) {
-    const Extent largest =
-        std::max(factors, [](const Extent& a, const Extent& b) { return a.value < b.value; });
+    const SizeFactor largest =
+        std::max(factors, [](const SizeFactor& a, const SizeFactor& b) { return a.value < b.value; });
     throw FieldError{largest.key, fmt::format("{} would have {:.2g} elements; at most {:g} can be counted",
                                               what, product, most)};
   }

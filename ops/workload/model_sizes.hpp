@@ -21,13 +21,13 @@ inline constexpr double kMostElements = 1e16;
 inline constexpr double kMostParameters = 2e13;
 
 /// A size that multiplies others, and the key that says it.
-struct Extent {
+struct SizeFactor {
   const char* key;
   double value;
 };
 
 /// @throws FieldError that points at the largest of @p factors where their product is beyond @p most
-void check_elements(const char* what, std::initializer_list<Extent> factors, double most = kMostElements);
+void check_elements(const char* what, std::initializer_list<SizeFactor> factors, double most = kMostElements);
 
 /// @throws FieldError that points at @p key where @p value is beyond @p most
 void check_at_most(const char* key, std::int64_t value, std::int64_t most);

@@ -187,12 +187,12 @@ Launch launch_of(const std::string& operation, const NormalisationArrays& arrays
 }  // namespace
 
 NormalisationArrays normalisation(const std::string& operation, const std::string& type, std::int64_t rows,
-                            std::int64_t columns) {
+                                  std::int64_t columns) {
   NormalisationArrays made{.x = random_numbers(type, rows * columns, 1),
-                     .dy = random_numbers(type, rows * columns, 2),
-                     .result = random_numbers(type, rows * columns, 3),
-                     .gradient = zeros(2 * columns * 4),
-                     .launch = {}};
+                           .dy = random_numbers(type, rows * columns, 2),
+                           .result = random_numbers(type, rows * columns, 3),
+                           .gradient = zeros(2 * columns * 4),
+                           .launch = {}};
   const SharedMemory weight = random_numbers(type, columns, 4);
   const SharedMemory bias = random_numbers(type, columns, 5);
   const Shape shape{rows, columns, 0, 0};

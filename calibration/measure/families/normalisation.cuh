@@ -22,6 +22,6 @@ struct NormalisationArrays {
 /// deviations of 1 for the rows' statistics.
 /// @throws std::logic_error for an unknown operation or type, CudaError
 [[nodiscard]] NormalisationArrays normalisation(const std::string& operation, const std::string& type,
-                                          std::int64_t rows, std::int64_t columns);
+                                                std::int64_t rows, std::int64_t columns);
 
 }  // namespace lockstep

@@ -115,7 +115,7 @@ Launch launch_of(const std::string& operation, SharedMemory x, SharedMemory sums
 }  // namespace
 
 ReductionArrays reduction(const std::string& operation, const std::string& type, std::int64_t rows,
-                    std::int64_t columns) {
+                          std::int64_t columns) {
   const std::int64_t sums = operation == "sum_of_row" ? rows : operation == "sum_of_column" ? columns : 1;
   ReductionArrays made{.x = random_numbers(type, rows * columns, 1), .sums = zeros(sums * 4), .launch = {}};
   with_type(type,

@@ -17,7 +17,7 @@ struct ReductionArrays {
 
 /// @p operation sum_of_row, sum_of_column or sum_of_all; @p columns a multiple of 128.
 /// @throws std::logic_error for an unknown operation or type, CudaError
-[[nodiscard]] ReductionArrays reduction(const std::string& operation, const std::string& type, std::int64_t rows,
-                                  std::int64_t columns);
+[[nodiscard]] ReductionArrays reduction(const std::string& operation, const std::string& type,
+                                        std::int64_t rows, std::int64_t columns);
 
 }  // namespace lockstep
