@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using) (\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
+DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using|namespace) (?:[\w:]+::)?(\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
                      re.MULTILINE)
 # Names that are brought in would stay for the files behind; literals and the tests' own do no harm.
 BROUGHT_IN = re.compile(r"^using namespace (?!.*(literals|testing);)|^#define ", re.MULTILINE)
