@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace lockstep {
 namespace {
@@ -11,6 +12,18 @@ using Kind = YamlNode::Kind;
 using Comment = std::function<std::string(const YamlNode&)>;
 
 constexpr std::size_t kCommentColumn = 48;
+
+/// A colon before punctuation may be a key's.
+bool may_end_a_key(const std::string& text) {
+  for (std::size_t at = text.find(':'); at != std::string::npos && at + 1 < text.size();
+       at = text.find(':', at + 1)) {
+    const auto next = static_cast<unsigned char>(text[at + 1]);
+    if (next < 0x80U && std::isalnum(next) == 0 && next != '/' && next != ':' && next != '-' && next != '.') {
+      return true;
+    }
+  }
+  return false;
+}
 
 bool reads_as_itself(const std::string& text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL" || text == "<<" ||
@@ -22,7 +35,7 @@ bool reads_as_itself(const std::string& text) {
                          (text.front() == '-' && (text.size() == 1 || text[1] == ' ')) ||
                          (text.front() == ':' && (text.size() == 1 || text[1] == ' '));
   const bool plain =
-      text.find_first_of(",[]{}\"\\") == std::string::npos && text.find(": ") == std::string::npos &&
+      text.find_first_of(",[]{}\"\\") == std::string::npos && !may_end_a_key(text) &&
       text.find(" #") == std::string::npos &&
       std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
   return edges && !indicator && plain;

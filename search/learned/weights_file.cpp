@@ -46,6 +46,8 @@ class Reader {
       const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(problem.byte, text.size()));
       const auto line = static_cast<int>(std::count(text.begin(), end, '\n')) + 1;
       throw InputError{{file_, line}, fmt::format("this is no JSON; {}", kExpected)};
+    } catch (const Json::out_of_range&) {  // 1e999
+      complain("a number is larger than any that can be read");
     }
     if (!json_.is_object() || json_.value("format", Json{}) != kFormat) {
       complain(fmt::format("\"format\" is not \"{}\"", kFormat));

@@ -24,7 +24,7 @@ BASES = {  # scenario, its kind of model, what makes it small, or another implem
 KINDS = {"dlrm", "transformer", "encoder_decoder", "xlnet", "cnn"}
 ANSWERS = {0: "answers", 2: "errors", 3: "stalls", 4: "out of memory"}
 SECONDS = 60
-TRIES = 4  # of a scenario that is refused, with ever fewer values
+TRIES = 3  # of a scenario that is refused, with ever fewer values
 
 
 def is_of_kind(key, kind):
@@ -103,13 +103,16 @@ def main():
     found = choices(lockstep)
     draw = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
-        runs = Runs(lockstep, folder)
+        runs, of_machine = Runs(lockstep, folder), {}
         for base, (_, kind, small) in BASES.items():
             keys = {key: values for key, values in found.items() if is_of_kind(key, kind) and key not in small}
-            alone = {}  # without values of a model that are refused alone: most would be with others
+            alone = {}  # without values that are refused alone: most would be with others
             for key, values in keys.items():
-                is_of_model = key.startswith("workload.")
-                fine = [value for value in values if not is_of_model or runs.run(base, {key: value})[0] != 2]
+                fine = of_machine.get(key)
+                if fine is None:
+                    fine = [value for value in values if runs.run(base, {key: value})[0] != 2]
+                if not key.startswith(("workload.", "parallelism.")):
+                    of_machine[key] = fine
                 if fine:
                     alone[key] = fine
             for row in covering(alone, draw):
