@@ -22,7 +22,7 @@ constexpr double kExpectedError = 0.05;
 constexpr std::size_t kFewestRows = 4;
 constexpr double kMicro = 1e6;
 
-enum class Unit : std::uint8_t { Fraction, Factor, Time };
+enum class ConstantUnit : std::uint8_t { Fraction, Factor, Time };
 
 /// By what factor a constant of the kind may move before it says something else than a GPU: a little more
 /// than the sets of configs/kernel_efficiency differ in it.
@@ -32,8 +32,8 @@ enum class Unit : std::uint8_t { Fraction, Factor, Time };
 ///   factor     2.4 in the best tile (tensor 0.42 on T4, 1.0 on GeForce); 1.9 and 2.1 in FP32 (T4, and V100
 ///              or A100), most of it the clock that a power limit leaves
 ///   time       1.05 in row_latency, which is of two GPUs only: as for rates
-constexpr double plausible_factor(Unit unit) {
-  return unit == Unit::Fraction ? 1.5 : 2.5;
+constexpr double plausible_factor(ConstantUnit unit) {
+  return unit == ConstantUnit::Fraction ? 1.5 : 2.5;
 }
 
 /// A constant under a factor exp(x) on what it was.
@@ -41,7 +41,7 @@ struct Constant {
   const char* key;
   double (*read)(const KernelEfficiency&);
   void (*scale)(KernelEfficiency&, double factor);
-  Unit unit = Unit::Fraction;
+  ConstantUnit unit = ConstantUnit::Fraction;
   double (*most)(const KernelEfficiency&) = nullptr;  ///< factor; null: any
 };
 
@@ -60,13 +60,13 @@ template <double KernelEfficiency::*member>
 constexpr Constant fraction(const char* key) {
   return {key, [](const KernelEfficiency& of) { return of.*member; },
           [](KernelEfficiency& of, double factor) { of.*member = std::min(1.0, of.*member * factor); },
-          Unit::Fraction, [](const KernelEfficiency& of) { return 1 / of.*member; }};
+          ConstantUnit::Fraction, [](const KernelEfficiency& of) { return 1 / of.*member; }};
 }
 
 template <GemmProfile KernelEfficiency::*member>
 constexpr Constant tiles(const char* key) {
   return {key, [](const KernelEfficiency& /*of*/) { return 1.0; },
-          [](KernelEfficiency& of, double factor) { scale_tiles(of.*member, factor); }, Unit::Factor,
+          [](KernelEfficiency& of, double factor) { scale_tiles(of.*member, factor); }, ConstantUnit::Factor,
           [](const KernelEfficiency& of) { return most_of(of.*member); }};
 }
 
@@ -78,13 +78,13 @@ constexpr Constant kRandomRows = fraction<&KernelEfficiency::random_rows>("rando
 constexpr Constant kUpdate = fraction<&KernelEfficiency::scattered_update>("scattered_update");
 constexpr Constant kRowLatency = {
     "row_latency", [](const KernelEfficiency& of) { return of.row_latency / Seconds{1}; },
-    [](KernelEfficiency& of, double factor) { of.row_latency = factor * of.row_latency; }, Unit::Time};
+    [](KernelEfficiency& of, double factor) { of.row_latency = factor * of.row_latency; }, ConstantUnit::Time};
 constexpr Constant kSingle = tiles<&KernelEfficiency::fp32>("fp32.tiles");
 constexpr Constant kBatched = tiles<&KernelEfficiency::fp32_batched>("fp32_batched.tiles");
 constexpr Constant kTensor = tiles<&KernelEfficiency::tensor>("tensor.tiles");
 constexpr Constant kTf32 = {"tf32.tiles", [](const KernelEfficiency& /*of*/) { return 1.0; },
                             [](KernelEfficiency& of, double factor) { scale_tiles(of.tf32.value(), factor); },
-                            Unit::Factor,
+                            ConstantUnit::Factor,
                             [](const KernelEfficiency& of) { return most_of(of.tf32.value()); }};
 
 constexpr const char* kNoConstant = "none of the constants";
@@ -150,13 +150,13 @@ class Fitting {
     fit.efficiency = after.efficiency.value;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       const Constant& constant = *constants_[i];
-      const double unit = constant.unit == Unit::Time ? kMicro : 1;
+      const double unit = constant.unit == ConstantUnit::Time ? kMicro : 1;
       fit.constants.push_back({.key = constant.key,
                                .before = unit * constant.read(gpu_.efficiency.value),
-                               .after = constant.unit == Unit::Factor
+                               .after = constant.unit == ConstantUnit::Factor
                                             ? std::exp(std::min(found[i], most_log(constant)))
                                             : unit * constant.read(fit.efficiency),
-                               .unit = constant.unit == Unit::Time ? "us" : "",
+                               .unit = constant.unit == ConstantUnit::Time ? "us" : "",
                                .plausible = plausible_factor(constant.unit)});
     }
     judge(after, fit);

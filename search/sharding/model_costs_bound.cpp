@@ -12,9 +12,6 @@
 #include "search/sharding/model_costs.hpp"
 
 namespace lockstep::sharding {
-namespace {
-
-constexpr int kBisections = 40;
 
 /// A table cut into pieces that all are equally wide.
 struct EqualPieces {
@@ -24,6 +21,10 @@ struct EqualPieces {
 
 /// A table, cut into pieces of each width.
 using Widths = std::vector<EqualPieces>;
+
+namespace {
+
+constexpr int kBisections = 40;
 
 /// The least that a table means to all devices together where no piece takes more than @p longest: of each
 /// sum on its own. Nothing where its narrowest pieces take more.

@@ -216,7 +216,7 @@ class Reader {
   }
 
   void leave_out_lost() {
-    constexpr double kMost = 9e9;  // s, whose nanoseconds fit
+    static constexpr double kMost = 9e9;  // s, whose nanoseconds fit
     const auto nanoseconds = [](double seconds) {
       return static_cast<std::int64_t>(kNano * std::clamp(seconds, -kMost, kMost));
     };
