@@ -41,7 +41,7 @@ function(lockstep_unity target)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    lockstep_warnings(${target} -Wno-shadow)  # a local name of a file and one in a function of another are no mistake
+    target_compile_options(${target} PRIVATE -Wno-shadow)  # a name of one file and one in a function of another
   endif()
 endfunction()
 

@@ -12,13 +12,17 @@ from pathlib import Path
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using|namespace) (?:[\w:]+::)?(\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
                      re.MULTILINE)
+# All constants of a declaration of several.
+CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?: = |[{\[])")
 # Names that are brought in would stay for the files behind; literals and the tests' own do no harm.
 BROUGHT_IN = re.compile(r"^using namespace (?!.*(literals|testing);)|^#define ", re.MULTILINE)
 
 
 def local_names(text: str):
     """What a file defines in anonymous namespaces, as far as the eye sees it: what starts in the first column."""
-    return {name for body in ANONYMOUS.findall(text) for pair in DEFINED.findall(body) for name in pair if name}
+    bodies = ANONYMOUS.findall(text)
+    names = {name for body in bodies for pair in DEFINED.findall(body) for name in pair if name}
+    return names | {name for body in bodies for name in CONSTANT.findall(body)}
 
 
 def batches_of(sources: list, size: int, text_of, kind_of=lambda source: None):

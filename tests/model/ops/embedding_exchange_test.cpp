@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::ElementsAre;
-using Sharding = TableSharding;
+using Way = TableSharding;
 
 // Four ranks in one node, 64 samples, 16 of them on each rank; FP32, so 4 bytes an element.
 
@@ -21,8 +21,8 @@ TEST(EmbeddingExchange, TableWise) {
       .spec = tables_only({{.rows = {100, 100}, .dimension = 8},
                            {.rows = {100}, .dimension = 16},
                            {.rows = {100}, .dimension = 32}}),
-      .plan = {planned({0}, Sharding::TableWise, {0}), planned({1}, Sharding::TableWise, {1}),
-               planned({2}, Sharding::TableWise, {2}), planned({3}, Sharding::TableWise, {3})}};
+      .plan = {planned({0}, Way::TableWise, {0}), planned({1}, Way::TableWise, {1}),
+               planned({2}, Way::TableWise, {2}), planned({3}, Way::TableWise, {3})}};
   const Job job = planned_job.job();
   EXPECT_NO_THROW(check(job));
   const std::string backward = "all_to_all world 4096 [512, 512, 1024, 2048]";
@@ -35,7 +35,7 @@ TEST(EmbeddingExchange, TableWise) {
 /// A table of 32 columns in pieces on ranks 0, 0 and 1, 2: 8 columns each, so widths 16, 8, 8, 0.
 TEST(EmbeddingExchange, ColumnWise) {
   const PlannedJob planned_job{.spec = tables_only({{.rows = {100}, .dimension = 32}}),
-                               .plan = {planned({0}, Sharding::ColumnWise, {0, 0, 1, 2})}};
+                               .plan = {planned({0}, Way::ColumnWise, {0, 0, 1, 2})}};
   const Job job = planned_job.job();
   EXPECT_NO_THROW(check(job));
   const std::string backward = "all_to_all world 2048 [1024, 512, 512, 0]";
@@ -50,7 +50,7 @@ TEST(EmbeddingExchange, ColumnWise) {
 TEST(EmbeddingExchange, RowWise) {
   const PlannedJob planned_job{
       .spec = tables_only({{.rows = {100}, .dimension = 8}, {.rows = {1000}, .dimension = 16}}),
-      .plan = {planned({0, 1}, Sharding::RowWise)}};
+      .plan = {planned({0, 1}, Way::RowWise)}};
   const Job job = planned_job.job();
   EXPECT_NO_THROW(check(job));
   for (const std::size_t rank : {0U, 3U}) {
@@ -97,7 +97,7 @@ TEST(EmbeddingExchange, TableRowWiseInOneNode) {
 /// them.
 TEST(EmbeddingExchange, DataParallel) {
   const PlannedJob planned_job{.spec = tables_only({{.rows = {100}, .dimension = 32}}),
-                               .plan = {planned({0}, Sharding::DataParallel)}};
+                               .plan = {planned({0}, Way::DataParallel)}};
   const Job job = planned_job.job();
   EXPECT_NO_THROW(check(job));
   std::vector<double> reduced;
@@ -113,7 +113,7 @@ TEST(EmbeddingExchange, DataParallel) {
 TEST(EmbeddingExchange, EncodedBytes) {
   PlannedJob planned_job{
       .spec = tables_only({{.rows = {100}, .dimension = 32}, {.rows = {100}, .dimension = 32}}),
-      .plan = {planned({0}, Sharding::ColumnWise, {0, 1, 2, 3}), planned({1}, Sharding::RowWise)},
+      .plan = {planned({0}, Way::ColumnWise, {0, 1, 2, 3}), planned({1}, Way::RowWise)},
       .types = {CommunicationType::FP16, CommunicationType::INT8}};
   // Of each table 64 x 32 elements in all; a rank holds a quarter of the first's columns: 64 x 8.
   EXPECT_THAT(exchanges_in_words(planned_job.job(), 0),
@@ -130,7 +130,7 @@ TEST(EmbeddingExchange, EncodedBytes) {
 TEST(EmbeddingExchange, RowWiseOnTwoRanksByHand) {
   const PlannedJob planned_job{
       .spec = tables_only({{.rows = {100, 100}, .dimension = 16, .pooling_factor = 4}}),
-      .plan = {planned({0, 1}, Sharding::RowWise)},
+      .plan = {planned({0, 1}, Way::RowWise)},
       .batch = 32,
       .nodes = {0, 0},
       .types = {CommunicationType::FP16, CommunicationType::FP32}};
@@ -173,7 +173,7 @@ TEST(EmbeddingExchange, RowWiseOnTwoRanksByHand) {
 TEST(InputDistribution, WhatItSends) {
   PlannedJob planned_job{.spec = tables_only({{.rows = {100}, .dimension = 16, .pooling_factor = 3},
                                               {.rows = {400}, .dimension = 16, .pooling_factor = 8}}),
-                         .plan = {planned({0}, Sharding::TableWise, {1}), planned({1}, Sharding::RowWise)},
+                         .plan = {planned({0}, Way::TableWise, {1}), planned({1}, Way::RowWise)},
                          .input_distribution = true};
   const auto first = [](std::vector<std::string> lines, std::size_t count) {
     lines.resize(count);

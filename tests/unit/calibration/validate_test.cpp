@@ -207,7 +207,7 @@ TEST_F(ValidateTable, WhatTimingAddsIsPartOfWhatIsPredictedOfAKernel) {
   EXPECT_NEAR(validate_rows(set, "V100,1,0.008,0,0\n", predict).points.at(0).step.error(), 0, 1e-12);
 }
 
-TEST(ValidationSet, WhatTimingAddsIsOfKernelsAlone) {
+TEST(ValidationSet, WhatTimingAddsIsNotOfSteps) {
   const std::string steps =
       "name: a\ntitle: a\nsource: a\ntable: a.csv\nmeasured: { step: ms, timing_adds: 3 us }\n"
       "scenario: { cluster: dgx_a100 }\n";
