@@ -78,7 +78,8 @@ constexpr Constant kRandomRows = fraction<&KernelEfficiency::random_rows>("rando
 constexpr Constant kUpdate = fraction<&KernelEfficiency::scattered_update>("scattered_update");
 constexpr Constant kRowLatency = {
     "row_latency", [](const KernelEfficiency& of) { return of.row_latency / Seconds{1}; },
-    [](KernelEfficiency& of, double factor) { of.row_latency = factor * of.row_latency; }, ConstantUnit::Time};
+    [](KernelEfficiency& of, double factor) { of.row_latency = factor * of.row_latency; },
+    ConstantUnit::Time};
 constexpr Constant kSingle = tiles<&KernelEfficiency::fp32>("fp32.tiles");
 constexpr Constant kBatched = tiles<&KernelEfficiency::fp32_batched>("fp32_batched.tiles");
 constexpr Constant kTensor = tiles<&KernelEfficiency::tensor>("tensor.tiles");

@@ -15,7 +15,7 @@ namespace {
 
 /// Cuts off a last line without its end: the row that was being written when the program was killed.
 std::string whole_lines(const std::filesystem::path& path) {
-  std::string text = read_whole_file(path);
+  std::string text = read_own_file(path);
   const std::size_t end = text.rfind('\n');
   const std::size_t whole = end == std::string::npos ? 0 : end + 1;
   if (whole != text.size()) {

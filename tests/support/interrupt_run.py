@@ -16,7 +16,7 @@ def interrupted(lockstep, scenario, number, folder):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what a script's background ignores
     run = subprocess.Popen([lockstep, "run", scenario, "--set", "steps=100000", "-q", "-o", folder])
     until = time.monotonic() + 60
-    while not any(folder.glob("*.partial")):
+    while not any(folder.parent.glob(".out.lockstep-*/.timeline.json.gz.*.part")):
         if run.poll() is not None or time.monotonic() > until:
             run.kill()
             return "the run wrote no timeline"
@@ -29,7 +29,8 @@ def interrupted(lockstep, scenario, number, folder):
         return "the run went on"
     if code != -number:
         return f"exit code {code}, not {-number}"
-    return f"it left {sorted(folder.iterdir())}" if folder.exists() else None
+    left = sorted(folder.parent.iterdir())
+    return f"it left {left}" if left else None
 
 
 def main():

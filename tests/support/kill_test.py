@@ -22,13 +22,19 @@ workload: { model: {from: gpt2, transformer: {layers: 2}}, global_batch: 8, prec
 parallelism: { ranks: 2 }
 steps: %d
 """
+PLANNED = """name: kill test
+cluster: dgx_a100 x 1
+workload: { model: {from: gpt3_1b3, transformer: {layers: 4}}, global_batch: %d, precision: bf16 }
+parallelism: { ranks: 2 }
+steps: 1
+"""
 TABLES = """name: kill test
 cluster: dgx_a100 x 1
 workload: { model: dlrm_default, global_batch: 256 }
 parallelism: { ranks: 2 }
 steps: 1
 """
-LOG = """# nThread 1 nGpus 8 minBytes 1024 maxBytes 1073741824 step: 4(factor)
+LOG = """%s# nThread 1 nGpus 8 minBytes 1024 maxBytes 1073741824 step: 4(factor)
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
 %s"""
 
@@ -40,13 +46,16 @@ def log(slower: float) -> str:
         time = slower * (30 + size * 1.75 / 235e3)
         rows += f"{size} {size // 4} float sum -1 {time:.2f} {size / time / 1e3:.2f} {size / time / 1e3 * 1.75:.2f} 0 " \
                 f"{time:.2f} {size / time / 1e3:.2f} {size / time / 1e3 * 1.75:.2f} 0\n"
-    return LOG % rows
+    devices = "".join(f"#  Rank {rank:2} Group  0 Pid {100 + rank} on node0 device {rank:2} [0x{rank:02x}] NVIDIA A100-SXM4-80GB\n"
+                      for rank in range(8))
+    return LOG % (devices, rows)
 
 
 def commands(name: str, lockstep: Path, home: Path):
     """(what makes the old result, what makes the new one): arguments, both into home/out."""
     for steps in (1, 2):
         (home / f"steps{steps}.yaml").write_text(SMALL % steps)
+        (home / f"planned{8 * steps}.yaml").write_text(PLANNED % (8 * steps))
     (home / "tables.yaml").write_text(TABLES)
     (home / "old.log").write_text(log(1.0))
     (home / "new.log").write_text(log(1.3))
@@ -57,8 +66,7 @@ def commands(name: str, lockstep: Path, home: Path):
         "export": (["export", "steps1.yaml"], ["export", "steps2.yaml", "--set", "workload.global_batch=16"]),
         "replay": (["replay", "recorded/timeline.json.gz"],
                    ["replay", "recorded/timeline.json.gz", "--set", "what_if.gpu_speed=2"]),
-        "plan": (["plan", "steps1.yaml", "--gpus", "2", "-j", "1"],
-                 ["plan", "steps1.yaml", "--gpus", "2", "-j", "1", "--set", "workload.global_batch=16"]),
+        "plan": (["plan", "planned8.yaml", "-j", "1"], ["plan", "planned16.yaml", "-j", "1"]),
         "search": (["search", "tables.yaml", "--method", "size_greedy"],
                    ["search", "tables.yaml", "--method", "size_greedy", "--set", "parallelism.ranks=4"]),
         "sweep": (["sweep", "steps1.yaml", "--set", "workload.global_batch=8,16", "-j", "1"],

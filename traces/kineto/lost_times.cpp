@@ -121,7 +121,8 @@ class LostTimes {
                     event.track, kMicro * static_cast<double>(start)));
   }
 
-  /// The event before each in the file, on its thread or stream, says about when it was.
+  /// The event before each in the file, on its thread or stream, says about when it was; of work whose call
+  /// is lost too, the event before the call.
   void place_near() {
     std::ranges::sort(seen_, {}, &Seen::place);
     std::map<Track, Nanoseconds> latest;
@@ -131,6 +132,18 @@ class LostTimes {
         latest.insert_or_assign(one.track, one.start);
       } else if (before != latest.end()) {
         trace_.lost[one.lost].near = before->second;
+      }
+    }
+    std::map<std::int64_t, Nanoseconds> near_calls;
+    for (const LostEvent& event : trace_.lost) {
+      if (event.kind == LostEvent::Kind::Call && event.correlation >= 0) {
+        near_calls.emplace(event.correlation, event.near);
+      }
+    }
+    for (LostEvent& event : trace_.lost) {
+      const auto call = near_calls.find(event.correlation);
+      if (event.kind == LostEvent::Kind::Work && call != near_calls.end()) {
+        event.near = call->second;
       }
     }
   }

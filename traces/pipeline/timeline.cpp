@@ -205,7 +205,7 @@ class Reader {
       if (seconds >= 0) {
         continue;
       }
-      const std::string what = fmt::format("{}: {:.2f} us", in_words(span), 1e6 * seconds);
+      const std::string what = fmt::format("{:.2f} us, {}", 1e6 * seconds, in_words(span));
       if (kNano * seconds < -static_cast<double>(kClocksApart)) {
         throw event_error(timeline_.file, {span.line, span.number, span.operation.type->name},
                           fmt::format("'dur' is negative, and by more than clocks are apart ({})", what));

@@ -112,9 +112,9 @@ TEST_F(ValidateTable, RowsThatCannotBeComparedAreRefusedAndCountedByReason) {
   EXPECT_THAT(
       validation_text(validation),
       ::testing::AllOf(HasSubstr("5 of 6 rows are refused, and not in what follows\n"),
-                     HasSubstr("     1  gpu: set 'two_gpus' says nothing of 'H100'\n        steps.csv:3\n"),
-                     HasSubstr("     2  workload: 3 is odd\n        steps.csv:4, steps.csv:6\n"),
-                     HasSubstr("ms: what was measured must be greater than 0\n        steps.csv:5\n")));
+                       HasSubstr("     1  gpu: set 'two_gpus' says nothing of 'H100'\n        steps.csv:3\n"),
+                       HasSubstr("     2  workload: 3 is odd\n        steps.csv:4, steps.csv:6\n"),
+                       HasSubstr("ms: what was measured must be greater than 0\n        steps.csv:5\n")));
 }
 
 TEST_F(ValidateTable, WhereAllRowsAreRefusedTheFirstIsTheUsersMistake) {

@@ -326,7 +326,7 @@ TEST_F(ChromeTrace, AbandonedWriterLeavesNoFile) {
   {
     ChromeTraceWriter writer{job, two_gpus(), options()};
     writer.write(spans_of_small_job(2));
-    EXPECT_THAT(directory_.files(), ElementsAre("timeline.json.gz.partial"));
+    EXPECT_THAT(directory_.files(), ElementsAre(::testing::EndsWith(".part")));
   }
   EXPECT_TRUE(directory_.files().empty());
 }
@@ -334,7 +334,7 @@ TEST_F(ChromeTrace, AbandonedWriterLeavesNoFile) {
 TEST_F(ChromeTrace, RefusesWhatItCannotWrite) {
   const Job job = small_job();
   ChromeTraceOptions nowhere = options();
-  nowhere.path = directory_.path() / "missing" / "timeline.json.gz";
+  nowhere.path = "/dev/null/timeline.json.gz";
   EXPECT_THROW((ChromeTraceWriter{job, two_gpus(), nowhere}), InputError);
   ChromeTraceOptions unknown_rank = options();
   unknown_rank.ranks = {2};

@@ -17,7 +17,7 @@ class KernelTables : public ::testing::Test {
  protected:
   std::filesystem::path file(const std::string& text) {
     const auto path = folder_.path() / "table.csv";
-    write_whole_file(path, text);
+    folder_.write("table.csv", text);
     return path;
   }
   std::string complaint_of(const std::string& text) {

@@ -32,7 +32,7 @@ std::string weights_of(const char* method) {
 class WeightsFile : public ::testing::Test {
  protected:
   std::unique_ptr<PlacementPolicy> read(const std::string& text) {
-    write_whole_file(path(), text);
+    folder_.write("policy.json", text);
     return read_weights(path());
   }
   [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "policy.json"; }

@@ -184,8 +184,8 @@ TEST_F(PipelineTimeline, SaysWhatIsWrong) {
   EXPECT_THAT(
       problem(Recording{2, 1}.span(0, 1, "forward-send", 0, 1).text()),
       HasSubstr("only by stage 0, data rank 0, tensor rank 0: a message has a sender and a receiver"));
-  EXPECT_THAT(problem(Recording{1, 1}.span(0, 0, "forward-compute", 5, 1).text()),
-              HasSubstr("'dur' is negative"));
+  EXPECT_THAT(problem(Recording{1, 1}.span(0, 0, "forward-compute", 5000, 1).text()),
+              HasSubstr("'dur' is negative, and by more than clocks are apart"));
   EXPECT_THAT(problem(R"([{"ph":"X","name":"gc","ts":1,"dur":1,"pid":0,"tid":0}])"),
               HasSubstr("'step' is missing, or no whole number"));
   EXPECT_THAT(problem("[{\"ph\":\"X\""), HasSubstr("timeline.json"));
