@@ -9,7 +9,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -100,8 +99,9 @@ NodeSizes node_sizes(const Fabric& fabric) {
   for (const VertexId gpu : fabric.gpus()) {
     ++of_node[fabric.vertices()[gpu].node];
   }
-  const auto [least, most] = std::ranges::minmax(of_node | std::views::values);
-  return {static_cast<int>(of_node.size()), least, most, static_cast<int>(fabric.gpus().size())};
+  const auto [least, most] = std::ranges::minmax_element(of_node, {}, &std::pair<const int, int>::second);
+  return {static_cast<int>(of_node.size()), least->second, most->second,
+          static_cast<int>(fabric.gpus().size())};
 }
 
 GroupBlocks group_blocks(const TransformerPlanSpec& plan, int ranks) {

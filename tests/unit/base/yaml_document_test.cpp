@@ -117,8 +117,9 @@ TEST(YamlDocument, AMissingIncludeSuggestsItsNeighbour) {
 }
 
 TEST(YamlDocument, RefusesAnAliasThatContainsItself) {
-  EXPECT_EQ(complaint_of([] { YamlDocument::from_text("a: &a [*a]\n", "a.yaml"); }),
-            "a.yaml:1:4: nested too deeply: at most 64 levels are read (is an alias part of what it stands for?)");
+  EXPECT_EQ(
+      complaint_of([] { YamlDocument::from_text("a: &a [*a]\n", "a.yaml"); }),
+      "a.yaml:1:4: nested too deeply: at most 64 levels are read (is an alias part of what it stands for?)");
 }
 
 TEST(YamlDocument, RefusesTwoDocuments) {

@@ -89,7 +89,7 @@ class Session : public ::testing::Test {
 
 TEST_F(Session, WritesATableThatTheReaderOfTablesReads) {
   EXPECT_EQ(measure().measured, 3U);
-  EXPECT_EQ(read_whole_file(table()),
+  EXPECT_EQ(read_own_file(table()),
             "# lockstep-measure made_up: a family of this test\n# gpu: Made Up 100\n# date: today\n"
             "type,n,repeats,median_us,least_us,tenth_us,ninetieth_us,median_error,sm_clock_mhz,n_per_us\n"
             "fp32,1,24,10,10,10,10,0,1980,0.1\nfp32,2,24,10,10,10,10,0,1980,0.2\n"
@@ -107,13 +107,13 @@ TEST_F(Session, RefusesToMixWithATableThatIsThere) {
 
 TEST_F(Session, ResumesAfterARowThatWasCutOff) {
   measure();
-  const std::string whole = read_whole_file(table());
+  const std::string whole = read_own_file(table());
   std::ofstream{table()} << whole.substr(0, whole.size() - 7);
   prepared_.clear();
   options_.resume = true;
   EXPECT_EQ(measure().measured, 1U);
   EXPECT_EQ(prepared_, std::vector<std::int64_t>{3});
-  EXPECT_EQ(read_whole_file(table()), whole);
+  EXPECT_EQ(read_own_file(table()), whole);
 }
 
 TEST_F(Session, RefusesToResumeOnAnotherMachine) {

@@ -110,7 +110,8 @@ TEST(Cnn, layers_that_cannot_be_are_refused_where_they_stand) {
   EXPECT_THAT(complaint("{branches: [[convv 8 3x3]]}"),
               ::testing::AllOf(HasSubstr("net.yaml:3:"), HasSubstr("'convv' is none of conv, max_pool")));
   EXPECT_THAT(complaint("{branches: [[conv 8 3]]}"), HasSubstr("'3' is no filter HEIGHTxWIDTH"));
-  EXPECT_THAT(complaint("{branches: [[conv none 3x3]]}"), HasSubstr("'none' is no whole number of 1 to 1000000"));
+  EXPECT_THAT(complaint("{branches: [[conv none 3x3]]}"),
+              HasSubstr("'none' is no whole number of 1 to 1000000"));
   EXPECT_THAT(complaint("{branches: [[conv 8 3x3 sparse]]}"), HasSubstr("'sparse' is none of /STRIDE"));
   EXPECT_THAT(complaint("{branches: [[conv 8 9x9 valid]]}"),
               HasSubstr("leaves nothing of an image of 8 x 8"));

@@ -80,7 +80,8 @@ TEST_F(RecordReaderTest, DoesNotBelieveAbsurdLengths) {
 
 TEST_F(RecordReaderTest, TellsWhyAFileCannotBeRead) {
   EXPECT_THAT([&] { records_of(folder_ / "none.et"); }, ThrowsMessage<InputError>(HasSubstr("no such file")));
-  EXPECT_THAT([&] { records_of(folder_.path()); }, ThrowsMessage<InputError>(HasSubstr("a folder, where a file is expected")));
+  EXPECT_THAT([&] { records_of(folder_.path()); },
+              ThrowsMessage<InputError>(HasSubstr("a folder, where a file is expected")));
 }
 
 }  // namespace
