@@ -65,7 +65,12 @@ class EmptyZone final : public NetZoneImpl {
 };
 
 /// Stacks of actors are small, since there are many. AddressSanitizer knows the stacks of threads only.
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__has_feature)
+#define LOCKSTEP_UNDER_ASAN __has_feature(address_sanitizer)
+#else
+#define LOCKSTEP_UNDER_ASAN defined(__SANITIZE_ADDRESS__)
+#endif
+#if LOCKSTEP_UNDER_ASAN
 constexpr auto kStacks = {"contexts/factory:thread"};
 #else
 constexpr auto kStacks = {"contexts/guard-size:0", "contexts/stack-size:256"};

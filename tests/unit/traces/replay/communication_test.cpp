@@ -36,7 +36,8 @@ std::vector<double> times_of(const Replay& replay, const WhatIfSpec& edit) {
     origins.push_back(rank.origins);
   }
   std::vector<double> times;
-  for (const KernelCall& kernel : edited(replay.job, edit, origins).programs.front()->kernels) {
+  const Job job = edited(replay.job, edit, origins);
+  for (const KernelCall& kernel : job.programs.front()->kernels) {
     times.push_back(1e6 * std::get<Timed>(kernel.work).duration.in_base_units());
   }
   return times;
