@@ -79,7 +79,7 @@ int main(int count, char** arguments) {
     return code;
   });
   if (!outcome.message.empty()) {
-    fmt::print(stderr, "{}\n", outcome.message);
+    std::fputs((outcome.message + "\n").c_str(), stderr);  // where nobody can be told, the exit code stays
   }
   return outcome.exit_code;
 }

@@ -70,8 +70,9 @@ class ResultFolder {
 /// Empty names and "-", standard output, are passed over. @throws InputError
 void check_outputs(const std::vector<std::string>& outputs);
 
-/// @throws InputError where a file of @p folder is not the one that the folder's manifest tells: parts of two
+/// @param is_ours names of the files that belong to such a result
+/// @throws InputError where a file of @p folder is not the one that the folder's manifest lists: parts of two
 ///     results that were mixed by hand. A folder without a manifest is believed.
-void check_is_one_result(const std::filesystem::path& folder);
+void check_is_one_result(const std::filesystem::path& folder, const ResultFolder::IsOurs& is_ours);
 
 }  // namespace lockstep

@@ -64,16 +64,11 @@ class EmptyZone final : public NetZoneImpl {
                        double* /*latency*/) override {}
 };
 
-/// Stacks of actors are small, since there are many. AddressSanitizer knows the stacks of threads only.
+/// AddressSanitizer knows the stacks of threads only.
 #if defined(__has_feature)
-#define LOCKSTEP_UNDER_ASAN __has_feature(address_sanitizer)
+constexpr bool kThreadStacks = __has_feature(address_sanitizer);
 #else
-#define LOCKSTEP_UNDER_ASAN defined(__SANITIZE_ADDRESS__)
-#endif
-#if LOCKSTEP_UNDER_ASAN
-constexpr auto kStacks = {"contexts/factory:thread"};
-#else
-constexpr auto kStacks = {"contexts/guard-size:0", "contexts/stack-size:256"};
+constexpr bool kThreadStacks = false;
 #endif
 
 /// Equal shares for flows of unlike latency, full bandwidth, no TCP artefacts.
@@ -82,8 +77,9 @@ void configure() {
                               "network/latency-factor:0", "network/weight-S:0", "network/optim:Lazy"}) {
     s4u::Engine::set_config(std::string{setting});
   }
-  for (const char* setting : kStacks) {
-    s4u::Engine::set_config(std::string{setting});
+  if (!kThreadStacks) {  // small, since there are many
+    s4u::Engine::set_config(std::string{"contexts/guard-size:0"});
+    s4u::Engine::set_config(std::string{"contexts/stack-size:256"});
   }
   simgrid_compat::set_precision("1e-12");
 }
@@ -109,8 +105,9 @@ void Machine::start() {
   mallopt(M_MMAP_MAX, 1 << 24);           // threshold as it goes, and calloc then writes them
   std::array<char, 9> name{"lockstep"};
   std::array<char, 26> quiet{"--log=root.thres:critical"};
-  std::array<char*, 3> arguments{name.data(), quiet.data(), nullptr};
-  int count = 2;
+  std::array<char, 30> threads{"--cfg=contexts/factory:thread"};
+  std::array<char*, 4> arguments{name.data(), quiet.data(), threads.data(), nullptr};
+  int count = kThreadStacks ? 3 : 2;
   engine_ = std::make_unique<s4u::Engine>(&count, arguments.data());
   configure();
 }

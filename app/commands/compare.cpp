@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
+#include "app/commands/run.hpp"
 #include "app/comparison.hpp"
 #include "app/result_folder.hpp"
 #include "base/file.hpp"
@@ -32,7 +33,7 @@ KernelFamilies families_of(const CompareOptions& options) {
 
 int compare_command(const CompareOptions& options) {
   for (const std::string& run : {options.a, options.b}) {
-    check_is_one_result(run);
+    check_is_one_result(run, is_of_run);
     remember_input(run);
   }
   const KernelFamilies families = families_of(options);

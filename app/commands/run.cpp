@@ -153,12 +153,6 @@ ChromeTraceOptions trace_options(const RunOptions& options, const Setting& setti
   return trace;
 }
 
-/// Names of what `run` writes into its folder.
-bool is_of_run(const std::string& name) {
-  return name == "effective.yaml" || name == "metrics.json" || name == "embedding_plan.yaml" ||
-         (name.starts_with("timeline.") && name.ends_with("json.gz"));
-}
-
 void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
   fmt::print("{}", options.json == "-" ? metrics : text);
   if (!options.json.empty() && options.json != "-") {
@@ -193,6 +187,11 @@ void say_where_results_are(const Setting& setting, const SimulationResult& resul
 }
 
 }  // namespace
+
+bool is_of_run(const std::string& name) {
+  return name == "effective.yaml" || name == "metrics.json" || name == "embedding_plan.yaml" ||
+         (name.starts_with("timeline.") && name.ends_with("json.gz"));
+}
 
 int run_command(const RunOptions& options) {
   spdlog::set_level(options.quiet     ? spdlog::level::err

@@ -32,6 +32,9 @@ struct RunOptions {
 /// @throws InputError, StallError
 int run_command(const RunOptions& options);
 
+/// Names of what `run` writes into its folder.
+[[nodiscard]] bool is_of_run(const std::string& name);
+
 /// Registers `lockstep run`; when it was called, @p action runs it.
 void add_run_command(CLI::App& app, std::function<int()>& action);
 

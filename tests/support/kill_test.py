@@ -135,7 +135,8 @@ def main() -> int:
         count = int(counted.read_text())
         tried, was_old, was_new = 0, 0, 0
         for moment in moments(count, options.most):
-            shutil.rmtree(home / "out", ignore_errors=True)
+            for left in [home / "out", *home.glob(".*")]:  # else removing it counts, and the end is not reached
+                shutil.rmtree(left, ignore_errors=True)
             shutil.copytree(home / "kept", home / "out")
             done = run(new_command, **preload, LOCKSTEP_KILL_AT=str(moment))
             found = parts(home / "out", options.command)

@@ -106,6 +106,9 @@ class Results(unittest.TestCase):
         self.run_it("run", "my.yaml", "-q", "-o", "a")
         self.run_it("run", "my.yaml", "-q", "-o", "b", "--set", "steps=1")
         self.assertEqual(self.run_it("compare", "a", "b").returncode, 0)
+        self.run_it("run", "my.yaml", "-q", "-o", "c", "--no-timeline")
+        (self.home / "c/timeline.json.gz").write_bytes((self.home / "b/timeline.json.gz").read_bytes())
+        self.assertEqual(self.run_it("compare", "c", "b").returncode, 2)
         (self.home / "a/timeline.json.gz").write_bytes((self.home / "b/timeline.json.gz").read_bytes())
         done = self.run_it("compare", "a", "b")
         self.assertEqual(done.returncode, 2)
@@ -124,6 +127,10 @@ class Results(unittest.TestCase):
                 done = self.run_it("run", "my.yaml", "-o", "out", shell_before=closed)
                 self.assertEqual(done.returncode, 0)
                 self.assertEqual(json.loads((self.home / "out/metrics.json").read_text())["steps"], 2)
+
+    def test_a_full_standard_error_is_no_abort(self):
+        done = self.run_it("run", "nothing_of_this_name", shell_before="exec 2>/dev/full;")
+        self.assertEqual(done.returncode, 2)
 
     def test_lack_of_memory_is_said(self):
         for limit in range(50_000, 200_000, 25_000):

@@ -145,11 +145,11 @@ TEST(ResultFolder, OfPartsOfTwoResultsIsRefused) {
   const test::ScratchFolder scratch;
   commit(scratch / "one", {{"a.json", "1"}, {"b.json", "1"}});
   commit(scratch / "two", {{"a.json", "2"}, {"b.json", "2"}});
-  EXPECT_NO_THROW(check_is_one_result(scratch / "one"));
+  EXPECT_NO_THROW(check_is_one_result(scratch / "one", is_ours));
   fs::remove(scratch / "one/a.json");
-  EXPECT_NO_THROW(check_is_one_result(scratch / "one"));
+  EXPECT_NO_THROW(check_is_one_result(scratch / "one", is_ours));
   fs::copy_file(scratch / "two/b.json", scratch / "one/b.json", fs::copy_options::overwrite_existing);
-  EXPECT_THROW(check_is_one_result(scratch / "one"), InputError);
+  EXPECT_THROW(check_is_one_result(scratch / "one", is_ours), InputError);
 }
 
 TEST(PlanFileMeant, IsTheYamlBesideIt) {
