@@ -93,7 +93,7 @@ holes_test(step_without_duration "replay;step_without_duration.json" "ProfilerSt
 holes_test(around_zero "replay;around_zero.json" "\n0         1.967      1.967")
 holes_test(window_without_records "replay;window_without_records.json;--set;what_if.gpu_speed=2" "not to be trusted: 2 launches or pieces of GPU work have no record")
 holes_test(pairs "replay;pairs.json" "0         1.967      1.967")
-holes_test(pairs_compared "compare;pairs.json;whole.json" "A  pairs.json: step 1.967 ms")
+holes_test(pairs_compared "compare;pairs.json;relative.json" "A  pairs.json: step 1.967 ms, mean of 3\nB  relative.json: step 1.967 ms, mean of 3\nboth steps")
 holes_test(steps_as_pairs "replay;steps_as_pairs.json" "0         1.967      1.967.*1  begin or end without the other.*nobody")
 holes_test(kernel_without_record "replay;kernel_without_record.json;--set;what_if.gpu_speed=2" "not to be trusted: GPU work of ProfilerStep#2 has no record.*1  launch whose GPU work has no record")
 holes_test(after_the_window "import;kernel_without_record.json" "note             1  memset or copy without a record.*note             1  launch without GPU work: what it launched ran after the window")
