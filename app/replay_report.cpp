@@ -126,7 +126,7 @@ std::string change_row(const std::string& name, const ReplayRun::Result& result,
     communication += rank.communication.simulated / static_cast<double>(result.ranks.size());
   }
   return fmt::format("  {:<44}{:>10.3f} {:>+8.2f} %  {:>10.3f}  {:>10.3f}{}\n", name, kMilli * step,
-                     100 * (step / usual - 1), kMilli * span, kMilli * communication,
+                     usual == 0 ? 0 : 100 * (step / usual - 1), kMilli * span, kMilli * communication,
                      result.remark.empty() ? "" : "  " + result.remark);
 }
 

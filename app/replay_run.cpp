@@ -121,8 +121,19 @@ replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpe
   }
 }
 
-/// Of the steps that a change is about, what the traces do not hold.
-void add_doubts(const replay::WhatIfSpec& change, ReplayRun::Result& result) {
+/// Launches and pieces of GPU work that the profiler lost.
+std::size_t lost_work(const replay::Replay& replay) {
+  std::size_t count = 0;
+  for (const replay::RankRecording& rank : replay.ranks) {
+    count += static_cast<std::size_t>(
+        std::ranges::count(rank.trace.lost, kineto::LostEvent::Kind::Work, &kineto::LostEvent::kind));
+  }
+  return count;
+}
+
+/// What the traces do not hold of the steps that a change is about; of traces without steps, of their
+/// windows.
+void add_doubts(const replay::WhatIfSpec& change, const replay::Replay& replay, ReplayRun::Result& result) {
   std::vector<std::string> steps;
   for (const replay::RankComparison& rank : result.ranks) {
     for (const replay::StepPair& step : rank.steps) {
@@ -137,6 +148,10 @@ void add_doubts(const replay::WhatIfSpec& change, ReplayRun::Result& result) {
   if (!steps.empty()) {
     add(fmt::format("not to be trusted: GPU work of {}{} has no record", steps.front(),
                     steps.size() == 1 ? "" : fmt::format(" and {} more steps", steps.size() - 1)));
+  } else if (const std::size_t lost = lost_work(replay);
+             lost > 0 &&
+             std::ranges::all_of(result.ranks, [](const auto& rank) { return rank.steps.empty(); })) {
+    add(fmt::format("not to be trusted: {} launches or pieces of GPU work have no record", lost));
   }
   double silence = 0;
   for (const CriticalShare& share : result.simulation.critical_path) {
@@ -263,7 +278,7 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
                                 other.recorded, other.bytes / kMega);
   }
   if (change != nullptr) {
-    add_doubts(*change, result);
+    add_doubts(*change, replay_, result);
   }
   return result;
 }

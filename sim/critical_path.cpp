@@ -300,7 +300,29 @@ class Walk {
                                  ? to_string(call_of(number, instruction).kind)
                                  : owner.program().kernels[owner.kernel_of(instruction)].name;
     constexpr std::size_t kShown = 28;
-    charge("GPU idle, work queued, before " + name.substr(0, kShown), part, seconds);
+    const std::string before = " idle, work queued, before " + name.substr(0, kShown);
+    const double busy = busy_within(log(number), entry.start - seconds, entry.start);
+    charge("stream" + before, part, busy);
+    charge("GPU" + before, part, seconds - busy);
+  }
+
+  /// Seconds from @p begin to @p end in which any stream of a rank works.
+  static double busy_within(const RankLog& log, double begin, double end) {
+    std::vector<std::pair<double, double>> spans;
+    for (const RankLog::Lane& lane : log.streams) {
+      auto entry = std::lower_bound(lane.entries.begin(), lane.entries.end(), begin,
+                                    [](const LogEntry& one, double date) { return one.end <= date; });
+      for (; entry != lane.entries.end() && entry->start < end; ++entry) {
+        spans.emplace_back(entry->start, std::min(entry->end, end));
+      }
+    }
+    std::sort(spans.begin(), spans.end());
+    double busy = 0;
+    for (const auto& [from, to] : spans) {
+      busy += std::max(0.0, to - std::max(from, begin));
+      begin = std::max(begin, to);
+    }
+    return busy;
   }
 
   std::optional<Place> host(const Place& place) {

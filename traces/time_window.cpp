@@ -59,7 +59,9 @@ TimeWindow::Place TimeWindow::place_of(std::int64_t start, std::int64_t end) con
     const std::int64_t far = std::max(kFarFromZero, end > start ? beyond(0, length) : length);
     return first_ - end > far ? Place::Lost : Place::Within;
   }
-  const bool is_outside = start < first_ || start > last_ || end > last_ + beyond(kLongestEvent, length);
+  const std::int64_t near = beyond(kSilence, length);  // of events that the window was not made of
+  const bool is_outside =
+      start < first_ - near || start > last_ + near || end > last_ + beyond(kLongestEvent, length);
   return is_outside && !may_be_lost(start) ? Place::Outside : Place::Within;
 }
 

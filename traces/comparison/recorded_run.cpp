@@ -85,9 +85,8 @@ class Reader {
       throw InputError{{run_.file}, "the timeline has no work on a GPU"};
     }
     place();
-    if (has_holes()) {
-      find_incomplete_steps();
-    }
+    find_marks();
+    marks_.empty() ? span_work() : span_steps();
     return std::move(run_);
   }
 
@@ -100,7 +99,9 @@ class Reader {
   struct Step {
     Nanoseconds start = 0, end = 0;
     std::int64_t pid = 0;
+    bool is_timed = true;  // kineto::RecordedStep
   };
+
   void event(std::string& text) {
     const kineto::KinetoEvent* event = parser_.parse(text);
     if (event == nullptr) {
@@ -120,7 +121,8 @@ class Reader {
     } else if (event->phase == 'X' && event->start && event->duration && *event->duration >= -kClocksApart &&
                *event->start <= kineto::kMostTime && *event->duration <= kineto::kMostTime) {
       span(*event, *event->start, *event->start + std::max<Nanoseconds>(*event->duration, 0));
-    } else if (event->phase == 'X' && kind_of(event->category)) {
+    } else if (event->phase == 'X' &&
+               (kind_of(event->category) || event->name.starts_with(kineto::kStepPrefix))) {
       ++run_.left_out;
     }
   }
@@ -128,7 +130,7 @@ class Reader {
   void span(const kineto::KinetoEvent& event, Nanoseconds start, Nanoseconds end) {
     if (const auto kind = kind_of(event.category)) {
       drafts_.push_back({{start, end, *kind, number(event.name), 0, 0}, event.pid, event.correlation, start});
-    } else if (event.name.starts_with("ProfilerStep#") && is_operator(event.category)) {
+    } else if (event.name.starts_with(kineto::kStepPrefix) && is_operator(event.category)) {
       steps_.push_back({start, end, event.pid});
     } else if (is_operator(event.category)) {
       hosts_.add_operator(event.pid, event.tid, {start, end, event.external_id, number(event.name)});
@@ -174,13 +176,14 @@ class Reader {
     for (const Step& step : steps_) {
       starts.push_back(step.start);
     }
-    const TimeWindow window{std::move(starts)};
-    const auto is_lost = [&](Nanoseconds start, Nanoseconds end) {
-      return window.place_of(start, end) != TimeWindow::Place::Within;
-    };
+    window_ = TimeWindow{std::move(starts)};
     run_.left_out +=
         std::erase_if(drafts_, [&](const Draft& draft) { return is_lost(draft.work.start, draft.work.end); });
     run_.left_out += std::erase_if(steps_, [&](const Step& step) { return is_lost(step.start, step.end); });
+  }
+
+  [[nodiscard]] bool is_lost(Nanoseconds start, Nanoseconds end) const {
+    return window_.place_of(start, end) != TimeWindow::Place::Within;
   }
 
   /// Events left out, or launches without work: what they mean takes a closer look at the file.
@@ -194,19 +197,39 @@ class Reader {
            });
   }
 
-  void find_incomplete_steps() {
-    std::vector<kineto::RecordedTrace> ranks = kineto::split_ranks(kineto::read_kineto(run_.file));
-    for (kineto::RecordedTrace& trace : ranks) {
-      if (ranks.size() > 1 && trace.rank != rank_) {
-        continue;
-      }
-      (void)replay::link(trace);
-      for (const kineto::RecordedStep& step : kineto::recorded_steps(trace)) {
-        if (!step.is_whole()) {
-          run_.incomplete.push_back(fmt::format("{}: missing {}", step.name, kineto::missing_in_words(step)));
-        }
+  /// The steps; where something is missing, with those whose ranges were lost.
+  void find_marks() {
+    marks_ = steps_;
+    std::sort(marks_.begin(), marks_.end(), [](const Step& a, const Step& b) { return a.start < b.start; });
+    if (!has_holes() || marks_.empty()) {
+      return;
+    }
+    const std::vector<kineto::RecordedStep> recorded = recorded_steps();
+    const auto first =
+        std::ranges::find_if(recorded, [](const auto& step) { return step.range != kineto::kNoRange; });
+    if (first == recorded.end()) {
+      return;
+    }
+    const Nanoseconds base = first->start - marks_.front().start;  // RecordedTrace adds that of the file
+    marks_.clear();
+    for (const kineto::RecordedStep& step : recorded) {
+      marks_.push_back({step.start - base, step.end - base, 0, step.is_timed});
+      if (!step.is_whole()) {
+        run_.incomplete.push_back(fmt::format("{}: missing {}{}", step.name, kineto::missing_in_words(step),
+                                              step.is_timed ? "" : "; when it ends is not known"));
       }
     }
+  }
+
+  [[nodiscard]] std::vector<kineto::RecordedStep> recorded_steps() const {
+    std::vector<kineto::RecordedTrace> ranks = kineto::split_ranks(kineto::read_kineto(run_.file));
+    for (kineto::RecordedTrace& trace : ranks) {
+      if (ranks.size() == 1 || trace.rank == rank_) {
+        (void)replay::link(trace);  // finds launches without work
+        return kineto::recorded_steps(trace);
+      }
+    }
+    return {};
   }
 
   void place() {
@@ -215,13 +238,14 @@ class Reader {
     for (Draft& draft : drafts_) {
       const auto call = calls.find(draft.correlation);
       draft.work.launcher = call == calls.end() ? none : call->second.launcher.value_or(none);
-      draft.launched = call == calls.end() ? draft.work.start : call->second.start;
+      const bool has_call = call != calls.end() && !is_lost(call->second.start, call->second.start);
+      draft.launched = has_call ? call->second.start : draft.work.start;
+      run_.left_out += call != calls.end() && !has_call ? 1 : 0;
       find_family(draft.work, draft.work.launcher == none);
       run_.work.push_back(draft.work);
     }
     std::stable_sort(run_.work.begin(), run_.work.end(),
                      [](const Work& a, const Work& b) { return a.start < b.start; });
-    steps_.empty() ? span_work() : span_steps();
   }
 
   /// Profilers give copies and fills categories of their own; their names say so, too.
@@ -247,11 +271,11 @@ class Reader {
     }
   }
 
+  /// The longest stretch of steps whose ends are known; all steps, where none is.
   void span_steps() {
-    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.start < b.start; });
-    StepEnds<Nanoseconds> ends{steps_.size()};
+    StepEnds<Nanoseconds> ends{marks_.size()};
     std::vector<Nanoseconds> starts;
-    for (const Step& step : steps_) {
+    for (const Step& step : marks_) {
       starts.push_back(step.start);
       ends.add_range(starts.size(), step.start, step.end);
     }
@@ -259,9 +283,19 @@ class Reader {
       ends.add_work(step_of_launch<Nanoseconds>(starts, draft.launched), draft.work.end);
     }
     const auto steps = ends.steps();
-    run_.start = steps.front().begin;
-    run_.end = steps.back().end;
-    run_.steps = static_cast<int>(steps.size());
+    std::size_t first = 0;
+    std::size_t count = 0;
+    for (std::size_t begin = 0, end = 0; end < marks_.size(); ++end) {
+      begin = marks_[end].is_timed ? begin : end + 1;
+      if (end + 1 - begin > count) {
+        first = begin;
+        count = end + 1 - begin;
+      }
+    }
+    count = count == 0 ? steps.size() : count;
+    run_.start = steps[first].begin;
+    run_.end = steps[first + count - 1].end;
+    run_.steps = static_cast<int>(count);
   }
 
   RecordedRun run_;
@@ -276,7 +310,8 @@ class Reader {
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::map<std::int64_t, std::set<std::int64_t>> processes_;  // by rank: pids
   std::vector<Draft> drafts_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_, marks_;  // as recorded; in order, with what was lost
+  TimeWindow window_{{}};
   LaunchingOperators hosts_;
 };
 

@@ -28,8 +28,10 @@ struct Work {
 struct RecordedRun {
   std::string file;
   std::vector<std::string> names;
-  std::vector<Work> work;          ///< by start
-  Nanoseconds start = 0, end = 0;  ///< of the steps (StepEnds); of all work where there is no ProfilerStep#N
+  std::vector<Work> work;  ///< by start
+  /// Of the steps (StepEnds), of the longest stretch whose ends are known where some are not; of all work
+  /// where there is no ProfilerStep#N.
+  Nanoseconds start = 0, end = 0;
   int steps = 1;
   std::uint64_t left_out = 0;  ///< events that cannot be parsed, and GPU work without start or duration
   std::vector<std::string> incomplete;  ///< steps of which something is missing, and what, in words

@@ -65,6 +65,20 @@ void take_devices(const json& list, RecordedTrace& trace) {
   }
 }
 
+/// At most 0.
+Nanoseconds first_start(const RecordedTrace& trace) {
+  Nanoseconds first = 0;
+  const auto take = [&](const auto& events) {
+    for (const auto& event : events) {
+      first = std::min(first, event.start);
+    }
+  };
+  take(trace.operators);
+  take(trace.calls);
+  take(trace.work);
+  return first;
+}
+
 }  // namespace
 
 void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base) {
@@ -101,6 +115,7 @@ void take_trace_member(std::string_view key, std::string_view text, RecordedTrac
 }
 
 void shift_and_sort(RecordedTrace& trace, Nanoseconds base) {
+  base -= std::min<Nanoseconds>(first_start(trace) + base, 0);
   const auto shift = [base](auto& list) {
     for (auto& event : list) {
       event.start += base;

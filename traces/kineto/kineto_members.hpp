@@ -10,7 +10,8 @@ namespace lockstep::kineto {
 /// profiler. What does not parse is in the report.
 void take_trace_member(std::string_view key, std::string_view text, RecordedTrace& trace, Nanoseconds& base);
 
-/// Adds @p base to all times and puts everything in the order that RecordedTrace promises.
+/// Adds @p base to all times, and what makes none negative, and puts everything in the order that
+/// RecordedTrace promises.
 void shift_and_sort(RecordedTrace& trace, Nanoseconds base);
 
 }  // namespace lockstep::kineto

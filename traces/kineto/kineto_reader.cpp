@@ -126,11 +126,10 @@ class Reader {
       trace_.report.add(kNotUsed, event.name);
       return;
     }
-    if (!event.start || !event.duration) {
-      trace_.report.add(kNoTime, event.name);
-      return;
-    }
-    if (*event.duration < -kClocksApart || *event.start > kMostTime || *event.duration > kMostTime) {
+    const bool has_time = event.start && event.duration;
+    if (!has_time || *event.duration < -kClocksApart || *event.start > kMostTime ||
+        *event.duration > kMostTime) {
+      trace_.report.add(has_time && *event.duration < 0 ? kTooNegative : kNoTime, event.name);
       lose(known->second, event);
       return;
     }
@@ -143,15 +142,29 @@ class Reader {
     add(known->second, event, *event.start + std::max<Nanoseconds>(*event.duration, 0));
   }
 
-  /// Of which start or duration cannot be.
+  /// Whose start or duration is missing, or cannot be: it was about when it says, or when the event before it
+  /// in the file was.
   void lose(Category category, const KinetoEvent& event) {
-    trace_.report.add(*event.duration < 0 ? kTooNegative : kNoTime, event.name);
-    const auto kind = category == Category::Call ? LostEvent::Kind::Call
-                      : category == Category::Operator || category == Category::Annotation
-                          ? LostEvent::Kind::Operator
-                          : LostEvent::Kind::Work;
-    trace_.lost.push_back({kind, trace_.names.number(event.name),
-                           *event.start > kMostTime ? -1 : *event.start, event.correlation, event.pid, ""});
+    const auto near = [&](const auto& before) {
+      const bool says = event.start && *event.start <= kMostTime;
+      return says ? *event.start : before.empty() ? -1 : before.back().start;
+    };
+    LostEvent lost{LostEvent::Kind::Work,
+                   trace_.names.number(event.name),
+                   near(trace_.work),
+                   event.correlation,
+                   event.pid,
+                   ""};
+    if (category == Category::Call) {
+      lost.kind = LostEvent::Kind::Call;
+      lost.near = near(trace_.calls);
+    } else if (category == Category::Operator || category == Category::Annotation) {
+      lost.kind = LostEvent::Kind::Operator;
+      lost.near = near(trace_.operators);
+    } else if (category == Category::Sync) {
+      return;
+    }
+    trace_.lost.push_back(std::move(lost));
   }
 
   void add(Category category, const KinetoEvent& event, Nanoseconds end) {

@@ -41,6 +41,13 @@ TEST(TimeWindow, FindsWhatIsYearsOff) {
             Place::Within);  // a time-out's ten minutes
 }
 
+TEST(TimeWindow, TakesOtherEventsNearby) {
+  const TimeWindow window{{160 * kMicro, 2000 * kMicro}};
+  EXPECT_EQ(window.place_of(120 * kMicro, 130 * kMicro), Place::Within);
+  EXPECT_EQ(window.place_of(2100 * kMicro, 2200 * kMicro), Place::Within);
+  EXPECT_EQ(window.place_of(1000 * kSecond, 1000 * kSecond), Place::Outside);
+}
+
 TEST(TimeWindow, LeavesSparseTimes) {
   const TimeWindow window{{kSecond, 30 * kSecond, 80 * kSecond, 600 * kSecond}};
   EXPECT_EQ(window.place_of(kSecond, kSecond), Place::Within);
