@@ -32,7 +32,7 @@ void require_finite(const Json& value, const std::string& path) {
     return;
   }
   for (const auto& [key, inner] : value.items()) {
-    require_finite(inner, path.empty() ? key : path + "." + key);
+    require_finite(inner, path.empty() ? key : fmt::format("{}.{}", path, key));
   }
 }
 

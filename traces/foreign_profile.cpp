@@ -45,11 +45,10 @@ std::string foreign_file(const std::string& file_name) {
     found = kNsightReport;
   } else if (has(head, "\"rocprofiler-sdk-tool\"") || has(head, "\"rocprofiler-sdk-json-tool\"")) {
     found = kRocprof;
-  } else if (head.starts_with('\n') && (file_name.ends_with(".xplane.pb") || has(text, "/host:CPU") ||
-                                        has(text, "/host:metadata") || has(text, "/device:GPU:"))) {
+  } else if (file_name.ends_with(".xplane.pb") || file_name.ends_with(".xplane.pb.gz") ||
+             (head.starts_with('\n') &&
+              (has(text, "/host:CPU") || has(text, "/host:metadata") || has(text, "/device:GPU:")))) {
     found = kXla;  // a message whose field 1, the planes, comes first
-  } else if (file_name.ends_with(".xplane.pb") || file_name.ends_with(".xplane.pb.gz")) {
-    found = kXla;
   }
   return found.empty() ? "" : found + kInstead;
 }

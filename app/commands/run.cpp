@@ -186,6 +186,17 @@ void say_where_results_are(const Setting& setting, const SimulationResult& resul
   }
 }
 
+/// Beside the configuration; then all get their names.
+void write_rest(const Setting& setting, const std::string& metrics,
+                std::optional<ChromeTraceWriter>& timeline, ResultFolder& results) {
+  write_whole_file(results.staged() / "metrics.json", metrics);
+  write_embedding_plan(setting, results.staged() / "embedding_plan.yaml");
+  if (timeline) {
+    timeline->finish();
+  }
+  results.commit();
+}
+
 }  // namespace
 
 bool is_of_run(const std::string& name) {
@@ -205,9 +216,8 @@ int run_command(const RunOptions& options) {
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
   check_outputs({options.json});
-  const bool only_prints = options.json == "-" && options.folder.empty();
   std::optional<ResultFolder> results;
-  if (!only_prints) {
+  if (options.json != "-" || !options.folder.empty()) {
     results.emplace(result_folder(options.folder, path), is_of_run);
   }
   const Interruption interruption{[&results] {
@@ -238,15 +248,9 @@ int run_command(const RunOptions& options) {
   const std::string metrics = metrics_json(setting, result, gains);
   if (results) {
     progress.say("writing results");
-    const std::filesystem::path& folder = results->staged();
-    write_whole_file(folder / "effective.yaml",
+    write_whole_file(results->staged() / "effective.yaml",
                      effective_text<ScenarioSpec>(portable(document, configs), configs));
-    write_whole_file(folder / "metrics.json", metrics);
-    write_embedding_plan(setting, folder / "embedding_plan.yaml");
-    if (timeline) {
-      timeline->finish();
-    }
-    results->commit();
+    write_rest(setting, metrics, timeline, *results);
   }
   progress.done();
   print(options, metrics, answer(setting, result, gains));
