@@ -22,7 +22,7 @@ class UnpackedBlocks {
   /// @throws InputError for a gzip file that is cut off or broken
   [[nodiscard]] std::string_view next() { return unpacker_.next(); }
 
-  /// As GzipUnpacker::expect_whole().
+  /// Does what GzipUnpacker::expect_whole() does.
   void expect_whole() { unpacker_.expect_whole(); }
 
  private:

@@ -49,7 +49,7 @@ struct SweepRow {
 /// InputError where it cannot be written
 void write_record(const std::filesystem::path& folder, const PointRecord& record);
 
-/// What was recorded of a point; std::nullopt where it is not done, or the record is damaged.
+/// The record of a point; std::nullopt where it is not done, or the record is damaged.
 [[nodiscard]] std::optional<SweepRow> read_row(const std::filesystem::path& folder, const std::string& key);
 
 }  // namespace lockstep

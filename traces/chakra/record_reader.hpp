@@ -26,7 +26,7 @@ class RecordReader {
   /// @throws InputError for a file that is cut off or cannot be read
   bool next(std::string_view& record);
 
-  /// As GzipUnpacker::expect_whole().
+  /// Does what GzipUnpacker::expect_whole() does.
   void expect_whole();
 
   /// Where the latest record begins, in bytes from the beginning of the (unpacked) file.
