@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "scenario/figures.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/straddling_groups.hpp"

@@ -13,9 +13,9 @@
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
 #include "ops/collectives/collective_profile.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/kernel_model.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 namespace {
@@ -105,7 +105,7 @@ std::vector<std::pair<std::string, KernelCall>> kernels_to_ask(const GpuSpec& gp
       {"sum", {"", DataType::FP32, Reduction{16384, 1024}}},
       {"concatenation", {"", DataType::FP32, Concat{kMany, 8}}},
       {"transposition", {"", DataType::FP32, Transpose{1, 8192, 8192}}},
-      {"embedding look-up", {"", DataType::FP32, EmbeddingBags{4096, {{1'000'000, 64, 32}}}}},
+      {"embedding lookup", {"", DataType::FP32, EmbeddingBags{4096, {{1'000'000, 64, 32}}}}},
       {"embedding update",
        {"", DataType::FP32, EmbeddingBags{4096, {{1'000'000, 64, 32}}, Direction::Backward}}},
       {"index select", {"", DataType::FP32, IndexSelect{50'000, 16'384, 1024}}},

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 
 namespace lockstep {

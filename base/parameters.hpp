@@ -47,7 +47,7 @@
 
 namespace lockstep {
 
-/// The names of an enum are found by argument-dependent look-up, in the namespace of the enum:
+/// The names of an enum are found by argument-dependent lookup, in the namespace of the enum:
 ///
 ///   constexpr auto names_of(Precision) {
 ///     return std::to_array<EnumName<Precision>>({{Precision::Fp32, "fp32"}, {Precision::Bf16, "bf16"}});

@@ -1,6 +1,11 @@
 #include "base/yaml_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "base/suggest.hpp"
 
@@ -57,13 +62,30 @@ void MappingReader::missing(const char* key, const char* meaning) const {
   reading_.complain(mapping_.at, std::string{"missing key '"} + key + "' (" + meaning + ")");
 }
 
+namespace {
+
+/// Keys of earlier versions and those that have taken their place.
+constexpr std::array<std::pair<std::string_view, const char*>, 1> kRenamed{
+    {{"shard_copies", "zero3_implementation"}}};
+
+/// The end of the message about an unknown key: its new name, or a known key like it.
+std::string instead_of(const std::string& key, const std::vector<std::string>& known) {
+  const auto renamed = std::ranges::find(kRenamed, key, &std::pair<std::string_view, const char*>::first);
+  if (renamed != kRenamed.end() && std::ranges::find(known, renamed->second) != known.end()) {
+    return fmt::format(": renamed to '{}'", renamed->second);
+  }
+  return did_you_mean(key, known);
+}
+
+}  // namespace
+
 void MappingReader::reject_strangers() const {
   constexpr std::size_t kMostSuggested = 20;  // no more are told
   std::size_t strangers = 0;
   for (const YamlEntry& entry : mapping_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
       reading_.complain(entry.at, "unknown key '" + shortened(entry.key) + "'" +
-                                      (++strangers <= kMostSuggested ? did_you_mean(entry.key, known_) : ""));
+                                      (++strangers <= kMostSuggested ? instead_of(entry.key, known_) : ""));
     }
   }
 }

@@ -25,17 +25,20 @@ bool may_end_a_key(const std::string& text) {
   return false;
 }
 
+bool begins_a_number(const std::string& text) {
+  return text.size() > 1 && (std::isdigit(static_cast<unsigned char>(text[1])) != 0 || text[1] == '.');
+}
+
 bool reads_as_itself(const std::string& text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL" || text == "<<" ||
       text == "---" || text == "...") {
     return false;
   }
   const bool edges = text.front() != ' ' && text.back() != ' ' && text.back() != ':';
-  const bool indicator = std::string{"!&*?|>%@`'\"#,[]{}"}.find(text.front()) != std::string::npos ||
-                         (text.front() == '-' && (text.size() == 1 || text[1] == ' ')) ||
-                         (text.front() == ':' && (text.size() == 1 || text[1] == ' '));
+  const bool indicator = std::string{"!&*?|>%@`'\"#,[]{}:"}.find(text.front()) != std::string::npos ||
+                         (text.front() == '-' && !begins_a_number(text));
   const bool plain =
-      text.find_first_of(",[]{}\"\\") == std::string::npos && !may_end_a_key(text) &&
+      text.find_first_of(",[]{}\"\\?") == std::string::npos && !may_end_a_key(text) &&
       text.find(" #") == std::string::npos &&
       std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
   return edges && !indicator && plain;

@@ -20,7 +20,7 @@ struct DrawnModels {
   std::size_t tables = 20;
   std::int64_t widest = 128;
   std::size_t tasks = 10;
-  bool heavy = false;      ///< tables of more than 20 look-ups a sample (Lin et al.)
+  bool heavy = false;      ///< tables of more than 20 lookups a sample (Lin et al.)
   bool selection = false;  ///< dimensions and numbers of tables as Lin et al. draw them
   std::int64_t batch = 65536;
   bool indices_ahead = false;  ///< they come while the step before is computed (TrainPipelineSparseDist)

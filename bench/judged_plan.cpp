@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/drawn_models.hpp"
-#include "search/embedding/divisions.hpp"
+#include "search/embedding/placement_splits.hpp"
 #include "search/embedding/step_simulator.hpp"
 #include "search/sharding/method.hpp"
 #include "search/sharding/small_changes.hpp"
@@ -24,13 +24,13 @@ using namespace lockstep;
 /// Plans, each a small change of the one before.
 std::vector<EmbeddingPlan> small_steps(const ShardingProblem& problem, std::size_t count) {
   const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{problem.task(), costs};
-  const auto start = sharding::method_called("neuroshard").search(judge, {});
+  sharding::CachedCostModel cost_model{problem.task(), costs};
+  const auto start = sharding::method_called("neuroshard").search(cost_model, {});
   if (!start) {
     throw std::invalid_argument{"no plan fits"};
   }
-  const Division all = everything(problem.task());
-  sharding::DeviceState state{judge, *start};
+  const PlacementSplit all = everything(problem.task());
+  sharding::DeviceState state{cost_model, *start};
   sharding::SmallChanges changes{1, "judged plan", true};
   std::vector<EmbeddingPlan> plans{sharding::embedding_plan_of(*start, all.placed, all.spread)};
   while (plans.size() < count) {

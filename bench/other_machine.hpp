@@ -49,7 +49,7 @@ inline Seconds step_on(const OtherMachine& machine, const ShardingProblem& probl
   return predict(resolved, nullptr, EngineMode::Bare).mean_step();
 }
 
-/// Fused look-ups and updates as somebody would measure them before predicting: 1 to 15 tables each, of other
+/// Fused lookups and updates as somebody would measure them before predicting: 1 to 15 tables each, of other
 /// draws than any task's.
 inline std::vector<KernelCall> calls_to_measure(const sharding::TableSet& set, std::int64_t batch,
                                                 std::size_t count) {

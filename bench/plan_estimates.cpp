@@ -1,6 +1,6 @@
 // How far the estimates of `lockstep plan` are from what is simulated, and whether they pick what is fastest:
-// plans drawn from the better half, by outlook, of what fits, for models of 1 to 405 billion parameters on 8
-// to 1,024 GPUs.
+// plans drawn from the better half, by closed-form step time, of what fits, for models of 1 to 405 billion
+// parameters on 8 to 1,024 GPUs.
 //
 //   plan_estimates [PLANS] [FAMILY] [JOBS]      PLANS of each family (24); all families whose name has FAMILY
 //   in it
@@ -29,9 +29,9 @@
 #include "calibration/rank_correlation.hpp"
 #include "calibration/validate.hpp"
 #include "scenario/row_predictions.hpp"
+#include "search/plans/closed_form_step.hpp"
 #include "search/plans/memory_bound.hpp"
-#include "search/plans/plan_judge.hpp"
-#include "search/plans/plan_outlook.hpp"
+#include "search/plans/plan_evaluator.hpp"
 #include "search/plans/plan_probes.hpp"
 #include "search/plans/plan_tasks.hpp"
 
@@ -75,15 +75,15 @@ YamlDocument scenario_of(const Family& family) {
       "drawn");
 }
 
-/// Of those that may fit, the better half by outlook; of these @p count.
-std::vector<PlanCandidate> drawn(const PlanJudge& judge, std::vector<PlanCandidate> candidates,
+/// Of those that may fit, the better half by closed-form step time; of these @p count.
+std::vector<PlanCandidate> drawn(const PlanEvaluator& evaluator, std::vector<PlanCandidate> candidates,
                                  std::size_t count) {
   std::erase_if(candidates, [&](const PlanCandidate& candidate) {
-    return judge.whole_memory(memory_bound(candidate, judge.problem())) > judge.capacity();
+    return evaluator.whole_memory(memory_bound(candidate, evaluator.problem())) > evaluator.capacity();
   });
-  const MachineRates rates = judge.rates();
+  const MachineRates rates = evaluator.rates();
   std::ranges::stable_sort(candidates, {}, [&](const PlanCandidate& candidate) {
-    return outlook(candidate, judge.problem(), rates).in_base_units();
+    return closed_form_step_time(candidate, evaluator.problem(), rates).in_base_units();
   });
   candidates.resize((candidates.size() + 1) / 2);
   const Random random{1, "plan estimates"};
@@ -138,14 +138,14 @@ std::string in_columns(const std::vector<Pair>& pairs) {
 }
 
 /// Estimates all candidates again and again: what one takes, us of processor time.
-double estimate_microseconds(const PlanJudge& judge, const PlanProbes& probes,
+double estimate_microseconds(const PlanEvaluator& evaluator, const PlanProbes& probes,
                              const std::vector<PlanCandidate>& candidates) {
   std::size_t count = 0;
   const std::clock_t begun = std::clock();
   while (std::clock() - begun < CLOCKS_PER_SEC / 5) {
     for (const PlanCandidate& candidate : candidates) {
       if (const auto costs = probes.costs_of(candidate)) {
-        (void)estimate(candidate, *costs, judge.estimate_input(candidate));
+        (void)estimate(candidate, *costs, evaluator.estimate_input(candidate));
         ++count;
       }
     }
@@ -160,21 +160,22 @@ struct FamilyResult {
 };
 
 FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) {
-  PlanJudge judge{scenario_of(family), ConfigPath::standard(), {family.gpus}};
-  const PlanEnumeration all = enumerate_plans(judge.problem(), usual_space(judge.problem()));
+  PlanEvaluator evaluator{scenario_of(family), ConfigPath::standard(), {family.gpus}};
+  const PlanEnumeration all = enumerate_plans(evaluator.problem(), usual_space(evaluator.problem()));
   if (all.candidates.empty()) {
     fmt::print("  no plan can be\n");
     return {};
   }
-  judge.prepare(all.candidates.front());
-  const std::vector<PlanCandidate> candidates = drawn(judge, all.candidates, count);
+  evaluator.prepare(all.candidates.front());
+  const std::vector<PlanCandidate> candidates = drawn(evaluator, all.candidates, count);
   const Progress progress{false};
   PlanTasks tasks{jobs, progress};
-  PlanProbes probes{judge, tasks, candidates, [](std::size_t, const CostsOfStages&) { return std::nullopt; }};
+  PlanProbes probes{evaluator, tasks, candidates,
+                    [](std::size_t, const CostsOfStages&) { return std::nullopt; }};
   probes.run_relaxed();
   probes.run_others(candidates.size());
   const auto ends = tasks.run(
-      candidates.size(), [&](std::size_t i) { fmt::print("{}", printed(judge.judge(candidates[i]))); },
+      candidates.size(), [&](std::size_t i) { fmt::print("{}", printed(evaluator.evaluate(candidates[i]))); },
       "simulating");
   FamilyResult result;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -183,16 +184,16 @@ FamilyResult compare(const Family& family, std::size_t count, std::size_t jobs) 
       fmt::print("  failed: {}\n", in_words(candidates[i]));
       continue;
     }
-    const PlanJudgement judgement = judgement_in(ends[i]->printed);
-    if (judgement.step > 0) {
-      const PlanEstimate found = estimate(candidates[i], *costs, judge.estimate_input(candidates[i]));
-      result.pairs.push_back({found.step.in_base_units(), judgement.step});
-      fmt::print("  {:9.4f} s, estimated {:9.4f} s, {:+6.2f} %: {}\n", judgement.step,
+    const PlanEvaluation evaluation = evaluation_in(ends[i]->printed);
+    if (evaluation.step > 0) {
+      const PlanEstimate found = estimate(candidates[i], *costs, evaluator.estimate_input(candidates[i]));
+      result.pairs.push_back({found.step.in_base_units(), evaluation.step});
+      fmt::print("  {:9.4f} s, estimated {:9.4f} s, {:+6.2f} %: {}\n", evaluation.step,
                  result.pairs.back().estimated, 100 * result.pairs.back().off(), in_words(candidates[i]));
     }
   }
   std::fflush(stdout);
-  result.microseconds = estimate_microseconds(judge, probes, candidates);
+  result.microseconds = estimate_microseconds(evaluator, probes, candidates);
   return result;
 }
 
@@ -230,11 +231,11 @@ int compare_families(std::size_t count, const std::string& only, std::size_t job
 }
 
 /// The plan that a scenario has.
-PlanCandidate own_plan(const PlanJudge& judge) {
-  const ScenarioSpec& scenario = judge.scenario();
+PlanCandidate own_plan(const PlanEvaluator& evaluator) {
+  const ScenarioSpec& scenario = evaluator.scenario();
   PlanCandidate own;
   own.plan = scenario.parallelism.transformer;
-  own.gpus = judge.problem().gpus.front();
+  own.gpus = evaluator.problem().gpus.front();
   own.data = own.gpus / (own.plan.tensor * own.plan.context * own.plan.pipeline);
   own.micro_batch = scenario.workload->micro_batch.value_or(scenario.workload->global_batch / own.data /
                                                             scenario.workload->gradient_accumulation);
@@ -249,12 +250,12 @@ std::vector<PredictedTimes> estimates_of(const std::string& name, std::span<cons
     for (const auto& [key, value] : row) {
       document.set(key, value);
     }
-    PlanJudge judge{std::move(document), ConfigPath::standard(), {}};
-    const PlanCandidate own = own_plan(judge);
-    judge.prepare(own);
+    PlanEvaluator evaluator{std::move(document), ConfigPath::standard(), {}};
+    const PlanCandidate own = own_plan(evaluator);
+    evaluator.prepare(own);
     const StageProbe probe = probe_of(own);
-    const StageCosts costs = stage_costs(sizes_of(probe), judge.stages().answers(probe));
-    all.push_back({estimate(own, costs, judge.estimate_input(own)).step, Seconds{0}});
+    const StageCosts costs = stage_costs(sizes_of(probe), evaluator.stages().answers(probe));
+    all.push_back({estimate(own, costs, evaluator.estimate_input(own)).step, Seconds{0}});
   }
   return all;
 }

@@ -101,11 +101,11 @@ struct Cost {
 
 Cost cost_of(const sharding::Method& method, const ShardingProblem& problem, const Policy& policy) {
   const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{problem.task(), costs};
+  sharding::CachedCostModel cost_model{problem.task(), costs};
   sharding::SearchOptions options;
   options.effort = 20'000;
   options.policy = policy;
-  const auto plan = method.search(judge, options);
+  const auto plan = method.search(cost_model, options);
   if (!plan) {
     return {};
   }
@@ -114,7 +114,7 @@ Cost cost_of(const sharding::Method& method, const ShardingProblem& problem, con
     all[i] = static_cast<std::int64_t>(i);
   }
   const auto step = problem.step_time(sharding::embedding_plan_of(*plan, all, {}));
-  return {judge.estimate(*plan).total / Seconds{1e-3}, step ? *step / Seconds{1e-3} : INFINITY};
+  return {cost_model.estimate(*plan).total / Seconds{1e-3}, step ? *step / Seconds{1e-3} : INFINITY};
 }
 
 void keep_best(Cost& best, const Cost& other) {

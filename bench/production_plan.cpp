@@ -80,15 +80,15 @@ double imbalance(const std::vector<Seconds>& times) {
   return most / sum * static_cast<double>(times.size());
 }
 
-void print(const char* name, Judge& judge, const Plan& plan) {
-  const Estimate estimate = judge.estimate(plan);
-  const std::vector<Bytes> memory = memory_of(plan, judge.task());
+void print(const char* name, CachedCostModel& cost_model, const Plan& plan) {
+  const Estimate estimate = cost_model.estimate(plan);
+  const std::vector<Bytes> memory = memory_of(plan, cost_model.task());
   fmt::print(
-      "{:<10} {} (slowest rank's look-ups {}, {:.3f} of the mean; exchanges {}); {} pieces, fullest rank {}, "
+      "{:<10} {} (slowest rank's lookups {}, {:.3f} of the mean; exchanges {}); {} pieces, fullest rank {}, "
       "{}\n",
       name, estimate.total, *std::ranges::max_element(estimate.compute), imbalance(estimate.compute),
       estimate.communication.front(), plan.pieces.size(), *std::ranges::max_element(memory),
-      is_valid(plan, judge.task()) ? "fits" : "DOES NOT FIT");
+      is_valid(plan, cost_model.task()) ? "fits" : "DOES NOT FIT");
 }
 
 void compare(const Given& given, const CostModel& costs, std::int64_t effort) {
@@ -96,15 +96,15 @@ void compare(const Given& given, const CostModel& costs, std::int64_t effort) {
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  Judge judge{given.task, costs};
-  print("given", judge, given.plan);
+  CachedCostModel cost_model{given.task, costs};
+  print("given", cost_model, given.plan);
   SearchOptions search;
   search.effort = effort;
   search.stopped = [&] { return seconds() > 25; };
-  if (const auto plan = lockstep_search(judge, search)) {
-    print("lockstep", judge, *plan);
+  if (const auto plan = lockstep_search(cost_model, search)) {
+    print("lockstep", cost_model, *plan);
   }
-  fmt::print("           after {:.1f} s, {} questions\n", seconds(), judge.questions());
+  fmt::print("           after {:.1f} s, {} questions\n", seconds(), cost_model.questions());
 }
 
 int run(const std::string& file, std::int64_t effort) {

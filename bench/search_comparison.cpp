@@ -50,12 +50,12 @@ struct Bound {
 
   void add(const ShardingProblem& problem) {
     const sharding::ModelCosts costs = problem.costs(1);
-    sharding::Judge judge{problem.task(), costs};
+    sharding::CachedCostModel cost_model{problem.task(), costs};
     sharding::SearchOptions options;
     options.effort = 20'000;
-    if (const auto plan = sharding::method_called("lockstep").search(judge, options)) {
+    if (const auto plan = sharding::method_called("lockstep").search(cost_model, options)) {
       ++tasks;
-      found += judge.estimate(*plan).total;
+      found += cost_model.estimate(*plan).total;
       least += costs.at_least(problem.task());
     }
   }

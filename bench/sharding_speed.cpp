@@ -31,13 +31,13 @@ Record record_of(const Method& method, const std::vector<Task>& tasks, const Net
                  const SearchOptions& options = {}) {
   Record record;
   for (const Task& task : tasks) {
-    Judge judge{task, costs};
+    CachedCostModel cost_model{task, costs};
     const auto start = std::chrono::steady_clock::now();
-    const auto plan = method.search(judge, options);
+    const auto plan = method.search(cost_model, options);
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     record.seconds += took;
     record.slowest = std::max(record.slowest, took);
-    record.milliseconds.push_back(plan ? judge.estimate(*plan).total / lockstep::Seconds{1e-3} : -1);
+    record.milliseconds.push_back(plan ? cost_model.estimate(*plan).total / lockstep::Seconds{1e-3} : -1);
   }
   return record;
 }

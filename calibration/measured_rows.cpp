@@ -18,6 +18,7 @@
 #include "calibration/collectives/measured_machine.hpp"
 #include "calibration/kernels/operator_kernels.hpp"
 #include "ops/collectives/collective_settings.hpp"
+#include "ops/gpu/gpu_access.hpp"
 #include "ops/kernel_model.hpp"
 #include "ops/workload/rank_placement.hpp"
 #include "topology/peer_access.hpp"

@@ -175,12 +175,12 @@ enum class TableLocation : std::uint8_t {
   HostCached,  ///< in host memory, with a cache of rows on the GPU
 };
 
-/// One embedding table as a look-up sees it.
+/// One embedding table as a lookup sees it.
 struct EmbeddingTable {
   std::int64_t rows = 0;
   std::int64_t dimension = 0;
-  double pooling_factor = 1;  ///< mean look-ups per bag
-  /// Look-ups per distinct row in one batch (>= 1); 0: follows from the popularity below.
+  double pooling_factor = 1;  ///< mean lookups per bag
+  /// Lookups per distinct row in one batch (>= 1); 0: follows from the popularity below.
   double reuse_factor = 0;
   TableLocation location = TableLocation::Gpu;
   double cache_load_factor = 0;  ///< HostCached: rows of the cache by rows of the table, 0 to 1
@@ -204,10 +204,9 @@ struct EmbeddingBags {
   Direction direction = Direction::Forward;
   Optimizer optimizer = Optimizer::Sgd;
   std::optional<DataType> pooled{};  ///< of the pooled rows that forward writes; left out: that of the tables
-  bool repeated =
-      false;  ///< the same look-ups ran just before: what the level-2 cache holds of them is there
+  bool repeated = false;  ///< the same lookups ran just before: what the level-2 cache holds of them is there
   bool atomic =
-      false;  ///< backward: each look-up adds its gradient to its row, as kernels before FBGEMM's did
+      false;  ///< backward: each lookup adds its gradient to its row, as kernels before FBGEMM's did
   bool operator==(const EmbeddingBags&) const = default;
 };
 

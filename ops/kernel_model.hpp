@@ -4,8 +4,8 @@
 
 #include "base/provenance.hpp"
 #include "base/units.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "base/units.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/job.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

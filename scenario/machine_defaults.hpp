@@ -3,7 +3,7 @@
 #include <string>
 
 #include "topology/fabric.hpp"
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 
 namespace lockstep {
 

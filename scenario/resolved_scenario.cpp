@@ -15,6 +15,7 @@
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "topology/gpu_model.hpp"
+#include "ops/gpu/gpu_access.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/chakra/chakra_job.hpp"
 #include "traces/chakra/program_trace.hpp"

@@ -18,7 +18,7 @@
 #include "ops/workload/workload.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/degrade.hpp"
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "traces/chakra/chakra_spec.hpp"
 
 namespace lockstep {

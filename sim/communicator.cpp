@@ -180,7 +180,7 @@ const CollectivePlan* Communicator::find_plan(const CollectiveCall& call) const 
   return nullptr;
 }
 
-void Communicator::keep(std::uint32_t number, const MeetingRecord& record) {
+void Communicator::keep(std::uint32_t number, const RendezvousRecord& record) {
   if (records_.size() <= number) {
     records_.resize(number + 1);
   }

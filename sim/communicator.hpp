@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ops/collectives/collective_plan.hpp"
-#include "sim/encounter.hpp"
+#include "sim/rendezvous.hpp"
 #include "sim/stream.hpp"
 
 namespace lockstep {
@@ -83,9 +83,9 @@ class Communicator {
 
   void forget(const Meeting& meeting);
 
-  void keep(std::uint32_t number, const MeetingRecord& record);
+  void keep(std::uint32_t number, const RendezvousRecord& record);
   /// Of its @p number-th collective, which has been kept.
-  [[nodiscard]] const MeetingRecord& record(std::uint32_t number) const { return records_[number]; }
+  [[nodiscard]] const RendezvousRecord& record(std::uint32_t number) const { return records_[number]; }
 
   /// Says on how many SMs its kernels run at most; as many as the GPU gives them otherwise.
   void limit_sms(int most) { sm_limit_ = most; }
@@ -122,7 +122,7 @@ class Communicator {
   std::vector<std::uint32_t> issued_;
   std::vector<std::unique_ptr<Meeting>> meetings_;  // few at a time
   std::vector<std::unique_ptr<Meeting>> spare_;
-  std::vector<MeetingRecord> records_;  // by number
+  std::vector<RendezvousRecord> records_;  // by number
   int sm_limit_ = std::numeric_limits<int>::max();
   MessageCarrier batch_;
   std::list<PlanUse> plans_;  // stable addresses: networks keep them

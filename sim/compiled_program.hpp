@@ -2,11 +2,11 @@
 
 #include <vector>
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/job.hpp"
 #include "ops/program.hpp"
 #include "sim/kernel_timing.hpp"
 #include "sim/pauses.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

@@ -219,17 +219,17 @@ class Walk {
       return cause_of(place.rank, entry);
     }
     const CollectiveCall& call = call_of(place.rank, instruction);
-    const Encounter& meeting = lane.meetings[entry.meeting];
+    const Rendezvous& meeting = lane.meetings[entry.meeting];
     charge_collective(place.rank, call, entry.end - meeting.met);
     const LogEntry* theirs = last_entry(meeting);
     return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
   }
 
   /// A copy that waited for an engine goes on from the end of the one that had it.
-  std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Encounter& taken) {
+  std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Rendezvous& taken) {
     const LogEntry& entry = log(place.rank).streams[place.lane].entries[place.entry];
     charge_transfer(place.rank, instruction, entry.end - taken.met);
-    if (taken.last_rank == Encounter::kNobody) {
+    if (taken.last_rank == Rendezvous::kNobody) {
       return cause_of(place.rank, entry);
     }
     const bool own = taken.last_rank == rank(place.rank).number();
@@ -242,7 +242,7 @@ class Walk {
   }
 
   /// Of who arrived last. Null: in an earlier step.
-  const LogEntry* last_entry(const Encounter& meeting) {
+  const LogEntry* last_entry(const Rendezvous& meeting) {
     const RankLog::Lane& lane = log(meeting.last_rank).streams[meeting.last_stream];
     const bool in_step = meeting.last_launch >= lane.launched_before;
     return in_step ? &lane.entries[meeting.last_launch - lane.launched_before] : nullptr;
@@ -259,7 +259,7 @@ class Walk {
   }
 
   /// Of the group of place.rank itself, not of the one that was simulated for it.
-  std::uint32_t last_to_arrive(const Place& place, const Encounter& meeting, const CollectiveCall& call) {
+  std::uint32_t last_to_arrive(const Place& place, const Rendezvous& meeting, const CollectiveCall& call) {
     const Folding* folding = executor_.spec().folding;
     if (folding == nullptr) {
       return meeting.last_rank;

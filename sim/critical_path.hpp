@@ -49,7 +49,7 @@ struct CriticalShare {
 
 /// Walks back from the end of the last step along what each piece of work waited for. Ranks on the way run
 /// once more (RankRerun).
-/// @param executor has finished, with ExecutorSpec::record_encounters
+/// @param executor has finished, with ExecutorSpec::record_rendezvous
 std::vector<CriticalShare> critical_path(Executor& executor);
 
 }  // namespace lockstep

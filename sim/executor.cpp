@@ -196,7 +196,7 @@ Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
   return *known;
 }
 
-void Executor::begin_copy(TransferId transfer, const Encounter& taken) {
+void Executor::begin_copy(TransferId transfer, const Rendezvous& taken) {
   ++transfers_[transfer].copy->uses;
   transfers_[transfer].taken = taken;
   const CopyUse& copy = *transfers_[transfer].copy;
@@ -228,7 +228,7 @@ void Executor::end_copy(const Transfer& transfer, double date) {
     const auto launch = static_cast<std::uint32_t>(stream.launches() - 1);
     begin_copy(next, {date, transfer.rank->number(), launch, transfer.stream});
   }
-  if (spec_.record_encounters) {
+  if (spec_.record_rendezvous) {
     copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.taken, date});
   }
   stream.complete(*transfer.rank, transfer.stream, date, transfer.taken);
@@ -238,13 +238,13 @@ void Executor::end_copy(const Transfer& transfer, double date) {
 void Executor::end_collective(const Transfer& transfer, double date) {
   const Meeting& meeting = *transfer.meeting;
   const Arrival& last = meeting.arrivals[meeting.last];
-  const Encounter encounter{meeting.met, last.rank->number(), last.launch, last.stream};
-  if (spec_.record_encounters) {
-    transfer.group->keep(meeting.number, {encounter, date});
+  const Rendezvous rendezvous{meeting.met, last.rank->number(), last.launch, last.stream};
+  if (spec_.record_rendezvous) {
+    transfer.group->keep(meeting.number, {rendezvous, date});
   }
   for (const Arrival& arrival : meeting.arrivals) {
     arrival.rank->communication_ends(date, *arrival.call);
-    arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, encounter);
+    arrival.rank->streams()[arrival.stream].complete(*arrival.rank, arrival.stream, date, rendezvous);
   }
   for (std::size_t i = 0; i < meeting.arrivals.size(); ++i) {
     if (i + kPrefetchAhead < meeting.arrivals.size()) {

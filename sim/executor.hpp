@@ -32,7 +32,7 @@ struct ExecutorSpec {
   const Folding* folding = nullptr;  ///< only its representatives are simulated; null: all ranks
   bool stepped = false;
   std::string recorded_steps{};              ///< as SimulationOptions has it
-  bool record_encounters = false;            ///< keep what RankRerun needs
+  bool record_rendezvous = false;            ///< keep what RankRerun needs
   std::vector<std::uint32_t> metered_ranks;  ///< ranks with an ActivityMeter
 };
 
@@ -41,7 +41,7 @@ struct ExecutorSpec {
 ///   next_date(): when something happens next; advance_to(now): make everything due happen.
 /// Between two dates actors run ahead. Causality: whatever becomes runnable at `now` has an input that was
 /// resolved at `now`, so it starts at or after `now`.
-class Executor final : public Surroundings {
+class Executor final : public RankEnvironment {
  public:
   Executor(const Job& job, ExecutorSpec spec, Network& network, TimelineSink* timeline);
   ~Executor() override;
@@ -97,12 +97,13 @@ class Executor final : public Surroundings {
     on_resume_ = std::move(resume);
   }
 
-  /// Of a stream of a simulated rank, in order; only with ExecutorSpec::record_encounters.
-  [[nodiscard]] const std::vector<MeetingRecord>& copies_of(std::uint32_t number, std::uint8_t stream) const {
+  /// Of a stream of a simulated rank, in order; only with ExecutorSpec::record_rendezvous.
+  [[nodiscard]] const std::vector<RendezvousRecord>& copies_of(std::uint32_t number,
+                                                               std::uint8_t stream) const {
     return copy_records_.at({number, stream});
   }
 
-  // Surroundings
+  // RankEnvironment
   Membership pair(const Rank& rank, const CollectiveCall& call) override;
   [[nodiscard]] MessageCarrier carrier_of(const ProcessGroup& group) const;
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
@@ -129,7 +130,7 @@ class Executor final : public Surroundings {
     Rank* rank = nullptr;
     CopyUse* copy = nullptr;
     std::uint64_t engine = 0;
-    Encounter taken;  // copies: when an engine took it, after which
+    Rendezvous taken;  // copies: when an engine took it, after which
     std::uint8_t stream = 0;
   };
   struct CopyEngines {
@@ -140,7 +141,7 @@ class Executor final : public Surroundings {
   void schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream = 0);
   void happen(const Scheduled& scheduled);
   TransferId new_transfer(const Transfer& transfer);
-  void begin_copy(TransferId transfer, const Encounter& taken);
+  void begin_copy(TransferId transfer, const Rendezvous& taken);
   void end_copy(const Transfer& transfer, double date);
   void end_collective(const Transfer& transfer, double date);
   CopyUse& copy_plan(const Rank& rank, std::uint32_t kernel);
@@ -170,7 +171,7 @@ class Executor final : public Surroundings {
       engines_;  // by GPU and direction; endless for what needs none
   std::map<std::array<std::uint32_t, 3>, CopyUse*> copy_plan_of_;
   std::list<CopyUse> copy_plans_;
-  std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<MeetingRecord>>
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<RendezvousRecord>>
       copy_records_;  // by rank and stream
   double now_ = 0;
   std::function<void(Rank&, unsigned)> on_resume_;

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "ops/call_hash.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/intern_table.hpp"
 #include "ops/program.hpp"
 #include "sim/kernel_timing.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

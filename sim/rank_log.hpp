@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/program.hpp"
-#include "sim/encounter.hpp"
+#include "sim/rendezvous.hpp"
 #include "sim/stream_item.hpp"
 
 namespace lockstep {
@@ -72,7 +72,7 @@ struct RankLog {
   /// A stream.
   struct Lane {
     std::vector<LogEntry> entries;
-    std::vector<Encounter> meetings;
+    std::vector<Rendezvous> meetings;
     std::uint32_t launched_before = 0;  ///< on the stream, in earlier steps
     Cause raised_by;                    ///< the event that moved the stream's clock since the latest entry
     /// Index of the latest entry; kNoEntry before the first.

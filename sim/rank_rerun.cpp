@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-RunContext context_of(const Executor& executor, Surroundings& surroundings) {
+RunContext context_of(const Executor& executor, RankEnvironment& surroundings) {
   RunContext context;
   context.surroundings = &surroundings;
   context.variation = executor.context().variation;
@@ -77,9 +77,9 @@ void RankRerun::check() const {
   }
 }
 
-void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter,
+void RankRerun::schedule(double date, Moment what, std::uint8_t stream, const Rendezvous& rendezvous,
                          const CollectiveCall* call) {
-  heap_.push_back({date, order_++, what, stream, encounter, call});
+  heap_.push_back({date, order_++, what, stream, rendezvous, call});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -91,11 +91,11 @@ void RankRerun::happen(const Scheduled& scheduled) {
     case Moment::CollectiveEnd:
       rank_.communication_ends(scheduled.date, *scheduled.call);
       rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
-                                                 scheduled.encounter);
+                                                 scheduled.rendezvous);
       break;
     case Moment::CopyEnd:
       rank_.streams()[scheduled.stream].complete(rank_, scheduled.stream, scheduled.date,
-                                                 scheduled.encounter);
+                                                 scheduled.rendezvous);
       break;
     case Moment::StreamTick:
       rank_.tick(scheduled.stream, scheduled.date);
@@ -108,17 +108,17 @@ void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, 
   const Membership member = rank.membership(call);
   const auto seat = std::find_if(seats_.begin(), seats_.end(),
                                  [&](const Seat& known) { return &known.alone == member.group; });
-  const MeetingRecord& record = seat->group->record(item.collective);
+  const RendezvousRecord& record = seat->group->record(item.collective);
   rank.communication_arrives(date, call, *seat->group);
   if (context_.stepped) {
-    schedule(record.encounter.met, Moment::Met, stream, {}, &call);
+    schedule(record.rendezvous.met, Moment::Met, stream, {}, &call);
   }
-  schedule(record.end, Moment::CollectiveEnd, stream, record.encounter, &call);
+  schedule(record.end, Moment::CollectiveEnd, stream, record.rendezvous, &call);
 }
 
 void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {
-  const MeetingRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
-  schedule(record.end, Moment::CopyEnd, stream, record.encounter);
+  const RendezvousRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
+  schedule(record.end, Moment::CopyEnd, stream, record.rendezvous);
 }
 
 void RankRerun::call_at(Rank& /*rank*/, std::uint8_t stream, double date) {

@@ -15,12 +15,12 @@ namespace lockstep {
 class Executor;
 
 /// One rank of a finished run, once more and alone, with a log: all that it knew of the other ranks is when
-/// its collectives and copies ended, which the run has kept (MeetingRecord), and everything else
+/// its collectives and copies ended, which the run has kept (RendezvousRecord), and everything else
 /// that it did follows from its program. So a run need not log every rank for the few that the critical path
 /// meets.
-class RankRerun final : public Surroundings {
+class RankRerun final : public RankEnvironment {
  public:
-  /// @param executor has finished, with ExecutorSpec::record_encounters
+  /// @param executor has finished, with ExecutorSpec::record_rendezvous
   /// @param number of a simulated rank
   RankRerun(Executor& executor, std::uint32_t number);
 
@@ -33,7 +33,7 @@ class RankRerun final : public Surroundings {
   /// Of the last step.
   [[nodiscard]] std::unique_ptr<RankLog> take_log() { return std::move(rank_.log); }
 
-  // Surroundings
+  // RankEnvironment
   Membership pair(const Rank& rank, const CollectiveCall& call) override;
   void arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) override;
   void copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, double date) override;
@@ -48,7 +48,7 @@ class RankRerun final : public Surroundings {
     std::uint64_t order;
     Moment what;
     std::uint8_t stream;
-    Encounter encounter;
+    Rendezvous rendezvous;
     const CollectiveCall* call;  ///< of the first two
     bool operator<(const Scheduled& other) const {
       return date > other.date || (date == other.date && order > other.order);
@@ -62,7 +62,7 @@ class RankRerun final : public Surroundings {
   };
 
   Membership seat(const Membership& original);
-  void schedule(double date, Moment what, std::uint8_t stream, const Encounter& encounter = {},
+  void schedule(double date, Moment what, std::uint8_t stream, const Rendezvous& rendezvous = {},
                 const CollectiveCall* call = nullptr);
   void happen(const Scheduled& scheduled);
   void check() const;

@@ -20,9 +20,9 @@ struct Membership {
 };
 
 /// What actors ask of the world outside their rank. Everything here happens in global time.
-class Surroundings {
+class RankEnvironment {
  public:
-  virtual ~Surroundings() = default;
+  virtual ~RankEnvironment() = default;
 
   /// The two-member group of a send or receive that @p rank calls.
   virtual Membership pair(const Rank& rank, const CollectiveCall& call) = 0;
@@ -46,11 +46,11 @@ class Surroundings {
 
 /// What all actors of a simulation share, read-only but for the buffers.
 struct RunContext {
-  Surroundings* surroundings = nullptr;
+  RankEnvironment* surroundings = nullptr;
   TimelineBuffer* timeline = nullptr;  ///< null: nobody listens
   const Variation* variation = nullptr;
   bool stepped = false;  ///< kernels start and end in global time, so that overlap can slow them down
-  bool actors_in_simgrid = false;  ///< wake-ups go through Surroundings::resume
+  bool actors_in_simgrid = false;  ///< wake-ups go through RankEnvironment::resume
   std::uint32_t steps = 1;
   std::vector<double> step_ends;  ///< by step: latest end of any of its work so far, s
 };

@@ -137,7 +137,7 @@ SimulationResult result_of(Executor& executor) {
     result.metered.push_back({number, executor.rank_for(number).activity->total()});
   }
   result.links = link_use(executor);
-  if (executor.spec().record_encounters) {
+  if (executor.spec().record_rendezvous) {
     result.critical_path = critical_path(executor);
   }
   return result;
@@ -171,7 +171,7 @@ Simulation::Simulation(const SimulationInput& input, const SimulationOptions& op
       spec_{std::make_unique<ExecutorSpec>(executor_spec(input, options))},
       folding_{fold(*input.job, *spec_, options)} {
   spec_->folding = folding_.get();
-  spec_->record_encounters =
+  spec_->record_rendezvous =
       simulated_instructions(*input.job, folding_.get()) <= options.critical_path_limit;
 }
 

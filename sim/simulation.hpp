@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/job.hpp"
 #include "sim/activity_meter.hpp"
 #include "sim/communicator.hpp"
@@ -19,7 +20,6 @@
 #include "sim/timeline.hpp"
 #include "sim/variation.hpp"
 #include "topology/fabric.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

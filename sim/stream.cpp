@@ -263,17 +263,17 @@ void Stream::tick(Rank& rank, std::uint8_t self, double date) {
   }
 }
 
-void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter) {
+void Stream::complete(Rank& rank, std::uint8_t self, double date, const Rendezvous& rendezvous) {
   assert(state_ == State::InCollective || state_ == State::InCopy);
   if (state_ == State::InCollective) {
-    totals_.waiting += encounter.met - start_;
-    totals_.transfer += date - encounter.met;
+    totals_.waiting += rendezvous.met - start_;
+    totals_.transfer += date - rendezvous.met;
   } else {
-    start_ = encounter.met;  // until then it waited for a copy engine: that is no copying
+    start_ = rendezvous.met;  // until then it waited for a copy engine: that is no copying
     (copies(rank, queue_.front()) ? totals_.copy : progress_.compute) += date - start_;
   }
   if (rank.is_observed()) {
-    note_completion(rank, self, date, encounter);
+    note_completion(rank, self, date, rendezvous);
   }
   progress_.work(start_, date);
   due_ = date;
@@ -282,11 +282,12 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Encounte
   rank.wake_stream(self);
 }
 
-void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter) {
+void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const Rendezvous& rendezvous) {
   const StreamItem& item = queue_.front();
   const bool is_collective = state_ == State::InCollective;
   if (rank.activity && is_collective) {
-    rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, encounter.met, end);
+    rank.activity->collective(self, rank.call_of(rank.instruction_of(item)).kind, start_, rendezvous.met,
+                              end);
   } else if (rank.activity && copies(rank, item)) {
     rank.activity->copy(self, start_, end);
   } else if (rank.activity) {
@@ -296,7 +297,7 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
     TimelineSpan span = span_of(rank, self, item, step_);
     span.kind = is_collective ? SpanKind::Collective : SpanKind::Kernel;
     span.start = start_;
-    span.transfer_start = is_collective ? encounter.met : start_;
+    span.transfer_start = is_collective ? rendezvous.met : start_;
     span.end = end;
     timeline->add(span);
   }
@@ -304,7 +305,7 @@ void Stream::note_completion(Rank& rank, std::uint8_t self, double end, const En
     RankLog::Lane& lane = rank.log->streams[self];
     lane.entries.back().end = end;
     lane.entries.back().meeting = static_cast<std::uint32_t>(lane.meetings.size());
-    lane.meetings.push_back(encounter);
+    lane.meetings.push_back(rendezvous);
   }
 }
 

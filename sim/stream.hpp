@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/encounter.hpp"
 #include "sim/event.hpp"
 #include "sim/launch_queue.hpp"
 #include "sim/rank_log.hpp"
+#include "sim/rendezvous.hpp"
 #include "sim/ring.hpp"
 #include "sim/stream_item.hpp"
 
@@ -58,7 +58,7 @@ class alignas(64) Stream {
   void advance(Rank& rank, std::uint8_t self);
 
   /// The collective or copy at the head has ended at @p date.
-  void complete(Rank& rank, std::uint8_t self, double date, const Encounter& encounter);
+  void complete(Rank& rank, std::uint8_t self, double date, const Rendezvous& rendezvous);
 
   /// Stepped mode: @p date, asked for earlier, has come. Ignored when what it was for has moved.
   void tick(Rank& rank, std::uint8_t self, double date);
@@ -132,7 +132,7 @@ class alignas(64) Stream {
   [[nodiscard]] double seconds_of(const Rank& rank, const StreamItem& item) const;
   void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
-  void note_completion(Rank& rank, std::uint8_t self, double end, const Encounter& encounter);
+  void note_completion(Rank& rank, std::uint8_t self, double end, const Rendezvous& rendezvous);
   Occurrence reach_record(Rank& rank, std::uint8_t self, const StreamItem& item);
   void record(Rank& rank, std::uint8_t self, const StreamItem& item);
   bool wait_for_event(Rank& rank, std::uint8_t self, EventSlot slot);

@@ -37,7 +37,7 @@ add_test(NAME inputs.indices_repeat_beyond_their_sample COMMAND lockstep run
          ${CMAKE_CURRENT_LIST_DIR}/inputs/indices_repeat_beyond_their_sample.yaml --no-timeline
          -o ${PROJECT_BINARY_DIR}/indices_repeat_beyond_their_sample)
 set_tests_properties(inputs.indices_repeat_beyond_their_sample PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
-                     "table 8 .2 such.: each index repeats index_duplication 6 times within its sample, which has pooling_factor 1 look-ups")
+                     "table 8 .2 such.: each index repeats index_duplication 6 times within its sample, which has pooling_factor 1 lookups")
 
 # Dependencies on nodes that a trace has not are left out, and said.
 add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/trace_unknown_node.yaml

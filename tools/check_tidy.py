@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on every source file that the build compiles, tests and benchmarks excepted; any finding fails.
 
-Files of one library are checked together, as one file that includes them: what they share, library headers above all,
-is walked through once instead of once a file, which is most of the time (tools/source_batches.py). A batch with a
+Many files are checked together, as one file that includes them: what they share, library headers above all, is walked
+through once instead of once a file, which is most of the time (tools/source_batches.py). A batch with a
 finding, or one whose files cannot stand in one translation unit after all, is split until it passes or is one file,
 checked alone.
 
@@ -60,6 +60,11 @@ def flags_of(command: str) -> str:
     return shlex.join(word for word in keep if not word.endswith((".cpp", ".hxx", ".o", "/ccache", "/c++", "/g++")))
 
 
+def united(commands) -> str:
+    """The flags of all commands: with them any file can be read, so that files of several libraries go together."""
+    return shlex.join(dict.fromkeys(word for command in commands for word in shlex.split(command)))
+
+
 def tidy(sources: list, flags: str, folder: Path):
     """Passed, what clang-tidy says, seconds."""
     started = time.monotonic()
@@ -103,7 +108,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build", type=Path)
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
-    arguments.add_argument("--batch", type=int, default=24, help="files checked together, at most")
+    arguments.add_argument("--batch", type=int, default=96, help="files checked together, at most")
     arguments.add_argument("--slowest", action="store_true", help="print the ten slowest files")
     options = arguments.parse_args()
     reason = other_version("clang-tidy")
@@ -127,10 +132,10 @@ def main() -> int:
         stamp[source].touch()
         seconds[source] = took
 
-    flags = {source: flags_of(commands[ROOT / source]) for source in due}
+    flags = united(flags_of(commands[ROOT / source]) for source in due)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(findings, batch, flags[batch[0]], stamps, passed)
-                for batch in batches_of(due, options.batch, lambda source: (ROOT / source).read_text(), flags.get)]
+        runs = [pool.submit(findings, batch, flags, stamps, passed)
+                for batch in batches_of(due, options.batch, lambda source: (ROOT / source).read_text())]
         for run in concurrent.futures.as_completed(runs):
             for output in run.result():
                 found.append(output)

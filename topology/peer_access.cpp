@@ -8,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/yaml_reader.hpp"
 #include "topology/host_memory.hpp"
 #include "topology/kinds.hpp"
 
@@ -144,24 +143,6 @@ Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
   std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
   draw_host_memory(through_memory, vertices, links);
   return Fabric::in_order_of(fabric, std::move(vertices), std::move(links));
-}
-
-std::vector<GpuAccess> access_of_models(const Fabric& fabric, const ConfigPath& configs) {
-  std::map<std::string, GpuAccess> known;
-  std::vector<GpuAccess> access;
-  for (const VertexId gpu : fabric.gpus()) {
-    const std::string& model = fabric.vertices()[gpu].model;
-    const auto [entry, is_new] = known.try_emplace(model);
-    if (is_new) {
-      entry->second = access_of(read_file<GpuSpec>(configs.find(GpuSpec::kConfigKind, model), configs));
-    }
-    access.push_back(entry->second);
-  }
-  return access;
-}
-
-GpuAccess access_of(const GpuSpec& gpu) {
-  return {gpu.pcie_peer_access, gpu.nic_access};
 }
 
 P2pLevel p2p_level_of(const std::string& word) {

@@ -10,7 +10,6 @@
 
 #include "base/config_path.hpp"
 #include "topology/fabric.hpp"
-#include "topology/gpu_spec.hpp"
 #include "topology/nic_access.hpp"
 
 namespace lockstep {
@@ -47,12 +46,6 @@ struct PeerAccess {
 /// Source: NCCL src/graph/paths.cc, ncclTopoCheckP2p (2.8 to 2.28); NCCL_P2P_LEVEL in the user guide.
 /// @throws std::invalid_argument when GPUs need host memory and a socket is missing
 [[nodiscard]] Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access);
-
-/// Of each GPU of @p fabric, in rank order, by the configurations of the models drawn.
-/// @throws std::invalid_argument for a model without one
-[[nodiscard]] std::vector<GpuAccess> access_of_models(const Fabric& fabric, const ConfigPath& configs);
-
-[[nodiscard]] GpuAccess access_of(const GpuSpec& gpu);
 
 /// `LOC`, ..., `SYS`. @throws std::invalid_argument with the words there are
 [[nodiscard]] P2pLevel p2p_level_of(const std::string& word);

@@ -24,6 +24,7 @@
 #include "calibration/error_summary.hpp"
 #include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/residual_plot.hpp"
+#include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"

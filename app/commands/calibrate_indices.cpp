@@ -52,7 +52,7 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
   const IndexFit fit = fit_index_model(fitted, rows);
   const IndexModel& model = fit.model;
   std::vector<double> held_out;
-  fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "look-ups", "different rows", "model", "error, %");
+  fmt::print("{:>14}{:>16}{:>16}{:>9}\n", "lookups", "different rows", "model", "error, %");
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double predicted = distinct_rows(model, points[i].lookups);
     const double error = predicted / points[i].distinct - 1;

@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "app/answer.hpp"
 #include "app/interruption.hpp"
 #include "app/metrics_json.hpp"
+#include "app/report.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
@@ -65,7 +65,7 @@ void warn_of_guesses(const ResolvedScenario& resolved) {
   spdlog::info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
 }
 
-/// A sample has no look-up more often than it has look-ups.
+/// A sample has no lookup more often than it has lookups.
 void warn_of_indices(const ResolvedScenario& resolved) {
   const auto& workload = resolved.scenario.workload;
   if (!workload || !workload->model->dlrm) {
@@ -79,7 +79,7 @@ void warn_of_indices(const ResolvedScenario& resolved) {
   if (odd != tables.end()) {
     spdlog::warn(
         "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which has "
-        "pooling_factor {:g} look-ups: at most {:g} times where all samples have as many",
+        "pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
         odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
         odd->pooling_factor, std::max(1.0, odd->pooling_factor));
   }
@@ -255,7 +255,7 @@ int run_command(const RunOptions& options) {
     write_rest(resolved, metrics, timeline, *results);
   }
   progress.done();
-  print(options, metrics, answer(resolved, result, gains));
+  print(options, metrics, report(resolved, result, gains));
   if (!options.quiet) {
     say_where_results_are(resolved, result, results, timeline);
   }

@@ -67,28 +67,29 @@ bool is_of_plan(const std::string& name) {
   return number_of_plan(name) > 0 || name == "plans.json" || name == "plans.svg";
 }
 
-void write_files(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep,
+void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result, std::size_t keep,
                  const fs::path& folder) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
   for (std::size_t i = 0; i < best.size(); ++i) {
-    write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), judge.effective(best[i].candidate));
+    write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), evaluator.effective(best[i].candidate));
   }
-  write_whole_file(folder / "plans.json", plans_json(judge, result, keep));
-  write_whole_file(folder / "plans.svg", plans_svg(judge, result));
+  write_whole_file(folder / "plans.json", plans_json(evaluator, result, keep));
+  write_whole_file(folder / "plans.svg", plans_svg(evaluator, result));
 }
 
-void write_json(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options) {
+void write_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,
+                const SearchPlansOptions& options) {
   if (options.json == "-") {
-    fmt::print("{}", plans_json(judge, result, options.keep));
+    fmt::print("{}", plans_json(evaluator, result, options.keep));
   } else if (!options.json.empty()) {
-    write_whole_file(options.json, plans_json(judge, result, options.keep));
+    write_whole_file(options.json, plans_json(evaluator, result, options.keep));
   }
 }
 
-int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchPlansOptions& options,
+int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const SearchPlansOptions& options,
            ResultFolder& folder) {
   if (result.enumeration.candidates.empty()) {
-    throw std::invalid_argument{nothing_to_search_text(judge, result)};
+    throw std::invalid_argument{nothing_to_search_text(evaluator, result)};
   }
   if (best_plans(result, 1).empty()) {
     if (result.interruption != 0) {
@@ -96,21 +97,21 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
       folder.abandon();
       end_by(result.interruption);
     }
-    write_json(judge, result, options);
+    write_json(evaluator, result, options);
     if (result.too_big.empty()) {
-      throw std::invalid_argument{nothing_built_text(judge, result)};
+      throw std::invalid_argument{nothing_built_text(evaluator, result)};
     }
     if (result.has_gaps()) {  // not known to fit nowhere
-      throw std::invalid_argument{no_plan_text(judge, result)};
+      throw std::invalid_argument{no_plan_text(evaluator, result)};
     }
-    throw OutOfMemoryError{no_plan_text(judge, result)};
+    throw OutOfMemoryError{no_plan_text(evaluator, result)};
   }
-  write_files(judge, result, options.keep, folder.staged());
+  write_files(evaluator, result, options.keep, folder.staged());
   folder.commit();
-  write_json(judge, result, options);
+  write_json(evaluator, result, options);
   if (options.json != "-") {
-    fmt::print("{}", plans_text(judge, result, options.keep));
-    for (const std::string& sentence : judge.straddling(best_plans(result, 1).front().candidate)) {
+    fmt::print("{}", plans_text(evaluator, result, options.keep));
+    for (const std::string& sentence : evaluator.straddling(best_plans(result, 1).front().candidate)) {
       fmt::print("of the best plan, {}\n", sentence);
     }
   } else if (result.has_gaps()) {
@@ -131,13 +132,13 @@ int report(const PlanJudge& judge, const PlanSearchResult& result, const SearchP
 int search_plans_command(const SearchPlansOptions& options) {
   const Progress progress{options.quiet};
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
-  PlanJudge judge{std::move(document), configs, options.gpus};
-  const PlanSpace space = space_of(judge.problem(), options.only);
+  PlanEvaluator evaluator{std::move(document), configs, options.gpus};
+  const PlanSpace space = space_of(evaluator.problem(), options.only);
   ResultFolder folder{result_folder(options.folder, path), is_of_plan};
   check_outputs({options.json});
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
-  const PlanSearchResult result = search_plans(judge, space, search, progress);
-  return report(judge, result, options, folder);
+  const PlanSearchResult result = search_plans(evaluator, space, search, progress);
+  return report(evaluator, result, options, folder);
 }
 
 namespace {

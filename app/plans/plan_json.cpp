@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json candidate_json(const PlanJudge& judge, const PlanCandidate& candidate) {
+Json candidate_json(const PlanEvaluator& evaluator, const PlanCandidate& candidate) {
   const TransformerPlanSpec& plan = candidate.plan;
   return {{"gpus", candidate.gpus},
           {"tensor", plan.tensor},
@@ -27,40 +27,40 @@ Json candidate_json(const PlanJudge& judge, const PlanCandidate& candidate) {
           {"reshard_after_forward", plan.reshard_after_forward},
           {"recompute", name_of(plan.recompute)},
           {"offload", name_of(plan.offload)},
-          {"scenario", plan_text(judge, candidate)}};
+          {"scenario", plan_text(evaluator, candidate)}};
 }
 
-Json found_json(const PlanJudge& judge, const FoundPlan& found) {
-  Json json{{"plan", candidate_json(judge, found.candidate)}};
+Json found_json(const PlanEvaluator& evaluator, const FoundPlan& found) {
+  Json json{{"plan", candidate_json(evaluator, found.candidate)}};
   if (found.is_estimated()) {
     json["estimated_step_s"] = found.estimate.step.in_base_units();
     json["estimated_memory_bytes"] = found.estimate.memory.in_base_units();
   }
-  if (found.judgement) {
-    json["step_s"] = found.judgement->step;
-    json["band"] = found.judgement->band;
-    json["memory_bytes"] = found.judgement->memory.total().in_base_units();
-    json["levelled_memory_bytes"] = found.judgement->levelled;
+  if (found.evaluation) {
+    json["step_s"] = found.evaluation->step;
+    json["band"] = found.evaluation->band;
+    json["memory_bytes"] = found.evaluation->memory.total().in_base_units();
+    json["normalised_memory_bytes"] = found.evaluation->normalised_memory;
     for (std::size_t use = 0; use < kMemoryUses; ++use) {
-      json["memory"][std::string{name_of(static_cast<MemoryUse>(use))}] = found.judgement->memory.bytes[use];
+      json["memory"][std::string{name_of(static_cast<MemoryUse>(use))}] = found.evaluation->memory.bytes[use];
     }
-    json["host_memory_share"] = found.judgement->host_share;
+    json["host_memory_share"] = found.evaluation->host_share;
   }
   return json;
 }
 
-Json list_json(const PlanJudge& judge, const std::vector<FoundPlan>& plans) {
+Json list_json(const PlanEvaluator& evaluator, const std::vector<FoundPlan>& plans) {
   Json list = Json::array();
   for (const FoundPlan& plan : plans) {
-    list.push_back(found_json(judge, plan));
+    list.push_back(found_json(evaluator, plan));
   }
   return list;
 }
 
 }  // namespace
 
-std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
-  Json json{{"name", judge.scenario().name},
+std::string plans_json(const PlanEvaluator& evaluator, const PlanSearchResult& result, std::size_t keep) {
+  Json json{{"name", evaluator.scenario().name},
             {"combinations", result.enumeration.combinations},
             {"candidates", result.enumeration.candidates.size()}};
   json["pruned"] = Json::object();
@@ -73,7 +73,7 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   json["not_estimated_for_failures"] = result.not_estimated;
   json["plans_failed"] = Json::array();
   for (const PlanCandidate& candidate : result.failed) {
-    json["plans_failed"].push_back(candidate_json(judge, candidate));
+    json["plans_failed"].push_back(candidate_json(evaluator, candidate));
   }
   json["failures"] = Json::array();
   for (const auto& [message, failure] : result.failures) {
@@ -89,10 +89,10 @@ std::string plans_json(const PlanJudge& judge, const PlanSearchResult& result, s
   if (result.own && result.own->fits()) {
     json["own_plan_step_s"] = result.own->step;
   }
-  json["best"] = list_json(judge, best_plans(result, keep));
-  json["pareto_front"] = list_json(judge, result.front);
-  json["simulated"] = list_json(judge, result.plans);
-  json["too_big"] = list_json(judge, result.too_big);
+  json["best"] = list_json(evaluator, best_plans(result, keep));
+  json["pareto_front"] = list_json(evaluator, result.front);
+  json["simulated"] = list_json(evaluator, result.plans);
+  json["too_big"] = list_json(evaluator, result.too_big);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -21,7 +21,8 @@ constexpr double kBeginsBeyond =
 
 class ParetoPicture {
  public:
-  ParetoPicture(const PlanJudge& judge, const PlanSearchResult& result) : judge_{judge}, result_{result} {
+  ParetoPicture(const PlanEvaluator& evaluator, const PlanSearchResult& result)
+      : evaluator_{evaluator}, result_{result} {
     const auto& marked = result.front.empty() ? result.estimated : result.front;
     double slowest = 0, fastest = std::numeric_limits<double>::infinity();
     for (const FoundPlan& plan : marked) {
@@ -30,7 +31,7 @@ class ParetoPicture {
       memory_ = std::max(memory_, plan.figures().memory);
     }
     step_ = result.front.empty() ? slowest : slowest * 1.05;
-    const double capacity = judge.capacity().in_base_units();
+    const double capacity = evaluator.capacity().in_base_units();
     memory_ = std::isfinite(capacity) ? std::max(memory_, capacity) : memory_;
     for (const FoundPlan& plan : result.plans) {
       step_ = std::max(step_, std::min(plan.figures().step, kShownBeyondFront * slowest));
@@ -42,7 +43,7 @@ class ParetoPicture {
   }
 
   std::string draw() && {
-    std::string name = judge_.scenario().name;
+    std::string name = evaluator_.scenario().name;
     if (name.size() > kLongestName) {
       name.resize(kLongestName);
       name += " ...";
@@ -67,7 +68,8 @@ class ParetoPicture {
     draw_own();
     draw_legend();
     return svg_.document(kLeft + kWidth + 40,
-                         kTop + kHeight + 90 + 20 * static_cast<double>(judge_.problem().gpus.size()), 12);
+                         kTop + kHeight + 90 + 20 * static_cast<double>(evaluator_.problem().gpus.size()),
+                         12);
   }
 
  private:
@@ -80,7 +82,7 @@ class ParetoPicture {
     return plan.figures().step <= step_ && plan.figures().memory <= 1.05 * memory_;
   }
   [[nodiscard]] std::size_t series_of(const FoundPlan& plan) const {
-    const auto& gpus = judge_.problem().gpus;
+    const auto& gpus = evaluator_.problem().gpus;
     return static_cast<std::size_t>(std::ranges::find(gpus, plan.candidate.gpus) - gpus.begin());
   }
 
@@ -108,7 +110,7 @@ class ParetoPicture {
       return;
     }
     const double x = x_of(result_.own->step);
-    const double y = kTop + kHeight * (1 - result_.own->levelled / (1.05 * memory_));
+    const double y = kTop + kHeight * (1 - result_.own->normalised_memory / (1.05 * memory_));
     svg_.add(R"(<path d="M{:.1f} {:.1f} l12 12 m0 -12 l-12 12" stroke="#000000" stroke-width="2"/>)", x - 6,
              y - 6);
   }
@@ -126,7 +128,7 @@ class ParetoPicture {
       svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#eeeeee"/>)", kLeft, y, kLeft + kWidth);
       svg_.add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y + 4, value);
     }
-    const double capacity = judge_.capacity().in_base_units();
+    const double capacity = evaluator_.capacity().in_base_units();
     if (std::isfinite(capacity)) {
       const double y = kTop + kHeight * (1 - capacity / (1.05 * memory_));
       svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#aa0000" stroke-dasharray="5 4"/>)", kLeft, y,
@@ -140,7 +142,7 @@ class ParetoPicture {
 
   void draw_legend() {
     double y = kTop + kHeight + 40;
-    const auto& gpus = judge_.problem().gpus;
+    const auto& gpus = evaluator_.problem().gpus;
     for (std::size_t i = 0; i < gpus.size(); ++i, y += 20) {
       svg_.add("{}", svg_mark(i, {kLeft + 6, y - 4}));
       svg_.add(R"(<text x="{}" y="{}">{} GPUs, simulated</text>)", kLeft + 20, y, gpus[i]);
@@ -151,7 +153,7 @@ class ParetoPicture {
              kLeft + 20, y + 20, kMostDots);
   }
 
-  const PlanJudge& judge_;
+  const PlanEvaluator& evaluator_;
   const PlanSearchResult& result_;
   double first_ = 0, step_ = 0, memory_ = 0;  // of the axes
   SvgDrawing svg_;
@@ -159,8 +161,8 @@ class ParetoPicture {
 
 }  // namespace
 
-std::string plans_svg(const PlanJudge& judge, const PlanSearchResult& result) {
-  return ParetoPicture{judge, result}.draw();
+std::string plans_svg(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
+  return ParetoPicture{evaluator, result}.draw();
 }
 
 }  // namespace lockstep

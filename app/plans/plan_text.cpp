@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
 #include "scenario/memory_demand.hpp"
@@ -76,27 +76,27 @@ std::string looked_at_text(const PlanSearchResult& result) {
 
 /// Of the GPU's memory; nothing where that is not checked, or the plan not simulated.
 double share_of_gpu(const FoundPlan& plan) {
-  return plan.judgement && plan.judgement->capacity > 0
-             ? plan.judgement->memory.total().in_base_units() / plan.judgement->capacity
+  return plan.evaluation && plan.evaluation->capacity > 0
+             ? plan.evaluation->memory.total().in_base_units() / plan.evaluation->capacity
              : 0;
 }
 
 std::string memory_text(const FoundPlan& plan) {
   const double share = share_of_gpu(plan);
-  const Bytes memory = plan.judgement ? plan.judgement->memory.total() : plan.estimate.memory;
+  const Bytes memory = plan.evaluation ? plan.evaluation->memory.total() : plan.estimate.memory;
   return to_string(memory) +
          (share > 0 ? fmt::format(" ({:.0f} %{})", 100 * share, share > kTight ? ", tight" : "") : "");
 }
 
-std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& plans) {
+std::string table_text(const PlanEvaluator& evaluator, const std::vector<FoundPlan>& plans) {
   std::string text = fmt::format("{:>5}  {:>10}  {:>5}  {:>10}  {:>23}  {:>4}  {}\n", "", "step time", "+-",
                                  "samples/s", "memory", "GPUs", "plan");
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanFigures figures = plans[i].figures();
-    const auto batch = static_cast<double>(judge.problem().global_batch);
+    const auto batch = static_cast<double>(evaluator.problem().global_batch);
     text += fmt::format(
         "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
-        plans[i].judgement ? fmt::format("{:.0f} %", 100 * plans[i].judgement->band) : "est.",
+        plans[i].evaluation ? fmt::format("{:.0f} %", 100 * plans[i].evaluation->band) : "est.",
         batch / figures.step, memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
   }
   if (std::ranges::any_of(plans, [](const FoundPlan& plan) { return share_of_gpu(plan) > kTight; })) {
@@ -109,27 +109,28 @@ std::string table_text(const PlanJudge& judge, const std::vector<FoundPlan>& pla
   return text;
 }
 
-int own_gpus(const PlanJudge& judge) {
-  const ScenarioSpec& scenario = judge.scenario();
+int own_gpus(const PlanEvaluator& evaluator) {
+  const ScenarioSpec& scenario = evaluator.scenario();
   return place_ranks(scenario.parallelism, node_sizes(scenario.cluster->fabric())).ranks;
 }
 
 /// Beside a plan of another number of GPUs: what both make of each.
-std::string own_on_other_gpus(const PlanJudge& judge, const PlanJudgement& own, const FoundPlan& best) {
+std::string own_on_other_gpus(const PlanEvaluator& evaluator, const PlanEvaluation& own,
+                              const FoundPlan& best) {
   const auto of_each = [&](double step, int gpus) {
-    return static_cast<double>(judge.problem().global_batch) / step / gpus;
+    return static_cast<double>(evaluator.problem().global_batch) / step / gpus;
   };
   const int gpus = best.candidate.gpus;
   return fmt::format(
       "the scenario's own plan is on {} GPUs: {}, {:.4g} samples/s on each; the best here on {}: {}, "
       "{:.4g}\n",
-      own_gpus(judge), Seconds{own.step}, of_each(own.step, own_gpus(judge)), gpus,
+      own_gpus(evaluator), Seconds{own.step}, of_each(own.step, own_gpus(evaluator)), gpus,
       Seconds{best.figures().step}, of_each(best.figures().step, gpus));
 }
 
-std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, const FoundPlan& best) {
-  const bool on_others = best.candidate.gpus != own_gpus(judge);
-  const std::string where = on_others ? fmt::format(", on {} GPUs,", own_gpus(judge)) : "";
+std::string own_text(const PlanEvaluator& evaluator, const PlanSearchResult& result, const FoundPlan& best) {
+  const bool on_others = best.candidate.gpus != own_gpus(evaluator);
+  const std::string where = on_others ? fmt::format(", on {} GPUs,", own_gpus(evaluator)) : "";
   if (!result.own) {
     const std::string& why = result.own_failure;
     return fmt::format("the scenario's own plan{} was not simulated: {}\n", where,
@@ -139,7 +140,7 @@ std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, con
     return fmt::format("the scenario's own plan{} does not fit: {}\n", where, result.own->memory.total());
   }
   if (on_others) {
-    return own_on_other_gpus(judge, *result.own, best);
+    return own_on_other_gpus(evaluator, *result.own, best);
   }
   const double ratio = best.figures().step / result.own->step;
   return fmt::format("the scenario's own plan: {}; the best {}\n", Seconds{result.own->step},
@@ -151,12 +152,13 @@ std::string own_text(const PlanJudge& judge, const PlanSearchResult& result, con
 namespace {
 
 /// How many GPUs would do, as far as is known without building them.
-std::string more_gpus_text(const PlanJudge& judge) {
-  const PlanProblem& problem = judge.problem();
-  const Fabric fabric = judge.scenario().cluster->fabric();
+std::string more_gpus_text(const PlanEvaluator& evaluator) {
+  const PlanProblem& problem = evaluator.problem();
+  const Fabric fabric = evaluator.scenario().cluster->fabric();
   const auto all = static_cast<int>(fabric.gpus().size());
-  const auto least = least_gpus(problem, problem.gpus.back(),
-                                [&](Bytes bound) { return judge.whole_memory(bound) <= judge.capacity(); });
+  const auto least = least_gpus(problem, problem.gpus.back(), [&](Bytes bound) {
+    return evaluator.whole_memory(bound) <= evaluator.capacity();
+  });
   if (!least) {
     return "  a smaller model or shorter sequences";
   }
@@ -177,14 +179,15 @@ std::string more_gpus_text(const PlanJudge& judge) {
       *least, *least / problem.gpus_of_node, problem.gpus_of_node);
 }
 
-std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result) {
+std::string remedies_text(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
   const FoundPlan& leanest = result.too_big.front();
   std::string text = fmt::format("What would make it fit:\n  GPUs with at least {}\n",
-                                 to_string(leanest.judgement->memory.total()));
-  const PlanProblem& problem = judge.problem();
+                                 to_string(leanest.evaluation->memory.total()));
+  const PlanProblem& problem = evaluator.problem();
   if (problem.types.is_pure() && !problem.base.is_fsdp()) {
     text +=
-        "  FSDP: 'parallelism: { sharding: zero3, shard_copies: fsdp2 }' in the scenario has it searched\n";
+        "  FSDP: 'parallelism: { sharding: zero3, zero3_implementation: fsdp2 }' in the scenario has it "
+        "searched\n";
   }
   if (const std::string_view why = why_not_offloaded(problem); !why.empty()) {
     text += fmt::format("  not offload to the host: it was not tried, for {}\n", why);
@@ -192,20 +195,20 @@ std::string remedies_text(const PlanJudge& judge, const PlanSearchResult& result
     const FoundPlan& best = result.offloaded.front();
     text +=
         fmt::format("  offload to the host, e.g. {}: {} of GPU memory, {:.0f} % of the host's, {} a step\n",
-                    in_words(best.candidate), to_string(best.judgement->memory.total()),
-                    100 * best.judgement->host_share, to_string(Seconds{best.judgement->step}));
+                    in_words(best.candidate), to_string(best.evaluation->memory.total()),
+                    100 * best.evaluation->host_share, to_string(Seconds{best.evaluation->step}));
   }
-  return text + more_gpus_text(judge);
+  return text + more_gpus_text(evaluator);
 }
 
 }  // namespace
 
-std::string plan_text(const PlanJudge& judge, const PlanCandidate& candidate) {
+std::string plan_text(const PlanEvaluator& evaluator, const PlanCandidate& candidate) {
   std::vector<std::string> keys;
-  for (const YamlEntry& entry : changes_of(judge.parallelism_of(candidate)).entries) {
+  for (const YamlEntry& entry : changes_of(evaluator.parallelism_of(candidate)).entries) {
     keys.push_back(fmt::format("{}: {}", entry.key, flow_text(entry.value)));
   }
-  const bool accumulates = judge.scenario().workload->gradient_accumulation != 1;
+  const bool accumulates = evaluator.scenario().workload->gradient_accumulation != 1;
   return fmt::format("parallelism: {{ {} }}, workload: {{ {}micro_batch: {} }}", fmt::join(keys, ", "),
                      accumulates ? "gradient_accumulation: 1, " : "", candidate.micro_batch);
 }
@@ -241,9 +244,9 @@ std::vector<FoundPlan> best_plans(const PlanSearchResult& result, std::size_t ke
 namespace {
 
 /// The fastest that was simulated on each number of GPUs.
-std::vector<FoundPlan> best_of_gpus(const PlanJudge& judge, const PlanSearchResult& result) {
+std::vector<FoundPlan> best_of_gpus(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
   std::vector<FoundPlan> best;
-  for (const int gpus : judge.problem().gpus) {
+  for (const int gpus : evaluator.problem().gpus) {
     const auto plan = std::ranges::find_if(
         result.plans, [&](const FoundPlan& found) { return found.candidate.gpus == gpus; });
     if (plan != result.plans.end()) {
@@ -255,24 +258,24 @@ std::vector<FoundPlan> best_of_gpus(const PlanJudge& judge, const PlanSearchResu
 
 }  // namespace
 
-std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, std::size_t keep) {
+std::string plans_text(const PlanEvaluator& evaluator, const PlanSearchResult& result, std::size_t keep) {
   const std::vector<FoundPlan> best = best_plans(result, keep);
-  std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+  std::string text = fmt::format("{}\n\n{}\n", evaluator.scenario().name, looked_at_text(result));
   if (result.has_gaps()) {
     text += gaps_text(result) + "\n\n";
   }
-  text += fmt::format("the fastest\n{}\n", table_text(judge, best));
-  text += fmt::format("{}\n{}\n", plan_text(judge, best.front().candidate),
-                      own_text(judge, result, best.front()));
-  if (judge.problem().gpus.size() > 1) {
+  text += fmt::format("the fastest\n{}\n", table_text(evaluator, best));
+  text += fmt::format("{}\n{}\n", plan_text(evaluator, best.front().candidate),
+                      own_text(evaluator, result, best.front()));
+  if (evaluator.problem().gpus.size() > 1) {
     text += fmt::format("the fastest of each number of GPUs\n{}\n",
-                        table_text(judge, best_of_gpus(judge, result)));
+                        table_text(evaluator, best_of_gpus(evaluator, result)));
   }
   if (!result.front.empty()) {
     std::vector<FoundPlan> front = result.front;
     front.resize(std::min(front.size(), kMostOfFront));
     text += fmt::format("Pareto front of step time, memory and GPUs, of what was simulated\n{}",
-                        table_text(judge, front));
+                        table_text(evaluator, front));
     if (result.front.size() > front.size()) {
       text += fmt::format("       and {} more in plans.json\n", result.front.size() - front.size());
     }
@@ -280,8 +283,8 @@ std::string plans_text(const PlanJudge& judge, const PlanSearchResult& result, s
   return text;
 }
 
-std::string nothing_to_search_text(const PlanJudge& judge, const PlanSearchResult& result) {
-  const PlanProblem& problem = judge.problem();
+std::string nothing_to_search_text(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
+  const PlanProblem& problem = evaluator.problem();
   std::string text = fmt::format(
       "no parallel plan can be: of {} combinations of global_batch {}, {} layers, {} heads and {} GPUs\n",
       result.enumeration.combinations, problem.global_batch, problem.model.layers, problem.model.heads,
@@ -293,19 +296,19 @@ std::string nothing_to_search_text(const PlanJudge& judge, const PlanSearchResul
   return text + "Allow more choices (--only), or another global_batch";
 }
 
-std::string nothing_built_text(const PlanJudge& judge, const PlanSearchResult& result) {
-  return fmt::format("{}\n\n{}\n{}", judge.scenario().name, looked_at_text(result),
+std::string nothing_built_text(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
+  return fmt::format("{}\n\n{}\n{}", evaluator.scenario().name, looked_at_text(result),
                      result.out_of_time ? "no plan was built in this time: a larger --budget is needed"
                                         : "no plan was built: simulations failed, as told above");
 }
 
-std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result) {
-  std::string text = fmt::format("{}\n\n{}\n", judge.scenario().name, looked_at_text(result));
+std::string no_plan_text(const PlanEvaluator& evaluator, const PlanSearchResult& result) {
+  std::string text = fmt::format("{}\n\n{}\n", evaluator.scenario().name, looked_at_text(result));
   if (result.has_gaps()) {
     text += gaps_text(result) + "\n\n";
   }
   const FoundPlan& leanest = result.too_big.front();
-  const PlanJudgement& memory = leanest.judgement.value();
+  const PlanEvaluation& memory = leanest.evaluation.value();
   if (memory.host_share > 1) {
     return text + fmt::format("no plan fits: the leanest, {}, needs {:.0f} % of its host's memory",
                               in_words(leanest.candidate), 100 * memory.host_share);
@@ -314,7 +317,7 @@ std::string no_plan_text(const PlanJudge& judge, const PlanSearchResult& result)
                       result.has_gaps() ? "that could be simulated " : "", in_words(leanest.candidate),
                       leanest.candidate.gpus, to_string(memory.memory.total()),
                       to_string(Bytes{memory.capacity}), memory_lines(memory.memory, Bytes{memory.capacity}));
-  return text + remedies_text(judge, result);
+  return text + remedies_text(evaluator, result);
 }
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "search/embedding/device_loads.hpp"
 
 namespace lockstep {
@@ -74,7 +74,7 @@ std::string reasons(const ShardingProblem& problem, const SimulatedPlan& best, c
   }
   const std::vector<DeviceLoad> ours = device_loads(problem, best.plan.plan);
   const std::vector<DeviceLoad> others = device_loads(problem, other.plan);
-  const Difference compute = at_most("look-ups of the slowest rank", ours, others,
+  const Difference compute = at_most("lookups of the slowest rank", ours, others,
                                      [](const DeviceLoad& load) { return load.compute / Seconds{1}; });
   const Difference sent = at_most("sent by the busiest rank", ours, others,
                                   [](const DeviceLoad& load) { return load.sent / Bytes{1}; });

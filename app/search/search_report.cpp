@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "app/search/plan_reasons.hpp"
 #include "scenario/trust.hpp"
 #include "search/embedding/device_loads.hpp"
@@ -78,7 +78,7 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
              ? fmt::format("bound        {} for plans of whole{} tables: what is not saves more\n", bound,
                            kinds)
              : fmt::format(
-                   "bound        inputs, look-ups and exchanges of whole{} tables take at least {} of the {} "
+                   "bound        inputs, lookups and exchanges of whole{} tables take at least {} of the {} "
                    "step\n",
                    kinds, bound, *best.step);
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr double kErrorSpread = 0.02;  // of the odds, by what the model leaves out
 constexpr double kUsualSkew = 2.4, kSkewSpread = 2;
 constexpr double kByChance = 2;  // residuals up to it
-constexpr double kHalf = 0.5;    // of a look-up, keeps logarithms of none finite
+constexpr double kHalf = 0.5;    // of a lookup, keeps logarithms of none finite
 constexpr int kFewestPoints = 3;
 constexpr std::size_t kParts = 64;
 
@@ -50,7 +50,7 @@ double log_odds(const DistinctRows& point) {
 }
 
 /// Standard deviation of the logarithm of the odds at points[i], by chance: of draws at random the number of
-/// different rows D of L look-ups has the variance D(2 L) - D(L) - L D'(L)^2; between neighbours D is a
+/// different rows D of L lookups has the variance D(2 L) - D(L) - L D'(L)^2; between neighbours D is a
 /// power of L.
 double chance(std::span<const DistinctRows> points, std::size_t i) {
   const DistinctRows& point = points[i];
@@ -94,7 +94,7 @@ void check(std::span<const DistinctRows> points) {
   for (const DistinctRows& point : points) {
     if (!(point.distinct > 0 && point.distinct <= point.lookups)) {
       throw std::invalid_argument{
-          fmt::format("{:g} different rows in {:g} look-ups", point.distinct, point.lookups)};
+          fmt::format("{:g} different rows in {:g} lookups", point.distinct, point.lookups)};
     }
     if (!(point.lookups > before)) throw std::invalid_argument{"batch sizes do not grow from point to point"};
     before = point.lookups;
@@ -180,12 +180,12 @@ std::vector<std::string> index_doubts(const IndexFit& fit, std::span<const Disti
   const double expected = whole.lookups - distinct_rows(fit.model, whole.lookups);
   if (residual(fit.model, whole, chance(points, points.size() - 1)) < -kByChance) {
     doubts.push_back(
-        fmt::format("{:.0f} of {:.0f} look-ups found a row of before, of rows drawn at random {:.0f} would: "
-                    "are all rows of the table in its --rows, and are these its look-ups as they came?",
+        fmt::format("{:.0f} of {:.0f} lookups found a row of before, of rows drawn at random {:.0f} would: "
+                    "are all rows of the table in its --rows, and are these its lookups as they came?",
                     found, whole.lookups, expected));
   } else if (found < kFewRepeats) {
     doubts.push_back(fmt::format(
-        "{:.0f} of {:.0f} look-ups found a row of before: too few to tell how popular rows are; give "
+        "{:.0f} of {:.0f} lookups found a row of before: too few to tell how popular rows are; give "
         "the bags of more samples",
         found, whole.lookups));
   }

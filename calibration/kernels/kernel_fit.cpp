@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "calibration/error_summary.hpp"
+#include "ops/gpu/learned_scale.hpp"
 #include "ops/kernels/kernel_features.hpp"
 #include "ops/kernels/learned.hpp"
-#include "topology/learned_scale.hpp"
 
 namespace lockstep {
 namespace {

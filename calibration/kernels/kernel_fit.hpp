@@ -9,7 +9,7 @@
 #include "calibration/kernels/kernel_measurements.hpp"
 #include "calibration/kernels/kernel_residuals.hpp"
 #include "calibration/kernels/network_training.hpp"
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 
 namespace lockstep {
 

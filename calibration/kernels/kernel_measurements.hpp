@@ -28,7 +28,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 ///   pointwise                     elements=1048576 reads=2 writes=1 flops=1 (and instructions=22)
 ///   embedding_forward, -backward  batch=2048 tables=1000000x128x32x1.2,...     (rows, dimension, pooling
 ///   factor,
-///                                 look-ups by different rows; 0: uniform indices)
+///                                 lookups by different rows; 0: uniform indices)
 ///                                 and optimizer=sgd, adagrad, rowwise_adagrad or adamw; or so many alike:
 ///                                 tables=32 rows=1000000 dimension=128 pooling=32 reuse=1.2
 ///                                 (with reuse=0 by skew=2 or zipf=1.05: IndexModel); repeated=1, atomic=1:

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "topology/learned_kernels.hpp"
+#include "ops/gpu/learned_kernels.hpp"
 
 namespace lockstep {
 

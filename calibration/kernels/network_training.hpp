@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "topology/learned_kernels.hpp"
+#include "ops/gpu/learned_kernels.hpp"
 
 namespace lockstep {
 

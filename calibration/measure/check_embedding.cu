@@ -9,7 +9,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// Where a look-up's row and bag begin in weights and gradients.
+/// Where a lookup's row and bag begin in weights and gradients.
 struct Place {
   std::size_t row, weights, bag;
 };

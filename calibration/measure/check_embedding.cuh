@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Look-ups and updates of small tables, with rows that occur once and rows that occur often.
+/// Lookups and updates of small tables, with rows that occur once and rows that occur often.
 void check_embeddings(const Gpu& gpu, HostComparison& comparison);
 
 }  // namespace lockstep

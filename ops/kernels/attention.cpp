@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/tile_schedule.hpp"
 #include "ops/kernels/traffic.hpp"
 
@@ -218,9 +218,9 @@ Prediction FlashAttentionModel::predict(const KernelCall& call, const GpuSpec& g
   const Seconds time = std::max(flops / rate, time_to_move(traffic, gpu)) +
                        time_to_issue(way.dropped * scores, gpu) * (is_ragged ? 1 / busy : 1);
   const Seconds apart = backward && work.main_alone ? time_apart(one * queries, gpu) : Seconds{0};
-  return answer(gpu.kernel_minimum + std::max(time - apart, Seconds{0}), 0.3, false,
-                runs_on(work.version, gpu) && work.head_size >= 32 &&
-                    work.head_size <= version_of(work.version, in_parts).largest_head);
+  return make_prediction(gpu.kernel_minimum + std::max(time - apart, Seconds{0}), 0.3, false,
+                         runs_on(work.version, gpu) && work.head_size >= 32 &&
+                             work.head_size <= version_of(work.version, in_parts).largest_head);
 }
 
 }  // namespace lockstep

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "ops/kernels/answer.hpp"
 #include "ops/kernels/convolution_work.hpp"
 #include "ops/kernels/core_convolution.hpp"
 #include "ops/kernels/gemm.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/tensor_convolution.hpp"
 #include "ops/kernels/traffic.hpp"
 #include "ops/kernels/winograd.hpp"
@@ -72,12 +72,12 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
   const DataType type = seen ? call.type : units_of(of, call.type);
   if (uses_tensor_cores(gpu, type)) {
     const TensorConvolutionProfile by = seen.value_or(unseen(type));
-    return answer(time_of_tensor_convolution(of, by, gpu, type), seen ? 0.15 : 0.2, by.calibrated);
+    return make_prediction(time_of_tensor_convolution(of, by, gpu, type), seen ? 0.15 : 0.2, by.calibrated);
   }
   if (const auto& core = gpu.efficiency->core_convolution; core && type == DataType::FP32) {
     const Seconds time = time_of_core_convolution(of, *core, gpu);
-    return answer(of.channels_first ? time : time + time_of_layout_copies(of, {}, gpu, type), 0.2,
-                  core->calibrated);
+    return make_prediction(of.channels_first ? time : time + time_of_layout_copies(of, {}, gpu, type), 0.2,
+                           core->calibrated);
   }
   Seconds best = implicit_time(of, profile.implicit, rate_of(of, profile), gpu, type);
   if (of.filter_height == 3 && of.filter_width == 3 && of.stride == 1) {
@@ -86,7 +86,7 @@ Prediction ConvolutionModel::predict(const KernelCall& call, const GpuSpec& gpu)
     if (of.pass != Pass::WeightGradient) best = std::min(best, fused_winograd_time(of, gpu));
   }
   if (!of.channels_first) best += time_of_layout_copies(of, {}, gpu, type);
-  return answer(best, 0.2, profile.calibrated);
+  return make_prediction(best, 0.2, profile.calibrated);
 }
 
 }  // namespace lockstep

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
 #include "ops/kernels/gemm.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -16,7 +16,7 @@ constexpr double kInstructionsOfStrides = 90;  // see the header
 Prediction moved(Bytes reads, Bytes writes, double fraction, double band, const GpuSpec& gpu,
                  const char* key = "memory") {
   const Seconds time = time_to_move(streamed(reads, writes, fraction), gpu);
-  return answer(gpu.kernel_minimum + time, band, provenance_of(gpu, key));
+  return make_prediction(gpu.kernel_minimum + time, band, provenance_of(gpu, key));
 }
 
 Prediction transposed(const Transpose& work, DataType type, const GpuSpec& gpu) {
@@ -32,7 +32,7 @@ Prediction copied(const Memcpy& work, const GpuSpec& gpu) {
   if (work.path == Memcpy::Path::DeviceToDevice) return moved(work.size, work.size, 1, 0.15, gpu);
   const BytesPerSecond rate = work.pinned ? gpu.host_copy.pinned : gpu.host_copy.pageable;
   const char* const key = work.pinned ? "host_copy.pinned" : "host_copy.pageable";
-  return answer(gpu.host_copy.latency + work.size / rate, 0.2, evidence_for(gpu.provenance, key).is);
+  return make_prediction(gpu.host_copy.latency + work.size / rate, 0.2, evidence_for(gpu.provenance, key).is);
 }
 
 }  // namespace
@@ -47,13 +47,14 @@ Prediction CopyModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
     const Bytes pieces = size_of(call.type) * elements;
     const Seconds move = time_to_move(streamed(pieces, pieces, gpu.efficiency->concatenation), gpu);
     const Seconds issue = time_to_issue(concat->strided ? elements * kInstructionsOfStrides : 0, gpu);
-    return answer(gpu.kernel_minimum + std::max(move, issue), 0.2, provenance_of(gpu, "concatenation"));
+    return make_prediction(gpu.kernel_minimum + std::max(move, issue), 0.2,
+                           provenance_of(gpu, "concatenation"));
   }
   if (const auto* transpose = std::get_if<Transpose>(&call.work))
     return transposed(*transpose, call.type, gpu);
   if (const auto* copy = std::get_if<Memcpy>(&call.work)) return copied(*copy, gpu);
   const Traffic zeros = streamed(Bytes{0}, std::get<Memset>(call.work).size);
-  return answer(smallest_fill(gpu) + time_to_move(zeros, gpu), 0.15, provenance_of(gpu, "memory"));
+  return make_prediction(smallest_fill(gpu) + time_to_move(zeros, gpu), 0.15, provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

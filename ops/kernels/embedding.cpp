@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "ops/kernels/answer.hpp"
 #include "ops/kernels/embedding_load.hpp"
 #include "ops/kernels/host_traffic.hpp"
+#include "ops/kernels/make_prediction.hpp"
 
 namespace lockstep {
 
@@ -22,12 +22,12 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
                         });
   const Seconds waits = std::max(times.waits + times.block_waits, times.longest_wait);
   if (work.direction == Direction::Forward) {
-    return answer(gpu.kernel_minimum + gpu.efficiency->first_row +
-                      look_up_time({waits, times.dram, times.level2, times.level1, host}),
-                  0.25, provenance_of(gpu, "random_rows"), in_range);
+    return make_prediction(gpu.kernel_minimum + gpu.efficiency->first_row +
+                               look_up_time({waits, times.dram, times.level2, times.level1, host}),
+                           0.25, provenance_of(gpu, "random_rows"), in_range);
   }
-  return answer(gpu.kernel_minimum + std::max({times.dram, times.level2, waits, host}), 0.25,
-                provenance_of(gpu, "scattered_update"), in_range);
+  return make_prediction(gpu.kernel_minimum + std::max({times.dram, times.level2, waits, host}), 0.25,
+                         provenance_of(gpu, "scattered_update"), in_range);
 }
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Table-batched embedding look-up (FBGEMM) and its backward pass fused with the optimizer.
+/// Table-batched embedding lookup (FBGEMM) and its backward pass fused with the optimizer.
 ///
 ///   waits    = row_latency * max(waits / bags at a time, longest wait)
 ///   dram     = DRAM / (streaming * random_rows or scattered_update)
@@ -24,7 +24,7 @@ namespace lockstep {
 /// calls. *Valid for* dimension 16 to 512. *Source*: as embedding_load(), with these repairs to Lin et al.:
 /// the level-2 bandwidth is the GPU's measured one instead of a function whose constants are lost; reuse
 /// comes from the data where it is known; backward updates each distinct row once (FBGEMM sorts) instead of a
-/// falling product over look-ups. row_latency: ../shared/data/embedding/v100_dlrm8_embedding_costs.csv.
+/// falling product over lookups. row_latency: ../shared/data/embedding/v100_dlrm8_embedding_costs.csv.
 class EmbeddingBagsModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;

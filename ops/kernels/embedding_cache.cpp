@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/kernels/answer.hpp"
 #include "ops/kernels/host_traffic.hpp"
+#include "ops/kernels/make_prediction.hpp"
 
 namespace lockstep {
 
@@ -17,8 +17,8 @@ Prediction EmbeddingCacheModel::predict(const KernelCall& call, const GpuSpec& g
   const HostTraffic traffic = host_traffic(call);
   const Seconds dram = traffic.total() / (gpu.memory_bandwidth * (reached.memory * reached.random_rows));
   const bool in_range = fills_requests(insert.tables, size_of(call.type) / Bytes{1});
-  return answer(gpu.kernel_minimum + std::max(dram, time_over_pcie(traffic, gpu)), 0.25,
-                provenance_of(gpu, "random_rows"), in_range);
+  return make_prediction(gpu.kernel_minimum + std::max(dram, time_over_pcie(traffic, gpu)), 0.25,
+                         provenance_of(gpu, "random_rows"), in_range);
 }
 
 }  // namespace lockstep

@@ -23,9 +23,9 @@ constexpr double kNearBytes = 64;       // that an SM's level-1 cache gives in a
 constexpr double kFlopsOfACore = 2;     // each clock
 constexpr double kWarpsPerSm = 45;      // 64 at 71 % occupancy, Lin et al.
 constexpr double kCachedWait = 0.22;    // of row_latency: see the header
-constexpr double kLongSegment = 32;     // look-ups of a row that one warp adds up, FBGEMM
+constexpr double kLongSegment = 32;     // lookups of a row that one warp adds up, FBGEMM
 constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
-constexpr double kBlockSegment = 1024;  // look-ups of a row that one block adds up, FBGEMM
+constexpr double kBlockSegment = 1024;  // lookups of a row that one block adds up, FBGEMM
 constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
 constexpr double kAddedBytes = 8;       // of a row that an atomic addition takes to level 2 at a time
 constexpr double kSliceBytes = 64;      // that a slice of level 2 gives in a clock
@@ -90,7 +90,7 @@ Caches caches_of(const EmbeddingBags& work, const GpuSpec& gpu) {
   return {level2_of(gpu) / tables, kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
 }
 
-/// Look-ups of a table that DRAM and level 2 answer, those of rows on the GPU.
+/// Lookups of a table that DRAM and level 2 answer, those of rows on the GPU.
 struct Missed {
   double level2, level1;
 };
@@ -118,7 +118,7 @@ void add_forward(const BatchRows& rows, double row, const Missed& missed, Embedd
                 kNearWait * (rows.gpu_lookups - missed.level1);
 }
 
-/// Share of the kernel's bytes that the same look-ups, which ran just before, left in the level-2 cache.
+/// Share of the kernel's bytes that the same lookups, which ran just before, left in the level-2 cache.
 double left_from_before(const EmbeddingBags& work, double element, double pooled, const GpuSpec& gpu) {
   if (!work.repeated) return 0;
   const auto bags = static_cast<double>(work.batch);
@@ -131,7 +131,7 @@ double left_from_before(const EmbeddingBags& work, double element, double pooled
   return resident_share(Bytes{bytes}, gpu);
 }
 
-/// Rows that a batch looks up more often than a warp adds up, and their look-ups.
+/// Rows that a batch looks up more often than a warp adds up, and their lookups.
 struct LongSegments {
   double rows = 0, lookups = 0;
 };
@@ -163,7 +163,7 @@ LongSegments long_segments(const EmbeddingTable& table, double lookups, double d
 struct Update {
   double bags;
   double row, state, pooled;  ///< bytes: of a row, its optimizer state, a pooled row
-  double of_a_bag;            ///< bytes that tell its look-ups
+  double of_a_bag;            ///< bytes that tell its lookups
   double cached;              ///< bytes of the level-2 cache
 };
 
@@ -185,7 +185,7 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Upda
   load.dram += 2 * moved + once * update.pooled;
   load.gathered += (missed - once) * update.pooled;
   load.level2 += lookups * update.pooled;
-  const double wait = kCachedWait + (1 - kCachedWait) * missed / lookups;  // for a look-up's gradient
+  const double wait = kCachedWait + (1 - kCachedWait) * missed / lookups;  // for a lookup's gradient
   const LongSegments segments = long_segments(table, lookups, distinct);
   load.waits += distinct - segments.rows + wait * (lookups - segments.lookups);
   load.longest_wait = std::max(load.longest_wait, 1 + wait * std::min(lookups / distinct, kLongSegment));
@@ -197,7 +197,7 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Upda
   }
 }
 
-/// Every look-up on its own: the level-2 cache adds two numbers of a row in the clock that would give 64
+/// Every lookup on its own: the level-2 cache adds two numbers of a row in the clock that would give 64
 /// bytes.
 void add_atomic(const BatchRows& rows, double row, const Missed& missed, EmbeddingLoad& load) {
   load.dram += 2 * missed.level2 * row;
@@ -209,7 +209,7 @@ void add_atomic(const BatchRows& rows, double row, const Missed& missed, Embeddi
 struct Kernel {
   double element, pooled;  ///< bytes
   Caches caches;           ///< of a table
-  double cold;             ///< share of the level-2 cache's misses that the look-ups before left
+  double cold;             ///< share of the level-2 cache's misses that the lookups before left
 };
 
 EmbeddingLoad load_of(const EmbeddingTable& table, const EmbeddingBags& work, const Kernel& kernel,

@@ -18,20 +18,20 @@ namespace lockstep {
 /// The rows of one batch by where they are.
 struct BatchRows {
   double gpu_lookups = 0, gpu_distinct = 0;    ///< in GPU memory, its cache included
-  double host_lookups = 0, host_distinct = 0;  ///< in host memory when the look-up comes to them
-  double inserted = 0;                         ///< different rows that go into the cache before the look-up
+  double host_lookups = 0, host_distinct = 0;  ///< in host memory when the lookup comes to them
+  double inserted = 0;                         ///< different rows that go into the cache before the lookup
 };
 
-/// N look-ups of d different rows; HostCached tables have a cache of C = cache_load_factor rows places.
+/// N lookups of d different rows; HostCached tables have a cache of C = cache_load_factor rows places.
 ///
 ///   popularity   w = exp(s z - s^2 / 2) of a row, z normal; L = N / rows
 ///   skew         s such that rows E[1 - exp(-L w)] = d, 0 for uniform indices
 ///   cached       T such that rows E[1 - exp(-L w T)] = C: a row stays for T batches (Che's approximation)
 ///   missing      m = d E[(1 - exp(-L w)) exp(-L w T)] / E[1 - exp(-L w)];  uniform: d (1 - C / rows)
 ///   inserted     m where the batch fits (d <= C), else what has a place: min(m, C - (d - m))
-///   on the host  d - C different rows that find no place, and their part of the look-ups
+///   on the host  d - C different rows that find no place, and their part of the lookups
 ///
-/// *Assumes* lognormal popularities, independent look-ups, a full cache that replaces the least recently used
+/// *Assumes* lognormal popularities, independent lookups, a full cache that replaces the least recently used
 /// row and is fully associative (FBGEMM: sets of 32), as many places for each table as its own rows call for.
 /// *Valid for* the steady state of training.
 /// *Source*: Che, Tung and Wang, "Hierarchical Web caching systems", IEEE JSAC 20(7), 2002 (T); FBGEMM

@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -208,7 +208,7 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const bool in_range = std::max({shape.m, shape.n, shape.k}) <= kLargestChecked;
   const bool is_own = profile.calibrated && call.type != DataType::FP8;
   if (gemm.grouped) {
-    return answer(time_of_grouped(gemm, profile, gpu, call.type), 0.15, is_own, in_range);
+    return make_prediction(time_of_grouped(gemm, profile, gpu, call.type), 0.15, is_own, in_range);
   }
   Gemm all = gemm;
   all.batch *= gemm.concurrent;
@@ -221,7 +221,7 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
     time = std::min(
         time, std::min(profile.fixed, on_cores.fixed) + moved / (gpu.memory_bandwidth * profile.memory));
   }
-  return answer(time / gemm.concurrent, 0.15, is_own, in_range);
+  return make_prediction(time / gemm.concurrent, 0.15, is_own, in_range);
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 
@@ -17,9 +17,9 @@ struct HostTraffic {
   }
 };
 
-/// Copies move their size one way. With N look-ups of rows of r bytes (batch_rows()):
+/// Copies move their size one way. With N lookups of rows of r bytes (batch_rows()):
 ///
-///   look-up       to the device: r for each look-up of a row in host memory
+///   lookup       to the device: r for each lookup of a row in host memory
 ///   its backward  r each way for each different row in host memory
 ///   cache insert  r each way for each row: those that are displaced go back
 ///

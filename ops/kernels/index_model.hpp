@@ -18,7 +18,7 @@ constexpr double kMostIndexSkew = 8;  ///< in log2 units; the integrals below ho
 ///
 ///   popularity  w = exp(s z - s^2 / 2) of an active row, z normal, s = skew ln 2; mean 1; by Zipf's law
 ///               w = rows r^-zipf / (1 + 2^-zipf + ... + rows^-zipf) of the r-th row
-///   draws       of a row in a batch of L look-ups: K ~ Poisson(w L / (duplication * rows))
+///   draws       of a row in a batch of L lookups: K ~ Poisson(w L / (duplication * rows))
 ///   uses        of the row: duplication * K, for an index that is drawn comes again in its sample or session
 ///   distinct    rows E[1 - exp(-w L / (duplication * rows))]
 ///
@@ -43,7 +43,7 @@ struct IndexModel {
 
 /// Of the rows that @p lookups of one batch touch, the share used k times, k in (0,1], (1,2], (2,4], ...
 /// (16384,32768], above: the reuse-factor bins of Lin et al., arXiv 2404.12674. They add up to 1; all 0 for
-/// no look-ups.
+/// no lookups.
 /// @param points of the integral over popularities; 200 give bins within 0.01 of these (skew up to 3.2)
 [[nodiscard]] std::array<double, 17> reuse_bins(const IndexModel& model, double lookups, int points = 1600);
 

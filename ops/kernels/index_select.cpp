@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -39,8 +39,8 @@ Prediction IndexSelectModel::predict(const KernelCall& call, const GpuSpec& gpu)
                         .footprint = Bytes{std::min(picks, rows) * row} + rows_moved,
                         .fraction = gpu.efficiency->random_rows};
   const Seconds blocks = work.block_per_row ? time_to_begin(picks, gpu) : Seconds{0};
-  return answer(gpu.kernel_minimum + std::max(time_to_move(traffic, gpu), blocks), 0.3, false,
-                work.columns > 0);
+  return make_prediction(gpu.kernel_minimum + std::max(time_to_move(traffic, gpu), blocks), 0.3, false,
+                         work.columns > 0);
 }
 
 }  // namespace lockstep

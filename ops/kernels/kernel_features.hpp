@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 
@@ -40,7 +40,7 @@ struct KernelFeatures {
 [[nodiscard]] const std::vector<std::string>& call_feature_names(LearnedFamily family);
 
 /// The names of each of KernelFeatures::elements, none where calls have no elements. Of an embedding table:
-/// log_rows, log_row_bytes, log_pooling, log_reuse (look-ups by different rows), share (of the call's bytes).
+/// log_rows, log_row_bytes, log_pooling, log_reuse (lookups by different rows), share (of the call's bytes).
 [[nodiscard]] const std::vector<std::string>& element_feature_names(LearnedFamily family);
 
 /// std::nullopt for work that no network of any GPU answers for: other families, backward passes of

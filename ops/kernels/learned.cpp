@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/network.hpp"
 
 namespace lockstep {
@@ -32,7 +32,7 @@ bool inside(const std::vector<LearnedFeature>& features, const std::vector<doubl
   });
 }
 
-/// False where no network is of this kind of look-up, whose features take long to work out.
+/// False where no network is of this kind of lookup, whose features take long to work out.
 bool may_answer(const LearnedKernels& learned, const KernelCall& call) {
   const auto* const bags = std::get_if<EmbeddingBags>(&call.work);
   const LearnedFamily family = bags != nullptr && bags->direction == Direction::Backward
@@ -64,7 +64,7 @@ Prediction LearnedOrFormula::predict(const KernelCall& call, const GpuSpec& gpu)
   const LearnedKernel* network = seen ? learned.find(seen->family, seen->type, seen->layout) : nullptr;
   if (network == nullptr) return formula_.predict(call, gpu);
   if (covers(*network, *seen)) {
-    return answer(learned_time(*network, *seen, gpu), network->band, true);
+    return make_prediction(learned_time(*network, *seen, gpu), network->band, true);
   }
   Prediction prediction = formula_.predict(call, gpu);
   prediction.band *= kWiderFallBack;

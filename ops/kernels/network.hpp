@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "topology/learned_kernels.hpp"
+#include "ops/gpu/learned_kernels.hpp"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -252,17 +252,17 @@ std::string NormalisationModel::name() const {
 Prediction NormalisationModel::predict(const KernelCall& call, const GpuSpec& gpu) const {
   const Bytes element = size_of(call.type);
   if (const auto* softmax = std::get_if<Softmax>(&call.work)) {
-    return answer(gpu.kernel_minimum + softmax_time(*softmax, element, gpu), 0.2,
-                  provenance_of(gpu, in_registers(*softmax) ? "softmax" : "block_softmax"),
-                  softmax->columns <= kLongestRow);
+    return make_prediction(gpu.kernel_minimum + softmax_time(*softmax, element, gpu), 0.2,
+                           provenance_of(gpu, in_registers(*softmax) ? "softmax" : "block_softmax"),
+                           softmax->columns <= kLongestRow);
   }
   if (const auto* norm = std::get_if<BatchNorm>(&call.work)) {
-    return answer(gpu.kernel_minimum + batch_norm_time(*norm, element, gpu), 0.2,
-                  provenance_of(gpu, "batch_norm"));
+    return make_prediction(gpu.kernel_minimum + batch_norm_time(*norm, element, gpu), 0.2,
+                           provenance_of(gpu, "batch_norm"));
   }
   const auto& norm = std::get<LayerNorm>(call.work);
-  return answer(gpu.kernel_minimum + layer_norm_time(norm, element, gpu), 0.2,
-                provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
+  return make_prediction(gpu.kernel_minimum + layer_norm_time(norm, element, gpu), 0.2,
+                         provenance_of(gpu, "layer_norm"), norm.columns <= kLongestRow);
 }
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -44,7 +44,7 @@ Prediction OptimizerModel::predict(const KernelCall& call, const GpuSpec& gpu) c
     const double moving = memory / Seconds{1}, waiting = time_of_chunks(work, gpu) / Seconds{1};
     busy = Seconds{std::pow(std::pow(moving, kHides) + std::pow(waiting, kHides), 1 / kHides)};
   }
-  return answer(gpu.kernel_minimum + busy, 0.2, provenance_of(gpu, "memory"));
+  return make_prediction(gpu.kernel_minimum + busy, 0.2, provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -47,8 +47,8 @@ Prediction PointwiseModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   const Seconds busy =
       work.in_step ? Seconds{std::hypot(memory / Seconds{1}, issue / Seconds{1})} : std::max(memory, issue);
   const bool only_writes = work.reads == 0 && work.chain == 0 && work.sector_window == 0;
-  return answer((only_writes ? smallest_fill(gpu) : gpu.kernel_minimum) + busy, 0.15,
-                provenance_of(gpu, "memory"));
+  return make_prediction((only_writes ? smallest_fill(gpu) : gpu.kernel_minimum) + busy, 0.15,
+                         provenance_of(gpu, "memory"));
 }
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 #include "ops/kernels/reduction.hpp"
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -29,7 +29,7 @@ Prediction ReductionModel::predict(const KernelCall& call, const GpuSpec& gpu) c
   const Seconds latency =
       work.across_rows ? gpu.efficiency->reduction_latency * kTreesAcrossRows + down_the_columns(rows, gpu)
                        : gpu.efficiency->reduction_latency;
-  return answer(latency + time_to_move(traffic, gpu), 0.25, provenance_of(gpu, "reduction_latency"));
+  return make_prediction(latency + time_to_move(traffic, gpu), 0.25, provenance_of(gpu, "reduction_latency"));
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// How many look-ups of embedding rows a cache does not answer.
+/// How many lookups of embedding rows a cache does not answer.
 
 #include "ops/kernels/index_model.hpp"
 
@@ -21,10 +21,10 @@ namespace lockstep {
 /// 20(7), 2002.
 [[nodiscard]] double missed_lookups(const IndexModel& model, double places, double lookups);
 
-/// Reads of a table's pooled rows, or their gradients, for its look-ups in the order of rows.
+/// Reads of a table's pooled rows, or their gradients, for its lookups in the order of rows.
 struct PooledReads {
   double bags = 0;    ///< of the table: each has a pooled row
-  double draws = 0;   ///< look-ups, those counted once that repeat within a bag
+  double draws = 0;   ///< lookups, those counted once that repeat within a bag
   double places = 0;  ///< pooled rows that the cache has places for
   double others = 0;  ///< what else passes through it meanwhile and does not come again, in pooled rows
 };
@@ -38,8 +38,8 @@ struct PooledReads {
 ///   row
 ///           that are longer than t
 ///
-/// *Assumes* bags equally long, so that p is alike for all; the order of samples independent from look-up to
-/// look-up; a fully associative cache that replaces what was used least recently.
+/// *Assumes* bags equally long, so that p is alike for all; the order of samples independent from lookup to
+/// lookup; a fully associative cache that replaces what was used least recently.
 /// *Source*: Che's approximation as above, for rows that are drawn without replacement: p points on a line of
 /// length 1 leave each gap longer than t with probability (1 - t)^p.
 [[nodiscard]] double missed_pooled_rows(const PooledReads& reads);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 /// The limits that all kernel models share: moving bytes, doing arithmetic, issuing instructions.
 
 #include "base/units.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 

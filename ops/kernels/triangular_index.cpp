@@ -1,6 +1,6 @@
 #include "ops/kernels/triangular_index.hpp"
 
-#include "ops/kernels/answer.hpp"
+#include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/traffic.hpp"
 
 namespace lockstep {
@@ -22,12 +22,12 @@ Prediction TriangularIndexModel::predict(const KernelCall& call, const GpuSpec& 
   const bool in_range = work.n >= 2 && work.n <= 256;
   if (work.direction == Direction::Backward) {
     const Seconds waiting = kScatterLatency * (picks / (kResidentWarps * gpu.sm_count));
-    return answer(gpu.kernel_minimum + waiting, 0.3, provenance_of(gpu, "gather_latency"), in_range);
+    return make_prediction(gpu.kernel_minimum + waiting, 0.3, provenance_of(gpu, "gather_latency"), in_range);
   }
   const Bytes element = size_of(call.type);
   const Traffic traffic = streamed(element * (batch * n * n), element * picks);
-  return answer(gpu.efficiency->gather_latency + time_to_move(traffic, gpu), 0.3,
-                provenance_of(gpu, "gather_latency"), in_range);
+  return make_prediction(gpu.efficiency->gather_latency + time_to_move(traffic, gpu), 0.3,
+                         provenance_of(gpu, "gather_latency"), in_range);
 }
 
 }  // namespace lockstep

@@ -43,15 +43,15 @@ Bytes travelling_element(const DlrmSpec& spec, Precision precision, Communicatio
 
 namespace {
 
-/// A reuse_factor is of a batch, which has to have as many look-ups.
+/// A reuse_factor is of a batch, which has to have as many lookups.
 void check_reuse(const DlrmSpec& spec, std::int64_t global_batch) {
   const std::vector<EmbeddingTable> tables = spec.all_tables();
   for (std::size_t number = 0; number < tables.size(); ++number) {
     const double lookups = static_cast<double>(global_batch) * tables[number].pooling_factor;
     if (tables[number].reuse_factor > std::max(1.0, lookups)) {
       throw std::invalid_argument{fmt::format(
-          "reuse_factor {:g} of table {}, look-ups of each different row of a batch, is more than "
-          "the {:g} look-ups of all: fewer than one different row; 1 to {:g}, or 0 to have it follow",
+          "reuse_factor {:g} of table {}, lookups of each different row of a batch, is more than "
+          "the {:g} lookups of all: fewer than one different row; 1 to {:g}, or 0 to have it follow",
           tables[number].reuse_factor, number, lookups, std::max(1.0, lookups))};
     }
   }

@@ -39,7 +39,7 @@ namespace lockstep {
 /// rank's share of the batch; loss and its read-back; backward on the autograd thread with gradient buckets;
 /// step.
 ///
-/// Several ranks follow extend_distributed.py: look-up and all-to-all before the bottom MLP, which overlaps
+/// Several ranks follow extend_distributed.py: lookup and all-to-all before the bottom MLP, which overlaps
 /// the exchange in both directions. With the bottom MLP on the first rank, that rank runs a program of its
 /// own: it computes the MLP for all samples and sends them with its rows.
 /// @throws std::invalid_argument for a batch that does not divide by the ranks, a table that fits nowhere,

@@ -24,7 +24,7 @@ struct DlrmPart {
 
 /// The embedding tables of a DLRM, group by group of equal sharding: looked up and exchanged as
 /// torchrec/distributed/embeddingbag.py does. Ranks that hold no table of a group launch nothing for it:
-/// their look-up has no operator and leaves an empty tensor. *Source*:
+/// their lookup has no operator and leaves an empty tensor. *Source*:
 /// torchrec/distributed/embedding_lookup.py (embeddings_cat_empty_rank_handle); of joint tables
 /// dlrm/nn/parts.py of NVIDIA/DeepLearningExamples (num_categorical_features > 0). The loop of
 /// facebookresearch/dlrm refuses to run with fewer tables than ranks.

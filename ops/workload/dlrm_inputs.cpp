@@ -21,7 +21,7 @@ Bytes bytes_of(std::int64_t elements, DataType type) {
   return static_cast<double>(elements) * size_of(type);
 }
 
-/// Look-ups of @p samples samples in all tables.
+/// Lookups of @p samples samples in all tables.
 std::int64_t lookups_of(const std::vector<EmbeddingTable>& tables, std::int64_t samples) {
   double sum = 0;
   for (const EmbeddingTable& table : tables) {
@@ -51,11 +51,11 @@ Bytes DlrmInputs::index_size() const {
 }
 
 bool DlrmInputs::has_offsets() const {
-  return spec_.embedding_kernels != EmbeddingKernels::Joint &&  // which has one look-up a bag
+  return spec_.embedding_kernels != EmbeddingKernels::Joint &&  // which has one lookup a bag
          !spec_.fixed_bags;
 }
 
-/// In one tensor; with offsets nn.EmbeddingBag's are a list, but where every sample has one look-up: they are
+/// In one tensor; with offsets nn.EmbeddingBag's are a list, but where every sample has one lookup: they are
 /// stacked (dlrm_data_pytorch.py: collate_wrapper_random_offset, collate_wrapper_criteo_offset).
 void DlrmInputs::copy_indices(const Copy& copy) const {
   const DataType index = data_type(spec_.index_type);

@@ -12,7 +12,7 @@ Bytes floats(std::int64_t elements) {
   return static_cast<double>(elements) * size_of(DataType::FP32);
 }
 
-/// Bytes of one look-up while a table's backward sorts and groups them (the kernels of embedding_bag.cpp):
+/// Bytes of one lookup while a table's backward sorts and groups them (the kernels of embedding_bag.cpp):
 /// linear index 8 and its position 4, both sorted 12, runs: index 8, length 4, start 4.
 constexpr double kSortedLookup = 40;
 

@@ -42,7 +42,7 @@ struct DlrmMemoryShape {
 ///                interaction multiplies, and its result; of a cross layer its output, that of its first
 ///                product and what x_0 is multiplied by
 ///   workspace    of the operator that runs: linear outputs before the activation function, products of the
-///                interaction, gradients on their way back, sorted look-ups of the tables' backward
+///                interaction, gradients on their way back, sorted lookups of the tables' backward
 ///   communication  pooled rows and gradients that are exchanged, buckets of DistributedDataParallel
 ///
 /// With 16 bits, weights and their gradients, tables and what they look up stay FP32; 16-bit copies of the
@@ -51,7 +51,7 @@ struct DlrmMemoryShape {
 /// *Assumes*: pooled rows exchanged uncompressed, tensors freed when their last reader has been
 /// launched. A rank's own samples before the input distribution are not counted.
 /// *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml (addmm, relu, sigmoid, bmm,
-/// index); FBGEMM embedding_backward_split_host_template.cpp (sorted look-ups); reducer.cpp (buckets).
+/// index); FBGEMM embedding_backward_split_host_template.cpp (sorted lookups); reducer.cpp (buckets).
 [[nodiscard]] MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank);
 
 /// What @p rank keeps in host memory: the rows of its tables there, 4 B an element (FBGEMM's weights_uvm; the

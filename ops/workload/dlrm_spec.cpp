@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kPadding = 8;  // of the fused interaction's result: elements of 16 bits in 16 bytes
 
-constexpr int kMostPooling = 1'000'000;  // look-ups of a sample: a bound for slips, real tables have hundreds
+constexpr int kMostPooling = 1'000'000;  // lookups of a sample: a bound for slips, real tables have hundreds
 
 void check_widths(const char* key, const std::vector<std::int64_t>& widths, std::size_t least) {
   if (widths.size() < least || std::any_of(widths.begin(), widths.end(), [](auto w) { return w < 1; })) {
@@ -78,7 +78,7 @@ void check_joint(const DlrmSpec& spec, const std::vector<EmbeddingTable>& tables
   if (std::any_of(tables.begin(), tables.end(),
                   [](const auto& table) { return table.pooling_factor != 1; })) {
     throw FieldError{"embedding_kernels",
-                     "joint tables have one look-up a sample: 'pooling_factor: 1'; bags of several need "
+                     "joint tables have one lookup a sample: 'pooling_factor: 1'; bags of several need "
                      "fbgemm or batched"};
   }
   if (spec.optimizer != DlrmOptimizer::Sgd) {
@@ -114,7 +114,7 @@ void check_embedding_bag(const DlrmSpec& spec, const std::vector<EmbeddingTable>
   });
   if (spec.fixed_bags && uneven != tables.end()) {
     throw FieldError{"fixed_bags",
-                     fmt::format("every sample has equally many look-ups then: pooling_factor is a "
+                     fmt::format("every sample has equally many lookups then: pooling_factor is a "
                                  "whole number, not {:g}",
                                  uneven->pooling_factor)};
   }
@@ -146,12 +146,12 @@ void DlrmSpec::check() const {
                        "rows, dimension and pooling_factor are positive, reuse_factor is not negative"};
     }
     if (table.reuse_factor > 0 && table.reuse_factor < 1) {
-      throw FieldError{"tables", fmt::format("reuse_factor is look-ups for each different row of a batch: 1 "
+      throw FieldError{"tables", fmt::format("reuse_factor is lookups for each different row of a batch: 1 "
                                              "or more, or 0 to have it follow, not {}",
                                              table.reuse_factor)};
     }
     if (table.pooling_factor > kMostPooling) {
-      throw FieldError{"tables", fmt::format("pooling_factor is look-ups of one sample, at most {}, not {:g}",
+      throw FieldError{"tables", fmt::format("pooling_factor is lookups of one sample, at most {}, not {:g}",
                                              kMostPooling, table.pooling_factor)};
     }
     check_indices(table);

@@ -45,7 +45,7 @@ constexpr auto names_of(DlrmLoss) {
 enum class EmbeddingKernels : std::uint8_t {
   Batched,       ///< one kernel each way: the table-batched operator of 2020-2021, atomics in backward
   Fbgemm,        ///< FBGEMM: backward sorts the indices first
-  Joint,         ///< one look-up a table and sample: one gather; a sparse gradient, added by torch.optim.SGD
+  Joint,         ///< one lookup a table and sample: one gather; a sparse gradient, added by torch.optim.SGD
   EmbeddingBag,  ///< torch.nn.EmbeddingBag, one module a table: a sparse gradient, added by torch.optim.SGD
 };
 constexpr auto names_of(EmbeddingKernels) {
@@ -112,9 +112,9 @@ struct TableGroupSpec {
     key.required("rows", group.rows, "rows of each table, e.g. [1000000]");
     key.optional("count", group.count, 1, "how many of each");
     key.required("dimension", group.dimension, "elements of a row");
-    key.optional("pooling_factor", group.pooling_factor, 1, "mean look-ups per bag");
+    key.optional("pooling_factor", group.pooling_factor, 1, "mean lookups per bag");
     key.optional("reuse_factor", group.reuse_factor, 0,
-                 "look-ups per distinct row in one batch; 0: as the popularity of the rows has it");
+                 "lookups per distinct row in one batch; 0: as the popularity of the rows has it");
     key.optional(
         "index_skew", group.index_skew, 0,
         "standard deviation of log2 of the rows' popularities, 1.6 to 3.2 in real tables; 0: all alike");
@@ -176,7 +176,7 @@ struct DlrmSpec {
                  "of dense parameters and tables; rowwise_adagrad: tables' sums by row (FBGEMM)");
     key.optional(
         "embedding_kernels", dlrm.embedding_kernels, EmbeddingKernels::Fbgemm,
-        "implementation of the embedding; joint: one gather for tables of one look-up a sample, "
+        "implementation of the embedding; joint: one gather for tables of one lookup a sample, "
         "whose sparse gradient torch.optim.SGD adds; embedding_bag: a torch.nn.EmbeddingBag for each "
         "table, on one GPU");
     key.optional(
@@ -185,7 +185,7 @@ struct DlrmSpec {
         "optimizer goes through in every step");
     key.optional(
         "fixed_bags", dlrm.fixed_bags, false,
-        "embedding_bag: indices are [samples, look-ups], without offsets, which PyTorch makes of them");
+        "embedding_bag: indices are [samples, lookups], without offsets, which PyTorch makes of them");
     key.optional(
         "casts_rows", dlrm.casts_rows, false,
         "embedding_bag, 16 bits: the model casts looked-up rows to the type of the bottom MLP's output; "

@@ -41,7 +41,7 @@ struct EmbeddingPlanSpec {
                  "part of a GPU's memory that tables may fill (0.8: Lin et al., arXiv 2404.12674)");
     key.optional(
         "respect_memory", plan.respect_memory, true,
-        "false places tables as if memory were endless; their look-ups cost what they would cost in device "
+        "false places tables as if memory were endless; their lookups cost what they would cost in device "
         "memory");
     key.optional("input_distribution", plan.input_distribution, false,
                  "ranks load their own samples and exchange the indices, as TorchRec does; else indices "

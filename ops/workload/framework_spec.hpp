@@ -45,12 +45,12 @@ constexpr auto names_of(CompiledLoss) {
 }
 
 /// Backward of nn.Embedding by the release that brought it (aten/src/ATen/native/cuda/Embedding.cu). Few
-/// look-ups are added row by row; more are sorted first, and then thrust::unique_by_key_copy tells the host
+/// lookups are added row by row; more are sorted first, and then thrust::unique_by_key_copy tells the host
 /// how many different rows there are, for which it waits.
-/// *Source*: PyTorch's pull requests 49913 (January 2021: 3,072 look-ups in place of 768) and 70943 (March
+/// *Source*: PyTorch's pull requests 49913 (January 2021: 3,072 lookups in place of 768) and 70943 (March
 /// 2022: the device keeps the number, with CUDA 11.6 and later).
 enum class EmbeddingBackward : std::uint8_t {
-  PyTorch17,   ///< from 769 look-ups on sorted and waited for
+  PyTorch17,   ///< from 769 lookups on sorted and waited for
   PyTorch18,   ///< from 3,073
   PyTorch112,  ///< from 3,073 sorted, without a wait
 };

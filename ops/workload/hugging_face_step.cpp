@@ -35,7 +35,7 @@ void leave_out_sharding(TransformerPlanSpec& plan) {
   plan.shard_group = defaults.shard_group;
   plan.reshard_after_forward = defaults.reshard_after_forward;
   plan.prefetch = defaults.prefetch;
-  plan.shard_copies = defaults.shard_copies;
+  plan.zero3_implementation = defaults.zero3_implementation;
   plan.reduce_each_micro_batch = defaults.reduce_each_micro_batch;
   plan.overlap_gradients = defaults.overlap_gradients;
   plan.fp32_gradients = defaults.fp32_gradients;

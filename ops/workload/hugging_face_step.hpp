@@ -85,7 +85,7 @@ class HuggingFaceStep {
 
 /// @throws std::invalid_argument for what none of Hugging Face's models is run with here: other plans than
 ///   data parallelism, FP8, 16 bits that do not fit together, a batch that does not divide
-/// @param is_in_layers the model's layers may be computed again (`recompute: full`), eager, and sharded
+/// @param is_in_layers the model's layers may be recomputed (`recompute: full`), eager, and sharded
 void check_hugging_face(const TrainingSetup& setup, bool is_in_layers = false);
 
 /// Samples of a micro-batch on one rank.

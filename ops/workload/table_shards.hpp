@@ -54,8 +54,8 @@ class TablesDoNotFit : public InputError {
 /// What every rank holds under a plan, in the order table-, column-, row-, table-row-wise, data-parallel;
 /// shardings without tables are left out.
 ///
-///   column-wise      shard: rows x dimension / pieces, all look-ups
-///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform look-ups;
+///   column-wise      shard: rows x dimension / pieces, all lookups
+///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform lookups;
 ///   ranks
 ///                    are all, or those that the entry names
 ///   table-row-wise   likewise within the node, or the nodes that it names

@@ -39,7 +39,7 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] bool has_eager_loss() const { return step_.framework().compiled_loss == CompiledLoss::Eager; }
   void compiled_forward();
   void compiled_backward(GradientSink& gradients);
-  /// The layer keeps its input and is computed again before its backward.
+  /// The layer keeps its input and is recomputed before its backward.
   [[nodiscard]] bool recomputes(std::int64_t layer) const {
     const TransformerPlanSpec& plan = setup_.parallelism.transformer;
     return plan.recompute == Recompute::Full && (layer + 1) % plan.recompute_every == 0 && is_training();

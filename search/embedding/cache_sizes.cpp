@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "search/embedding/movable_pieces.hpp"
+#include "search/embedding/relocatable_shards.hpp"
 
 namespace lockstep {
 namespace {
@@ -165,7 +165,7 @@ std::optional<Candidate> with_full_caches(const ShardingProblem& problem, const 
   full.why_no_step.clear();
   full.questions = 0;
   full.search_seconds = 0;
-  full.division = {};
+  full.split = {};
   full.pieces = {};
   make_movable(problem, full);
   return full;

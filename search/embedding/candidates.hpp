@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "search/embedding/divisions.hpp"
+#include "search/embedding/placement_splits.hpp"
 #include "search/sharding/method.hpp"
 #include "search/sharding/network_costs.hpp"
 
@@ -20,7 +20,7 @@ struct Candidate {
   EmbeddingPlan plan;
   std::optional<Seconds> step;  ///< nothing: not simulated yet, or out of memory
   double search_seconds = 0;
-  Division division{};         ///< what its pieces are of
+  PlacementSplit split{};      ///< what its pieces are of
   sharding::Plan pieces{};     ///< of the tables that are placed
   std::string why_no_step{};   ///< of one that a search judged and that has none
   std::string remark{};        ///< exact: proven, or how far from what is possible; whose networks judged

@@ -255,7 +255,7 @@ std::vector<Bytes> table_memory(const ShardingProblem& problem, const EmbeddingP
 
 std::string load_lines(const std::vector<DeviceLoad>& loads) {
   std::string text =
-      fmt::format("  {:>4}  {:>6}  {:>12}  {:>12}  {:>12}\n", "rank", "shards", "look-ups", "sent", "tables");
+      fmt::format("  {:>4}  {:>6}  {:>12}  {:>12}  {:>12}\n", "rank", "shards", "lookups", "sent", "tables");
   for (std::size_t rank = 0; rank < std::min(loads.size(), kMostLines); ++rank) {
     const DeviceLoad& load = loads[rank];
     text += fmt::format("  {:>4}  {:>6}  {:>12}  {:>12}  {:>12}\n", rank, load.shards,
@@ -272,7 +272,7 @@ std::string load_lines(const std::vector<DeviceLoad>& loads) {
 std::string load_picture(const std::vector<DeviceLoad>& loads, const std::string& title) {
   SvgDrawing drawing;
   drawing.add(R"(<text x="{}" y="20" font-weight="bold">{}</text>)", kLeft, svg_escaped(title));
-  draw_bars(drawing, loads, 0, "look-ups and their backward pass", compute_of,
+  draw_bars(drawing, loads, 0, "lookups and their backward pass", compute_of,
             [](double value) { return to_string(Seconds{value}); });
   draw_bars(drawing, loads, 1, "sent", sent_of, [](double value) { return to_string(Bytes{value}); });
   draw_bars(drawing, loads, 2, "memory of tables", tables_of,

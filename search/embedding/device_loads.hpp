@@ -10,7 +10,7 @@ namespace lockstep {
 /// What a rank has to do for its tables in a step.
 struct DeviceLoad {
   std::size_t shards = 0;
-  Seconds compute;  ///< its look-up kernels and their backward passes
+  Seconds compute;  ///< its lookup kernels and their backward passes
   Bytes sent;    ///< to other ranks: pooled rows, their gradients, and those of copies as a ring sends them
   Bytes memory;  ///< of its tables with their optimizer's state
   Bytes capacity;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "ops/workload/dlrm.hpp"
-#include "search/embedding/divisions.hpp"
+#include "search/embedding/placement_splits.hpp"
 #include "topology/host_memory.hpp"
 
 namespace lockstep {

@@ -14,7 +14,7 @@
 #include "search/embedding/cache_sizes.hpp"
 #include "search/embedding/device_loads.hpp"
 #include "search/embedding/host_tables.hpp"
-#include "search/embedding/movable_pieces.hpp"
+#include "search/embedding/relocatable_shards.hpp"
 #include "search/embedding/rows_of_nodes.hpp"
 
 namespace lockstep {
@@ -146,7 +146,7 @@ class OtherShardings {
       others.push_back(on_all(TableSharding::DataParallel));
     }
     const bool is_by_all_rows = now.sharding == TableSharding::RowWise && now.ranks.empty();
-    const bool takes_rows_of_all = !is_hugectr(problem_) || !best_.division.by_nodes;
+    const bool takes_rows_of_all = !is_hugectr(problem_) || !best_.split.by_nodes;
     if (takes_rows_of_all && (!is_by_all_rows || is_in_host_memory(now))) {
       others.push_back(on_all(TableSharding::RowWise));
     }
@@ -154,7 +154,7 @@ class OtherShardings {
       others.push_back(on_all(TableSharding::TableRowWise));
       others.back().node = first_done_node(loads);
     }
-    if ((now.ranks.size() != 1 || is_in_host_memory(now)) && !best_.division.by_nodes) {
+    if ((now.ranks.size() != 1 || is_in_host_memory(now)) && !best_.split.by_nodes) {
       for (const std::uint32_t rank : first_done_with_room(loads, size_of(table))) {
         others.push_back(whole_on(rank));
       }
@@ -191,7 +191,7 @@ class OtherShardings {
     }
   }
 
-  /// The one that is done first with its look-ups.
+  /// The one that is done first with its lookups.
   [[nodiscard]] std::int64_t first_done_node(const std::vector<DeviceLoad>& loads) const {
     const auto nodes = problem_.ranks_of_node();
     const auto slowest = [&](const std::vector<std::uint32_t>& ranks) {
@@ -231,7 +231,7 @@ class OtherShardings {
                      columns % (sharding::kColumnStep * pieces) == 0;
   }
 
-  /// The two, at most, that are done first with their look-ups. @param loads without the table
+  /// The two, at most, that are done first with their lookups. @param loads without the table
   [[nodiscard]] std::vector<std::uint32_t> first_done_with_room(const std::vector<DeviceLoad>& loads,
                                                                 Bytes size) const {
     constexpr std::size_t kMost = 2;
@@ -320,9 +320,8 @@ class OtherShardings {
       return entry.sharding == TableSharding::ColumnWise && entry.ranks.size() > 1;
     });
     TableShardingSpec entry;
-    entry.sharding = any_is_cut && best_.division.whole == WholeTables::WithCutOnes
-                         ? TableSharding::ColumnWise
-                         : TableSharding::TableWise;
+    entry.sharding = any_is_cut && best_.split.whole == WholeTables::WithCutOnes ? TableSharding::ColumnWise
+                                                                                 : TableSharding::TableWise;
     entry.ranks = {rank};
     return entry;
   }
@@ -336,10 +335,10 @@ class OtherShardings {
   }
 
   void attempt_whole_tables_elsewhere() {
-    Division division = best_.division;
-    division.whole = division.whole == WholeTables::Apart ? WholeTables::WithCutOnes : WholeTables::Apart;
-    if (!best_.pieces.pieces.empty() && !division.by_nodes) {
-      EmbeddingPlan plan = plan_of(best_.pieces, division);
+    PlacementSplit split = best_.split;
+    split.whole = split.whole == WholeTables::Apart ? WholeTables::WithCutOnes : WholeTables::Apart;
+    if (!best_.pieces.pieces.empty() && !split.by_nodes) {
+      EmbeddingPlan plan = plan_of(best_.pieces, split);
       if (sharding::in_one_line(plan) != sharding::in_one_line(best_.plan)) {
         attempt(std::move(plan));
       }
@@ -356,11 +355,11 @@ class OtherShardings {
     Candidate changed = best_;
     std::optional<EmbeddingPlan> full = with_full_caches(problem_, plan);
     changed.plan = full ? *std::move(full) : std::move(plan);
-    changed.division = {};
+    changed.split = {};
     changed.pieces = {};
     make_movable(problem_, changed);
     if (!changed.pieces.pieces.empty()) {
-      changed.plan = plan_of(changed.pieces, changed.division);
+      changed.plan = plan_of(changed.pieces, changed.split);
     }
     changed.step = simulator_.step_time(changed.plan);
     if (changed.step && *changed.step < *best_.step) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "search/embedding/movable_pieces.hpp"
+#include "search/embedding/relocatable_shards.hpp"
 
 namespace lockstep {
 

@@ -38,12 +38,12 @@ class Refinement {
              const RefinementOptions& options)
       : simulator_{simulator},
         options_{options},
-        task_{placed_task(problem, start.division)},
-        exchanges_{exchanges_of(problem, start.division)},
+        task_{placed_task(problem, start.split)},
+        exchanges_{exchanges_of(problem, start.split)},
         costs_{exchanges_ ? problem.costs_of_nodes(*exchanges_) : problem.costs(1)},
-        judge_{task_, costs_},
-        state_{judge_, start.pieces},
-        changes_{options.seed, "refinement", !start.division.by_nodes},
+        cost_model_{task_, costs_},
+        state_{cost_model_, start.pieces},
+        changes_{options.seed, "refinement", !start.split.by_nodes},
         step_{start.step.value()},
         best_{start} {}
 
@@ -60,19 +60,19 @@ class Refinement {
       }
       const double left = 1 - static_cast<double>(simulated) / static_cast<double>(options_.simulations);
       ++simulated;
-      judge(std::move(changed), kFirstThreshold * left * left);
+      cost_model(std::move(changed), kFirstThreshold * left * left);
     }
     return std::move(best_);
   }
 
  private:
-  static std::optional<Exchanges> exchanges_of(const ShardingProblem& problem, const Division& division) {
-    return division.by_nodes ? std::optional{problem.exchanges_of_nodes()} : std::nullopt;
+  static std::optional<Exchanges> exchanges_of(const ShardingProblem& problem, const PlacementSplit& split) {
+    return split.by_nodes ? std::optional{problem.exchanges_of_nodes()} : std::nullopt;
   }
 
-  void judge(sharding::DeviceState changed, double threshold) {
+  void cost_model(sharding::DeviceState changed, double threshold) {
     const sharding::Plan pieces = changed.plan();
-    EmbeddingPlan plan = plan_of(pieces, best_.division);
+    EmbeddingPlan plan = plan_of(pieces, best_.split);
     const std::optional<Seconds> step = simulator_.step_time(plan);
     if (!step || *step > (1 + threshold) * step_) {
       return;
@@ -92,7 +92,7 @@ class Refinement {
   sharding::Task task_;
   std::optional<Exchanges> exchanges_;  // among nodes
   sharding::ModelCosts costs_;
-  sharding::Judge judge_;
+  sharding::CachedCostModel cost_model_;
   sharding::DeviceState state_;
   sharding::SmallChanges changes_;
   Seconds step_;
@@ -164,10 +164,10 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
   }
   std::vector<const Candidate*> chosen;
   for (const auto& [step, candidate] : by_step) {
-    const bool places_all = candidate->division.spread.tables.empty();
+    const bool places_all = candidate->split.spread.tables.empty();
     // Which has most to move.
     const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
-                                      return other->division.spread.tables.empty();
+                                      return other->split.spread.tables.empty();
                                     });
     if (chosen.size() < kFastest || is_first_that_does || candidate->name == kOwnPlan) {
       chosen.push_back(candidate);

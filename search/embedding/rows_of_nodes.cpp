@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "search/sharding/cached_cost_model.hpp"
 #include "search/sharding/greedy.hpp"
-#include "search/sharding/judge.hpp"
 #include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
 
@@ -74,12 +74,12 @@ std::vector<TableShardingSpec> rows_by_nodes(const sharding::Plan& plan,
 
 std::vector<std::int64_t> most_expensive(const ShardingProblem& problem) {
   const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{problem.task(), costs};
+  sharding::CachedCostModel cost_model{problem.task(), costs};
   std::vector<std::int64_t> order(problem.task().tables.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::int64_t table) {
     const auto number = static_cast<std::uint32_t>(table);
-    return judge.alone(number, problem.task().tables[number].shape.dimension);
+    return cost_model.alone(number, problem.task().tables[number].shape.dimension);
   });
   return order;
 }
@@ -92,10 +92,10 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   const sharding::Task task = task_of_nodes(problem, tables);
   const Exchanges exchanges = problem.exchanges_of_nodes();
   const sharding::ModelCosts costs = problem.costs_of_nodes(exchanges);
-  sharding::Judge judge{task, costs};
-  auto plan = sharding::neuroshard_table_wise(judge, {});
+  sharding::CachedCostModel cost_model{task, costs};
+  auto plan = sharding::neuroshard_table_wise(cost_model, {});
   if (!plan) {  // few tables, of which a node with one is wider than the grid search allows
-    plan = sharding::size_greedy(judge, {});
+    plan = sharding::size_greedy(cost_model, {});
   }
   if (!plan) {
     return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<std::vector<TableShardingSpec>> rows_of_nodes(const ShardingProble
   sharding::SearchOptions options;
   options.may_cut = false;
   options.effort = 5'000;
-  return rows_by_nodes(sharding::improved(judge, *std::move(plan), options), tables);
+  return rows_by_nodes(sharding::improved(cost_model, *std::move(plan), options), tables);
 }
 
 }  // namespace lockstep

@@ -14,7 +14,7 @@ namespace lockstep {
 /// There are several nodes, with equally many GPUs, more than one.
 [[nodiscard]] bool has_even_nodes(const ShardingProblem& problem);
 
-/// What one GPU of each node would hold of @p tables: its part of the rows, and of the look-ups. Named
+/// What one GPU of each node would hold of @p tables: its part of the rows, and of the lookups. Named
 /// several times: of as many equal parts first.
 [[nodiscard]] sharding::Task task_of_nodes(const ShardingProblem& problem,
                                            const std::vector<std::int64_t>& tables);

@@ -157,8 +157,8 @@ bool fits_with_all_memory(const ShardingProblem& problem) {
     capacity = capacity / problem.resolved().scenario.parallelism.embedding.memory_share;
   }
   const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{task, costs};
-  return sharding::size_greedy(judge, {}).has_value();
+  sharding::CachedCostModel cost_model{task, costs};
+  return sharding::size_greedy(cost_model, {}).has_value();
 }
 
 std::string all_tables(const ShardingProblem& problem) {

@@ -19,7 +19,7 @@ struct MeasuredShards {
 };
 
 /// AutoShard's cost network (Zha et al., arXiv 2208.06399): table features -> 128 -> 32, summed over a
-/// device's tables -> 64 -> 1, the time of its fused look-up both ways. No exchange.
+/// device's tables -> 64 -> 1, the time of its fused lookup both ways. No exchange.
 class AutoShardCosts {
  public:
   explicit AutoShardCosts(DrawSequence& draws)

@@ -69,15 +69,15 @@ class AutoShardTraining {
 
   /// Least by most time of a device; remembers what was measured.
   double balance(std::size_t number, const Plan& plan) {
-    Judge& judge = learning_.tasks[number].judge;
-    std::vector<Shard> shards(judge.task().devices(), Shard{number, {}, 0});
-    std::vector<Load> loads(judge.task().devices());
+    CachedCostModel& cost_model = learning_.tasks[number].cost_model;
+    std::vector<Shard> shards(cost_model.task().devices(), Shard{number, {}, 0});
+    std::vector<Load> loads(cost_model.task().devices());
     for (const Piece& piece : plan.pieces) {
       shards[piece.device].tables.push_back(piece.table);
-      loads[piece.device].add(judge.load_of(piece));
+      loads[piece.device].add(cost_model.load_of(piece));
     }
     for (std::size_t device = 0; device < shards.size(); ++device) {
-      shards[device].cost = judge.compute(loads[device]) / learning_.scale.unit;
+      shards[device].cost = cost_model.compute(loads[device]) / learning_.scale.unit;
     }
     const auto [least, most] = std::ranges::minmax_element(shards, {}, &Shard::cost);
     const double reward = most->cost > 0 ? least->cost / most->cost : 1;

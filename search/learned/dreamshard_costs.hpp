@@ -12,7 +12,7 @@ struct MeasuredPlans {
   Matrix features;  ///< [kFeatures x tables], of all plans
   Grouping device;  ///< of each table, counted through all plans
   Grouping plan;    ///< of each device
-  Matrix parts;     ///< [2 x devices] look-ups both ways and exchanges both ways, in units
+  Matrix parts;     ///< [2 x devices] lookups both ways and exchanges both ways, in units
   Vector totals;    ///< of each plan, in units
 };
 

@@ -8,12 +8,12 @@ namespace {
 
 constexpr Seconds kLeastUnit{1e-9};
 
-Seconds even_share(Judge& judge) {
+Seconds even_share(CachedCostModel& cost_model) {
   Load all;
-  for (const Piece& piece : whole_tables(judge.task())) {
-    all.add(judge.load_of(piece));
+  for (const Piece& piece : whole_tables(cost_model.task())) {
+    all.add(cost_model.load_of(piece));
   }
-  return judge.compute(all) / static_cast<double>(judge.task().devices());
+  return cost_model.compute(all) / static_cast<double>(cost_model.task().devices());
 }
 
 Task some_tables(const Task& task, DrawSequence& draws) {
@@ -35,8 +35,8 @@ LearningTasks learning_tasks(std::span<const Task> tasks, const CostModel& costs
   Seconds sum;
   for (const Task& task : tasks) {
     raw.push_back(raw_features(task));
-    learning.tasks.push_back({Judge{task, costs}, {}});
-    sum += even_share(learning.tasks.back().judge);
+    learning.tasks.push_back({CachedCostModel{task, costs}, {}});
+    sum += even_share(learning.tasks.back().cost_model);
   }
   learning.scale = {scale_of(raw), std::max(kLeastUnit, sum / static_cast<double>(tasks.size())),
                     tasks.front().batch};

@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "search/learned/placement_policy.hpp"
-#include "search/sharding/judge.hpp"
+#include "search/sharding/cached_cost_model.hpp"
 
 namespace lockstep::sharding::learned {
 
 /// A task that a policy learns from.
 struct LearningTask {
-  Judge judge;      ///< which measures
-  Matrix features;  ///< scaled
+  CachedCostModel cost_model;  ///< which measures
+  Matrix features;             ///< scaled
 
-  [[nodiscard]] const Task& task() const { return judge.task(); }
+  [[nodiscard]] const Task& task() const { return cost_model.task(); }
 };
 
 struct LearningTasks {
@@ -23,7 +23,7 @@ struct LearningTasks {
 };
 
 /// The tasks, which with the model must outlive them; the unit of costs is the mean of what a device's even
-/// share of a task's look-ups takes.
+/// share of a task's lookups takes.
 [[nodiscard]] LearningTasks learning_tasks(std::span<const Task> tasks, const CostModel& costs);
 
 /// Tasks to learn from for @p task: for its devices, of half to all of its tables, drawn without replacement

@@ -7,8 +7,9 @@
 namespace lockstep::sharding::learned {
 namespace {
 
-std::optional<Plan> learned_plan(std::string_view method, Judge& judge, const SearchOptions& options) {
-  const Task& task = judge.task();
+std::optional<Plan> learned_plan(std::string_view method, CachedCostModel& cost_model,
+                                 const SearchOptions& options) {
+  const Task& task = cost_model.task();
   if (task.tables.empty()) {
     return Plan{};
   }
@@ -19,7 +20,7 @@ std::optional<Plan> learned_plan(std::string_view method, Judge& judge, const Se
   TrainingOptions training;
   training.seed = options.seed;
   training.stopped = options.stopped;
-  return trained_for(method, task, judge.model(), training)->place(task);
+  return trained_for(method, task, cost_model.model(), training)->place(task);
 }
 
 }  // namespace
@@ -31,12 +32,12 @@ std::unique_ptr<PlacementPolicy> trained_for(std::string_view method, const Task
                                : train_dreamshard(tasks, costs, options);
 }
 
-std::optional<Plan> autoshard(Judge& judge, const SearchOptions& options) {
-  return learned_plan("autoshard", judge, options);
+std::optional<Plan> autoshard(CachedCostModel& cost_model, const SearchOptions& options) {
+  return learned_plan("autoshard", cost_model, options);
 }
 
-std::optional<Plan> dreamshard(Judge& judge, const SearchOptions& options) {
-  return learned_plan("dreamshard", judge, options);
+std::optional<Plan> dreamshard(CachedCostModel& cost_model, const SearchOptions& options) {
+  return learned_plan("dreamshard", cost_model, options);
 }
 
 }  // namespace lockstep::sharding::learned

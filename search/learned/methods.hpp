@@ -21,7 +21,7 @@ inline constexpr std::size_t kLearningTasks = 50;
 
 /// The plan of options.policy; without one, of a policy that is trained_for() the task first.
 /// @pre options.policy is of this method
-[[nodiscard]] std::optional<Plan> autoshard(Judge& judge, const SearchOptions& options);
-[[nodiscard]] std::optional<Plan> dreamshard(Judge& judge, const SearchOptions& options);
+[[nodiscard]] std::optional<Plan> autoshard(CachedCostModel& cost_model, const SearchOptions& options);
+[[nodiscard]] std::optional<Plan> dreamshard(CachedCostModel& cost_model, const SearchOptions& options);
 
 }  // namespace lockstep::sharding::learned

@@ -30,7 +30,7 @@ inline constexpr int kAutoShardRounds = 150;
 inline constexpr int kDreamShardRounds = 30;
 
 /// AutoShard's training (Zha et al., arXiv 2208.06399; docs/search.md has what differs). A round: 8 episodes
-/// on tasks drawn at random, whose devices' look-ups are measured; one step of the policy, whose reward is
+/// on tasks drawn at random, whose devices' lookups are measured; one step of the policy, whose reward is
 /// the degree of balance, least by most time of a device; 20 steps of the cost network.
 /// @param costs the judge that measures
 /// @pre tasks with tables and devices

@@ -22,9 +22,9 @@ namespace lockstep {
 ///
 /// *Valid for* every plan: it leaves out norms, biases, workspace, buffers, and the head behind a pipeline;
 /// with offload, states.
-/// @param of_layer what a layer keeps of a micro-batch where nothing is computed again, as a probe has it:
+/// @param of_layer what a layer keeps of a micro-batch where nothing is recomputed, as a probe has it:
 /// kept
-///   in place of these, and of one layer at a time where it is computed again; 0: not known
+///   in place of these, and of one layer at a time where it is recomputed; 0: not known
 [[nodiscard]] Bytes memory_bound(const PlanCandidate& candidate, const PlanProblem& problem,
                                  Bytes of_layer = Bytes{0});
 

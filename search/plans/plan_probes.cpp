@@ -7,10 +7,10 @@
 #include <sstream>
 #include <utility>
 
+#include "search/plans/closed_form_step.hpp"
+#include "search/plans/dominance_filter.hpp"
 #include "search/plans/memory_bound.hpp"
 #include "search/plans/plan_estimate.hpp"
-#include "search/plans/plan_outlook.hpp"
-#include "search/plans/plan_rivals.hpp"
 #include "search/plans/stage_balance.hpp"
 
 namespace lockstep {
@@ -58,11 +58,11 @@ std::vector<StageProbe> relaxed(std::vector<StageProbe> probes, const PlanProble
 
 void PlanProbes::run_relaxed() {
   Stages stages;
-  const MachineRates rates = judge_.rates();
+  const MachineRates rates = evaluator_.rates();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    const double promise = outlook(candidates_[i], judge_.problem(), rates).in_base_units();
-    for (const StageProbe& probe : probes_of(candidates_[i], judge_.problem())) {
-      Stage& stage = stages.with(relaxed(probe, judge_.problem()), promise);
+    const double promise = closed_form_step_time(candidates_[i], evaluator_.problem(), rates).in_base_units();
+    for (const StageProbe& probe : probes_of(candidates_[i], evaluator_.problem())) {
+      Stage& stage = stages.with(relaxed(probe, evaluator_.problem()), promise);
       const bool is_new = stage.candidates.empty() || stage.candidates.back() != i;
       if (is_new && key_of(probe) == stage.key) {
         stage.candidates.push_back(i);
@@ -74,39 +74,39 @@ void PlanProbes::run_relaxed() {
 
 void PlanProbes::run_others(std::size_t keep) {
   Stages stages;
-  PlanRivals rivals{keep};
+  DominanceFilter dominance{keep};
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const PlanCandidate& candidate = candidates_[i];
-    const std::vector<StageProbe> probes = probes_of(candidate, judge_.problem());
-    const std::vector<StageProbe> simple = relaxed(probes, judge_.problem());
+    const std::vector<StageProbe> probes = probes_of(candidate, evaluator_.problem());
+    const std::vector<StageProbe> simple = relaxed(probes, evaluator_.problem());
     const std::optional<CostsOfStages> costs = costs_of(simple);
     if (!costs || key_of(probes.front()) == key_of(simple.front())) {
       continue;
     }
-    const EstimateInput input = judge_.estimate_input(candidate);
+    const EstimateInput input = evaluator_.estimate_input(candidate);
     const Seconds promise = estimate(candidate, *costs, input).step;
     const Seconds least =
         least_step(promise, candidate, *costs, input) - most_gained(candidate, *costs, input);
     const Bytes of_layer{(*costs)[0].pass_memory.of_layer[MemoryUse::Activations]};
-    const Bytes memory = judge_.whole_memory(memory_bound(candidate, judge_.problem(), of_layer));
-    const std::size_t rival = rivals.add({least.in_base_units(), memory.in_base_units(), candidate.gpus});
+    const Bytes memory = evaluator_.whole_memory(memory_bound(candidate, evaluator_.problem(), of_layer));
+    const std::size_t rival = dominance.add({least.in_base_units(), memory.in_base_units(), candidate.gpus});
     for (const StageProbe& probe : probes) {
       Stage& stage = stages.with(probe, promise.in_base_units());
       if (stage.candidates.empty() || stage.candidates.back() != i) {
         stage.candidates.push_back(i);
-        stage.rivals.push_back(rival);
+        stage.dominance.push_back(rival);
       }
     }
   }
   const auto meet = [&](const std::vector<PlanFigures>& known) {
-    std::ranges::for_each(known, [&](const PlanFigures& figures) { rivals.meet(figures); });
+    std::ranges::for_each(known, [&](const PlanFigures& figures) { dominance.meet(figures); });
   };
   meet(std::exchange(known_, {}));
   std::vector<Stage> open = std::move(stages).in_order();
   while (!open.empty() && !tasks_.is_stopped()) {
     std::erase_if(open, [&](const Stage& stage) {
       const bool is_beaten =
-          std::ranges::all_of(stage.rivals, [&](std::size_t rival) { return rivals.is_beaten(rival); });
+          std::ranges::all_of(stage.dominance, [&](std::size_t rival) { return dominance.is_beaten(rival); });
       if (is_beaten) {
         beaten_.insert(stage.candidates.begin(), stage.candidates.end());
       }
@@ -129,13 +129,13 @@ std::size_t PlanProbes::unknown_for_failures() const {
                                [&](const StageProbe& probe) { return failed_.contains(key_of(probe)); });
   };
   return static_cast<std::size_t>(std::ranges::count_if(candidates_, [&](const PlanCandidate& candidate) {
-    const std::vector<StageProbe> probes = probes_of(candidate, judge_.problem());
-    return any_failed(probes) || any_failed(relaxed(probes, judge_.problem()));
+    const std::vector<StageProbe> probes = probes_of(candidate, evaluator_.problem());
+    return any_failed(probes) || any_failed(relaxed(probes, evaluator_.problem()));
   }));
 }
 
 std::optional<CostsOfStages> PlanProbes::costs_of(const PlanCandidate& candidate) const {
-  return costs_of(probes_of(candidate, judge_.problem()));
+  return costs_of(probes_of(candidate, evaluator_.problem()));
 }
 
 std::optional<CostsOfStages> PlanProbes::costs_of(const std::vector<StageProbe>& probes) const {
@@ -182,7 +182,7 @@ std::vector<PlanFigures> PlanProbes::run(std::span<const Stage> stages, const st
 }
 
 void PlanProbes::print_answers(std::span<const Stage> stages) const {
-  StageSimulator simulator = judge_.stages();
+  StageSimulator simulator = evaluator_.stages();
   for (const Stage& stage : stages) {
     fmt::print("{}", printed(simulator.answers(stage.probe)));
   }

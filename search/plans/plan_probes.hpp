@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "search/plans/plan_judge.hpp"
+#include "search/plans/plan_evaluator.hpp"
 #include "search/plans/plan_tasks.hpp"
 #include "search/plans/stage_probe.hpp"
 
@@ -23,15 +23,15 @@ class PlanProbes {
   /// @return its figures; nothing where it does not fit
   using Estimator = std::function<std::optional<PlanFigures>(std::size_t candidate, const CostsOfStages&)>;
 
-  PlanProbes(const PlanJudge& judge, PlanTasks& tasks, const std::vector<PlanCandidate>& candidates,
+  PlanProbes(const PlanEvaluator& evaluator, PlanTasks& tasks, const std::vector<PlanCandidate>& candidates,
              Estimator estimator)
-      : judge_{judge}, tasks_{tasks}, candidates_{candidates}, estimator_{std::move(estimator)} {}
+      : evaluator_{evaluator}, tasks_{tasks}, candidates_{candidates}, estimator_{std::move(estimator)} {}
 
-  /// The relaxed ones, in the order of the outlook.
+  /// The relaxed ones, in the order of their closed-form step time.
   void run_relaxed();
 
   /// The others, in the order of what their relaxed ones promise; where these are not known, not at all. Left
-  /// out are those whose candidates are all beaten by what is known, at their least (PlanRivals).
+  /// out are those whose candidates are all beaten by what is known, at their least (DominanceFilter).
   /// @param keep so many plans are wanted
   void run_others(std::size_t keep);
 
@@ -54,7 +54,7 @@ class PlanProbes {
     std::string key;
     double promise = 0;                   ///< s: the least of all its candidates
     std::vector<std::size_t> candidates;  ///< whose own probe it is
-    std::vector<std::size_t> rivals;      ///< their numbers there
+    std::vector<std::size_t> dominance;   ///< their numbers there
   };
   /// Nothing: some are not known.
   [[nodiscard]] std::optional<CostsOfStages> costs_of(const std::vector<StageProbe>& probes) const;
@@ -69,7 +69,7 @@ class PlanProbes {
   /// Takes what one printed, and tells the estimator. @param known is added to
   void take(std::span<const Stage> stages, const PlanTaskEnd& end, std::vector<PlanFigures>& known);
 
-  const PlanJudge& judge_;
+  const PlanEvaluator& evaluator_;
   PlanTasks& tasks_;
   const std::vector<PlanCandidate>& candidates_;
   Estimator estimator_;

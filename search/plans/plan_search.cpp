@@ -41,17 +41,17 @@ std::vector<FoundPlan> front_of(const std::vector<FoundPlan>& plans) {
 
 class PlanSearch {
  public:
-  PlanSearch(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
+  PlanSearch(PlanEvaluator& evaluator, const PlanSpace& space, const PlanSearchOptions& options,
              const Progress& progress)
-      : judge_{judge}, space_{space}, options_{options}, tasks_{options.jobs, progress} {
-    result_.enumeration = enumerate_plans(judge.problem(), space);
+      : evaluator_{evaluator}, space_{space}, options_{options}, tasks_{options.jobs, progress} {
+    result_.enumeration = enumerate_plans(evaluator.problem(), space);
   }
 
   PlanSearchResult run() && {
     if (result_.enumeration.candidates.empty()) {
       return std::move(result_);
     }
-    judge_.prepare(*std::ranges::max_element(result_.enumeration.candidates, {}, &PlanCandidate::gpus));
+    evaluator_.prepare(*std::ranges::max_element(result_.enumeration.candidates, {}, &PlanCandidate::gpus));
     end_after(kShareOfOwn);
     judge_own();
     rule_out();
@@ -73,22 +73,22 @@ class PlanSearch {
 
   void judge_own() {
     const auto end = tasks_.run(
-        1, [&](std::size_t) { fmt::print("{}", printed(judge_.judge(std::nullopt))); },
+        1, [&](std::size_t) { fmt::print("{}", printed(evaluator_.evaluate(std::nullopt))); },
         "simulating the scenario's own plan");
     if (!end.front()) {
       return;
     }
     result_.own_failure = end.front()->failure;
     if (result_.own_failure.empty()) {
-      result_.own = judgement_in(end.front()->printed);
+      result_.own = evaluation_in(end.front()->printed);
     }
   }
 
   /// What cannot fit, whatever it takes.
   void rule_out() {
-    const Bytes capacity = judge_.most_capacity();
+    const Bytes capacity = evaluator_.most_capacity();
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {
-      const Bytes bound = judge_.whole_memory(memory_bound(candidate, judge_.problem()));
+      const Bytes bound = evaluator_.whole_memory(memory_bound(candidate, evaluator_.problem()));
       if (bound > capacity) {
         ++result_.enumeration.pruned[Pruned::Bound];
         ruled_out_.push_back({candidate, {Seconds{0}, bound}, {}});
@@ -125,11 +125,11 @@ class PlanSearch {
   /// How fast a plan would be that does not fit is worked out only if it is needed.
   std::optional<PlanFigures> estimate_one(std::size_t number, const CostsOfStages& costs) {
     const PlanCandidate& candidate = open_[number];
-    const EstimateInput input = judge_.estimate_input(candidate);
+    const EstimateInput input = evaluator_.estimate_input(candidate);
     const std::vector<Bytes> memory = memory_of_stages(candidate, costs, input);
-    const Bytes most = judge_.levelled(candidate, memory);
+    const Bytes most = evaluator_.normalised_memory(candidate, memory);
     FoundPlan& plan = estimates_.emplace(number, FoundPlan{candidate, {Seconds{0}, most}, {}}).first->second;
-    if (judge_.fullness(candidate, memory) > 1) {
+    if (evaluator_.fullness(candidate, memory) > 1) {
       return std::nullopt;
     }
     plan.estimate.step = estimate(candidate, costs, input).step;
@@ -154,7 +154,7 @@ class PlanSearch {
   void balance_stages() {
     std::vector<FoundPlan> balanced;
     if (space_.has(StageDepths::Uneven)) {
-      balanced = with_balanced_stages(judge_, probes_, result_.estimated, beyond_);
+      balanced = with_balanced_stages(evaluator_, probes_, result_.estimated, beyond_);
       result_.balanced = balanced.size();
     }
     if (!space_.has(StageDepths::Even)) {
@@ -165,7 +165,7 @@ class PlanSearch {
   }
 
   void simulate_best() {
-    for (const int gpus : judge_.problem().gpus) {
+    for (const int gpus : evaluator_.problem().gpus) {
       std::vector<std::size_t> order;
       for (std::size_t i = 0; i < result_.estimated.size(); ++i) {
         if (result_.estimated[i].candidate.gpus == gpus) {
@@ -175,13 +175,13 @@ class PlanSearch {
       simulate_fastest(order);
     }
     simulate_front(false);
-    simulate(with_overlap(judge_.problem(), space_, result_.estimated, result_.plans));
+    simulate(with_overlap(evaluator_.problem(), space_, result_.estimated, result_.plans));
     simulate_front(true);
     simulate_twins_of_front();
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
-    if (simulated_fits_ == 0 && why_not_offloaded(judge_.problem()).empty()) {
+    if (simulated_fits_ == 0 && why_not_offloaded(evaluator_.problem()).empty()) {
       try_offload();
     }
   }
@@ -189,9 +189,9 @@ class PlanSearch {
   void simulate_leanest() {
     std::vector<FoundPlan> leanest = beyond_;
     leanest.resize(std::min(leanest.size(), kLeanest));
-    for (auto& [candidate, guess, judgement] : leanest) {
+    for (auto& [candidate, guess, evaluation] : leanest) {
       const auto costs = probes_.costs_of(candidate).value();
-      guess.step = estimate(candidate, costs, judge_.estimate_input(candidate)).step;
+      guess.step = estimate(candidate, costs, evaluator_.estimate_input(candidate)).step;
     }
     leanest.insert(leanest.end(), ruled_out_.begin(), ruled_out_.end());
     leanest.resize(std::min(leanest.size(), kLeanest));
@@ -215,10 +215,10 @@ class PlanSearch {
         return;
       }
       for (const FoundPlan& plan : simulate(round)) {
-        if (plan.judgement->fits()) {
+        if (plan.evaluation->fits()) {
           ++fits;
-          best = best == 0 ? plan.judgement->step : std::min(best, plan.judgement->step);
-          slack = std::max(slack, plan.estimate.step.in_base_units() / plan.judgement->step - 1);
+          best = best == 0 ? plan.evaluation->step : std::min(best, plan.evaluation->step);
+          slack = std::max(slack, plan.estimate.step.in_base_units() / plan.evaluation->step - 1);
         }
       }
     }
@@ -236,7 +236,7 @@ class PlanSearch {
       std::vector<FoundPlan> plans = known_so_far();
       std::vector<FrontPlan> figures;
       for (const FoundPlan& plan : plans) {
-        figures.push_back({plan.figures(), plan.judgement.has_value()});
+        figures.push_back({plan.figures(), plan.evaluation.has_value()});
       }
       for (const OverlapTwin& twin : with_twins ? twins_of(plans) : std::vector<OverlapTwin>{}) {
         plans.push_back(twin.plan);
@@ -256,7 +256,7 @@ class PlanSearch {
 
   /// Those that were not simulated.
   [[nodiscard]] std::vector<OverlapTwin> twins_of(const std::vector<FoundPlan>& plans) const {
-    std::vector<OverlapTwin> twins = overlap_twins(judge_.problem(), space_, plans);
+    std::vector<OverlapTwin> twins = overlap_twins(evaluator_.problem(), space_, plans);
     std::erase_if(twins, [&](const OverlapTwin& twin) { return is_simulated(twin.plan.candidate); });
     return twins;
   }
@@ -287,7 +287,8 @@ class PlanSearch {
   std::vector<FoundPlan> simulate(std::vector<FoundPlan> plans) {
     std::erase_if(plans, [&](const FoundPlan& plan) { return is_simulated(plan.candidate); });
     const auto ends = tasks_.run(
-        plans.size(), [&](std::size_t i) { fmt::print("{}", printed(judge_.judge(plans[i].candidate))); },
+        plans.size(),
+        [&](std::size_t i) { fmt::print("{}", printed(evaluator_.evaluate(plans[i].candidate))); },
         "simulating plans");
     std::vector<FoundPlan> judged;
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -296,9 +297,9 @@ class PlanSearch {
       }
       simulated_.push_back(plans[i].candidate);
       if (is_well(*ends[i], in_words(plans[i].candidate))) {
-        plans[i].judgement = judgement_in(ends[i]->printed);
+        plans[i].evaluation = evaluation_in(ends[i]->printed);
         judged.push_back(plans[i]);
-        (plans[i].judgement->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
+        (plans[i].evaluation->fits() ? result_.plans : result_.too_big).push_back(plans[i]);
       } else {
         result_.failed.push_back(plans[i].candidate);
       }
@@ -330,10 +331,10 @@ class PlanSearch {
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
     const std::vector<PlanCandidate> failed = result_.failed;
-    std::vector<FoundPlan> tried = simulate(with_offload(judge_.problem(), plans_to_offload()));
+    std::vector<FoundPlan> tried = simulate(with_offload(evaluator_.problem(), plans_to_offload()));
     while (!tried.empty()) {
-      std::erase_if(tried, [](const FoundPlan& plan) { return !plan.judgement->fits(); });
-      tried = simulate(with_larger_micro_batches(judge_.problem(), space_, tried));
+      std::erase_if(tried, [](const FoundPlan& plan) { return !plan.evaluation->fits(); });
+      tried = simulate(with_larger_micro_batches(evaluator_.problem(), space_, tried));
     }
     result_.offloaded = std::exchange(result_.plans, {});
     result_.too_big = without;
@@ -341,23 +342,23 @@ class PlanSearch {
   }
 
   void finish() {
-    std::ranges::stable_sort(result_.plans, {}, [](const FoundPlan& plan) { return plan.judgement->step; });
+    std::ranges::stable_sort(result_.plans, {}, [](const FoundPlan& plan) { return plan.evaluation->step; });
     std::ranges::stable_sort(result_.too_big, {},
-                             [](const FoundPlan& plan) { return plan.judgement->memory.total(); });
+                             [](const FoundPlan& plan) { return plan.evaluation->memory.total(); });
     std::ranges::stable_sort(result_.offloaded, {},
-                             [](const FoundPlan& plan) { return plan.judgement->step; });
+                             [](const FoundPlan& plan) { return plan.evaluation->step; });
     result_.front = front_of(result_.plans);
     result_.interruption = tasks_.interruption();
     result_.out_of_time = result_.interruption == 0 && (time_was_up_ || tasks_.is_stopped());
   }
 
-  PlanJudge& judge_;
+  PlanEvaluator& evaluator_;
   const PlanSpace& space_;
   const PlanSearchOptions& options_;
   PlanTasks tasks_;
   PlanSearchResult result_;
   std::vector<PlanCandidate> open_;  // that may fit
-  PlanProbes probes_{judge_, tasks_, open_, [this](std::size_t number, const CostsOfStages& costs) {
+  PlanProbes probes_{evaluator_, tasks_, open_, [this](std::size_t number, const CostsOfStages& costs) {
                        return estimate_one(number, costs);
                      }};
   std::map<std::size_t, FoundPlan> estimates_;  // by number in open_
@@ -376,7 +377,7 @@ PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
   double count = 0;
   for (const FoundPlan& plan : plans) {
     if (plan.is_estimated()) {
-      const double error = plan.estimate.step.in_base_units() / plan.judgement->step - 1;
+      const double error = plan.estimate.step.in_base_units() / plan.evaluation->step - 1;
       errors.mean += std::abs(error);
       errors.least = std::min(errors.least, error);
       errors.most = std::max(errors.most, error);
@@ -387,9 +388,9 @@ PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
   return errors;
 }
 
-PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space, const PlanSearchOptions& options,
-                              const Progress& progress) {
-  return PlanSearch{judge, space, options, progress}.run();
+PlanSearchResult search_plans(PlanEvaluator& evaluator, const PlanSpace& space,
+                              const PlanSearchOptions& options, const Progress& progress) {
+  return PlanSearch{evaluator, space, options, progress}.run();
 }
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "search/plans/plan_judge.hpp"
+#include "search/plans/plan_evaluator.hpp"
 #include "search/plans/plan_space.hpp"
 #include "search/plans/plan_tasks.hpp"
 
@@ -26,13 +26,13 @@ struct PlanSearchOptions {
 
 struct FoundPlan {
   PlanCandidate candidate;
-  PlanEstimate estimate;                   ///< memory as PlanJudge::levelled(); 0 of variants
-  std::optional<PlanJudgement> judgement;  ///< none: not simulated
+  PlanEstimate estimate;                     ///< memory as PlanEvaluator::normalised_memory(); 0 of variants
+  std::optional<PlanEvaluation> evaluation;  ///< none: not simulated
 
   [[nodiscard]] bool is_estimated() const { return estimate.step > Seconds{0}; }
   [[nodiscard]] PlanFigures figures() const {
-    return judgement
-               ? PlanFigures{judgement->step, judgement->levelled, candidate.gpus}
+    return evaluation
+               ? PlanFigures{evaluation->step, evaluation->normalised_memory, candidate.gpus}
                : PlanFigures{estimate.step.in_base_units(), estimate.memory.in_base_units(), candidate.gpus};
   }
 };
@@ -53,9 +53,9 @@ struct PlanSearchResult {
   std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs
   std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first
   std::vector<FoundPlan> offloaded;  ///< where nothing fits: too big ones that do with offload, fastest first
-  std::optional<PlanJudgement> own;  ///< the scenario's own plan, where it can be
-  std::string own_failure;           ///< why it cannot; "": it can, or there was no time
-  int interruption = 0;              ///< signal; 0: none
+  std::optional<PlanEvaluation> own;  ///< the scenario's own plan, where it can be
+  std::string own_failure;            ///< why it cannot; "": it can, or there was no time
+  int interruption = 0;               ///< signal; 0: none
   bool out_of_time = false;
 
   /// Of the simulated plans: estimated over simulated step time, less 1; mean absolute, and extremes.
@@ -73,7 +73,7 @@ struct PlanSearchResult {
 /// best than estimates have been too slow, but at most kMostSimulated of a number of GPUs. @pre the process
 /// has one thread
 /// @throws InputError where the scenario cannot be built
-[[nodiscard]] PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space,
+[[nodiscard]] PlanSearchResult search_plans(PlanEvaluator& evaluator, const PlanSpace& space,
                                             const PlanSearchOptions& options, const Progress& progress);
 
 }  // namespace lockstep

@@ -282,7 +282,7 @@ class Enumerator {
     }
     if (sharding != Sharding::Zero3) {
       plan.reduce_each_micro_batch = true;
-      plan.shard_copies = ShardCopies::None;
+      plan.zero3_implementation = Zero3Implementation::None;
     }
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except

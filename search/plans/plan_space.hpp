@@ -66,7 +66,7 @@ struct PlanSpace {
 /// All that may be worth it: degrees that divide a number of GPUs (context only with flash attention, expert
 /// only with experts), micro-batches that divide the batch up to 64, 2 to 4 chunks and as many as divide the
 /// layers of a stage, every schedule, sharding and recomputation. A scenario with PyTorch's FSDP
-/// (`shard_copies`) stays with it: zero3 that drops or keeps parameters after forward (FULL_SHARD,
+/// (`zero3_implementation`) stays with it: zero3 that drops or keeps parameters after forward (FULL_SHARD,
 /// SHARD_GRAD_OP).
 [[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
 
@@ -81,7 +81,7 @@ enum class Pruned : std::uint8_t {
   GPipe,         ///< has the bubble of 1F1B and keeps more (Narayanan et al., arXiv 2104.04473, section 2.2)
   Bound,         ///< memory_bound() is beyond the GPU
   Memory,        ///< beyond the GPU by the estimate
-  Beaten,        ///< by known ones, whatever it turns out to take (PlanRivals)
+  Beaten,        ///< by known ones, whatever it turns out to take (DominanceFilter)
 };
 [[nodiscard]] std::string reason_of(Pruned pruned);
 

@@ -56,7 +56,7 @@ std::map<std::pair<int, int>, double> shares_of_twins(const PlanProblem& problem
                                                       const std::vector<FoundPlan>& known) {
   std::map<std::pair<int, int>, std::pair<double, int>> sums;
   for (const FoundPlan& twin : known) {
-    const auto of = twin.judgement ? with_tensor_overlap(twin.candidate, problem, space) : std::nullopt;
+    const auto of = twin.evaluation ? with_tensor_overlap(twin.candidate, problem, space) : std::nullopt;
     const bool is_twin = of && !twin.is_estimated();
     const auto plan = is_twin ? std::ranges::find(known, *of, &FoundPlan::candidate) : known.end();
     if (plan != known.end()) {
@@ -100,29 +100,30 @@ struct Balanceable {
 };
 
 /// What a plan takes with even stages, if the memory were there.
-Seconds estimated_step(const PlanJudge& judge, const CostsOfStages& costs, const FoundPlan& plan) {
+Seconds estimated_step(const PlanEvaluator& evaluator, const CostsOfStages& costs, const FoundPlan& plan) {
   return plan.is_estimated() ? plan.estimate.step
-                             : estimate(plan.candidate, costs, judge.estimate_input(plan.candidate)).step;
+                             : estimate(plan.candidate, costs, evaluator.estimate_input(plan.candidate)).step;
 }
 
 /// With the stages that make it fastest, and estimated so; nothing where even ones are as good.
-std::optional<FoundPlan> cut_well(const PlanJudge& judge, const PlanProbes& probes, const FoundPlan& even) {
+std::optional<FoundPlan> cut_well(const PlanEvaluator& evaluator, const PlanProbes& probes,
+                                  const FoundPlan& even) {
   const CostsOfStages costs = probes.costs_of(even.candidate).value();
-  const EstimateInput input = judge.estimate_input(even.candidate);
+  const EstimateInput input = evaluator.estimate_input(even.candidate);
   const auto cut = with_balanced_stages(even.candidate, costs, input, [&](const std::vector<Bytes>& memory) {
-    return judge.fullness(even.candidate, memory);
+    return evaluator.fullness(even.candidate, memory);
   });
   if (!cut) {
     return std::nullopt;
   }
   PlanEstimate figures = estimate(*cut, costs, input);
-  figures.memory = judge.levelled(*cut, memory_of_stages(*cut, costs, input));
+  figures.memory = evaluator.normalised_memory(*cut, memory_of_stages(*cut, costs, input));
   return FoundPlan{*cut, figures, {}};
 }
 
 }  // namespace
 
-std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanProbes& probes,
+std::vector<FoundPlan> with_balanced_stages(const PlanEvaluator& evaluator, const PlanProbes& probes,
                                             const std::vector<FoundPlan>& estimated,
                                             const std::vector<FoundPlan>& beyond) {
   std::map<int, std::vector<Balanceable>> of_gpus;
@@ -131,8 +132,8 @@ std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanPr
     double& least =
         best.try_emplace(plan.candidate.gpus, std::numeric_limits<double>::infinity()).first->second;
     const auto costs = probes.costs_of(plan.candidate);
-    const Seconds even = estimated_step(judge, *costs, plan);
-    const Seconds gain = most_gained(plan.candidate, *costs, judge.estimate_input(plan.candidate));
+    const Seconds even = estimated_step(evaluator, *costs, plan);
+    const Seconds gain = most_gained(plan.candidate, *costs, evaluator.estimate_input(plan.candidate));
     if (gain > kWorthCutting * even || !plan.is_estimated()) {
       of_gpus[plan.candidate.gpus].push_back({plan, (even - gain).in_base_units()});
     }
@@ -141,8 +142,8 @@ std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanPr
   std::ranges::for_each(estimated, add);
   for (const FoundPlan& plan : beyond) {
     const auto memory = memory_of_stages(plan.candidate, probes.costs_of(plan.candidate).value(),
-                                         judge.estimate_input(plan.candidate));
-    if (plan.candidate.plan.pipeline > 1 && judge.fullness(plan.candidate, memory) <= 1 + kMostBeyond) {
+                                         evaluator.estimate_input(plan.candidate));
+    if (plan.candidate.plan.pipeline > 1 && evaluator.fullness(plan.candidate, memory) <= 1 + kMostBeyond) {
       add(plan);
     }
   }
@@ -151,8 +152,9 @@ std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanPr
     std::ranges::stable_sort(plans, {}, &Balanceable::promise);
     plans.resize(std::min(plans.size(), kMostBalanced));
     for (const Balanceable& even : plans) {
-      const auto cut = even.promise <= best[gpus] * (1 + kBalanceReach) ? cut_well(judge, probes, even.plan)
-                                                                        : std::nullopt;
+      const auto cut = even.promise <= best[gpus] * (1 + kBalanceReach)
+                           ? cut_well(evaluator, probes, even.plan)
+                           : std::nullopt;
       if (cut) {
         best[gpus] = std::min(best[gpus], cut->figures().step);
         balanced.push_back(*cut);
@@ -177,7 +179,7 @@ std::vector<FoundPlan> with_offload(const PlanProblem& problem, const std::vecto
       FoundPlan other = variant_of(plan.candidate);
       other.candidate.plan.offload = offload;
       if (other.candidate.plan.is_fsdp()) {  // DeepSpeed's host memory, not FSDP's
-        other.candidate.plan.shard_copies = ShardCopies::None;
+        other.candidate.plan.zero3_implementation = Zero3Implementation::None;
       }
       Sharding& sharding = other.candidate.plan.sharding;
       sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);

@@ -41,7 +41,8 @@ struct OverlapTwin {
 /// within kBalanceReach of the best of all.
 /// @param estimated that fit with even stages
 /// @param beyond that do not: a few per cent too full, they may fit with other ones
-[[nodiscard]] std::vector<FoundPlan> with_balanced_stages(const PlanJudge& judge, const PlanProbes& probes,
+[[nodiscard]] std::vector<FoundPlan> with_balanced_stages(const PlanEvaluator& evaluator,
+                                                          const PlanProbes& probes,
                                                           const std::vector<FoundPlan>& estimated,
                                                           const std::vector<FoundPlan>& beyond);
 

@@ -58,7 +58,7 @@ using ProbeSizes = std::array<ProbeSize, 5>;
 /// Of passes through a part of the model, seconds.
 struct PhaseTimes {
   double forward = 0;
-  double backward = 0;  ///< with what is computed again, and gradients of weights unless they are put off
+  double backward = 0;  ///< with what is recomputed, and gradients of weights unless they are put off
   double weights = 0;   ///< ZB-H1: gradients of weights by themselves
 
   [[nodiscard]] double total() const { return forward + backward + weights; }

@@ -37,7 +37,7 @@ struct Load {
 
 /// Time that a plan costs in a step.
 struct Estimate {
-  std::vector<Seconds> compute;        ///< by device: inputs, look-ups and their backward pass
+  std::vector<Seconds> compute;        ///< by device: inputs, lookups and their backward pass
   std::vector<Seconds> communication;  ///< by device: both exchanges
   Seconds total;                       ///< until the slowest device is done
 };

@@ -2,14 +2,14 @@
 
 namespace lockstep::sharding {
 
-DeviceState::DeviceState(Judge& judge, const Plan& plan)
-    : judge_{&judge},
-      pieces_(judge.task().devices()),
-      used_(judge.task().devices()),
-      widths_(judge.task().devices()),
-      indices_(judge.task().devices()),
-      compute_(judge.task().devices()),
-      changed_(judge.task().devices(), true) {
+DeviceState::DeviceState(CachedCostModel& cost_model, const Plan& plan)
+    : cost_model_{&cost_model},
+      pieces_(cost_model.task().devices()),
+      used_(cost_model.task().devices()),
+      widths_(cost_model.task().devices()),
+      indices_(cost_model.task().devices()),
+      compute_(cost_model.task().devices()),
+      changed_(cost_model.task().devices(), true) {
   for (const Piece& piece : plan.pieces) {
     put(piece.device, piece);
   }
@@ -40,7 +40,7 @@ void DeviceState::put(std::uint32_t device, Piece piece) {
   piece.device = device;
   used_[device] += size_of(piece);
   widths_[device] += static_cast<double>(piece.columns);
-  indices_[device] += judge_->task().indices_of(piece.table);
+  indices_[device] += cost_model_->task().indices_of(piece.table);
   changed_[device] = true;
   pieces_[device].push_back(piece);
 }
@@ -52,7 +52,7 @@ Piece DeviceState::take(std::uint32_t device, std::size_t position) {
   pieces.pop_back();
   used_[device] -= size_of(piece);
   widths_[device] -= static_cast<double>(piece.columns);
-  indices_[device] -= judge_->task().indices_of(piece.table);
+  indices_[device] -= cost_model_->task().indices_of(piece.table);
   changed_[device] = true;
   return piece;
 }
@@ -81,7 +81,7 @@ bool DeviceState::swap(std::uint32_t a, std::size_t position_a, std::uint32_t b,
 
 bool DeviceState::split(std::uint32_t from, std::size_t position, std::uint32_t to) {
   Piece piece = pieces_[from][position];
-  if (from == to || !judge_->task().can_halve(piece.columns) || !has_room(to, 0.5 * size_of(piece))) {
+  if (from == to || !cost_model_->task().can_halve(piece.columns) || !has_room(to, 0.5 * size_of(piece))) {
     return false;
   }
   piece = take(from, position);
@@ -115,12 +115,12 @@ Seconds DeviceState::judge_again() {
     }
     Load load;
     for (const Piece& piece : pieces_[device]) {
-      load.add(judge_->load_of(piece));
+      load.add(cost_model_->load_of(piece));
     }
-    compute_[device] = judge_->compute(load);
+    compute_[device] = cost_model_->compute(load);
     changed_[device] = false;
   }
-  estimate_ = judge_->estimate(compute_, widths_, indices_);
+  estimate_ = cost_model_->estimate(compute_, widths_, indices_);
   return estimate_.total;
 }
 

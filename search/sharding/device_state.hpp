@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/sharding/judge.hpp"
+#include "search/sharding/cached_cost_model.hpp"
 
 namespace lockstep::sharding {
 
@@ -12,7 +12,7 @@ namespace lockstep::sharding {
 /// copies are cheap, so that a change that turns out badly is thrown away.
 class DeviceState {
  public:
-  DeviceState(Judge& judge, const Plan& plan);
+  DeviceState(CachedCostModel& cost_model, const Plan& plan);
 
   [[nodiscard]] std::size_t devices() const { return pieces_.size(); }
   [[nodiscard]] const std::vector<Piece>& pieces_on(std::uint32_t device) const { return pieces_[device]; }
@@ -35,15 +35,15 @@ class DeviceState {
 
  private:
   [[nodiscard]] Bytes size_of(const Piece& piece) const {
-    return judge_->task().size_of(piece.table, piece.columns);
+    return cost_model_->task().size_of(piece.table, piece.columns);
   }
   [[nodiscard]] bool has_room(std::uint32_t device, Bytes more) const {
-    return used_[device] + more <= judge_->task().capacity[device];
+    return used_[device] + more <= cost_model_->task().capacity[device];
   }
   void put(std::uint32_t device, Piece piece);
   Piece take(std::uint32_t device, std::size_t position);
 
-  Judge* judge_;
+  CachedCostModel* cost_model_;
   std::vector<std::vector<Piece>> pieces_;  // by device
   std::vector<Bytes> used_;
   std::vector<double> widths_, indices_;

@@ -13,18 +13,18 @@ constexpr std::int64_t kAskEvery = 256;  // placements of a table between two qu
 
 class Tree {
  public:
-  Tree(Judge& judge, const SearchOptions& options)
-      : judge_{judge},
+  Tree(CachedCostModel& cost_model, const SearchOptions& options)
+      : cost_model_{cost_model},
         options_{options},
-        most_questions_{judge.questions() + kEffortFactor * options.effort},
-        pieces_{whole_tables(judge.task())},
-        loads_(judge.task().devices()),
-        compute_(judge.task().devices()),
-        widths_(judge.task().devices()),
-        indices_(judge.task().devices()),
-        used_(judge.task().devices()) {
+        most_questions_{cost_model.questions() + kEffortFactor * options.effort},
+        pieces_{whole_tables(cost_model.task())},
+        loads_(cost_model.task().devices()),
+        compute_(cost_model.task().devices()),
+        widths_(cost_model.task().devices()),
+        indices_(cost_model.task().devices()),
+        used_(cost_model.task().devices()) {
     std::ranges::stable_sort(pieces_, [&](const Piece& a, const Piece& b) {
-      return judge_.alone(a.table, a.columns) > judge_.alone(b.table, b.columns);
+      return cost_model_.alone(a.table, a.columns) > cost_model_.alone(b.table, b.columns);
     });
   }
 
@@ -39,7 +39,7 @@ class Tree {
 
   void descend(std::size_t depth) {
     if (depth == pieces_.size()) {
-      const Seconds cost = judge_.estimate(compute_, widths_, indices_).total;
+      const Seconds cost = cost_model_.estimate(compute_, widths_, indices_).total;
       if (cost < best_cost_) {
         best_cost_ = cost;
         best_ = Plan{pieces_};
@@ -58,8 +58,8 @@ class Tree {
 
   [[nodiscard]] bool repeats_an_empty_one(std::uint32_t device) const {
     for (std::uint32_t other = 0; other < device && loads_[device].pieces == 0; ++other) {
-      if (loads_[other].pieces == 0 && judge_.kind_of(other) == judge_.kind_of(device) &&
-          judge_.task().capacity[other] == judge_.task().capacity[device]) {
+      if (loads_[other].pieces == 0 && cost_model_.kind_of(other) == cost_model_.kind_of(device) &&
+          cost_model_.task().capacity[other] == cost_model_.task().capacity[device]) {
         return true;
       }
     }
@@ -68,31 +68,31 @@ class Tree {
 
   void attempt(std::size_t depth, std::uint32_t device) {
     Piece& piece = pieces_[depth];
-    const Bytes size = judge_.task().size_of(piece.table, piece.columns);
-    if (used_[device] + size > judge_.task().capacity[device]) {
+    const Bytes size = cost_model_.task().size_of(piece.table, piece.columns);
+    if (used_[device] + size > cost_model_.task().capacity[device]) {
       return;
     }
     const bool is_told = ++attempts_ % kAskEvery == 0 && options_.stopped();
-    complete_ = complete_ && !is_told && judge_.questions() < most_questions_;
+    complete_ = complete_ && !is_told && cost_model_.questions() < most_questions_;
     const Load load = loads_[device];
     const Seconds compute = compute_[device];
     piece.device = device;
-    loads_[device].add(judge_.load_of(piece));
-    compute_[device] = judge_.compute(loads_[device]);
+    loads_[device].add(cost_model_.load_of(piece));
+    compute_[device] = cost_model_.compute(loads_[device]);
     if (compute_[device] < best_cost_) {
       widths_[device] += static_cast<double>(piece.columns);
-      indices_[device] += judge_.task().indices_of(piece.table);
+      indices_[device] += cost_model_.task().indices_of(piece.table);
       used_[device] += size;
       descend(depth + 1);
       widths_[device] -= static_cast<double>(piece.columns);
-      indices_[device] -= judge_.task().indices_of(piece.table);
+      indices_[device] -= cost_model_.task().indices_of(piece.table);
       used_[device] -= size;
     }
     loads_[device] = load;
     compute_[device] = compute;
   }
 
-  Judge& judge_;
+  CachedCostModel& cost_model_;
   const SearchOptions& options_;
   std::int64_t most_questions_, attempts_ = 0;
   std::vector<Piece> pieces_;
@@ -107,12 +107,12 @@ class Tree {
 
 }  // namespace
 
-ExactPlacement exact_placement(Judge& judge, const SearchOptions& options) {
-  return Tree{judge, options}.best();
+ExactPlacement exact_placement(CachedCostModel& cost_model, const SearchOptions& options) {
+  return Tree{cost_model, options}.best();
 }
 
-std::optional<Plan> exact_table_wise(Judge& judge, const SearchOptions& options) {
-  return exact_placement(judge, options).plan;
+std::optional<Plan> exact_table_wise(CachedCostModel& cost_model, const SearchOptions& options) {
+  return exact_placement(cost_model, options).plan;
 }
 
 }  // namespace lockstep::sharding

@@ -18,9 +18,9 @@ struct ExactPlacement {
 /// tried; a branch ends where a device takes no less than the best plan does. Asks at most 100 x
 /// options.effort questions, and now and then whether to stop. *Assumes* that another table never makes a
 /// device faster.
-[[nodiscard]] ExactPlacement exact_placement(Judge& judge, const SearchOptions& options);
+[[nodiscard]] ExactPlacement exact_placement(CachedCostModel& cost_model, const SearchOptions& options);
 
 /// Its plan, proven or not.
-[[nodiscard]] std::optional<Plan> exact_table_wise(Judge& judge, const SearchOptions& options);
+[[nodiscard]] std::optional<Plan> exact_table_wise(CachedCostModel& cost_model, const SearchOptions& options);
 
 }  // namespace lockstep::sharding

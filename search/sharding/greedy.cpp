@@ -90,50 +90,51 @@ double rows(const EmbeddingTable& table) {
 
 }  // namespace
 
-std::optional<Plan> random_plan(Judge& judge, const SearchOptions& options) {
+std::optional<Plan> random_plan(CachedCostModel& cost_model, const SearchOptions& options) {
   const Random random{options.seed, "random sharding"};
-  return by_number(judge.task(), [&](std::uint32_t table, std::size_t places) {
+  return by_number(cost_model.task(), [&](std::uint32_t table, std::size_t places) {
     return static_cast<std::size_t>(random.uniform(table) * static_cast<double>(places));
   });
 }
 
-std::optional<Plan> round_robin(Judge& judge, const SearchOptions& /*options*/) {
-  return by_number(judge.task(), [](std::uint32_t table, std::size_t places) { return table % places; });
+std::optional<Plan> round_robin(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return by_number(cost_model.task(), [](std::uint32_t table, std::size_t places) { return table % places; });
 }
 
-std::optional<Plan> chunks(Judge& judge, const SearchOptions& /*options*/) {
-  const std::size_t tables = judge.task().tables.size();
-  return by_number(judge.task(),
+std::optional<Plan> chunks(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  const std::size_t tables = cost_model.task().tables.size();
+  return by_number(cost_model.task(),
                    [&](std::uint32_t table, std::size_t places) { return table * places / tables; });
 }
 
-std::optional<Plan> size_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  return greedy(judge.task(), [](const EmbeddingTable& table) { return rows(table) * dimension(table); });
+std::optional<Plan> size_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return greedy(cost_model.task(),
+                [](const EmbeddingTable& table) { return rows(table) * dimension(table); });
 }
 
-std::optional<Plan> dim_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  return greedy(judge.task(), dimension);
+std::optional<Plan> dim_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return greedy(cost_model.task(), dimension);
 }
 
-std::optional<Plan> lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  return greedy(judge.task(),
+std::optional<Plan> lookup_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return greedy(cost_model.task(),
                 [](const EmbeddingTable& table) { return dimension(table) * table.pooling_factor; });
 }
 
-std::optional<Plan> norm_lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  return greedy(judge.task(), [](const EmbeddingTable& table) {
+std::optional<Plan> norm_lookup_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return greedy(cost_model.task(), [](const EmbeddingTable& table) {
     return dimension(table) * table.pooling_factor / rows(table);
   });
 }
 
-std::optional<Plan> size_lookup_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  return greedy(judge.task(), [](const EmbeddingTable& table) {
+std::optional<Plan> size_lookup_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  return greedy(cost_model.task(), [](const EmbeddingTable& table) {
     return dimension(table) * table.pooling_factor * std::log10(rows(table));
   });
 }
 
-std::optional<Plan> torchrec_greedy(Judge& judge, const SearchOptions& /*options*/) {
-  const Task& task = judge.task();
+std::optional<Plan> torchrec_greedy(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  const Task& task = cost_model.task();
   torchrec::Topology topology;
   topology.ranks = static_cast<std::int64_t>(task.devices());
   topology.batch_per_rank = task.batch / topology.ranks;

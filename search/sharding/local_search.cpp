@@ -20,19 +20,19 @@ constexpr std::int64_t kAskEvery = 256;    // changes between two questions whet
 
 class LocalSearch {
  public:
-  LocalSearch(Judge& judge, const Plan& plan, const SearchOptions& options)
-      : judge_{judge},
+  LocalSearch(CachedCostModel& cost_model, const Plan& plan, const SearchOptions& options)
+      : cost_model_{cost_model},
         options_{options},
         changes_{options.seed, "local search", options.may_cut},
-        state_{judge, plan},
+        state_{cost_model, plan},
         best_{plan},
         best_cost_{state_.cost()} {}
 
   Plan run() {
-    const std::int64_t first = judge_.questions();
+    const std::int64_t first = cost_model_.questions();
     const std::int64_t effort = options_.effort;
     for (std::int64_t tried = 0;; ++tried) {
-      const std::int64_t asked = judge_.questions() - first;
+      const std::int64_t asked = cost_model_.questions() - first;
       // Changes that cannot be made ask nothing: they are bounded, too.
       if (asked >= effort || tried >= effort || (tried % kAskEvery == 0 && options_.stopped())) {
         return best_;
@@ -56,7 +56,7 @@ class LocalSearch {
     }
   }
 
-  Judge& judge_;
+  CachedCostModel& cost_model_;
   const SearchOptions& options_;
   SmallChanges changes_;
   DeviceState state_;
@@ -98,17 +98,17 @@ std::optional<Plan> cut_until_it_fits(const Task& task) {
 
 }  // namespace
 
-Plan improved(Judge& judge, Plan plan, const SearchOptions& options) {
-  if (plan.pieces.empty() || judge.task().devices() < 2) {
+Plan improved(CachedCostModel& cost_model, Plan plan, const SearchOptions& options) {
+  if (plan.pieces.empty() || cost_model.task().devices() < 2) {
     return plan;
   }
-  return LocalSearch{judge, plan, options}.run();
+  return LocalSearch{cost_model, plan, options}.run();
 }
 
 namespace {
 
 /// The cheapest of what simple rules and NeuroShard's search find. @param whole without cut tables
-std::optional<Plan> best_start(Judge& judge, const SearchOptions& options, bool whole) {
+std::optional<Plan> best_start(CachedCostModel& cost_model, const SearchOptions& options, bool whole) {
   const Search beam = whole ? neuroshard_table_wise : neuroshard;
   const std::array<Search, 9> starts{beam,          torchrec_plan,      size_greedy,        dim_greedy,
                                      lookup_greedy, norm_lookup_greedy, size_lookup_greedy, torchrec_greedy,
@@ -116,11 +116,11 @@ std::optional<Plan> best_start(Judge& judge, const SearchOptions& options, bool 
   std::optional<Plan> best;
   Seconds cost;
   for (const Search start : starts) {
-    std::optional<Plan> plan = start(judge, options);
-    if (!plan || (whole && plan->pieces.size() > judge.task().tables.size())) {
+    std::optional<Plan> plan = start(cost_model, options);
+    if (!plan || (whole && plan->pieces.size() > cost_model.task().tables.size())) {
       continue;
     }
-    const Seconds plan_cost = judge.estimate(*plan).total;
+    const Seconds plan_cost = cost_model.estimate(*plan).total;
     if (!best || plan_cost < cost) {
       best = std::move(plan);
       cost = plan_cost;
@@ -129,29 +129,29 @@ std::optional<Plan> best_start(Judge& judge, const SearchOptions& options, bool 
   return best;
 }
 
-std::optional<Plan> of_whole_tables(Judge& judge, SearchOptions options) {
+std::optional<Plan> of_whole_tables(CachedCostModel& cost_model, SearchOptions options) {
   options.may_cut = false;
-  auto start = best_start(judge, options, true);
-  return start ? std::optional{improved(judge, *std::move(start), options)} : std::nullopt;
+  auto start = best_start(cost_model, options, true);
+  return start ? std::optional{improved(cost_model, *std::move(start), options)} : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options) {
+std::optional<Plan> lockstep_search(CachedCostModel& cost_model, const SearchOptions& options) {
   if (!options.may_cut) {
-    return of_whole_tables(judge, options);
+    return of_whole_tables(cost_model, options);
   }
   SearchOptions half = options;
   half.effort = options.effort / 2;
-  std::optional<Plan> best = best_start(judge, half, false);
-  std::optional<Plan> whole = of_whole_tables(judge, half);
-  if (whole && (!best || judge.estimate(*whole).total < judge.estimate(*best).total)) {
+  std::optional<Plan> best = best_start(cost_model, half, false);
+  std::optional<Plan> whole = of_whole_tables(cost_model, half);
+  if (whole && (!best || cost_model.estimate(*whole).total < cost_model.estimate(*best).total)) {
     best = std::move(whole);
   }
   if (!best) {
-    best = cut_until_it_fits(judge.task());
+    best = cut_until_it_fits(cost_model.task());
   }
-  return best ? std::optional{improved(judge, *std::move(best), half)} : std::nullopt;
+  return best ? std::optional{improved(cost_model, *std::move(best), half)} : std::nullopt;
 }
 
 }  // namespace lockstep::sharding

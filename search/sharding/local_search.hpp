@@ -12,11 +12,11 @@ namespace lockstep::sharding {
 /// Dueck and Scheuer, Journal of Computational Physics 90, 1990), by ever less; what is returned is the best
 /// that was seen, never worse than @p plan.
 /// @pre the plan fits
-[[nodiscard]] Plan improved(Judge& judge, Plan plan, const SearchOptions& options);
+[[nodiscard]] Plan improved(CachedCostModel& cost_model, Plan plan, const SearchOptions& options);
 
 /// The best of all simple rules and NeuroShard's search, improved(): half of the effort is for whole tables,
 /// half for cutting what is best then. Where all of them fail, tables are halved, the largest first, until
 /// they fit.
-[[nodiscard]] std::optional<Plan> lockstep_search(Judge& judge, const SearchOptions& options);
+[[nodiscard]] std::optional<Plan> lockstep_search(CachedCostModel& cost_model, const SearchOptions& options);
 
 }  // namespace lockstep::sharding

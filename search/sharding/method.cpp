@@ -36,7 +36,7 @@ constexpr std::array kMethods{
 };
 
 constexpr std::array kLearned{
-    Method{"autoshard", "AutoShard: an LSTM policy, trained by actor-critic on the balance of look-ups",
+    Method{"autoshard", "AutoShard: an LSTM policy, trained by actor-critic on the balance of lookups",
            learned::autoshard},
     Method{"dreamshard", "DreamShard: a policy trained on what a learnt cost network says",
            learned::dreamshard},

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "search/sharding/judge.hpp"
+#include "search/sharding/cached_cost_model.hpp"
 
 namespace lockstep::sharding {
 
@@ -20,7 +20,7 @@ class PlacementPolicy;
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  /// Questions that a method which could go on for ever may ask its judge.
+  /// Questions that a method which could go on for ever may ask its cost model.
   std::int64_t effort = 100'000;
   bool may_cut = true;  ///< false: Lockstep's own search places whole tables
   /// Asked now and then: whether to stop with the best so far.
@@ -30,7 +30,7 @@ struct SearchOptions {
 };
 
 /// @return a plan that fits; nothing where the method finds none
-using Search = std::optional<Plan> (*)(Judge& judge, const SearchOptions& options);
+using Search = std::optional<Plan> (*)(CachedCostModel& cost_model, const SearchOptions& options);
 
 struct Method {
   std::string_view name;

@@ -5,24 +5,24 @@
 #include <span>
 #include <vector>
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/kernel.hpp"
 #include "search/sharding/cost_model.hpp"
 #include "search/sharding/exchange_costs.hpp"
 #include "search/sharding/input_costs.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep::sharding {
 
-/// Lockstep's own models as the judge of a step's embedding part, fast: FBGEMM's table-batched look-up and
-/// fused backward pass (ops/kernels/embedding.hpp) with the passes over the look-ups around them, and the
+/// Lockstep's own models as the judge of a step's embedding part, fast: FBGEMM's table-batched lookup and
+/// fused backward pass (ops/kernels/embedding.hpp) with the passes over the lookups around them, and the
 /// exchanges.
 ///
 ///   kernel       minimum + the times that DRAM, caches, host link, the waits of all bags and
 ///                forward the longest bag's wait need alone (ops/kernels/embedding_load.hpp), forward by
 ///                look_up_time(), backward the largest; all but the last are sums over the device's pieces
-///   passes       over the look-ups: 84 + 24 p bytes each for p passes of the sort (p = rows' bits / 8), over
+///   passes       over the lookups: 84 + 24 p bytes each for p passes of the sort (p = rows' bits / 8), over
 ///                the pooled rows: 20 bytes an element both ways together
-///   inputs       an index for each look-up and an offset for each bag, copied before the look-up over links
+///   inputs       an index for each lookup and an offset for each bag, copied before the lookup over links
 ///                that ranks share (InputCosts)
 ///   total        max over devices of inputs + compute + exposed (forward + backward exchange)
 ///
@@ -83,7 +83,7 @@ class ModelCosts final : public CostModel {
   struct Kind {
     GpuSpec gpu;
     std::int64_t at_a_time = 1;  ///< copies of a table for which the cache is shared as among many tables
-    double pass = 0;             ///< s for each look-up
+    double pass = 0;             ///< s for each lookup
     double element = 0;          ///< s for each element of the pooled rows
     std::size_t device = 0;      ///< one of the kind
 

@@ -35,7 +35,7 @@ class ScaledNetwork {
 };
 
 /// The cost networks of NeuroShard (Zha et al., arXiv 2305.01868), which their authors trained on measured
-/// times of fused look-ups and of all-to-alls:
+/// times of fused lookups and of all-to-alls:
 ///
 ///   compute          a table's 20 features -> 128 -> 32, summed over the device's tables -> 64 -> 1, ms both
 ///                    ways

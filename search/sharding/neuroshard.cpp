@@ -22,9 +22,9 @@ struct State {
 
 class Beam {
  public:
-  explicit Beam(Judge& judge) : judge_{judge} {}
+  explicit Beam(CachedCostModel& cost_model) : cost_model_{cost_model} {}
 
-  [[nodiscard]] const std::optional<JudgedPlan>& best() const { return best_; }
+  [[nodiscard]] const std::optional<CostedPlan>& best() const { return best_; }
 
   [[nodiscard]] State state_of(std::vector<Piece> pieces) {
     std::vector<std::pair<std::uint32_t, std::int64_t>> key;
@@ -43,7 +43,7 @@ class Beam {
     std::vector<State> level;
     for (const State& state : states) {
       for (const std::size_t piece : candidates(state.pieces)) {
-        if (judge_.task().can_halve(state.pieces[piece].columns)) {
+        if (cost_model_.task().can_halve(state.pieces[piece].columns)) {
           level.push_back(state_of(halved(state.pieces, piece)));
         }
       }
@@ -61,7 +61,7 @@ class Beam {
   }
 
   Seconds place(const std::vector<Piece>& pieces) {
-    const auto judged = place_pieces(judge_, pieces);
+    const auto judged = place_pieces(cost_model_, pieces);
     if (!judged) {
       return Seconds{std::numeric_limits<double>::infinity()};
     }
@@ -84,23 +84,23 @@ class Beam {
   std::set<std::size_t> candidates(const std::vector<Piece>& pieces) {
     std::set<std::size_t> chosen;
     add_largest(
-        pieces, [&](const Piece& piece) { return judge_.task().size_of(piece.table, piece.columns); },
+        pieces, [&](const Piece& piece) { return cost_model_.task().size_of(piece.table, piece.columns); },
         chosen);
     add_largest(
-        pieces, [&](const Piece& piece) { return judge_.alone(piece.table, piece.columns); }, chosen);
+        pieces, [&](const Piece& piece) { return cost_model_.alone(piece.table, piece.columns); }, chosen);
     return chosen;
   }
 
-  Judge& judge_;
+  CachedCostModel& cost_model_;
   std::map<std::vector<std::pair<std::uint32_t, std::int64_t>>, Seconds> costs_;
-  std::optional<JudgedPlan> best_;
+  std::optional<CostedPlan> best_;
 };
 
 }  // namespace
 
-std::optional<Plan> neuroshard(Judge& judge, const SearchOptions& options) {
-  Beam beam{judge};
-  std::vector<State> states{beam.state_of(whole_tables(judge.task()))};
+std::optional<Plan> neuroshard(CachedCostModel& cost_model, const SearchOptions& options) {
+  Beam beam{cost_model};
+  std::vector<State> states{beam.state_of(whole_tables(cost_model.task()))};
   for (int level = 0; level < kLevels && !states.empty() && !options.stopped(); ++level) {
     states = beam.next(states);
   }

@@ -29,7 +29,7 @@ struct Plan {
 /// Elements of the pooled rows that each device looks up for a sample.
 [[nodiscard]] std::vector<double> widths_of(const Plan& plan, const Task& task);
 
-/// Indices and offsets that each device needs for a sample: those of every look-up, and one for every bag.
+/// Indices and offsets that each device needs for a sample: those of every lookup, and one for every bag.
 [[nodiscard]] std::vector<double> indices_of(const Plan& plan, const Task& task);
 
 /// Every column of every table is somewhere, once, and no device holds more than it has memory for.

@@ -25,7 +25,7 @@ struct TableLine {
   static void describe(Visitor& key, TableLine& table) {
     key.required("index", table.index, "number of the table");
     key.required("row", table.row, "rows: the largest index + 1");
-    key.required("pooling_factor", table.pooling_factor, "mean look-ups per bag, 0 for an empty table");
+    key.required("pooling_factor", table.pooling_factor, "mean lookups per bag, 0 for an empty table");
     key.optional("log2_rate_median", table.log2_rate_median, std::nullopt, "of a row's uses in the batch");
     key.optional("log2_rate_sigma", table.log2_rate_sigma, std::nullopt, "their spread, in log2 units");
     key.optional("support_rows", table.support_rows, std::nullopt, "rows that are looked up at all");

@@ -13,32 +13,32 @@ constexpr double kLimitStep = 0.05;
 /// Devices that are filled one piece at a time.
 class Filling {
  public:
-  Filling(Judge& judge, double most_width)
-      : judge_{judge},
+  Filling(CachedCostModel& cost_model, double most_width)
+      : cost_model_{cost_model},
         most_width_{most_width},
-        loads_(judge.task().devices()),
-        compute_(judge.task().devices()),
-        widths_(judge.task().devices()),
-        indices_(judge.task().devices()),
-        used_(judge.task().devices()) {}
+        loads_(cost_model.task().devices()),
+        compute_(cost_model.task().devices()),
+        widths_(cost_model.task().devices()),
+        indices_(cost_model.task().devices()),
+        used_(cost_model.task().devices()) {}
 
   /// @return false where no device has room
   bool place(Piece& piece) {
-    const Bytes size = judge_.task().size_of(piece.table, piece.columns);
+    const Bytes size = cost_model_.task().size_of(piece.table, piece.columns);
     const std::optional<std::uint32_t> device = cheapest(size, static_cast<double>(piece.columns));
     if (!device) {
       return false;
     }
     piece.device = *device;
-    loads_[*device].add(judge_.load_of(piece));
-    compute_[*device] = judge_.compute(loads_[*device]);
+    loads_[*device].add(cost_model_.load_of(piece));
+    compute_[*device] = cost_model_.compute(loads_[*device]);
     widths_[*device] += static_cast<double>(piece.columns);
-    indices_[*device] += judge_.task().indices_of(piece.table);
+    indices_[*device] += cost_model_.task().indices_of(piece.table);
     used_[*device] += size;
     return true;
   }
 
-  [[nodiscard]] Seconds cost() { return judge_.estimate(compute_, widths_, indices_).total; }
+  [[nodiscard]] Seconds cost() { return cost_model_.estimate(compute_, widths_, indices_).total; }
   /// The limit on the width kept a piece from a device.
   [[nodiscard]] bool was_limited() const { return limited_; }
 
@@ -46,7 +46,7 @@ class Filling {
   std::optional<std::uint32_t> cheapest(Bytes size, double columns) {
     std::optional<std::uint32_t> best;
     for (std::uint32_t device = 0; device < compute_.size(); ++device) {
-      if (used_[device] + size > judge_.task().capacity[device]) {
+      if (used_[device] + size > cost_model_.task().capacity[device]) {
         continue;
       }
       if (widths_[device] + columns > most_width_) {
@@ -61,7 +61,7 @@ class Filling {
     return best;
   }
 
-  Judge& judge_;
+  CachedCostModel& cost_model_;
   double most_width_;
   std::vector<Load> loads_;
   std::vector<Seconds> compute_;
@@ -71,10 +71,10 @@ class Filling {
 };
 
 /// The most expensive first; of equals the later one.
-std::vector<std::size_t> by_cost(Judge& judge, const std::vector<Piece>& pieces) {
+std::vector<std::size_t> by_cost(CachedCostModel& cost_model, const std::vector<Piece>& pieces) {
   std::vector<Seconds> cost;
   for (const Piece& piece : pieces) {
-    cost.push_back(judge.alone(piece.table, piece.columns));
+    cost.push_back(cost_model.alone(piece.table, piece.columns));
   }
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -84,24 +84,24 @@ std::vector<std::size_t> by_cost(Judge& judge, const std::vector<Piece>& pieces)
   return order;
 }
 
-double mean_width(const Judge& judge, const std::vector<Piece>& pieces) {
+double mean_width(const CachedCostModel& cost_model, const std::vector<Piece>& pieces) {
   double width = 0;
   for (const Piece& piece : pieces) {
     width += static_cast<double>(piece.columns);
   }
-  return width / static_cast<double>(judge.task().places().size());
+  return width / static_cast<double>(cost_model.task().places().size());
 }
 
 }  // namespace
 
-std::optional<JudgedPlan> place_pieces(Judge& judge, const std::vector<Piece>& pieces) {
-  const std::vector<std::size_t> order = by_cost(judge, pieces);
-  const double mean = mean_width(judge, pieces);
-  std::optional<JudgedPlan> best;
+std::optional<CostedPlan> place_pieces(CachedCostModel& cost_model, const std::vector<Piece>& pieces) {
+  const std::vector<std::size_t> order = by_cost(cost_model, pieces);
+  const double mean = mean_width(cost_model, pieces);
+  std::optional<CostedPlan> best;
   bool limited = true;
   for (int limit = 0; limit < kLimits && limited; ++limit) {
-    Filling devices{judge, (1 + kLimitStep * limit) * mean};
-    JudgedPlan judged{Plan{pieces}, {}};
+    Filling devices{cost_model, (1 + kLimitStep * limit) * mean};
+    CostedPlan judged{Plan{pieces}, {}};
     const bool fits =
         std::ranges::all_of(order, [&](std::size_t i) { return devices.place(judged.plan.pieces[i]); });
     limited = devices.was_limited();
@@ -116,17 +116,18 @@ std::optional<JudgedPlan> place_pieces(Judge& judge, const std::vector<Piece>& p
   return best;
 }
 
-bool only_width_is_in_the_way(Judge& judge) {
-  std::vector<Piece> pieces = whole_tables(judge.task());
-  if (place_pieces(judge, pieces)) {
+bool only_width_is_in_the_way(CachedCostModel& cost_model) {
+  std::vector<Piece> pieces = whole_tables(cost_model.task());
+  if (place_pieces(cost_model, pieces)) {
     return false;
   }
-  Filling devices{judge, std::numeric_limits<double>::infinity()};
-  return std::ranges::all_of(by_cost(judge, pieces), [&](std::size_t i) { return devices.place(pieces[i]); });
+  Filling devices{cost_model, std::numeric_limits<double>::infinity()};
+  return std::ranges::all_of(by_cost(cost_model, pieces),
+                             [&](std::size_t i) { return devices.place(pieces[i]); });
 }
 
-std::optional<Plan> neuroshard_table_wise(Judge& judge, const SearchOptions& /*options*/) {
-  const auto judged = place_pieces(judge, whole_tables(judge.task()));
+std::optional<Plan> neuroshard_table_wise(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  const auto judged = place_pieces(cost_model, whole_tables(cost_model.task()));
   return judged ? std::optional{judged->plan} : std::nullopt;
 }
 

@@ -23,7 +23,7 @@ struct Table {
   ReuseBins reuse{};  ///< at the task's batch; all 0 where the table is empty
 };
 
-/// One of @p parts equal parts of a table's rows, with its share of uniform look-ups.
+/// One of @p parts equal parts of a table's rows, with its share of uniform lookups.
 inline Table part_by_rows(Table table, std::int64_t parts) {
   table.shape.rows = (table.shape.rows + parts - 1) / parts;
   table.shape.pooling_factor /= static_cast<double>(parts);

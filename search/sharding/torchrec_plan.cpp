@@ -31,8 +31,8 @@ torchrec::Optimizer known_to_torchrec(Optimizer optimizer) {
 
 }  // namespace
 
-std::optional<Plan> torchrec_plan(Judge& judge, const SearchOptions& /*options*/) {
-  const Task& task = judge.task();
+std::optional<Plan> torchrec_plan(CachedCostModel& cost_model, const SearchOptions& /*options*/) {
+  const Task& task = cost_model.task();
   const std::vector<std::uint32_t> places = task.places();
   if (places.empty()) {
     return std::nullopt;

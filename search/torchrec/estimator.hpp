@@ -86,16 +86,16 @@ struct Perf {
   }
 };
 
-/// With B samples a rank, W ranks, g of them on a host, L look-ups, d columns of the shard, elements of e
+/// With B samples a rank, W ranks, g of them on a host, L lookups, d columns of the shard, elements of e
 /// bytes, w = 2 with weights else 1, and the bandwidth of the kernel:
 ///
-///   sharding        input            look-up                output        penalty
+///   sharding        input            lookup                output        penalty
 ///   table-, column  B L W 8 w        B L W max(d, 32) e     B W d e       1.75 d < 64, 1.15 d < 128, else 1
 ///   row             B L 8 w          B L d e                B W d e       1
 ///   table-row, grid B L (W/g) 8 w    B L (W/g) d e          B W d e       1
 ///   data            B L 8 w          B L d e                B d e         1
 ///
-///   forward compute  (input + look-up + output) penalty / bandwidth;  backward twice that, weighted 3.1
+///   forward compute  (input + lookup + output) penalty / bandwidth;  backward twice that, weighted 3.1
 ///   times communication    table, column: output / link both ways;  row: likewise, backward + 2.455 output /
 ///                    bandwidth;  table-row, grid: output / link within the host, between several hosts
 ///                    B (W/g) d e / their link besides, backward + 2.455 output / bandwidth;  data: backward

@@ -84,7 +84,7 @@ Bytes inputs_and_output(const TableConfig& table, const ShardSize& shard, Shardi
   const double hosts = world / static_cast<double>(topology.local_ranks());
   const bool by_rows_of_node = sharding == Sharding::TableRowWise || sharding == Sharding::Grid;
   const bool local = sharding == Sharding::DataParallel || sharding == Sharding::RowWise;
-  const double from = local ? 1 : by_rows_of_node ? hosts : world;  // ranks whose look-ups come here
+  const double from = local ? 1 : by_rows_of_node ? hosts : world;  // ranks whose lookups come here
   const Bytes input = samples * table.pooling_factor * from * Bytes{kIndexBytes};
   const double to = sharding == Sharding::DataParallel ? 1 : world;
   const Bytes output = samples * to * static_cast<double>(shard.columns) * table.element;

@@ -23,12 +23,12 @@ inline void PrintTo(const Method& method, std::ostream* out) {
 
 namespace lockstep::testing {
 
-/// A millisecond for each column and look-up of a sample, and one for each piece; both exchanges take a
+/// A millisecond for each column and lookup of a sample, and one for each piece; both exchanges take a
 /// millisecond for each column of the widest device.
 class LinearCosts final : public sharding::CostModel {
  public:
   LinearCosts() = default;
-  /// @param slowness by device: how many times as long its look-ups take
+  /// @param slowness by device: how many times as long its lookups take
   explicit LinearCosts(std::vector<double> slowness) : slowness_{std::move(slowness)} {}
 
   [[nodiscard]] std::uint32_t kind_of(std::uint32_t device) const override {
@@ -71,7 +71,7 @@ inline sharding::Task task(std::vector<sharding::Table> tables, std::size_t devi
   return {.tables = std::move(tables), .capacity = std::vector<Bytes>(devices, Bytes{bytes})};
 }
 
-/// Tables of 1 to 1000 rows, dimension 4 to 64, up to 20 look-ups.
+/// Tables of 1 to 1000 rows, dimension 4 to 64, up to 20 lookups.
 inline sharding::Task random_task(std::uint64_t seed, std::size_t tables, std::size_t devices, double bytes) {
   const Random random{seed, "sharding task"};
   std::vector<sharding::Table> drawn;

@@ -28,7 +28,7 @@ class Choice:
 CHOICES = {
     "dlrm": Choice("8 embedding tables of 1,000,000 x 64, MLPs 512-512-64 and 1024-1024-1024-1, SGD", (512, 2048, 8192), (2048,)),
     "dlrm_criteo": Choice("26 tables of 1,000,000 x 128, MLPs 13-512-256-128 and 1024-1024-512-256-1, SGD", (2048, 8192, 32768), (8192,)),
-    "dlrm_bags": Choice("dlrm with 12 tables and 30 look-ups a bag", (512, 2048, 8192), (2048,)),
+    "dlrm_bags": Choice("dlrm with 12 tables and 30 lookups a bag", (512, 2048, 8192), (2048,)),
     "dlrm_dense": Choice("dlrm with tables of 100,000 rows, whose gradients are dense", (512, 2048, 8192), (2048,)),
     "gpt2": Choice("124M parameters, 12 layers, sequence 1024, AdamW", (1, 4, 16), (4,)),
     "gpt2_medium": Choice("355M parameters, 24 layers, sequence 1024, AdamW", (1, 4, 16), (4,)),
@@ -66,7 +66,7 @@ PRECISIONS = {
 MODES = {
     "eager": "as it is",
     "compiled": "behind torch.compile (the model, not the optimizer)",
-    "checkpointed": "activations of layers are computed again (torch.utils.checkpoint)",
+    "checkpointed": "activations of layers are recomputed (torch.utils.checkpoint)",
     "accumulated": "two micro-batches a step, each of half the batch",
     "clipped": "gradients clipped by their norm",
     "fused": "AdamW(fused=True)",

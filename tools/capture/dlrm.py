@@ -11,7 +11,7 @@ def mlp(widths, last=None):
 
 
 class Dlrm(nn.Module):
-    """dense [batch, dense_features], indices [tables, batch] or [tables, batch, look-ups] -> logits [batch, 1]"""
+    """dense [batch, dense_features], indices [tables, batch] or [tables, batch, lookups] -> logits [batch, 1]"""
 
     def __init__(self, tables, rows, dim, bottom=None, top=(1024, 1024, 1024, 1), sparse=True):
         super().__init__()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes configs/validation/measured/hopper_embedding.csv: lockstep-measure's look-ups of embedding tables on Hopper.
+"""Writes configs/validation/measured/hopper_embedding.csv: lockstep-measure's lookups of embedding tables on Hopper.
 
 Times are medians less the 1.4 us that two events add to a kernel; `zipf` is the exponent of the law that rows were drawn by.
 
@@ -19,7 +19,7 @@ def rows_of(gpu):
 
 
 def main():
-    out = ["# Look-ups of several embedding tables in one call on an H100 and an H200, us: calibration/measurements/*/embedding.csv (26 November 2026, before any was",
+    out = ["# Lookups of several embedding tables in one call on an H100 and an H200, us: calibration/measurements/*/embedding.csv (26 November 2026, before any was",
            "# predicted), pass `forward`, by tools/derive/hopper_look_ups.py: `zipf` is the exponent of the law that rows were drawn by.",
            "gpu,type,zipf,tables,rows,dim,batch,pooling,us"]
     for gpu, name in GPUS.items():

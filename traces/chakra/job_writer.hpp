@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/job.hpp"
-#include "topology/gpu_spec.hpp"
 #include "traces/chakra/node_notes.hpp"
 
 namespace lockstep {

@@ -174,7 +174,7 @@ std::vector<ModelledWork> embedding_forward(const OperatorLaunches& op) {
   if (!call) {
     return {};
   }
-  ModelledWork rows{"embedding look-up", {*call}, {}};
+  ModelledWork rows{"embedding lookup", {*call}, {}};
   for (const LaunchedKernel& kernel : op.kernels) {
     if (has(kernel.name, "embedding_codegen_forward")) {
       rows.work.push_back(kernel.work);
@@ -204,7 +204,7 @@ std::vector<ModelledWork> embedding_bag_forward(const OperatorLaunches& op) {
       .dimension = weight->back(),
       .pooling_factor = static_cast<double>(indices->front()) / static_cast<double>(bags)};
   ModelledWork rows{
-      "embedding look-up", {{"embedding_bags", *type, EmbeddingBags{.batch = bags, .tables = {table}}}}, {}};
+      "embedding lookup", {{"embedding_bags", *type, EmbeddingBags{.batch = bags, .tables = {table}}}}, {}};
   for (const LaunchedKernel& kernel : op.kernels) {
     if (has(kernel.name, "EmbeddingBag_updateOutputKernel")) {
       rows.work.push_back(kernel.work);
@@ -224,7 +224,7 @@ std::vector<ModelledWork> embedding_backward(const OperatorLaunches& op) {
     if (const LookupPass* pass = lookup_pass_of(kernel.name)) {
       const Pointwise work{
           .elements = lookup->lookups, .reads = pass->reads, .writes = pass->writes, .flops = 1};
-      made.push_back({"passes over look-ups", {{pass->kernel, pass->type, work}}, {kernel.work}});
+      made.push_back({"passes over lookups", {{pass->kernel, pass->type, work}}, {kernel.work}});
     } else if (has(kernel.name, "_per_row")) {
       rows.work.push_back(kernel.work);
     }

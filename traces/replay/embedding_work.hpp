@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Look-ups of FBGEMM's fused embedding tables, their backward passes, and look-ups of PyTorch's
+/// Lookups of FBGEMM's fused embedding tables, their backward passes, and lookups of PyTorch's
 /// EmbeddingBag, in the words of the kernel models.
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct RecordedLookup {
 /// None where @p op is none, or its arguments are not FBGEMM's.
 [[nodiscard]] std::optional<RecordedLookup> recorded_lookup(const OperatorArguments& op);
 
-/// Which look-up a backward pass belongs to, and the other way round, by number of the operator: autograd's
-/// node has the sequence number of the operators before the look-up.
+/// Which lookup a backward pass belongs to, and the other way round, by number of the operator: autograd's
+/// node has the sequence number of the operators before the lookup.
 [[nodiscard]] std::map<std::uint32_t, std::uint32_t> lookup_pairs(const kineto::RecordedTrace& trace);
 
-/// Tables are taken to have as many rows and look-ups each, and all rows to be equally popular: how many each
+/// Tables are taken to have as many rows and lookups each, and all rows to be equally popular: how many each
 /// has is in tensors whose values no trace holds. How wide rows are is said where values of arguments are
 /// recorded (execution traces, or Kineto since PyTorch 2.0): one table is as wide as the widest, the others
 /// share the rest; else it follows from the gradient, or from a row-wise optimizer's state, and all are as
@@ -41,7 +41,7 @@ struct RecordedLookup {
 /// `aten::_embedding_bag(weight, indices, offsets, ...)`: a call for each table, with shapes of its own.
 [[nodiscard]] std::vector<ModelledWork> embedding_bag_forward(const OperatorLaunches& op);
 
-/// Passes over the look-ups, and one work for the rows; that is left out for optimizers that the models do
+/// Passes over the lookups, and one work for the rows; that is left out for optimizers that the models do
 /// not have.
 [[nodiscard]] std::vector<ModelledWork> embedding_backward(const OperatorLaunches& op);
 

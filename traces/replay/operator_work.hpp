@@ -23,7 +23,7 @@ struct LaunchedKernel {
 struct OperatorLaunches {
   OperatorArguments called;
   OperatorArguments caller;      ///< the operator around it; no name: none
-  OperatorArguments other_pass;  ///< of a look-up its backward pass, and the other way round; no name: none
+  OperatorArguments other_pass;  ///< of a lookup its backward pass, and the other way round; no name: none
   std::vector<LaunchedKernel> kernels;
 };
 

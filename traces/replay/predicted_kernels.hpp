@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "traces/replay/operator_work.hpp"
 #include "traces/replay/replay_job.hpp"
 

@@ -12,7 +12,7 @@
 #include "traces/replay/host_straggler_cure.hpp"
 #include "traces/replay/instruction_edits.hpp"
 #include "traces/replay/open_ranges.hpp"
-#include "traces/replay/straggler_cure.hpp"
+#include "traces/replay/straggler_replacement.hpp"
 #include "traces/replay/work_edits.hpp"
 
 namespace lockstep::replay {
@@ -262,7 +262,7 @@ Job edited(const Job& job, const WhatIfSpec& edit, std::vector<KernelOrigins> or
   if (edit.stragglers != StragglerEdit::Keep) {
     const StragglerPeers peers{programs.size(), edit};
     if (edit.straggler_work != StragglerWork::Host) {
-      cure_kernels(programs, origins, edit, peers);
+      replace_straggler_times(programs, origins, edit, peers);
     }
     if (edit.straggler_work != StragglerWork::Kernels) {
       cure_host(programs, edit, peers);

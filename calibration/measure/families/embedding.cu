@@ -10,7 +10,7 @@ namespace {
 
 void draw(EmbeddingTables& t, double exponent) {
   const Zipf zipf{t.rows, exponent};
-  const Random random{1, "embedding look-ups"};
+  const Random random{1, "embedding lookups"};
   std::vector<bool> seen(static_cast<std::size_t>(t.tables * t.rows));
   t.drawn.resize(static_cast<std::size_t>(t.look_ups()));
   for (std::size_t i = 0; i < t.drawn.size(); ++i) {
@@ -45,7 +45,7 @@ std::shared_ptr<const EmbeddingTables> made(const GridPoint& point) {
 }  // namespace
 
 std::shared_ptr<const EmbeddingTables> embedding_tables(const GridPoint& point) {
-  // The passes of a look-up are points one after the other: its tables and indices are made once.
+  // The passes of a lookup are points one after the other: its tables and indices are made once.
   static std::string last_key;
   static std::shared_ptr<const EmbeddingTables> last;
   const std::string key = point.key().substr(point.text("pass").size());

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Tables of the same shape, and the look-ups of one batch. A bag is the look-ups of one sample in one table:
+/// Tables of the same shape, and the lookups of one batch. A bag is the lookups of one sample in one table:
 /// bag table * batch + sample holds indices [bag * pooling, (bag + 1) * pooling).
 struct EmbeddingTables {
   std::int64_t tables, rows, dim, batch, pooling;
@@ -33,7 +33,7 @@ struct EmbeddingTables {
 /// a time.
 [[nodiscard]] Launch embedding_forward(std::shared_ptr<const EmbeddingTables> tables);
 
-/// The look-ups ordered by row, on the GPU: what the update needs.
+/// The lookups ordered by row, on the GPU: what the update needs.
 struct SortedLookups {
   SharedMemory keys, sorted_keys;  ///< [look_ups] int64: table * rows + row
   SharedMemory bags, sorted_bags;  ///< [look_ups] int32

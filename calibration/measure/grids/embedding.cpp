@@ -1,5 +1,5 @@
 /// @file
-/// Embedding look-ups of several tables in one call, after FBGEMM's table-batched embeddings: `forward` sums
+/// Embedding lookups of several tables in one call, after FBGEMM's table-batched embeddings: `forward` sums
 /// the rows of each bag, `sort` orders the indices by row for the backward pass, `update` adds up the
 /// gradients of a row and applies row-wise Adagrad. Rows are drawn by Zipf's law with the exponent
 /// zipf_percent / 100 (0: all rows alike).
@@ -31,7 +31,7 @@ class EmbeddingGrid {
     if (indices > kMostIndices || weights > limits_.memory / Bytes{2}) {
       return;
     }
-    // All passes of one look-up after each other: its tables and indices are made once.
+    // All passes of one lookup after each other: its tables and indices are made once.
     for (const char* pass : {"forward", "sort", "update"}) {
       points_.add(GridPoint{}
                       .set("pass", pass)
@@ -124,7 +124,7 @@ Family embedding_family() {
   return {
       .name = "embedding",
       .what =
-          "look-ups of several embedding tables: forward, sort, backward with row-wise Adagrad; skewed rows",
+          "lookups of several embedding tables: forward, sort, backward with row-wise Adagrad; skewed rows",
       .parameters = {"pass", "type", "tables", "rows", "dim", "batch", "pooling", "zipf_percent"},
       .facts = {"unique_rows"},
       .rates = {"gb_per_s_without_reuse"},

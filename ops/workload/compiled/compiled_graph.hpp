@@ -21,7 +21,7 @@ inline constexpr const char* kCompiledBackward = "CompiledFunctionBackward";
 /// *Source*: meta-pytorch/tritonbench pull request 1017 (GB200's host): an empty graph with one kernel takes
 /// 44.3 us without arguments and 42.4 us with 19, its launcher 6.8 and 9.1 us, cuLaunchKernel in it 3.0 and
 /// 3.3 us: means of the differences. Guards: PyTorch issue 191753, Qwen3-8B of Hugging Face (399 parameters):
-/// 0.761 ms of cache look-up and 0.131 ms of bytecode before the graph; vLLM pull request 11216 has 0.29 ms
+/// 0.761 ms of cache lookup and 0.131 ms of bytecode before the graph; vLLM pull request 11216 has 0.29 ms
 /// for OPT-125M (197).
 ///
 /// *Assumes* that products called through `extern_kernels` cost as much as Triton's launches, and that other

@@ -21,12 +21,12 @@ namespace lockstep {
 ///   between two of them, casts and biases included, is one Triton kernel that reads each input once and
 ///   writes each output once; reductions along rows (layer norm, softmax) join it, and sums across rows
 ///   (gradients of biases and norms) are kernels of their own.
-/// * A sum that is no kernel's last value is not written but computed again by each kernel that needs it,
+/// * A sum that is no kernel's last value is not written but recomputed by each kernel that needs it,
 ///   until it reads more than four buffers (torch/_inductor/config.py, realize_reads_threshold): so the
 ///   residual stream of GPT-2 reaches memory at about every second norm.
 /// * What backward needs is chosen by a minimal cut of the graph: of a norm the normalised input, of gelu_new
 ///   its input and tanh, of GELU its input, of softmax its result, or with autocast the narrower scores from
-///   which it is computed again.
+///   which it is recomputed.
 /// * BERT's attention matches a pattern (fuse_attention.py) and becomes scaled_dot_product_attention:
 ///   memory-efficient in FP32, FlashAttention-2 in 16 bits. GPT-2's, masked with where(), and autocast's,
 ///   cast before softmax, do not.

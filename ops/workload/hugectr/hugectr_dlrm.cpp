@@ -142,7 +142,7 @@ class HugeCtrStep {
     embedding_.look_up_replicated();
     record("replicated rows looked up");
     embedding_.sort();
-    record("look-ups sorted");
+    record("lookups sorted");
   }
 
   void interact_and_return() {
@@ -169,7 +169,7 @@ class HugeCtrStep {
       const StreamScope stream{step_, "mp"};
       step_.wait_for(event("top MLP returned"));
       embedding_.exchange_backward();
-      step_.wait_for(event("look-ups sorted"));
+      step_.wait_for(event("lookups sorted"));
       embedding_.update();
       record("tables updated");
     }

@@ -13,11 +13,11 @@ namespace lockstep {
 /// it is one CUDA graph (use_cuda_graph), its streams those of train_intra_iteration_overlap and
 /// train_inter_iteration_overlap; what comes before the colon runs on that stream:
 ///
-///   mp       keys of this batch kept, look-up: then exchange; behind the top MLP's backward: exchange of
+///   mp       keys of this batch kept, lookup: then exchange; behind the top MLP's backward: exchange of
 ///            gradients; behind the sort: update
-///   dp       behind the look-up: that of replicated tables, sorts; behind the top MLP's backward: their
+///   dp       behind the lookup: that of replicated tables, sorts; behind the top MLP's backward: their
 ///            gradients; behind the all-reduce: their update
-///   compute  weights cast; behind the look-up: bottom MLP; behind both exchanges: concatenation, cross
+///   compute  weights cast; behind the lookup: bottom MLP; behind both exchanges: concatenation, cross
 ///            layers, top MLP, loss, backward; all-reduce of all gradients (grouped_all_reduce); update
 ///   prefetch behind the keys that are kept: the next batch's
 ///

@@ -17,7 +17,7 @@ namespace lockstep {
 ///                         each, sums of G pieces, between ranks at one place of their nodes b d e to each;
 ///                         then pieces of one table are added up and put in the order of the tables
 ///   exchange_backward()   in reverse; hierarchical: every rank of a node takes all of B d e
-///   sort()                look-ups by row: radix sort of 8 bits a pass, different rows marked and counted
+///   sort()                lookups by row: radix sort of 8 bits a pass, different rows marked and counted
 ///   update()              gradients of each different row added up, then weights and state
 ///   distribute()          keys of the rank's own samples to the pieces that hold them
 ///

@@ -17,7 +17,7 @@ namespace {
 constexpr LookupPass kFill{"vectorized_elementwise_kernel<fill>", DataType::INT32, 0, 1};
 constexpr LookupPass kAddOffsets{"elementwise_kernel<add>", DataType::INT64, 1, 1};
 
-/// The look-up's kernel writes the features' type itself.
+/// The lookup's kernel writes the features' type itself.
 bool writes_features(const EmbeddingBagShape& bags) {
   return bags.kernels == EmbeddingKernels::Joint && bags.tables.size() == 1;
 }
@@ -38,7 +38,7 @@ bool is_in_cache(const EmbeddingTable& table) {
   return table.location == TableLocation::HostCached;
 }
 
-/// A pass over the rank's look-ups.
+/// A pass over the rank's lookups.
 void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const LookupPass& pass) {
   step.launch_by_rank([&](std::size_t rank) {
     return KernelCall{
@@ -79,7 +79,7 @@ void joint_backward(StepWriter& step, const EmbeddingBagShape& bags) {
   over_rows(step, bags, "gradient_copy_kernel", DataType::FP32, read, 1);
 }
 
-/// Sorts the look-ups by row. One tile: one kernel; else a histogram and one kernel for each 8 bits of the
+/// Sorts the lookups by row. One tile: one kernel; else a histogram and one kernel for each 8 bits of the
 /// row number (cub::DeviceRadixSort, Merrill's onesweep).
 void write_sort(StepWriter& step, const EmbeddingBagShape& bags) {
   constexpr std::int64_t kSingleTile = 4096;  // 256 threads x 16 items (CUB's tuning for 8-byte keys)
@@ -131,7 +131,7 @@ void fbgemm_backward(StepWriter& step, const EmbeddingBagShape& bags) {
   over_lookups(step, bags, kFill);
   step.launch(kernels::fill(1, DataType::INT32));
   over_lookups(step, bags, lookup_pass::kFindLongSegments);
-  // Rows with many look-ups have a kernel of their own; it holds no work when the reuse is low, and the
+  // Rows with many lookups have a kernel of their own; it holds no work when the reuse is low, and the
   // whole update is charged to the other one.
   step.launch(
       {"split_embedding_backward_codegen_cta_per_row_kernel", DataType::INT32, Pointwise{.elements = 1}});

@@ -14,7 +14,7 @@ struct EmbeddingBagShape {
   std::vector<std::vector<EmbeddingTable>> tables;  ///< by rank
   EmbeddingKernels kernels = EmbeddingKernels::Fbgemm;
   Optimizer optimizer = Optimizer::Sgd;
-  bool fixed = false;  ///< EmbeddingBag: each sample has equally many look-ups, offsets are made of that
+  bool fixed = false;  ///< EmbeddingBag: each sample has equally many lookups, offsets are made of that
   bool dense = false;  ///< backward leaves the gradient of whole tables instead of updating them
   DataType features = DataType::FP32;  ///< what the model goes on with: pooled rows are cast to it
 
@@ -28,7 +28,7 @@ struct EmbeddingBagShape {
   /// Elements of each tensor with a gradient as large: EmbeddingBag has a module for each table, others one
   /// for all. None unless dense.
   [[nodiscard]] std::vector<std::int64_t> dense_parameters() const;
-  /// Elements of its sparse gradients: a row for each look-up.
+  /// Elements of its sparse gradients: a row for each lookup.
   [[nodiscard]] std::int64_t gradient_values(std::size_t rank) const;
   [[nodiscard]] std::int64_t weights(std::size_t rank) const;         ///< elements of its tables
   [[nodiscard]] std::int64_t weights_on_gpu(std::size_t rank) const;  ///< of those with their rows there
@@ -43,7 +43,7 @@ struct EmbeddingBagShape {
 };
 
 /// LookupFunction: one kernel for all tables of the rank (FBGEMM checks the indices first). With cached
-/// tables the rows are fetched before: look-ups sorted for their different rows, those that the cache lacks
+/// tables the rows are fetched before: lookups sorted for their different rows, those that the cache lacks
 /// found, sorted by set and fetched, places looked up (FBGEMM split_embeddings_cache, lru_cache_populate).
 ///
 /// Joint: the indices get their tables' offsets and one kernel gathers the rows; on one rank it writes them
@@ -51,7 +51,7 @@ struct EmbeddingBagShape {
 /// they travel. EmbeddingBag: torch_embedding_bag.hpp, here and below.
 void embedding_bag_forward(StepWriter& step, const EmbeddingBagShape& bags);
 
-/// LookupFunctionBackward with the optimizer fused. FBGEMM sorts the look-ups by row, run-length encodes them
+/// LookupFunctionBackward with the optimizer fused. FBGEMM sorts the lookups by row, run-length encodes them
 /// and updates each distinct row once: the kernels of ../shared/data/traces/dlrm_8xv100. Dense: the same
 /// after zeros for the gradient, into which each distinct row's is written. Joint: the values of a sparse
 /// gradient, which embedding_bag_update() adds.

@@ -51,7 +51,7 @@ class EmbeddingExchange {
   void start_forward();    ///< the rows leave
   void finish_forward();   ///< the compute stream has them
   void start_backward();   ///< gradients leave
-  void finish_backward();  ///< the look-up's backward can begin
+  void finish_backward();  ///< the lookup's backward can begin
 
   /// How many tensors finish_forward() leaves.
   [[nodiscard]] std::int64_t pieces() const;

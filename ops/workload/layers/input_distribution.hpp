@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Look-ups of one group of tables, and how they are cut.
+/// Lookups of one group of tables, and how they are cut.
 struct InputGroup {
   TableSharding sharding = TableSharding::TableWise;
   EmbeddingBagShape bags;
@@ -27,9 +27,9 @@ struct InputGroup {
 ///              how much is coming: 3 int64 a rank and group
 ///   send()     the host waits for these numbers (a blocking copy); all-to-all of lengths (b int32 for each
 ///   table
-///              of the receiver) and of values (the receiver's look-ups of b samples)
+///              of the receiver) and of values (the receiver's lookups of b samples)
 ///   receive()  the current stream waits; features put together by table; the host waits for their lengths
-///   offsets()  what the look-up of each group takes
+///   offsets()  what the lookup of each group takes
 ///
 /// Ranks without a table of a group tell and hear sizes and take part in its all-to-alls, nothing more
 /// (_get_recat is None, and KeyedJaggedTensor.dist_init has nothing to permute).

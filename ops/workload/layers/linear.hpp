@@ -22,7 +22,7 @@ struct LinearShape {
 /// @param cast_input the input is FP32 in mixed precision
 void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input = false);
 
-/// Its casts alone: what is computed again of a product whose result nobody reads.
+/// Its casts alone: what is recomputed of a product whose result nobody reads.
 void linear_casts_forward(StepWriter& step, const LinearShape& shape, bool cast_input = false);
 
 /// AddmmBackward0 (or MmBackward0 without bias) and what follows it: gradient of the input when @p

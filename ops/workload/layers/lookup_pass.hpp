@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What FBGEMM does with the look-ups of its tables besides fetching and updating rows: checks, sorts by row,
+/// What FBGEMM does with the lookups of its tables besides fetching and updating rows: checks, sorts by row,
 /// run lengths. Kernels of ../shared/data/traces/dlrm_8xv100.
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// One kernel over all look-ups: @p reads and @p writes of @p type for each.
+/// One kernel over all lookups: @p reads and @p writes of @p type for each.
 struct LookupPass {
   const char* kernel;  ///< its name, or what is telling of it
   DataType type;

@@ -39,7 +39,7 @@ struct BlockShape {
 
 void block_forward(StepWriter& step, const BlockShape& shape);
 /// A checkpointed block from its input until all is there that backward reads (torch.utils.checkpoint without
-/// re-entrance, set_checkpoint_early_stop): the last sum is not computed again, without dropout (whose mask
+/// re-entrance, set_checkpoint_early_stop): the last sum is not recomputed, without dropout (whose mask
 /// is read) neither the last product; a norm at the end is, for its means.
 void block_forward_again(StepWriter& step, const BlockShape& shape);
 void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients);

@@ -8,12 +8,12 @@
 /// * Products and attention are the libraries'. What is element-wise between two of them is one Triton kernel
 ///   that reads each input once; norms along rows take their neighbours in; gains' gradients are kernels of
 ///   their own.
-/// * A value that no library call reads is not written but computed again by each kernel that needs it, as
+/// * A value that no library call reads is not written but recomputed by each kernel that needs it, as
 ///   long as that reads at most four buffers (torch/_inductor/config.py, realize_reads_threshold): the sum
 ///   behind attention, which the norm and the last sum read, is none.
 /// * Rotations stay eager: Inductor generates no code for complex numbers, so that queries and keys are cast
 ///   to FP32, multiplied by PyTorch's own kernel and cast back, keys by the kernel that repeats their heads.
-/// * Backward's graph begins with what is computed again. The partitioner keeps what `recompute` says, and
+/// * Backward's graph begins with what is recomputed. The partitioner keeps what `recompute` says, and
 ///   without it what products and attention leave, from which inputs of products are made again.
 ///
 /// With `precision: fp8` products of blocks are FP8 with one scale a tensor, taken from the tensor itself
@@ -42,7 +42,7 @@
 namespace lockstep {
 
 void compiled_llama_forward(const LayerScope& scope);
-/// With what `parts.recompute` leaves to be computed again.
+/// With what `parts.recompute` leaves to be recomputed.
 void compiled_llama_backward(const LayerScope& scope, BackwardParts parts);
 
 /// Bytes that a block keeps for backward.

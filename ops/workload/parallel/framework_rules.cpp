@@ -65,13 +65,13 @@ void check_pure(const TransformerPlanSpec& plan, TensorTypes types) {
         "'mixed_precision' out"};
   }
   if (plan.sharding != Sharding::None && !plan.is_fsdp()) {
-    throw std::invalid_argument{
-        fmt::format("'sharding: {}' without PyTorch's 'shard_copies' is DeepSpeed's or Megatron's, whose "
-                    "optimizer has FP32 "
-                    "masters: with 'mixed_precision: pure' say 'sharding: zero3' with 'shard_copies: fsdp2' "
-                    "or 'fsdp', or "
-                    "leave 'sharding' out (DistributedDataParallel)",
-                    name_of(plan.sharding))};
+    throw std::invalid_argument{fmt::format(
+        "'sharding: {}' without PyTorch's 'zero3_implementation' is DeepSpeed's or Megatron's, whose "
+        "optimizer has FP32 "
+        "masters: with 'mixed_precision: pure' say 'sharding: zero3' with 'zero3_implementation: fsdp2' "
+        "or 'fsdp', or "
+        "leave 'sharding' out (DistributedDataParallel)",
+        name_of(plan.sharding))};
   }
 }
 

@@ -26,7 +26,8 @@ DataType GradientReduction::type() const {
 /// FullyShardedDataParallel adds gradients up in what products leave, and changes the type of all of a layer
 /// together when they are reduced.
 DataType GradientReduction::type_of_sums() const {
-  return plan_.spec.shard_copies == ShardCopies::Fsdp ? storage_type(step_.precision()) : type();
+  return plan_.spec.zero3_implementation == Zero3Implementation::Fsdp ? storage_type(step_.precision())
+                                                                      : type();
 }
 
 void GradientReduction::accumulate(std::int64_t elements, bool expert) {
@@ -82,7 +83,7 @@ void GradientReduction::reduce(Bucket& bucket) {
   if (bucket.open == 0) {
     return;
   }
-  if (plan_.spec.shard_copies != ShardCopies::DeepSpeed) {
+  if (plan_.spec.zero3_implementation != Zero3Implementation::DeepSpeed) {
     reduce_here(bucket);
     return;
   }
@@ -137,10 +138,11 @@ void GradientReduction::copy_back(std::int64_t elements, std::int64_t pieces) {
 /// copies the first ones (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what
 /// computes.
 void GradientReduction::keep_shares(std::int64_t elements) {
-  const ShardCopies copies = plan_.spec.shard_copies;
+  const Zero3Implementation copies = plan_.spec.zero3_implementation;
   const DataType of_fsdp = plan_.pure ? storage_type(step_.precision()) : DataType::FP32;
   const bool casts = plan_.spec.is_fsdp() && type() != of_fsdp;
-  const bool is_copied = copies == ShardCopies::DeepSpeed, is_divided = copies == ShardCopies::Fsdp;
+  const bool is_copied = copies == Zero3Implementation::DeepSpeed,
+             is_divided = copies == Zero3Implementation::Fsdp;
   if (elements == 0 || (!casts && !adds_shares_ && !is_copied && !is_divided)) {
     return;
   }
@@ -174,25 +176,25 @@ void GradientReduction::keep_shares(std::int64_t elements) {
 ///              (runtime/zero/stage3.py, __add_grad_to_ipg_bucket; runtime/comm/coalesced_collectives.py)
 void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
   const DataType product = storage_type(step_.precision());
-  switch (plan_.spec.shard_copies) {
-    case ShardCopies::None:
+  switch (plan_.spec.zero3_implementation) {
+    case Zero3Implementation::None:
       if (!plan_.spec.reduce_scatter) {
         step_.op("aten::cat", {kernels::concat(elements, pieces, type())});
       }
       return;
-    case ShardCopies::Fsdp:
+    case Zero3Implementation::Fsdp:
       step_.op("SplitWithSizesBackward0", {kernels::concat(elements, pieces, product)});
       if (type() != product) {
         step_.op("aten::to", {kernels::cast(elements, product, type())});
       }
       step_.op("aten::div_", {kernels::scale(elements, type())});
       return;
-    case ShardCopies::DeepSpeed:
+    case Zero3Implementation::DeepSpeed:
       step_.op("aten::copy_", {kernels::concat(elements, pieces, type())});
       step_.op("aten::cat", {kernels::concat(elements, pieces, type())});
       step_.op("aten::div_", {kernels::scale(elements, type())});
       return;
-    case ShardCopies::Fsdp2:
+    case Zero3Implementation::Fsdp2:
       if (type() == product || !first_) {
         step_.op("aten::_chunk_cat", {kernels::concat(elements, pieces, type())});
       }

@@ -16,7 +16,7 @@ namespace lockstep {
 ///   zero1, zero2  reduce-scatter: each rank needs only its share. zero2 keeps no more than that, so that
 ///                 every micro-batch reduces; the others do in the last one
 ///   zero3         reduce-scatter by layer (layer_done), in every micro-batch or the last
-///                 (`reduce_each_micro_batch`); round it the copies and casts of `shard_copies`
+///                 (`reduce_each_micro_batch`); round it the copies and casts of `zero3_implementation`
 /// With a `shard_group` the share that a rank needs is summed over its counterparts in other groups.
 /// Up to zero1 the gradients of a step are added to a buffer of zeros, but where autograd keeps them (models
 /// in PyTorch's operators). Megatron-LM multiplies it by one over

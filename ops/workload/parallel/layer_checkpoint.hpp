@@ -17,7 +17,7 @@ class LayerCheckpoint {
 
   /// Before the layer's forward pass.
   void keep_input() const;
-  /// Before it is computed again.
+  /// Before it is recomputed.
   void restore_input() const;
   /// Behind either pass.
   void end() const;

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 /// Which gradients a backward pass computes: both, or one after the other (zero bubble). Activations that
-/// were not kept are computed again with the inputs' gradients.
+/// were not kept are recomputed with the inputs' gradients.
 struct BackwardParts {
   bool inputs = true;
   bool weights = true;

@@ -17,8 +17,9 @@ enum class SharedSide : std::uint8_t { Outputs, Inputs };
 /// each rank makes some of A's columns, which are gathered, and B's of its outputs; where inputs are, A's
 /// results are summed over the ranks, each makes some of B's columns, which are gathered. Hugging Face's PEFT
 /// (tuners/lora/layer.py, Linear) keeps adapters in FP32: what A reads is cast to that and, under autocast,
-/// back; but for FSDP's mixed precision (`shard_copies: fsdp`, `fsdp2`), which gathers them in 16 bits, for
-/// DeepSpeed, and where all is in 16 bits, so that layer.py's _cast_input_dtype() finds nothing to do.
+/// back; but for FSDP's mixed precision (`zero3_implementation: fsdp`, `fsdp2`), which gathers them in 16
+/// bits, for DeepSpeed, and where all is in 16 bits, so that layer.py's _cast_input_dtype() finds nothing to
+/// do.
 ///
 /// Backward: the gradient times s, B's and A's products and their weights', and the input's gradient added to
 /// that of the product beside. *Assumes* that the product of the first layer gives its input a gradient as

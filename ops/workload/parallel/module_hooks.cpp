@@ -21,7 +21,7 @@ int ModuleHooks::modules_of_layer(const TransformerSpec& model) {
 }
 
 void ModuleHooks::write() {
-  if (scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed) {
+  if (scope_.plan.spec.zero3_implementation == Zero3Implementation::DeepSpeed) {
     ProgramBuilder& program = scope_.step.program();
     program.host_work(kModuleHooks,
                       modules_of_layer(scope_.model) * kHook * program.host().between_operators);

@@ -44,7 +44,7 @@ void ParameterGather::gather(std::size_t unit) {
 
 /// @return the event of its end
 EventId ParameterGather::gather(const GatherPart& part, const Replication& of) {
-  const bool is_deepspeed = scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed;
+  const bool is_deepspeed = scope_.plan.spec.zero3_implementation == Zero3Implementation::DeepSpeed;
   if (!is_offloaded() && !is_deepspeed) {
     copy_in(part, of.shard);
     return gather_shares(part.size, of);
@@ -115,7 +115,7 @@ void ParameterGather::copy_in(const GatherPart& part, int ranks) {
   }
   const bool casts = scope_.plan.casts_shares() && is_mixed(scope_.step.precision());
   const auto share = [&](std::int64_t elements) { return std::max<std::int64_t>(1, elements / ranks); };
-  if (scope_.plan.spec.shard_copies == ShardCopies::Fsdp) {
+  if (scope_.plan.spec.zero3_implementation == Zero3Implementation::Fsdp) {
     if (!casts) {
       return;
     }
@@ -144,7 +144,7 @@ void ParameterGather::copy_in(const GatherPart& part, int ranks) {
 /// fully_shard gathers a layer's parameters side by side and then copies each to where it belongs
 /// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, split_with_sizes_copy).
 void ParameterGather::copy_out(std::size_t unit) {
-  if (scope_.plan.spec.shard_copies != ShardCopies::Fsdp2 || !copied_.insert(unit).second) {
+  if (scope_.plan.spec.zero3_implementation != Zero3Implementation::Fsdp2 || !copied_.insert(unit).second) {
     return;
   }
   for (const auto& [part, expert] : parts(unit)) {

@@ -28,7 +28,7 @@ Bytes ParameterUpdate::widen(std::int64_t elements, std::int64_t pieces) const {
     return Bytes{0};
   }
   constexpr std::int64_t kSubGroup = 1'000'000'000;
-  const bool is_deepspeed = scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed;
+  const bool is_deepspeed = scope_.plan.spec.zero3_implementation == Zero3Implementation::DeepSpeed;
   const std::int64_t at_once = is_deepspeed ? std::min(elements, kSubGroup) : elements;
   const Bytes size = static_cast<double>(at_once) * size_of(DataType::FP32);
   scope_.memory.allocate(MemoryUse::Workspace, size);
@@ -85,7 +85,7 @@ Bytes ParameterUpdate::deepspeed_gradients(std::int64_t elements, std::int64_t p
 }
 
 Bytes ParameterUpdate::prepare_gradients(std::int64_t elements, std::int64_t pieces) const {
-  if (scope_.plan.spec.shard_copies == ShardCopies::DeepSpeed && !is_on_host()) {
+  if (scope_.plan.spec.zero3_implementation == Zero3Implementation::DeepSpeed && !is_on_host()) {
     return deepspeed_gradients(elements, pieces);
   }
   const Bytes wide = widen(elements, pieces);

@@ -33,10 +33,11 @@ void check_sharding(const TransformerPlanSpec& plan) {
                      "zero3 with a pipeline goes with 'schedule: gpipe', '1f1b' or 'interleaved' and without "
                      "'offload: parameters'"};
   }
-  if (plan.shard_copies != ShardCopies::None && plan.sharding != Sharding::Zero3) {
+  if (plan.zero3_implementation != Zero3Implementation::None && plan.sharding != Sharding::Zero3) {
     throw FieldError{
-        "shard_copies",
-        "'shard_copies' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: zero3' "
+        "zero3_implementation",
+        "'zero3_implementation' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: "
+        "zero3' "
         "(FSDP that "
         "keeps what it gathered until gradients are reduced is that with 'reshard_after_forward: false')"};
   }
@@ -44,7 +45,7 @@ void check_sharding(const TransformerPlanSpec& plan) {
     throw FieldError{
         "offload",
         "'offload' is DeepSpeed's, whose 16-bit shares travel; PyTorch's CPUOffload of FP32 shares "
-        "is not known: say 'shard_copies: deepspeed', or leave 'offload' out"};
+        "is not known: say 'zero3_implementation: deepspeed', or leave 'offload' out"};
   }
   if (!plan.reduce_scatter && (plan.sharding != Sharding::Zero1 || plan.offload != Offload::None ||
                                plan.shard_group || plan.overlap_gradients)) {
@@ -94,9 +95,8 @@ void check_recomputation(const TransformerPlanSpec& plan) {
                      fmt::format("'recompute_every' is at least 1, not {}", plan.recompute_every)};
   }
   if (plan.recompute_every > 1 && plan.recompute != Recompute::Full) {
-    throw FieldError{
-        "recompute_every",
-        "'recompute_every' chooses the layers that are computed again: it needs 'recompute: full'"};
+    throw FieldError{"recompute_every",
+                     "'recompute_every' chooses the layers that are recomputed: it needs 'recompute: full'"};
   }
   for (const auto& [key, is_on] : {std::pair{"recompute_synchronize", plan.recompute_synchronize},
                                    std::pair{"partition_activations", plan.partition_activations}}) {

@@ -67,7 +67,7 @@ constexpr auto names_of(Recompute) {
 /// Whose zero3: what is copied besides what ZeRO sends. PyTorch's keep FP32 shares of parameters and of
 /// gradients, which they cast before each gather and behind each reduce-scatter; others 16-bit shares beside
 /// the optimizer's in FP32.
-enum class ShardCopies : std::uint8_t {
+enum class Zero3Implementation : std::uint8_t {
   None,   ///< parameters and gradients lie where collectives read and write them
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
           ///< parameter, and divided before they are reduced and behind it
@@ -76,11 +76,11 @@ enum class ShardCopies : std::uint8_t {
   DeepSpeed,  ///< ZeRO-3: likewise, and gradients into a bucket first; they are divided before they are
               ///< reduced, and their norm is taken in FP64 in every step
 };
-constexpr auto names_of(ShardCopies) {
-  return std::to_array<EnumName<ShardCopies>>({{ShardCopies::None, "none"},
-                                               {ShardCopies::Fsdp, "fsdp"},
-                                               {ShardCopies::Fsdp2, "fsdp2"},
-                                               {ShardCopies::DeepSpeed, "deepspeed"}});
+constexpr auto names_of(Zero3Implementation) {
+  return std::to_array<EnumName<Zero3Implementation>>({{Zero3Implementation::None, "none"},
+                                                       {Zero3Implementation::Fsdp, "fsdp"},
+                                                       {Zero3Implementation::Fsdp2, "fsdp2"},
+                                                       {Zero3Implementation::DeepSpeed, "deepspeed"}});
 }
 
 /// Whose tensor parallelism.
@@ -122,7 +122,7 @@ struct TransformerPlanSpec {
   std::optional<int> shard_group;
   bool reshard_after_forward = true;
   int prefetch = 1;
-  ShardCopies shard_copies = ShardCopies::None;
+  Zero3Implementation zero3_implementation = Zero3Implementation::None;
   bool reduce_each_micro_batch = true, reduce_scatter = true;
   Offload offload = Offload::None;
   std::optional<int> offload_threads;
@@ -170,7 +170,7 @@ struct TransformerPlanSpec {
     key.optional("reshard_after_forward", plan.reshard_after_forward, true,
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
-    key.optional("shard_copies", plan.shard_copies, ShardCopies::None,
+    key.optional("zero3_implementation", plan.zero3_implementation, Zero3Implementation::None,
                  "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
                  "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed; "
                  "hugging_face_llama: none is that too)");
@@ -229,14 +229,14 @@ struct TransformerPlanSpec {
     describe_sharding(key, plan);
     key.optional("recompute", plan.recompute, Recompute::None, "activations that backward computes again");
     key.optional("recompute_every", plan.recompute_every, 1,
-                 "recompute full: of so many layers the last is computed again, the others keep their "
+                 "recompute full: of so many layers the last is recomputed, the others keep their "
                  "activations (torchtitan's selective_ac_option of a number)");
     key.optional("recompute_last_stage", plan.recompute_last_stage, true,
                  "recompute: the layers before the head too, whose backward follows their forward, as "
                  "Megatron-LM and DeepSpeed do; false keeps their activations");
     key.optional("recompute_early_stop", plan.recompute_early_stop, false,
                  "recompute full: the last product of a layer, whose result no backward reads, is not "
-                 "computed again, as PyTorch's checkpoint without re-entrance does since 2.1");
+                 "recomputed, as PyTorch's checkpoint without re-entrance does since 2.1");
     describe_checkpoints(key, plan);
     key.optional("overlap_gradients", plan.overlap_gradients, true,
                  "gradients are reduced in buckets while backward goes on; else all at its end");
@@ -279,13 +279,15 @@ struct TransformerPlanSpec {
 
   /// Whether ZeRO-3 is PyTorch's.
   [[nodiscard]] bool is_fsdp() const {
-    return shard_copies == ShardCopies::Fsdp || shard_copies == ShardCopies::Fsdp2;
+    return zero3_implementation == Zero3Implementation::Fsdp ||
+           zero3_implementation == Zero3Implementation::Fsdp2;
   }
 
   /// Whether what was gathered stays until gradients are reduced: FullyShardedDataParallel's SHARD_GRAD_OP
   /// under no_sync() (torch/distributed/fsdp/_runtime_utils.py, _should_free_in_backward).
   [[nodiscard]] bool keeps_gathered_parameters() const {
-    return shard_copies == ShardCopies::Fsdp && !reshard_after_forward && !reduce_each_micro_batch;
+    return zero3_implementation == Zero3Implementation::Fsdp && !reshard_after_forward &&
+           !reduce_each_micro_batch;
   }
 
   /// @throws FieldError for degrees below 1 and options that belong to others

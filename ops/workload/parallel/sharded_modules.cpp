@@ -152,7 +152,8 @@ void check_sharded_modules(const TrainingSetup& setup) {
   if (setup.mixed_precision == MixedPrecision::Pure &&
       (!plan.is_fsdp() || setup.precision != Precision::BF16)) {
     refuse(
-        "with 'mixed_precision: pure' is FSDP's, in BF16: say 'sharding: zero3' with 'shard_copies: fsdp2' "
+        "with 'mixed_precision: pure' is FSDP's, in BF16: say 'sharding: zero3' with 'zero3_implementation: "
+        "fsdp2' "
         "or "
         "'fsdp' and 'precision: bf16', or 'mixed_precision: master_weights'");
   }

@@ -140,29 +140,30 @@ void StageWriter::act(const StageAction& action, const StageExchange& behind) {
       (*next)->micro_batch = 0;
     }
   }
-  const auto known = std::find_if(passages_.begin(), passages_.end(), [&](const Passage& passage) {
-    return passage.kind == action.kind && passage.chunk == action.chunk && passage.behind == alike &&
-           passage.before == messages_ && passage.forward_follows == forward_follows_;
-  });
-  if (known != passages_.end()) {
+  const auto known =
+      std::find_if(cached_actions_.begin(), cached_actions_.end(), [&](const CachedAction& passage) {
+        return passage.kind == action.kind && passage.chunk == action.chunk && passage.behind == alike &&
+               passage.before == messages_ && passage.forward_follows == forward_follows_;
+      });
+  if (known != cached_actions_.end()) {
     step_.program().repeat(known->instructions[0], known->instructions[1]);
     memory_.repeat(known->memory[0], known->memory[1]);
     messages_ = known->after;
     return;
   }
-  Passage passage{.kind = action.kind,
-                  .chunk = action.chunk,
-                  .behind = alike,
-                  .before = messages_,
-                  .after = {},
-                  .forward_follows = forward_follows_,
-                  .instructions = {step_.program().position(), 0},
-                  .memory = {memory_.position(), 0}};
+  CachedAction passage{.kind = action.kind,
+                       .chunk = action.chunk,
+                       .behind = alike,
+                       .before = messages_,
+                       .after = {},
+                       .forward_follows = forward_follows_,
+                       .instructions = {step_.program().position(), 0},
+                       .memory = {memory_.position(), 0}};
   write_all();
   passage.after = messages_;
   passage.instructions[1] = step_.program().position();
   passage.memory[1] = memory_.position();
-  passages_.push_back(std::move(passage));
+  cached_actions_.push_back(std::move(passage));
 }
 
 void StageWriter::write(const StageAction& action) {

@@ -53,7 +53,7 @@ class StageWriter {
   };
 
   /// What was written for an action, to be repeated for those like it.
-  struct Passage {
+  struct CachedAction {
     StageAction::Kind kind;
     int chunk;
     StageExchange behind;  ///< of actions, their chunks alone
@@ -152,7 +152,7 @@ class StageWriter {
   std::vector<EventId> receives_;
   bool sends_later_ = false;      // the action that is written
   bool forward_follows_ = false;  // it
-  std::vector<Passage> passages_;
+  std::vector<CachedAction> cached_actions_;
 };
 
 }  // namespace lockstep

@@ -30,7 +30,7 @@ void allocate_trained(const LayerScope& scope, MemoryLedger& host, const Trained
   if (!on_host || sharding == Sharding::Zero1) {
     const bool whole = !plan.spec.shares_each_micro_batch() && plan.micro_batches > 1;
     const double share = plan.has_fp32_gradient_shares() ? 4 : z;
-    const double sum = plan.spec.shard_copies == ShardCopies::Fsdp ? z : gradient;
+    const double sum = plan.spec.zero3_implementation == Zero3Implementation::Fsdp ? z : gradient;
     scope.memory.allocate(MemoryUse::Gradients,
                           whole ? Bytes{states.elements * sum} : kept(Sharding::Zero2, share));
   }
@@ -43,7 +43,7 @@ Bytes passing_gradients(const LayerScope& scope, std::int64_t elements) {
   }
   const bool keeps_whole = !spec.reduce_each_micro_batch && scope.plan.micro_batches > 1;
   const Bytes product = keeps_whole ? Bytes{0} : size_of(scope.storage());
-  const bool are_copied = spec.shard_copies != ShardCopies::None;
+  const bool are_copied = spec.zero3_implementation != Zero3Implementation::None;
   const Bytes copy =
       are_copied ? size_of(scope.plan.has_fp32_gradients() ? DataType::FP32 : scope.storage()) : Bytes{0};
   return (product + copy) * static_cast<double>(elements);

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "scenario/prediction.hpp"
 
 namespace lockstep {

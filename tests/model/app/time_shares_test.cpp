@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 
 namespace lockstep {
 namespace {
@@ -81,8 +81,7 @@ TEST(Bottleneck, IsCopiesThatMostOfTheCriticalPathIsOf) {
 /// Kernels that read host memory look busy. Those of the same name whose rows are on the GPU do not count.
 TEST(Bottleneck, IsTheWayToHostMemoryThatKernelsWaitFor) {
   SimulationResult result = result_of({0.9, 0.9}, {1, 1});
-  result.critical_path = {piece("look-up", 0.8, PathPart::Kernel, 0.52),
-                          piece("gemm", 0.2, PathPart::Kernel)};
+  result.critical_path = {piece("lookup", 0.8, PathPart::Kernel, 0.52), piece("gemm", 0.2, PathPart::Kernel)};
   EXPECT_EQ(
       bottleneck(two_steps(), result),
       "copy-bound: 52 % of the critical path is kernels that read and write tables in host memory; compute "
@@ -93,7 +92,7 @@ TEST(Bottleneck, IsTheWayToHostMemoryThatKernelsWaitFor) {
 /// exposed anyway.
 TEST(Bottleneck, IsPcieWithItsCollectives) {
   SimulationResult result = result_of({0.6, 0.6}, {1, 1});
-  result.critical_path = {piece("look-up", 0.2, PathPart::Kernel, 0.2),
+  result.critical_path = {piece("lookup", 0.2, PathPart::Kernel, 0.2),
                           piece("all_to_all", 0.4, PathPart::Collective, 0.4),
                           piece("gemm", 0.4, PathPart::Kernel)};
   EXPECT_EQ(

@@ -39,7 +39,7 @@ Job compiled(const TransformerPlanSpec& plan) {
 
 Job float8(TransformerPlanSpec plan, int ranks = 1) {
   plan.sharding = Sharding::Zero3;
-  plan.shard_copies = ShardCopies::Fsdp2;
+  plan.zero3_implementation = Zero3Implementation::Fsdp2;
   return job_of(llama(), plan, run(Compile::Inductor, Precision::FP8, ranks));
 }
 
@@ -153,7 +153,8 @@ TEST(Float8, GathersBytes) {
     }
     return sum;
   };
-  const TransformerPlanSpec sharded{.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2};
+  const TransformerPlanSpec sharded{.sharding = Sharding::Zero3,
+                                    .zero3_implementation = Zero3Implementation::Fsdp2};
   const Job wide = job_of(llama(), sharded, run(Compile::Inductor, Precision::BF16, 2));
   EXPECT_DOUBLE_EQ(gathered(wide) - gathered(float8({}, 2)), 2 * kLayers * kProducts);
 }

@@ -19,7 +19,7 @@ Job job(Compile compile, int context, ContextAttention attention = ContextAttent
   spec.tied = false;
   TransformerPlanSpec plan{.context = context, .context_attention = attention};
   plan.sharding = Sharding::Zero3;
-  plan.shard_copies = ShardCopies::Fsdp2;
+  plan.zero3_implementation = Zero3Implementation::Fsdp2;
   return job_of(spec, plan,
                 {.ranks = context, .framework = {.compile = compile, .compiled_loss = CompiledLoss::Eager}});
 }

@@ -69,7 +69,7 @@ TEST(DlrmMemory, IsFullestWhereTheWidestLayerGoesBack) {
   EXPECT_EQ(memory[MemoryUse::Communication], 0);
 }
 
-// Many look-ups: fullest when they are sorted. The gradient of the 8 concatenated elements is there, what the
+// Many lookups: fullest when they are sorted. The gradient of the 8 concatenated elements is there, what the
 // bottom MLP kept, and all gradients of the top MLP.
 TEST(DlrmMemory, IsFullestWhereLookupsAreSorted) {
   constexpr double kPooling = 500;

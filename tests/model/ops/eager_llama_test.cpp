@@ -68,7 +68,7 @@ TEST(EagerLlama, RecomputesSomeLayers) {
   EXPECT_NEAR((flops(eager(plan)) - none) / (layer + 2 * kTokens * kHidden * kFeedForward), 1, 1e-12);
 }
 
-/// A layer that is computed again keeps its input (2 bytes of 4,096 x 2,048) instead of, by norm, the input
+/// A layer that is recomputed keeps its input (2 bytes of 4,096 x 2,048) instead of, by norm, the input
 /// in FP32, what is cast back and the result, and four tensors of attention and four of the feed-forward
 /// layer in 16 bits.
 TEST(EagerLlama, KeepsTheOthersActivations) {

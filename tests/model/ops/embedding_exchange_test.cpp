@@ -125,7 +125,7 @@ TEST(EmbeddingExchange, EncodedBytes) {
                           "all_to_all world 1024"));
 }
 
-/// Two row-wise tables on two ranks, written out: what is launched from the look-up to the interaction, and
+/// Two row-wise tables on two ranks, written out: what is launched from the lookup to the interaction, and
 /// from there back.
 TEST(EmbeddingExchange, RowWiseOnTwoRanksByHand) {
   const PlannedJob planned_job{
@@ -152,7 +152,7 @@ TEST(EmbeddingExchange, RowWiseOnTwoRanksByHand) {
           "ReduceScatterBase_WaitBackward: all_gather",
           "ReduceScatterBase_ReqBackward: vectorized_elementwise_kernel<scale>",
           ::testing::StartsWith("LookupFunctionBackward: linearize_index_kernel")));
-  // Each rank holds 50 rows of both tables, to which half of the 4 look-ups a bag go, for all 32 samples.
+  // Each rank holds 50 rows of both tables, to which half of the 4 lookups a bag go, for all 32 samples.
   const Program& program = *job.programs[0];
   std::vector<EmbeddingBags> lookups;
   for (const KernelCall& kernel : program.kernels) {
@@ -167,7 +167,7 @@ TEST(EmbeddingExchange, RowWiseOnTwoRanksByHand) {
   EXPECT_EQ(lookups[1].direction, Direction::Backward);
 }
 
-/// Four ranks of 16 samples; a whole table with 3 look-ups a bag on rank 1, one with 8 cut by rows, indices
+/// Four ranks of 16 samples; a whole table with 3 lookups a bag on rank 1, one with 8 cut by rows, indices
 /// of 8 bytes. Sizes: 3 int64 for each rank and group. Lengths: 16 int32 to whom holds the table. Values: 16
 /// x 3 x 8 to rank 1; of the other table each rank gets a quarter, 16 x 8 / 4 x 8.
 TEST(InputDistribution, WhatItSends) {

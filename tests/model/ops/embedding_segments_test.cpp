@@ -1,5 +1,5 @@
 /// @file
-/// Rows with more look-ups in a batch than one warp adds up, against the Poisson distribution.
+/// Rows with more lookups in a batch than one warp adds up, against the Poisson distribution.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kRows = 10'000;
 constexpr double kGradient = 1, kLong = 32, kWarps = 32, kBlockWaits = 10;  // ops/kernels/embedding_load.hpp
 
-/// One update of a table whose rows have @p mean look-ups each, by a batch of one look-up a sample: DRAM
+/// One update of a table whose rows have @p mean lookups each, by a batch of one lookup a sample: DRAM
 /// gives each gradient once.
 EmbeddingLoad update(double mean, double skew = 0) {
   EmbeddingTable table{.rows = static_cast<std::int64_t>(kRows), .dimension = 64, .pooling_factor = 1};
@@ -78,7 +78,7 @@ TEST(EmbeddingSegments, OfSkewedRowsFollowTheirPopularities) {
   }
 }
 
-/// By Zipf's law the ranks up to (look-ups / (32 sum))^(1 / z) are looked up more than 32 times.
+/// By Zipf's law the ranks up to (lookups / (32 sum))^(1 / z) are looked up more than 32 times.
 TEST(EmbeddingSegments, OfZipfsLawAreItsFirstRanks) {
   constexpr double kZipf = 1.2, kLookups = 200'000;
   double sum = 0, long_sum = 0;
@@ -102,7 +102,7 @@ TEST(EmbeddingSegments, LongOnesHaveNoWarpOfTheirOwn) {
   const EmbeddingLoad all_long = update(174);
   EXPECT_LT(all_long.waits, 0.01 * kRows);
   const EmbeddingLoad none = update(4);
-  // Rows that a batch of 4 look-ups a row touches: 1 - exp(-4).
+  // Rows that a batch of 4 lookups a row touches: 1 - exp(-4).
   EXPECT_NEAR(none.waits, kRows * (1 - std::exp(-4)) + kGradient * 4 * kRows, 1);
 }
 

@@ -27,7 +27,7 @@ GpuSpec waiting_gpu() {
 }
 constexpr std::size_t kWarps = std::size_t{45} * 80;
 
-/// So many rows that no two look-ups meet: every one of them waits for DRAM.
+/// So many rows that no two lookups meet: every one of them waits for DRAM.
 EmbeddingTable table(double pooling_factor, std::int64_t dimension = 128) {
   return {.rows = 1'000'000'000'000, .dimension = dimension, .pooling_factor = pooling_factor};
 }
@@ -35,7 +35,7 @@ EmbeddingTable table(double pooling_factor, std::int64_t dimension = 128) {
 /// Of row waits: what the model says beyond a kernel that looks up nothing.
 double row_waits(const EmbeddingBags& bags) {
   const GpuSpec gpu = waiting_gpu();
-  const KernelCall call{"look-up", DataType::FP32, bags};
+  const KernelCall call{"lookup", DataType::FP32, bags};
   const bool forward = bags.direction == Direction::Forward;
   const Seconds least = gpu.kernel_minimum + (forward ? gpu.efficiency->first_row : Seconds{0});
   return (model_for(call).predict(call, gpu).duration - least) / gpu.efficiency->row_latency;
@@ -111,7 +111,7 @@ TEST(EmbeddingWaits, BackwardDividesPopularRows) {
                            .direction = Direction::Backward};
   EXPECT_NEAR(row_waits(many), (100 * 10 + 65536.0 * 50 / 32) / 80, 0.01);
   EmbeddingBags one = many;
-  one.tables.front().rows = 1;  // 4,096 blocks of 1,024 look-ups
+  one.tables.front().rows = 1;  // 4,096 blocks of 1,024 lookups
   one.batch = 4096;
   EXPECT_NEAR(row_waits(one), (10 + 4096.0 * 50 / 32) / 80, 10 + 1024.0 / 32);
 }

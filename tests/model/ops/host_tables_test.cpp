@@ -30,7 +30,7 @@ EmbeddingTable host_table(double cache = 0, double reuse = 0) {
 }
 
 KernelCall look_up(const EmbeddingTable& table, Direction direction) {
-  return {"look-up", DataType::FP32, EmbeddingBags{.batch = 4096, .tables = {table}, .direction = direction}};
+  return {"lookup", DataType::FP32, EmbeddingBags{.batch = 4096, .tables = {table}, .direction = direction}};
 }
 
 double seconds(const KernelCall& call) {
@@ -41,7 +41,7 @@ double seconds(const KernelCall& call) {
   return (model_for(call).predict(call, gpu).duration - least) / Seconds{1};
 }
 
-/// Each of the 40960 look-ups brings its row; backward reads and writes each of the
+/// Each of the 40960 lookups brings its row; backward reads and writes each of the
 /// 1e6 (1 - (1 - 1e-6)^40960) different rows once. PCIe is what takes longest.
 TEST(HostTables, EveryLookupCrossesAndEveryUpdateReturns) {
   const double distinct = 1e6 * (1 - std::pow(1 - 1e-6, 40960));
@@ -68,7 +68,7 @@ TEST(HostTables, UniformRowsMissByTheShareOfTheCache) {
 }
 
 /// 10000 places for d different rows: 1e4 / d of them come into the cache, 1 % of which was there; the
-/// others' look-ups read host memory.
+/// others' lookups read host memory.
 TEST(HostTables, WhatFindsNoPlaceIsReadWhereItIs) {
   const BatchRows rows = batch_rows(host_table(0.01), 40960);
   const double distinct = 1e6 * (1 - std::pow(1 - 1e-6, 40960));
@@ -77,7 +77,7 @@ TEST(HostTables, WhatFindsNoPlaceIsReadWhereItIs) {
   EXPECT_NEAR(rows.inserted, 1e4 - 0.01 * distinct, 1e-4);
 }
 
-/// The more look-ups meet in the same rows, the fewer of a batch's different rows a cache lacks; and a cache
+/// The more lookups meet in the same rows, the fewer of a batch's different rows a cache lacks; and a cache
 /// of all rows lacks none.
 TEST(HostTables, SkewMakesACacheBetter) {
   double before = 1;

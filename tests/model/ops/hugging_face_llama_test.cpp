@@ -104,7 +104,8 @@ TEST(HuggingFaceLlama, HasTwelveBytesOfALogit) {
 TEST(HuggingFaceLlama, IsUpdatedByTheFrameworkThatSharesIt) {
   const Batch two{.ranks = 2, .batch = 2};
   const Job deepspeed = job_of(llama(), {.sharding = Sharding::Zero3}, two);
-  const Job fsdp = job_of(llama(), {.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp}, two);
+  const Job fsdp =
+      job_of(llama(), {.sharding = Sharding::Zero3, .zero3_implementation = Zero3Implementation::Fsdp}, two);
   EXPECT_GT(launches(deepspeed, "fused_adamw"), 0U);
   EXPECT_EQ(launches(fsdp, "fused_adamw"), 0U);
   EXPECT_GT(launches(fsdp, "multi_tensor_apply_kernel<addcdiv>"), 0U);
@@ -126,7 +127,7 @@ TEST(HuggingFaceLlama, IsInSixteenBitsThroughout) {
 
 /// FSDP's shares are not cast before they are gathered; what is reduced in FP32 (reduce_dtype) becomes BF16.
 TEST(HuggingFaceLlama, SharesWhatIsInSixteenBits) {
-  TransformerPlanSpec plan{.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2};
+  TransformerPlanSpec plan{.sharding = Sharding::Zero3, .zero3_implementation = Zero3Implementation::Fsdp2};
   const Job wide = job_of(llama(), plan, kPure);
   EXPECT_EQ(launches(wide, "multi_tensor_apply_kernel<copy>"), 0U);
   plan.fp32_gradients = false;
@@ -138,20 +139,20 @@ TEST(HuggingFaceLlama, SharesWhatIsInSixteenBits) {
   EXPECT_DOUBLE_EQ(optimizer(masters) / optimizer(narrow), 3);
 }
 
-/// Round each of 13 modules of a layer, before and behind forward, what is computed again, and backward; an
+/// Round each of 13 modules of a layer, before and behind forward, what is recomputed, and backward; an
 /// adapter is four modules more. FSDP has none.
 TEST(HuggingFaceLlama, CallsDeepSpeedsHooks) {
-  const auto seconds = [](const TransformerSpec& spec, ShardCopies copies) {
+  const auto seconds = [](const TransformerSpec& spec, Zero3Implementation copies) {
     const TransformerPlanSpec plan{
-        .sharding = Sharding::Zero3, .shard_copies = copies, .recompute = Recompute::Full};
+        .sharding = Sharding::Zero3, .zero3_implementation = copies, .recompute = Recompute::Full};
     return host_seconds(job_of(spec, plan, {.ranks = 2, .batch = 2}), kModuleHooks);
   };
   const double hook = ModuleHooks::kHook * plain_host().between_operators.in_base_units();
-  EXPECT_NEAR(seconds(llama(), ShardCopies::DeepSpeed), kLayers * 13 * 6 * hook, 1e-9);
-  EXPECT_EQ(seconds(llama(), ShardCopies::Fsdp2), 0);
+  EXPECT_NEAR(seconds(llama(), Zero3Implementation::DeepSpeed), kLayers * 13 * 6 * hook, 1e-9);
+  EXPECT_EQ(seconds(llama(), Zero3Implementation::Fsdp2), 0);
   TransformerSpec adapted = llama();
   adapted.lora = LoraSpec{.rank = 8, .target_modules = {LoraModule::QProj, LoraModule::VProj}};
-  EXPECT_NEAR(seconds(adapted, ShardCopies::None), kLayers * (13 + 8) * 6 * hook, 1e-9);
+  EXPECT_NEAR(seconds(adapted, Zero3Implementation::None), kLayers * (13 + 8) * 6 * hook, 1e-9);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Job job(Compile compile, const TransformerPlanSpec& plan, Precision precision = 
 TransformerPlanSpec tensor(int ranks) {
   TransformerPlanSpec plan{.tensor = ranks, .sequence_parallel = ranks > 1};
   plan.sharding = Sharding::Zero3;
-  plan.shard_copies = ShardCopies::Fsdp2;
+  plan.zero3_implementation = Zero3Implementation::Fsdp2;
   return plan;
 }
 

@@ -129,9 +129,9 @@ TEST(Lora, CastsNoFrozenWeights) {
 
 /// FSDP gathers what is frozen, too, and reduces the adapters' gradients.
 TEST(Lora, IsShared) {
-  const Job job =
-      job_of(with_lora({LoraModule::QProj, LoraModule::VProj}, Implementation::HuggingFaceLlama),
-             {.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2}, {.ranks = 2, .batch = 2});
+  const Job job = job_of(with_lora({LoraModule::QProj, LoraModule::VProj}, Implementation::HuggingFaceLlama),
+                         {.sharding = Sharding::Zero3, .zero3_implementation = Zero3Implementation::Fsdp2},
+                         {.ranks = 2, .batch = 2});
   const double adapters = 2 * kRank * (kHidden + kHidden), norms = 2 * kHidden;
   const double layers = kLayers * (kLayer + adapters + norms);
   EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllGather), 2 * (2 * layers + 2 * kHead));
@@ -158,7 +158,7 @@ TEST(Lora, CastsNothingForAdaptersInSixteenBits) {
     return launches_of(job, "<cast>").size();
   };
   const TransformerPlanSpec deepspeed{.sharding = Sharding::Zero3},
-      fsdp{.sharding = Sharding::Zero3, .shard_copies = ShardCopies::Fsdp2};
+      fsdp{.sharding = Sharding::Zero3, .zero3_implementation = Zero3Implementation::Fsdp2};
   for (const auto& [plan, mixed] :
        {std::pair{deepspeed, MixedPrecision::Autocast}, std::pair{fsdp, MixedPrecision::Autocast},
         std::pair{TransformerPlanSpec{}, MixedPrecision::Pure}}) {

@@ -53,8 +53,8 @@ Job sharded(TransformerPlanSpec plan, const TransformerSpec& spec = gpt2(), cons
   return job;
 }
 
-TransformerPlanSpec zero3(ShardCopies copies = ShardCopies::None) {
-  return {.sharding = Sharding::Zero3, .shard_copies = copies};
+TransformerPlanSpec zero3(Zero3Implementation copies = Zero3Implementation::None) {
+  return {.sharding = Sharding::Zero3, .zero3_implementation = copies};
 }
 
 std::size_t launches(const Job& job, std::string_view name) {
@@ -77,7 +77,8 @@ TEST(ShardedModules, SendsWhatZeroSends) {
 TEST(ShardedModules, GathersLayersTwice) {
   const TransformerSpec spec = gpt2();
   const double layers = 2.0 * kLayers * (12 * kHidden * kHidden + 13 * kHidden);
-  for (const ShardCopies copies : {ShardCopies::DeepSpeed, ShardCopies::Fsdp, ShardCopies::Fsdp2}) {
+  for (const Zero3Implementation copies :
+       {Zero3Implementation::DeepSpeed, Zero3Implementation::Fsdp, Zero3Implementation::Fsdp2}) {
     const Job job = sharded(zero3(copies));
     EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::AllGather), 2 * parameters(spec) + layers);
     EXPECT_DOUBLE_EQ(bytes_communicated(job, CollectiveKind::ReduceScatter), 2 * parameters(spec));
@@ -104,7 +105,7 @@ TEST(ShardedModules, KeepsItsShare) {
 /// DeepSpeed updates one flat tensor in a fused kernel and calls hooks round 13 modules of a layer; FSDP has
 /// torch.optim's AdamW on each parameter's share.
 TEST(ShardedModules, AreUpdatedByTheFrameworkThatSharesThem) {
-  const Job deepspeed = sharded(zero3()), fsdp = sharded(zero3(ShardCopies::Fsdp2));
+  const Job deepspeed = sharded(zero3()), fsdp = sharded(zero3(Zero3Implementation::Fsdp2));
   EXPECT_EQ(launches(deepspeed, "fused_adamw"), 1U);
   EXPECT_EQ(launches(fsdp, "fused_adamw"), 0U);
   EXPECT_GT(launches(fsdp, "multi_tensor_apply_kernel<addcdiv>"), 0U);
@@ -114,7 +115,7 @@ TEST(ShardedModules, AreUpdatedByTheFrameworkThatSharesThem) {
 }
 
 TEST(ShardedModules, SharesAmongNeighbours) {
-  TransformerPlanSpec plan = zero3(ShardCopies::Fsdp2);
+  TransformerPlanSpec plan = zero3(Zero3Implementation::Fsdp2);
   plan.shard_group = 2;
   const Job job = sharded(plan);
   EXPECT_EQ(job.groups.front().ranks.size(), 2U);
@@ -137,7 +138,7 @@ TEST(ShardedModules, WorksForAllThree) {
 TEST(ShardedModules, RefusesWhatIsNotWritten) {
   EXPECT_THROW((void)sharded(zero3(), gpt2(), {.mixed = MixedPrecision::Autocast}), std::invalid_argument);
   EXPECT_THROW((void)sharded(zero3(), gpt2(), {.mixed = MixedPrecision::Pure}), std::invalid_argument);
-  EXPECT_NO_THROW((void)sharded(zero3(ShardCopies::Fsdp), gpt2(), {.mixed = MixedPrecision::Pure}));
+  EXPECT_NO_THROW((void)sharded(zero3(Zero3Implementation::Fsdp), gpt2(), {.mixed = MixedPrecision::Pure}));
   EXPECT_NO_THROW(
       (void)sharded(zero3(), gpt2(), {.mixed = MixedPrecision::Autocast, .precision = Precision::FP32}));
   TransformerPlanSpec offload = zero3();

@@ -97,12 +97,12 @@ TEST(FullSharding, CopiesAsPyTorchDoes) {
   const Job plain = job_of(model, plan, run);
   const double attention = moved(plain, "CatArrayBatchedCopy", layers + table);  // its own gradients
   const double scaled = moved(plain, "<scale>", layers + table);
-  plan.shard_copies = ShardCopies::Fsdp;
+  plan.zero3_implementation = Zero3Implementation::Fsdp;
   const Job fsdp = job_of(model, plan, run);
   EXPECT_NEAR(moved(fsdp, "CatArrayBatchedCopy", layers + table) - attention, 4, 0.04);
   EXPECT_NEAR(moved(fsdp, "<scale>", layers + table) - scaled, 8 + 8.0 / 4, 0.08);
   EXPECT_EQ(moved(fsdp, "split_with_sizes_copy", 1), 0);
-  plan.shard_copies = ShardCopies::Fsdp2;
+  plan.zero3_implementation = Zero3Implementation::Fsdp2;
   const Job fsdp2 = job_of(model, plan, run);
   EXPECT_NEAR(moved(fsdp2, "split_with_sizes_copy", 2 * layers + table), 4, 0.01);
   EXPECT_EQ(moved(fsdp2, "CatArrayBatchedCopy", layers + table), attention);
@@ -118,7 +118,7 @@ TEST(FullSharding, FsdpCastsSharesAsTheyAreKeptInFP32) {
   const Batch once{.ranks = 4, .batch = 4}, twice{.ranks = 4, .batch = 8, .micro_batches = 2};
   const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288, all = layers + table;
   const Job plain = job_of(model, plan, once), plain_twice = job_of(model, plan, twice);
-  plan.shard_copies = ShardCopies::Fsdp;
+  plan.zero3_implementation = Zero3Implementation::Fsdp;
   const Job fsdp = job_of(model, plan, once), fsdp_twice = job_of(model, plan, twice);
   const double casts = moved(fsdp, "<cast>", all / 4) - moved(plain, "<cast>", all / 4);
   EXPECT_NEAR(casts, 6 * (2 * layers + table) / all, 0.05);
@@ -139,7 +139,7 @@ TEST(FullSharding, DeepSpeedCopiesOnStreamsOfItsOwn) {
   const Batch run{.ranks = 4, .batch = 4};
   const double layers = 4 * (12.0 * 12288 * 12288), table = 51200.0 * 12288, all = layers + table;
   const Job plain = job_of(model, plan, run);
-  plan.shard_copies = ShardCopies::DeepSpeed;
+  plan.zero3_implementation = Zero3Implementation::DeepSpeed;
   const Job deepspeed = job_of(model, plan, run);
   const auto more = [&](const char* name) { return moved(deepspeed, name, all) - moved(plain, name, all); };
   EXPECT_NEAR(more("CatArrayBatchedCopy"), 8 + 4 * (2 * layers + table) / all + 1, 0.1);
@@ -167,10 +167,10 @@ TEST(FullSharding, FsdpReducesEmbeddingAndHeadTogetherInTheEnd) {
   TransformerSpec model = small_llama(Implementation::TorchTitan);
   model.tied = false;
   const Batch two{.ranks = 2, .batch = 2};
-  const auto of = [&](ShardCopies copies) {
-    return reduce_scatters(job_of(model, {.sharding = Sharding::Zero3, .shard_copies = copies}, two));
+  const auto of = [&](Zero3Implementation copies) {
+    return reduce_scatters(job_of(model, {.sharding = Sharding::Zero3, .zero3_implementation = copies}, two));
   };
-  const std::vector<double> fsdp = of(ShardCopies::Fsdp2), others = of(ShardCopies::None);
+  const std::vector<double> fsdp = of(Zero3Implementation::Fsdp2), others = of(Zero3Implementation::None);
   const double table = 4.0 * static_cast<double>(model.vocabulary * model.hidden);
   ASSERT_EQ(fsdp.size(), others.size());
   EXPECT_NEAR(fsdp.back(), 2 * table, 0.001 * table);
@@ -181,7 +181,7 @@ TEST(FullSharding, FsdpReducesEmbeddingAndHeadTogetherInTheEnd) {
 TEST(FullSharding, FsdpKeepsWhatItGatheredUntilGradientsAreReduced) {
   TransformerPlanSpec plan{.sharding = Sharding::Zero3,
                            .reshard_after_forward = false,
-                           .shard_copies = ShardCopies::Fsdp,
+                           .zero3_implementation = Zero3Implementation::Fsdp,
                            .reduce_each_micro_batch = false,
                            .fp32_gradients = false};
   const auto gathered = [&](int micro_batches) {
@@ -189,7 +189,7 @@ TEST(FullSharding, FsdpKeepsWhatItGatheredUntilGradientsAreReduced) {
                             CollectiveKind::AllGather);
   };
   EXPECT_EQ(gathered(2), gathered(1));
-  plan.shard_copies = ShardCopies::Fsdp2;  // reshard_after_backward
+  plan.zero3_implementation = Zero3Implementation::Fsdp2;  // reshard_after_backward
   EXPECT_EQ(gathered(2), 2 * gathered(1));
 }
 
@@ -210,19 +210,19 @@ TEST(States, AreThoseOfZero) {
 /// Of zero3's 16 bytes in figure 1 those of the 16-bit parameters are gathered ones with FSDP, and its shares
 /// of gradients are FP32. A layer's gradients are on their way, and with FSDP a copy of them.
 TEST(States, OfFsdpAreFP32) {
-  const auto of = [](ShardCopies copies, MemoryUse use) {
+  const auto of = [](Zero3Implementation copies, MemoryUse use) {
     const Job job =
-        job_of(gpt3(), {.sharding = Sharding::Zero3, .shard_copies = copies, .fp32_gradients = false},
+        job_of(gpt3(), {.sharding = Sharding::Zero3, .zero3_implementation = copies, .fp32_gradients = false},
                {.ranks = 4, .batch = 4});
     return job.memory.front()[use];
   };
   const double share = (4 * 12.0 * 12288 * 12288 + 51200.0 * 12288) / 4;
   const double layer = 12.0 * 12288 * 12288;
-  EXPECT_NEAR(of(ShardCopies::None, MemoryUse::Gradients), 2 * share + 2 * layer, 0.02 * share);
-  EXPECT_NEAR(of(ShardCopies::Fsdp, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
-  EXPECT_NEAR(of(ShardCopies::Fsdp2, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
-  const double more =
-      of(ShardCopies::None, MemoryUse::Parameters) - of(ShardCopies::Fsdp, MemoryUse::Parameters);
+  EXPECT_NEAR(of(Zero3Implementation::None, MemoryUse::Gradients), 2 * share + 2 * layer, 0.02 * share);
+  EXPECT_NEAR(of(Zero3Implementation::Fsdp, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
+  EXPECT_NEAR(of(Zero3Implementation::Fsdp2, MemoryUse::Gradients), 4 * share + 4 * layer, 0.02 * share);
+  const double more = of(Zero3Implementation::None, MemoryUse::Parameters) -
+                      of(Zero3Implementation::Fsdp, MemoryUse::Parameters);
   EXPECT_NEAR(more, 2 * share, 0.02 * share);
 }
 
@@ -263,7 +263,7 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
 }
 
 /// Narayanan et al., arXiv 2104.04473, equation 3: 96 B s l h^2 (1 + s / 6h + V / 16 l h) with activations
-/// computed again, of which a quarter is that and the head has none: 72 and 6 B s V h without.
+/// recomputed, of which a quarter is that and the head has none: 72 and 6 B s V h without.
 TEST(Arithmetic, IsTheSameInEveryPlan) {
   const TransformerSpec model = gpt3();
   const double b = 16, s = 2048, l = 4, h = 12288, v = 51200;

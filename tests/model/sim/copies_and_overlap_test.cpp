@@ -109,7 +109,7 @@ TEST_F(Ranks, CopiesOfTwoGpusShareTheUplink) {
   EXPECT_EQ(uplink, worth(20) / Bytes{1});
 }
 
-/// Rows of 1024 bytes in host memory, as many as ticks: read by look-ups, and as many written back in
+/// Rows of 1024 bytes in host memory, as many as ticks: read by lookups, and as many written back in
 /// backward.
 KernelCall rows(double ticks, Direction direction) {
   const auto bags = static_cast<std::int64_t>(ticks);
@@ -121,7 +121,7 @@ KernelCall rows(double ticks, Direction direction) {
   return {"rows", DataType::FP32, EmbeddingBags{.batch = bags, .tables = {table}, .direction = direction}};
 }
 
-/// Look-ups of two GPUs share the uplink as copies do. They need no copy engine, so that a copy of the same
+/// Lookups of two GPUs share the uplink as copies do. They need no copy engine, so that a copy of the same
 /// GPU shares the link too, and what they take is computing.
 TEST_F(Ranks, KernelsThatReadHostMemoryShareTheUplink) {
   gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;

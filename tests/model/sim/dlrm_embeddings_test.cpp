@@ -101,7 +101,7 @@ TEST(EmbeddingLinks, DataParallel) {
   }
 }
 
-/// Steps of a DLRM whose inputs and look-ups take about as long as everything else.
+/// Steps of a DLRM whose inputs and lookups take about as long as everything else.
 std::vector<double> step_times(bool input_distribution, InputPipeline pipeline) {
   const SwitchedNode node;
   PlannedJob planned_job{

@@ -99,10 +99,10 @@ TEST(EmbeddingBytes, AreConserved) {
   });
 }
 
-/// Every index of a row-cut table goes to one rank, of a column-cut one to the rank of each piece. Look-ups
+/// Every index of a row-cut table goes to one rank, of a column-cut one to the rank of each piece. Lookups
 /// are rounded to whole ones for each rank and group.
 TEST(EmbeddingBytes, IndicesReachEveryHolderOnce) {
-  holds("values sent are look-ups times pieces of columns", [] {
+  holds("values sent are lookups times pieces of columns", [] {
     PlannedJob planned_job = random_job();
     planned_job.input_distribution = true;
     planned_job.pipeline = *rc::gen::element(InputPipeline::None, InputPipeline::SparseDist);

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "app/trace_conversion.hpp"
 #include "scenario/replay_run.hpp"
 #include "tests/support/kineto_text.hpp"
@@ -38,31 +38,31 @@ double share_of(const StepBand& band, Provenance provenance) {
 TEST(Trust, AGpuWithoutMeasuredKernelsIsMarkedInTheAnswer) {
   const Simulated pcie = gpt2_on("h100_80gb_pcie");
   EXPECT_EQ(provenance_of(pcie.resolved.gpu_models.front()), Provenance::Derived);
-  EXPECT_THAT(answer(pcie.resolved, pcie.result), HasSubstr("1 rank on h100_80gb_pcie (derived), "));
+  EXPECT_THAT(report(pcie.resolved, pcie.result), HasSubstr("1 rank on h100_80gb_pcie (derived), "));
   EXPECT_GT(share_of(step_band(pcie.resolved, pcie.result), Provenance::Derived), 0.5);
 
   const Simulated h100 = gpt2_on("h100_80gb");
-  EXPECT_THAT(answer(h100.resolved, h100.result), HasSubstr("1 rank on h100_80gb, "));
+  EXPECT_THAT(report(h100.resolved, h100.result), HasSubstr("1 rank on h100_80gb, "));
   EXPECT_GT(share_of(step_band(h100.resolved, h100.result), Provenance::Fitted), 0.3);
   EXPECT_GT(step_band(pcie.resolved, pcie.result).relative, step_band(h100.resolved, h100.result).relative);
 }
 
 TEST(Trust, AGpuWithOtherNumbersIsNoLongerTheMeasuredOne) {
   const Simulated slower = gpt2_on("{ from: h100_80gb, memory_bandwidth: 2 TB/s }");
-  EXPECT_THAT(answer(slower.resolved, slower.result), HasSubstr("1 rank on h100_80gb (derived), "));
+  EXPECT_THAT(report(slower.resolved, slower.result), HasSubstr("1 rank on h100_80gb (derived), "));
   EXPECT_LT(share_of(step_band(slower.resolved, slower.result), Provenance::Fitted), 0.1);
   const Simulated cited = gpt2_on(
       "{ from: h100_80gb, memory_bandwidth: 2 TB/s, provenance: { memory_bandwidth: \"measured, a sheet\" } "
       "}");
-  EXPECT_THAT(answer(cited.resolved, cited.result), HasSubstr("1 rank on h100_80gb, "));
+  EXPECT_THAT(report(cited.resolved, cited.result), HasSubstr("1 rank on h100_80gb, "));
 }
 
 TEST(Trust, NetworksThatDoNotAnswerAreTold) {
   const std::string derived = "provenance: { efficiency: \"derived, a relative's\" }";
   const Simulated as_it_is = gpt2_on("{ from: a100_80gb, " + derived + " }");
-  EXPECT_THAT(answer(as_it_is.resolved, as_it_is.result), Not(HasSubstr("networks")));
+  EXPECT_THAT(report(as_it_is.resolved, as_it_is.result), Not(HasSubstr("networks")));
   const Simulated changed = gpt2_on("{ from: a100_80gb, memory_bandwidth: 1 TB/s, " + derived + " }");
-  EXPECT_THAT(answer(changed.resolved, changed.result),
+  EXPECT_THAT(report(changed.resolved, changed.result),
               HasSubstr("a100_80gb's networks do not answer, since guessed: memory_bandwidth (set at "));
 }
 

@@ -8,9 +8,9 @@
 
 #include "base/config_path.hpp"
 #include "base/yaml_reader.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/host_overhead.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "topology/gpu_spec.hpp"
 
 namespace lockstep {
 namespace {

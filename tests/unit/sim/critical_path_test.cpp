@@ -159,19 +159,19 @@ CriticalShare look_up_in_host_memory(std::int64_t rows) {
                              .reuse_factor = 1,
                              .location = TableLocation::Host};
   const Script script =
-      Script({"a"}).kernel(0, {"look-up", DataType::FP32, EmbeddingBags{.batch = rows, .tables = {table}}});
+      Script({"a"}).kernel(0, {"lookup", DataType::FP32, EmbeddingBags{.batch = rows, .tables = {table}}});
   const Job job = job_of(fabric, {script});
   auto input = input_of(job, fabric, planner);
   input.gpu_models.front() = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_16gb.yaml");
   const auto path = simulate(input, options_for(EngineMode::Bare), nullptr).critical_path;
-  const auto share = std::ranges::find(path, "look-up", &CriticalShare::what);
+  const auto share = std::ranges::find(path, "lookup", &CriticalShare::what);
   return share == path.end() ? CriticalShare{} : *share;
 }
 
-/// A row takes a tick (0.95 us) on the links, the smallest look-up alone 3.1 us.
+/// A row takes a tick (0.95 us) on the links, the smallest lookup alone 3.1 us.
 TEST(CriticalPath, NamesTheLinkThatBoundsALookUpInHostMemory) {
   const CriticalShare many = look_up_in_host_memory(10);
-  EXPECT_THAT(many, is_share("look-up", 10, 1, "cpu->pcie#1"));
+  EXPECT_THAT(many, is_share("lookup", 10, 1, "cpu->pcie#1"));
   EXPECT_EQ(many.part, PathPart::Kernel);
   EXPECT_DOUBLE_EQ(many.over_pcie, many.seconds);
   const CriticalShare one = look_up_in_host_memory(1);

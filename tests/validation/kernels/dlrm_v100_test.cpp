@@ -98,7 +98,7 @@ TEST(DlrmOnV100, kernels_of_known_shape) {
   }
 }
 
-// DLRM_default, batch 2048: 8 tables of 1e6 rows, dimension 64, 100 look-ups a bag.
+// DLRM_default, batch 2048: 8 tables of 1e6 rows, dimension 64, 100 lookups a bag.
 TEST(DlrmOnV100, embedding_of_dlrm_default) {
   const auto path = measurements() / "embedding/v100_dlrm_multi_table_embedding_costs.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measurements at " << path;
@@ -108,7 +108,7 @@ TEST(DlrmOnV100, embedding_of_dlrm_default) {
     EmbeddingBags bags{std::stoll(row["batch"]), {}};
     bags.tables.assign(std::stoul(row["num_tables"]), {std::stoll(row["rows_per_table"]),
                                                        std::stoll(row["dim"]), std::stod(row["pooling"])});
-    forward.add({"look-up", DataType::FP32, bags}, Seconds{std::stod(row["fwd_us"]) * 1e-6});
+    forward.add({"lookup", DataType::FP32, bags}, Seconds{std::stod(row["fwd_us"]) * 1e-6});
     bags.direction = Direction::Backward;
     backward.add({"update", DataType::FP32, bags}, Seconds{std::stod(row["bwd_us"]) * 1e-6});
   }
@@ -119,7 +119,7 @@ TEST(DlrmOnV100, embedding_of_dlrm_default) {
   EXPECT_LT(backward.mean(), 0.30);
 }
 
-// nvprof runs with uniform indices: small look-ups again and again, atomic updates of 8 GB of tables.
+// nvprof runs with uniform indices: small lookups again and again, atomic updates of 8 GB of tables.
 TEST(DlrmOnV100, embedding_samples) {
   const auto path = measurements() / "embedding/embedding_kernel_samples_v100.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measurements at " << path;

@@ -89,11 +89,11 @@ Sums sums_of(const NetworkCosts& costs, const std::vector<Task>& tasks, const Ro
   SearchOptions little;
   little.effort = 20'000;
   for (const Task& task : tasks) {
-    Judge judge{task, costs};
+    CachedCostModel cost_model{task, costs};
     const auto cost = [&](const std::string& name) {
-      const auto plan = method_called(name).search(judge, little);
+      const auto plan = method_called(name).search(cost_model, little);
       EXPECT_TRUE(plan && is_valid(*plan, task)) << name;
-      return milliseconds(judge.estimate(plan.value()).total);
+      return milliseconds(cost_model.estimate(plan.value()).total);
     };
     const double neuroshard = cost("neuroshard");
     for (const auto& [name, mean] : row.mean) {

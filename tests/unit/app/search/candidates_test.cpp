@@ -59,7 +59,7 @@ TEST(ShardingProblem, CopiesToANodesGpusShareItsLinks) {
   EXPECT_EQ(of_node.estimate(none, widths, indices).compute, none);
 }
 
-/// Four tables on two nodes: all by the rows of a node each, and those with the fewest rows for each look-up
+/// Four tables on two nodes: all by the rows of a node each, and those with the fewest rows for each lookup
 /// copied beside the rest.
 TEST(OurCandidates, HaveAllTablesByTheRowsOfNodes) {
   const ShardingProblem problem = test::problem_of(
@@ -121,7 +121,7 @@ TEST(ShardingProblem, RoomWithoutRespectIsWhatTheGpuHas) {
   EXPECT_GT(room("memory: { check_capacity: false }\n"), 1e6 * room(""));
 }
 
-/// A table with many look-ups, alone on its GPU as long as the others have room for 64 of 1 GB with few: of
+/// A table with many lookups, alone on its GPU as long as the others have room for 64 of 1 GB with few: of
 /// 34 GB each the rest of the step has too little then.
 TEST(OurCandidates, KeepRoomForTheRestOfTheStep) {
   const ShardingProblem problem = test::problem_of(
@@ -187,7 +187,7 @@ TEST(SearchText, CountsInWords) {
   EXPECT_THAT(search_text(problem, {{only}, {}, {}}, only), HasSubstr("  1 table on 1 GPU\n"));
 }
 
-/// Of a table with most look-ups, few columns and not the most rows, only rows can be shared by all GPUs.
+/// Of a table with most lookups, few columns and not the most rows, only rows can be shared by all GPUs.
 TEST(OurCandidates, CutByRowsWhatCostsMost) {
   const ShardingProblem problem{
       YamlDocument::from_text("name: heavy\n"
@@ -293,7 +293,7 @@ TEST(OurCandidates, SpreadWhatFitsNowhere) {
   EXPECT_EQ(best_with("0.0005").kernel, TableKernel::UvmCaching);
 }
 
-/// Fourteen tables of one look-up, on GPUs of which the first has the bottom MLP.
+/// Fourteen tables of one lookup, on GPUs of which the first has the bottom MLP.
 YamlDocument first_rank_model(int ranks, const std::string& embedding) {
   return YamlDocument::from_text(
       "name: first rank\n"

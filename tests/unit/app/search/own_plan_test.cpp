@@ -5,8 +5,8 @@
 #include <map>
 
 #include "app/search/search_report.hpp"
-#include "search/embedding/movable_pieces.hpp"
 #include "search/embedding/refinement.hpp"
+#include "search/embedding/relocatable_shards.hpp"
 #include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
@@ -79,7 +79,7 @@ std::map<std::int64_t, std::string> by_table(const EmbeddingPlan& plan) {
 }
 
 /// NVIDIA's own plan has rows of nodes and copies; its pieces say the same plan.
-TEST(MovablePieces, OfNodesAreThePlan) {
+TEST(RelocatableShards, OfNodesAreThePlan) {
   const ShardingProblem problem{
       YamlDocument::from_text("name: hugectr\ncluster: dgx_h100 x 8\nworkload: { model: dlrm_dcnv2_mlperf, "
                               "global_batch: 65536, precision: tf32 }\nparallelism: { embedding: { plan: "
@@ -87,33 +87,33 @@ TEST(MovablePieces, OfNodesAreThePlan) {
                               "hugectr.yaml"),
       ConfigPath::standard()};
   const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
-  const auto [division, pieces] = in_pieces(problem, plan);
-  EXPECT_TRUE(division.by_nodes);
+  const auto [split, pieces] = in_pieces(problem, plan);
+  EXPECT_TRUE(split.by_nodes);
   EXPECT_EQ(pieces.pieces.size(), 10U + 4U);  // tables on one node; table 20 on four
-  EXPECT_TRUE(sharding::is_valid(pieces, placed_task(problem, division)));
-  EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
+  EXPECT_TRUE(sharding::is_valid(pieces, placed_task(problem, split)));
+  EXPECT_EQ(by_table(plan_of(pieces, split)), by_table(plan));
 }
 
-TEST(MovablePieces, OfColumnsAreThePlan) {
+TEST(RelocatableShards, OfColumnsAreThePlan) {
   const ShardingProblem problem = problem_with(
       "{ tables: [0], sharding: column_wise, ranks: [0, 1] }, { tables: [1], sharding: column_wise, ranks: "
       "[1] "
       "}, { tables: [2], sharding: row_wise }, { tables: [3], sharding: data_parallel }");
   const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
-  const auto [division, pieces] = in_pieces(problem, plan);
-  EXPECT_FALSE(division.by_nodes);
+  const auto [split, pieces] = in_pieces(problem, plan);
+  EXPECT_FALSE(split.by_nodes);
   EXPECT_EQ(pieces.pieces, (std::vector<sharding::Piece>{{0, 50, 0}, {0, 50, 1}, {1, 40, 1}}));
-  EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
+  EXPECT_EQ(by_table(plan_of(pieces, split)), by_table(plan));
 }
 
 /// Whole tables are exchanged by themselves, and go on to be.
-TEST(MovablePieces, KeepWholeTablesApart) {
+TEST(RelocatableShards, KeepWholeTablesApart) {
   const ShardingProblem problem = problem_with(
       "{ tables: [0], sharding: column_wise, ranks: [0, 1] }, { tables: [1, 2, 3], sharding: table_wise, "
       "ranks: [1] }");
   const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
-  const auto [division, pieces] = in_pieces(problem, plan);
-  EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
+  const auto [split, pieces] = in_pieces(problem, plan);
+  EXPECT_EQ(by_table(plan_of(pieces, split)), by_table(plan));
 }
 
 }  // namespace

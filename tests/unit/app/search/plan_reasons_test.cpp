@@ -43,7 +43,7 @@ TEST(PlanReasons, AreWhatIsLessAndNothingForAPlanThatLoses) {
   uneven.step = problem.step_time(uneven.plan);
   // Two tables of four on the slowest rank in place of three.
   EXPECT_THAT(why(problem, even, uneven),
-              AllOf(HasSubstr("why, against uneven: "), HasSubstr("look-ups of the slowest rank"),
+              AllOf(HasSubstr("why, against uneven: "), HasSubstr("lookups of the slowest rank"),
                     HasSubstr("waiting in all_to_all (mean of ranks)"), Not(HasSubstr("host-bound"))));
   EXPECT_EQ(why(problem, uneven, even), "");
   EXPECT_EQ(why(problem, even, even), "");
@@ -84,7 +84,7 @@ TEST(DeviceLoads, AreOfEachRanksOwnGpu) {
   EXPECT_EQ(of_second[0], of_first[1]);
 }
 
-/// Rows of a table in host memory come over PCIe before they are looked up: of 4096 x 40 look-ups each way,
+/// Rows of a table in host memory come over PCIe before they are looked up: of 4096 x 40 lookups each way,
 /// 40 MB at 12 to 13 GB/s, where none is cached.
 TEST(DeviceLoads, CountTheRowsThatComeFromHostMemory) {
   const ShardingProblem problem =

@@ -1,5 +1,5 @@
-#include "app/search/search_report.hpp"
 #include "search/embedding/searching.hpp"
+#include "app/search/search_report.hpp"
 
 #include <gmock/gmock.h>
 

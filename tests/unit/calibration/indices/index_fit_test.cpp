@@ -73,16 +73,16 @@ TEST(IndexFit, too_few_repeats_tell_nothing) {
   const IndexFit fit = fit_index_model(few, 1e6);
   EXPECT_TRUE(fit.is_even);
   EXPECT_THAT(index_doubts(fit, few, fit.errors),
-              ElementsAre(HasSubstr("1 of 2000 look-ups found a row of before: too few to tell")));
-  // Of 10,000 rows 190 look-ups would: these were drawn without putting back, or numbered otherwise.
+              ElementsAre(HasSubstr("1 of 2000 lookups found a row of before: too few to tell")));
+  // Of 10,000 rows 190 lookups would: these were drawn without putting back, or numbered otherwise.
   const IndexFit fewer = fit_index_model(few, 1e4);
   EXPECT_TRUE(fewer.is_even);
   EXPECT_THAT(
       index_doubts(fewer, few, fewer.errors),
-      Contains(HasSubstr("1 of 2000 look-ups found a row of before, of rows drawn at random 187 would")));
+      Contains(HasSubstr("1 of 2000 lookups found a row of before, of rows drawn at random 187 would")));
 }
 
-// Sorted: the first half of the look-ups finds a row or two, the rest all others.
+// Sorted: the first half of the lookups finds a row or two, the rest all others.
 TEST(IndexFit, sorted_indices_are_doubtful) {
   const std::vector<DistinctRows> sorted{{64, 1},   {128, 1},  {256, 1},   {512, 1},
                                          {1024, 1}, {2048, 6}, {4096, 811}};
@@ -159,8 +159,8 @@ TEST(IndexFit, different_rows_of_real_tables_at_batches_that_were_held_out) {
   }
 }
 
-// Rates as the table gives them: log2 of the median uses in a batch, and skew. rows and look-ups follow with
-// any scale: look-ups / rows = 2^median exp((skew ln 2)^2 / 2).
+// Rates as the table gives them: log2 of the median uses in a batch, and skew. rows and lookups follow with
+// any scale: lookups / rows = 2^median exp((skew ln 2)^2 / 2).
 TEST(IndexFit, bins_of_ten_real_tables) {
   const auto file = testing::measured("embedding/real_table_bins_10_digitised.csv");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;

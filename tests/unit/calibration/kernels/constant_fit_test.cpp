@@ -48,7 +48,7 @@ KernelMeasurements measured_there(const std::vector<KernelCall>& calls) {
 }
 
 std::vector<KernelCall> look_ups(std::size_t count) {
-  const Random random{1, "look-ups"};
+  const Random random{1, "lookups"};
   std::vector<KernelCall> calls;
   for (std::size_t i = 0; i < count; ++i) {
     const EmbeddingTable table{.rows = 1'000'000 + static_cast<std::int64_t>(1e7 * random.uniform(3 * i)),
@@ -81,7 +81,7 @@ double value_of(const ConstantFit& fit, const std::string& key) {
 
 TEST(ConstantFit, FindsWhatAnotherMachineReaches) {
   const ConstantFit looked_up = fit_constants(measured_there(look_ups(60)), v100, 0.2);
-  // Of the memory's rate, a tenth lower, look-ups alone say nothing: it is in their own fractions.
+  // Of the memory's rate, a tenth lower, lookups alone say nothing: it is in their own fractions.
   EXPECT_NEAR(value_of(looked_up, "random_rows"), 0.9 * elsewhere().random_rows, 1e-3);
   EXPECT_NEAR(value_of(looked_up, "scattered_update"), 0.9 * elsewhere().scattered_update, 1e-3);
   EXPECT_LT(looked_up.error, 1e-3);

@@ -9,8 +9,8 @@
 #include "base/random.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/error_summary.hpp"
+#include "ops/gpu/learned_scale.hpp"
 #include "ops/kernels/learned.hpp"
-#include "topology/learned_scale.hpp"
 
 namespace lockstep {
 namespace {
@@ -131,7 +131,7 @@ TEST(KernelFit, the_file_predicts_what_was_fitted) {
   }
 }
 
-/// Fused look-ups of 1 to 12 unlike tables; the kernel takes longer the more tables it has, which the
+/// Fused lookups of 1 to 12 unlike tables; the kernel takes longer the more tables it has, which the
 /// mechanistic formula does not know.
 KernelMeasurements lookups(std::size_t count) {
   const Random random{5, "lookups"};
@@ -148,7 +148,7 @@ KernelMeasurements lookups(std::size_t count) {
       made.index_skew = 2;
       bags.tables.push_back(made);
     }
-    const KernelCall call{"look-up", DataType::FP32, bags};
+    const KernelCall call{"lookup", DataType::FP32, bags};
     rows.push_back({"p100_16gb_pcie", call, formula(call) * (1 + 0.05 * static_cast<double>(tables))});
   }
   return rows;

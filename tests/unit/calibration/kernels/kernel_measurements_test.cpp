@@ -164,7 +164,7 @@ TEST_F(KernelTables, what_timing_adds_is_taken_off) {
   EXPECT_NEAR(rows_[0].time / 1_us, 5, 1e-9);
 }
 
-// Look-ups that were drawn by Zipf's law say so, and read back.
+// Lookups that were drawn by Zipf's law say so, and read back.
 TEST_F(KernelTables, own_rows_of_popular_embeddings) {
   (void)imported(
       "pass,type,tables,rows,dim,batch,pooling,zipf_percent,median_us,unique_rows\n"
@@ -177,10 +177,10 @@ TEST_F(KernelTables, own_rows_of_popular_embeddings) {
   EXPECT_EQ(read.front().call.work, rows_[0].call.work);
 }
 
-// Rows of our own program: 8 tables, 8 x 16 x 4 look-ups of 256 different rows are a reuse factor of 2.
+// Rows of our own program: 8 tables, 8 x 16 x 4 lookups of 256 different rows are a reuse factor of 2.
 TEST_F(KernelTables, own_rows_of_embeddings) {
   const auto report = imported(
-      "# lockstep-measure embedding: look-ups\n"
+      "# lockstep-measure embedding: lookups\n"
       "pass,type,tables,rows,dim,batch,pooling,zipf_percent,median_us,unique_rows\n"
       "forward,fp32,8,1000,64,16,4,0,12.5,256\n"
       "sort,fp32,8,1000,64,16,4,0,12.5,256\n"

@@ -1,5 +1,5 @@
 /// @file
-/// What look-ups of embedding tables make a GPU do, and how long those measured on an H100 and an H200 take.
+/// What lookups of embedding tables make a GPU do, and how long those measured on an H100 and an H200 take.
 
 #include "ops/kernels/embedding_load.hpp"
 
@@ -26,7 +26,7 @@ EmbeddingTable table(std::int64_t rows, double pooling, double zipf, std::int64_
 }
 
 double microseconds(const EmbeddingBags& bags, const std::string& gpu) {
-  const KernelCall call{"look-up", DataType::FP32, bags};
+  const KernelCall call{"lookup", DataType::FP32, bags};
   return model_for(call).predict(call, gpu_named(gpu)).duration / Seconds{1e-6};
 }
 
@@ -57,7 +57,7 @@ TEST(EmbeddingLookUps, TakeWhatWasMeasured) {
 }
 
 // 0.7 of 128 KiB are 179 of 1,000 rows of 512 bytes, all alike: but for the first few of an SM's 256,000
-// look-ups 17.9 in 100 hit.
+// lookups 17.9 in 100 hit.
 TEST(EmbeddingLookUps, HitTheSmsOwnCache) {
   const GpuSpec v100 = gpu_named("v100_32gb");
   const EmbeddingLoad load =
@@ -144,7 +144,7 @@ TEST(EmbeddingUpdates, ReadGradientsAgainThatTheLevel2CacheDoesNotHold) {
   const EmbeddingLoad held = update(65'536, 1, holds_all, DataType::FP32);
   EXPECT_EQ(held.gathered, 0);
   EXPECT_EQ(held.dram, large.dram);
-  // All look-ups are of rows with few: 0.22 of a wait each, 1 where DRAM has to be asked.
+  // All lookups are of rows with few: 0.22 of a wait each, 1 where DRAM has to be asked.
   EXPECT_NEAR(large.waits - held.waits, 0.78 * large.gathered / 512, 0.01 * large.waits);
 }
 

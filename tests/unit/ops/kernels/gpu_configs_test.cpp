@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/yaml_reader.hpp"
-#include "topology/gpu_spec.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 
 namespace lockstep {
 namespace {

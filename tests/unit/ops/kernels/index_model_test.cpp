@@ -17,7 +17,7 @@ TEST(IndexModel, without_skew_rows_are_drawn_evenly) {
   EXPECT_EQ(distinct_rows(IndexModel{.rows = 1000}, 0), 0);
 }
 
-// Few look-ups meet no row twice, but each index comes `duplication` times.
+// Few lookups meet no row twice, but each index comes `duplication` times.
 TEST(IndexModel, few_lookups_are_all_different_but_for_their_duplicates) {
   EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1e12, .skew = 2}, 1000), 1000, 1e-2);
   EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1e12, .skew = 2, .duplication = 4}, 1000), 250, 1e-2);
@@ -51,7 +51,7 @@ TEST(IndexModel, no_lookups_fill_no_bins) {
   EXPECT_EQ(reuse_bins(IndexModel{}, 0), (std::array<double, 17>{}));
 }
 
-// Half the rows in half the look-ups: a row-wise shard keeps the reuse of its table.
+// Half the rows in half the lookups: a row-wise shard keeps the reuse of its table.
 TEST(IndexModel, a_shard_by_rows_reuses_as_its_table_does) {
   EmbeddingTable whole{.rows = 1'000'000, .dimension = 64, .pooling_factor = 20};
   whole.index_skew = 2.5;

@@ -275,15 +275,15 @@ TEST(KernelModel, dropout_of_scores_costs_instructions) {
   EXPECT_NEAR(added(FlashVersion::Two, true) / added(FlashVersion::Two, false), 0.5625 * fullest, 1e-9);
 }
 
-// All look-ups of one row: after the first they hit the cache, so that the same call with uniform indices
-// into a large table moves about look-ups times more from DRAM.
+// All lookups of one row: after the first they hit the cache, so that the same call with uniform indices
+// into a large table moves about lookups times more from DRAM.
 TEST(KernelModel, reuse_shortens_a_look_up) {
   const auto time = [](double reuse) {
     return predicted(DataType::FP32, EmbeddingBags{4096, {{10000000, 128, 20.0, reuse}}}).duration;
   };
   EXPECT_LT(time(100), 0.7 * time(0));
   EXPECT_LE(time(1), 1.05 * time(0));
-  EXPECT_GE(time(1), 0.95 * time(0));  // uniform look-ups of a huge table hardly ever meet
+  EXPECT_GE(time(1), 0.95 * time(0));  // uniform lookups of a huge table hardly ever meet
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(RowCache, MissesOfLognormalRowsAreThoseOfTheirPopularities) {
 TEST(RowCache, HoldsAllRowsThatFit) {
   const IndexModel model{.rows = 1000, .zipf = 1};
   EXPECT_EQ(missed_lookups(model, 1000, 5000), distinct_rows(model, 5000));
-  // 200 look-ups are of fewer rows than 300: none is replaced
+  // 200 lookups are of fewer rows than 300: none is replaced
   EXPECT_EQ(missed_lookups(model, 300, 200), distinct_rows(model, 200));
 }
 
@@ -151,7 +151,7 @@ TEST(PooledRows, MissAsTheLeastRecentlyUsedOneIsReplaced) {
 
 TEST(PooledRows, ThatFitAreReadOnce) {
   EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 20'000, .places = 1500, .others = 500}), 1000);
-  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 300, .places = 10}), 300);  // bags without look-ups
+  EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 300, .places = 10}), 300);  // bags without lookups
   EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 1000, .places = 10}), 1000);
   EXPECT_EQ(missed_pooled_rows({.bags = 1000, .draws = 20'000, .places = 0}), 20'000);
   EXPECT_EQ(missed_pooled_rows({.bags = 0, .draws = 0, .places = 10}), 0);

@@ -90,7 +90,7 @@ TEST(DlrmPytorch, LaunchesTheKernelsOfARecordedStep) {
   EXPECT_EQ(ours, theirs);
 }
 
-/// The values of the gradient are a row for each look-up; offsets are made where indices have two dimensions.
+/// The values of the gradient are a row for each lookup; offsets are made where indices have two dimensions.
 TEST(DlrmPytorch, GathersARowOfTheGradientForEachLookUp) {
   ModelSpec pooled = model();
   pooled.dlrm->tables.front().pooling_factor = 20;
@@ -131,7 +131,7 @@ ModelSpec with_dense_gradients() {
   return dense;
 }
 
-/// Without sparse=True a table's gradient is as large as it is: zeros into which look-ups, sorted by row, are
+/// Without sparse=True a table's gradient is as large as it is: zeros into which lookups, sorted by row, are
 /// summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv), and torch.optim takes
 /// the tables with all other parameters at once.
 TEST(DlrmPytorch, SumsLookUpsIntoZerosOfTheTableWithoutSparseGradients) {

@@ -77,7 +77,7 @@ TEST(Dlrm, RanksShareOneProgram) {
   const Job job = job_of("dlrm_mlperf", 8, 65536);
   EXPECT_EQ(job.programs.size(), 1U);
   EXPECT_EQ(job.ranks.size(), 8U);
-  // Indices, offsets, look-ups and copies differ, as far as table counts and widths do. So does what a rank
+  // Indices, offsets, lookups and copies differ, as far as table counts and widths do. So does what a rank
   // sends forward; backward all ranks send the same, each peer the gradients of its tables.
   EXPECT_GE(job.ranks[0].kernel_slots.size(), 4U);
   EXPECT_EQ(job.ranks[0].collective_slots.size(), 1U);

@@ -23,8 +23,8 @@ TEST(Placement, RoundRobinFollowsTheTableNumber) {
 }
 
 TEST(Placement, GreedyBalancesItsOwnCost) {
-  // Costs: size 1000, 4000, 8000, 8000; dimension 10, 40, 8, 80; look-up 1000, 40, 16, 160;
-  // size-look-up = look-up x log10(rows): 2000, 80, 48, 320.
+  // Costs: size 1000, 4000, 8000, 8000; dimension 10, 40, 8, 80; lookup 1000, 40, 16, 160;
+  // size-lookup = lookup x log10(rows): 2000, 80, 48, 320.
   const std::vector<EmbeddingTable> tables{table(100, 10, 100), table(100, 40, 1), table(1000, 8, 2),
                                            table(100, 80, 2)};
   // Size, largest first (equal ones in order): 2 -> 0, 3 -> 1, 1 -> 0 (tie, equal memory), 0 -> 1.
@@ -33,7 +33,7 @@ TEST(Placement, GreedyBalancesItsOwnCost) {
   // Dimension: 3 -> 0, 1 -> 1, 0 -> 1, 2 -> 1 (80 against 50).
   EXPECT_THAT(place_tables(tables, kTwoLarge, EmbeddingPlanner::DimGreedy, TableStorage{}),
               ElementsAre(ElementsAre(3), ElementsAre(0, 1, 2)));
-  // Look-ups: 0 -> 0 (1000), then all others to 1 (216 together).
+  // Lookups: 0 -> 0 (1000), then all others to 1 (216 together).
   EXPECT_THAT(place_tables(tables, kTwoLarge, EmbeddingPlanner::LookupGreedy, TableStorage{}),
               ElementsAre(ElementsAre(0), ElementsAre(1, 2, 3)));
   EXPECT_THAT(place_tables(tables, kTwoLarge, EmbeddingPlanner::SizeLookupGreedy, TableStorage{}),
@@ -51,7 +51,7 @@ TEST(Placement, SizeBucketsHoldEquallyManyTables) {
 }
 
 TEST(Placement, AFullGpuIsPassedOver) {
-  // By look-ups table 1 would go to GPU 1 (cost 0), but only GPU 0 has 4000 B left.
+  // By lookups table 1 would go to GPU 1 (cost 0), but only GPU 0 has 4000 B left.
   const std::vector<EmbeddingTable> tables{table(10, 10, 100), table(100, 10, 1)};
   EXPECT_THAT(
       place_tables(tables, std::vector<Bytes>{10_kB, 1_kB}, EmbeddingPlanner::LookupGreedy, TableStorage{}),

@@ -43,7 +43,7 @@ TEST(TableShards, ColumnsAreCutEvenly) {
   EXPECT_EQ(groups[1].width, 12);
 }
 
-/// 10 rows in blocks of ceil(10 / 4) = 3: 3, 3, 3, 1, and the look-ups with them; 3 rows in blocks of 1 leave
+/// 10 rows in blocks of ceil(10 / 4) = 3: 3, 3, 3, 1, and the lookups with them; 3 rows in blocks of 1 leave
 /// one rank without any.
 TEST(TableShards, RowsAreCutInBlocks) {
   const auto groups = shards(plan_of({planned({0, 1}, TableSharding::RowWise)}), {0, 0, 0, 0});

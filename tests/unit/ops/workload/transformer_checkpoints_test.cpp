@@ -1,5 +1,5 @@
 /// @file
-/// Layers of Hugging Face's models that are computed again.
+/// Layers of Hugging Face's models that are recomputed.
 
 #include "ops/workload/transformer.hpp"
 
@@ -26,7 +26,7 @@ TEST(Transformer, ComputesLayersAgain) {
   EXPECT_THROW((void)job_of("gpt2", {.recompute = Recompute::Selective}), std::invalid_argument);
 }
 
-/// torch.utils.checkpoint without re-entrance: GPT-2's last sum of each layer is not computed again, without
+/// torch.utils.checkpoint without re-entrance: GPT-2's last sum of each layer is not recomputed, without
 /// dropout neither its last product (of 24 h^2 S, 8); BERT ends with a norm, whose means are read.
 TEST(Transformer, StopsComputingAgainWhereBackwardHasAll) {
   const auto of = [](const char* name, bool dropout, bool stops) {
@@ -42,7 +42,7 @@ TEST(Transformer, StopsComputingAgainWhereBackwardHasAll) {
             operators_of(of("bert_base", true, false)).size());
 }
 
-/// Of twelve layers every third is computed again, the others keep their activations.
+/// Of twelve layers every third is recomputed, the others keep their activations.
 TEST(Transformer, ComputesEveryThirdLayerAgain) {
   const auto of = [](int every) {
     return job_of("gpt2", {.batch = 2, .recompute = Recompute::Full, .every = every});

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "search/embedding/device_loads.hpp"
-#include "search/embedding/movable_pieces.hpp"
 #include "search/embedding/own_plan.hpp"
+#include "search/embedding/relocatable_shards.hpp"
 #include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
@@ -68,9 +68,9 @@ TEST(OtherShardings, PlaceWhatWasCopied) {
       test::problem_of(planned("{ tables: [0, 1, 2, 3], sharding: data_parallel }"));
   const Candidate best = with_others(problem);
   EXPECT_NE(entry_of(best.plan, 0).sharding, TableSharding::DataParallel);
-  const auto [division, pieces] = in_pieces(problem, best.plan);
+  const auto [split, pieces] = in_pieces(problem, best.plan);
   EXPECT_EQ(best.pieces, pieces);
-  EXPECT_EQ(best.division.placed, division.placed);
+  EXPECT_EQ(best.split.placed, split.placed);
 }
 
 /// Room for all is on the GPUs.
@@ -99,7 +99,7 @@ TEST(OtherShardings, CutByTheRowsOfTheNodeThatIsDoneFirst) {
   EXPECT_EQ(entry_of(best.plan, 0).node, 0);
 }
 
-/// Two tables of 41 GB and memory for one: neither can move by itself, but that with 30 look-ups changes
+/// Two tables of 41 GB and memory for one: neither can move by itself, but that with 30 lookups changes
 /// places with that which has one, though this is the smaller.
 TEST(OtherShardings, ExchangeATableInHostMemoryForAColderOne) {
   test::SmallDlrm of;

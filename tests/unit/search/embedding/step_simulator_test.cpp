@@ -34,13 +34,13 @@ sharding::SearchOptions little() {
 std::vector<EmbeddingPlan> changing_plans(const ShardingProblem& problem, std::size_t count) {
   const Candidate start = candidate_by(sharding::method_called("size_greedy"), problem, little()).value();
   const sharding::ModelCosts costs = problem.costs(1);
-  sharding::Judge judge{problem.task(), costs};
-  sharding::DeviceState state{judge, start.pieces};
+  sharding::CachedCostModel cost_model{problem.task(), costs};
+  sharding::DeviceState state{cost_model, start.pieces};
   sharding::SmallChanges changes{7, "step simulator", true};
   std::vector<EmbeddingPlan> plans{start.plan};
   while (plans.size() < count) {
     if (changes.make(state, state.slowest())) {
-      plans.push_back(sharding::embedding_plan_of(state.plan(), start.division.placed, {}));
+      plans.push_back(sharding::embedding_plan_of(state.plan(), start.split.placed, {}));
     }
   }
   return plans;
@@ -86,11 +86,11 @@ TEST(ShardingBound, IsBelowEveryPlan) {
   for (const char* cluster : {"dgx1v x 1", "workstation_4gpu_pcie x 1"}) {
     const ShardingProblem problem = problem_on(cluster, 4);
     const sharding::ModelCosts costs = problem.costs(1);
-    sharding::Judge judge{problem.task(), costs};
+    sharding::CachedCostModel cost_model{problem.task(), costs};
     const Seconds bound = costs.at_least(problem.task());
     for (const char* method : {"round_robin", "size_greedy", "torchrec", "neuroshard", "lockstep"}) {
       const Candidate candidate = candidate_by(sharding::method_called(method), problem, little()).value();
-      EXPECT_LE(bound, judge.estimate(candidate.pieces).total) << cluster << method;
+      EXPECT_LE(bound, cost_model.estimate(candidate.pieces).total) << cluster << method;
       EXPECT_LT(bound, problem.step_time(candidate.plan).value()) << cluster << method;
     }
   }
@@ -113,7 +113,7 @@ TEST(Refinement, IsNeverWorseAndDoesTheSameAgain) {
 }
 
 /// Two nodes: some tables by rows of a node, each node with some where there are two.
-TEST(Divisions, OfSeveralNodesCutTablesByTheRowsOfANode) {
+TEST(PlacementSplits, OfSeveralNodesCutTablesByTheRowsOfANode) {
   const ShardingProblem problem = problem_on("dgx_a100 x 2", 16);
   StepSimulator simulator{problem};
   std::set<std::size_t> cut_by_node;
@@ -138,10 +138,10 @@ TEST(Divisions, OfSeveralNodesCutTablesByTheRowsOfANode) {
   EXPECT_EQ(cut_by_node, (std::set<std::size_t>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(Divisions, OfOneNodeDoNot) {
+TEST(PlacementSplits, OfOneNodeDoNot) {
   const ShardingProblem problem = problem_on("dgx1v x 1", 4);
-  for (const Division& division : divisions(problem)) {
-    EXPECT_THAT(division.name, ::testing::Not(::testing::HasSubstr("table-row-wise")));
+  for (const PlacementSplit& split : splits(problem)) {
+    EXPECT_THAT(split.name, ::testing::Not(::testing::HasSubstr("table-row-wise")));
   }
 }
 

@@ -28,7 +28,7 @@ TEST(TableFeatures, AreDimensionRowsPoolingSizeAndBins) {
 }
 
 TEST(TableFeatures, TakeReuseFromTheIndexModelWhereNoneIsGiven) {
-  // 2^10 rows, 2^16 samples of 1 look-up: 64 uses a row in the mean, even: (32, 64] and (64, 128].
+  // 2^10 rows, 2^16 samples of 1 lookup: 64 uses a row in the mean, even: (32, 64] and (64, 128].
   Table without = table(1 << 10, 16, 1);
   without.shape.index_skew = 0;
   const Matrix features = raw_features(task({without}, 1));

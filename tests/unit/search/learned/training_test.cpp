@@ -33,12 +33,13 @@ double by_random(const std::vector<Task>& tasks, const Method& method,
                  std::shared_ptr<const PlacementPolicy> policy) {
   double ours = 0, random = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    Judge judge{tasks[i], kCosts};
+    CachedCostModel cost_model{tasks[i], kCosts};
     SearchOptions options;
     options.policy = policy;
     options.seed = i;
-    ours += judge.estimate(method.search(judge, options).value()).total / Seconds{1};
-    random += judge.estimate(method_called("random").search(judge, options).value()).total / Seconds{1};
+    ours += cost_model.estimate(method.search(cost_model, options).value()).total / Seconds{1};
+    random +=
+        cost_model.estimate(method_called("random").search(cost_model, options).value()).total / Seconds{1};
   }
   return ours / random;
 }
@@ -91,8 +92,8 @@ TEST_P(EveryLearnedMethod, TrainsFirstWhereItWasGivenNoPolicy) {
   SearchOptions options;
   int left = 3;  // rounds or so
   options.stopped = [&] { return --left < 0; };
-  Judge judge{task, kCosts};
-  const auto plan = GetParam().search(judge, options);
+  CachedCostModel cost_model{task, kCosts};
+  const auto plan = GetParam().search(cost_model, options);
   EXPECT_TRUE(plan && is_valid(*plan, task));
 }
 
@@ -119,7 +120,7 @@ TEST(LearningTasks, AreOfHalfToAllOfTheTables) {
 }
 
 TEST(LearningTasks, CountInUnitsOfAnEvenShare) {
-  // 8 x 10 + 4 x 5 look-ups and 2 pieces: 102 ms on one device, 51 on each of two.
+  // 8 x 10 + 4 x 5 lookups and 2 pieces: 102 ms on one device, 51 on each of two.
   const std::vector<Task> tasks{
       lockstep::testing::task({lockstep::testing::table(10, 8, 10), lockstep::testing::table(10, 4, 5)}, 2)};
   EXPECT_NEAR(learning_tasks(tasks, kCosts).scale.unit / Seconds{1e-3}, 51, 1e-9);

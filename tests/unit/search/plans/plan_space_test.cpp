@@ -198,7 +198,7 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
 TEST(PlanSpace, StaysWithFsdp) {
   PlanProblem problem = small();
   problem.base.sharding = Sharding::Zero3;
-  problem.base.shard_copies = ShardCopies::Fsdp;
+  problem.base.zero3_implementation = Zero3Implementation::Fsdp;
   PlanSpace space = one_choice_each(problem);
   const PlanSpace usual = usual_space(problem);
   EXPECT_THAT(usual.sharding, ElementsAre(Sharding::Zero3));
@@ -209,7 +209,7 @@ TEST(PlanSpace, StaysWithFsdp) {
   EXPECT_EQ(found.combinations, 4U);
   EXPECT_EQ(found.pruned.at(Pruned::SameAsOther), 1U);  // none, with nothing to keep
   ASSERT_EQ(found.candidates.size(), 3U);
-  EXPECT_EQ(found.candidates[0].plan.shard_copies, ShardCopies::None);
+  EXPECT_EQ(found.candidates[0].plan.zero3_implementation, Zero3Implementation::None);
   EXPECT_THAT(in_words(found.candidates[1]), HasSubstr("zero3 (fsdp)"));
   EXPECT_THAT(in_words(found.candidates[2]), HasSubstr("zero3 (fsdp), parameters kept after forward"));
 }

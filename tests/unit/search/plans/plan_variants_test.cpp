@@ -54,7 +54,7 @@ TEST(WithOverlap, IsOfThoseThatHaveSomethingToHide) {
   EXPECT_THAT(of(with_overlap(problem, usual_space(problem), estimated, {})),
               ElementsAre(std::pair{2, 1}, std::pair{4, 1}));
   FoundPlan slower = estimated[2];
-  slower.judgement = PlanJudgement{.step = 1.25};
+  slower.evaluation = PlanEvaluation{.step = 1.25};
   EXPECT_THAT(of(with_overlap(problem, usual_space(problem), estimated, {slower})),
               ElementsAre(std::pair{4, 1}));
 }
@@ -66,8 +66,8 @@ TEST(OverlapTwins, TakeWhatIsKnownOfOthers) {
   const PlanSpace space = usual_space(problem);
   const FoundPlan slow = plan(2, true, 3, 2), other = plan(4, true, 1.5);
   FoundPlan known = plan(2, true, 2);
-  known.judgement = PlanJudgement{.step = 1, .levelled = 7};
-  FoundPlan twin{*with_tensor_overlap(known.candidate, problem, space), {}, PlanJudgement{.step = 0.9}};
+  known.evaluation = PlanEvaluation{.step = 1, .normalised_memory = 7};
+  FoundPlan twin{*with_tensor_overlap(known.candidate, problem, space), {}, PlanEvaluation{.step = 0.9}};
   const auto twins = overlap_twins(problem, space, {known, plan(1, false, 1), slow, other, twin});
   ASSERT_EQ(twins.size(), 3U);
   EXPECT_EQ(twins[0].plan.candidate, twin.candidate);
@@ -94,13 +94,13 @@ TEST(LargerMicroBatches, DivideTheSamples) {
   PlanSpace space = usual_space(problem);
   space.micro_batch = {4, 3, 2, 1};
   std::vector<FoundPlan> plans{plan(4, false, 1)};
-  plans.front().judgement = PlanJudgement{.step = 1};
+  plans.front().evaluation = PlanEvaluation{.step = 1};
   for (const auto& [size, count] : {std::pair{2, 2}, std::pair{4, 1}}) {
     plans = with_larger_micro_batches(problem, space, plans);
     ASSERT_EQ(plans.size(), 1U);
     EXPECT_EQ(plans.front().candidate.micro_batch, size);
     EXPECT_EQ(plans.front().candidate.micro_batches, count);
-    EXPECT_FALSE(plans.front().judgement);
+    EXPECT_FALSE(plans.front().evaluation);
   }
   EXPECT_THAT(with_larger_micro_batches(problem, space, plans), IsEmpty());
 }

@@ -83,10 +83,11 @@ TEST_F(KernelCosts, BoundIsBelowEveryPlan) {
   const ModelCosts costs = this->costs(4096);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Task tables = lockstep::testing::random_task(seed, 2 * seed, 3, 1e9);
-    Judge judge{tables, costs};
+    CachedCostModel cost_model{tables, costs};
     EXPECT_GT(costs.at_least(tables), Seconds{0});
     for (const char* name : {"size_greedy", "neuroshard", "lockstep"}) {
-      EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total)
+      EXPECT_LE(costs.at_least(tables),
+                cost_model.estimate(method_called(name).search(cost_model, {}).value()).total)
           << seed;
     }
   }
@@ -125,12 +126,13 @@ TEST_F(KernelCosts, BoundOfUnlikeDevicesIsBelowEveryPlanAndNear) {
          {std::vector<std::uint32_t>{0, 0, 1, 1}, std::vector<std::uint32_t>{1, 0, 1, 0}}) {
       const ModelCosts costs{
           {.gpus = gpus, .gpu_of_device = order, .batch = 65536, .rows = 1e6}, nothing_, nothing_};
-      Judge judge{tables, costs};
+      CachedCostModel cost_model{tables, costs};
       const Seconds bound = costs.at_least(tables);
       for (const char* const name : {"size_greedy", "neuroshard"}) {
-        EXPECT_LE(bound, judge.estimate(method_called(name).search(judge, {}).value()).total) << seed << name;
+        EXPECT_LE(bound, cost_model.estimate(method_called(name).search(cost_model, {}).value()).total)
+            << seed << name;
       }
-      found.push_back(judge.estimate(method_called("lockstep").search(judge, {}).value()).total);
+      found.push_back(cost_model.estimate(method_called("lockstep").search(cost_model, {}).value()).total);
       EXPECT_LE(bound, found.back()) << seed;
       EXPECT_GE(bound, 0.9 * found.back()) << seed;
     }
@@ -153,7 +155,7 @@ TEST_F(KernelCosts, BoundOfKindsThatAreAlikeIsThatOfOneKind) {
 }
 
 /// GPUs of a DGX-1V share a link to the host in pairs, those of a DGX-2 in fours: copies take longer than
-/// look-ups.
+/// lookups.
 TEST_F(KernelCosts, BoundIsBelowEveryPlanWhereInputsShareLinks) {
   const Fabric dgx2 = read_text<Drawn>("{cluster: dgx2 x 1}", "machine").cluster->fabric();
   for (const auto& [fabric, gpus] :
@@ -163,9 +165,10 @@ TEST_F(KernelCosts, BoundIsBelowEveryPlanWhereInputsShareLinks) {
     const ModelCosts costs = this->costs(65536, &inputs);
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       const Task tables = lockstep::testing::random_task(seed, 3 * seed, gpus, 1e12);
-      Judge judge{tables, costs};
+      CachedCostModel cost_model{tables, costs};
       for (const char* name : {"size_greedy", "lookup_greedy", "neuroshard", "lockstep"}) {
-        EXPECT_LE(costs.at_least(tables), judge.estimate(method_called(name).search(judge, {}).value()).total)
+        EXPECT_LE(costs.at_least(tables),
+                  cost_model.estimate(method_called(name).search(cost_model, {}).value()).total)
             << seed << name;
       }
     }
@@ -179,8 +182,9 @@ TEST_F(KernelCosts, BoundHasBothCopiesOfAPair) {
   const ModelCosts costs = this->costs(65536, &inputs);
   const Table narrow = lockstep::testing::table(1'000'000, 4, 40);
   const Task two = lockstep::testing::task({narrow, narrow}, 2);
-  Judge judge{two, costs};
-  const Seconds found = judge.estimate(method_called("lookup_greedy").search(judge, {}).value()).total;
+  CachedCostModel cost_model{two, costs};
+  const Seconds found =
+      cost_model.estimate(method_called("lookup_greedy").search(cost_model, {}).value()).total;
   EXPECT_GT(found, costs.compute(costs.load_of(narrow, 4, 0)) + 0.5 * inputs.alone(0, 41));
   EXPECT_NEAR(costs.at_least(two) / found, 1, 0.01);
 }

@@ -30,7 +30,7 @@ TEST(TorchRecPlanner, RatesTwoTablesAsByHand) {
   const Topology topology = round_topology();
   const auto partition = plan({kNarrow, kWide}, only(Sharding::TableWise), {Bytes{1e9}, Bytes{0}}, topology);
   ASSERT_TRUE(partition);
-  // Narrow: input 10 x 2 x 2 x 8 = 320, look-up 20 x 2 x 32 x 4 = 5120, output 10 x 2 x 32 x 4 = 2560 B;
+  // Narrow: input 10 x 2 x 2 x 8 = 320, lookup 20 x 2 x 32 x 4 = 5120, output 10 x 2 x 32 x 4 = 2560 B;
   // 8000 B x 1.75 / 1000 = 14 s forward, 28 backward, 2 x 25.6 s of exchange: 93.2 s.
   // Wide: 160 + 10240 + 10240 = 20640 B: 20.64 + 41.28 + 2 x 102.4 = 266.72 s. One on each rank.
   EXPECT_NEAR(partition->rating() / Seconds{1}, 266.72, 1e-9);

@@ -21,7 +21,7 @@ OperatorArgument vector_of(const std::string& type, std::int64_t length) {
   return {type, Dims{length}, {}, ""};
 }
 
-/// 2 tables of 300 rows together and 16 columns, 8 samples, 40 look-ups; as PyTorch 1.12 calls it.
+/// 2 tables of 300 rows together and 16 columns, 8 samples, 40 lookups; as PyTorch 1.12 calls it.
 OperatorArguments look_up(const std::string& name = kForward) {
   OperatorArguments op{name, {}};
   const OperatorArgument number{"Scalar", {}, {}, ""};
@@ -82,7 +82,7 @@ TEST(EmbeddingForward, IsAKernelOverAllTables) {
   ASSERT_THAT(made, SizeIs(1));
   EXPECT_THAT(made[0].work, ElementsAre(0U));
   const auto& bags = std::get<EmbeddingBags>(made[0].calls.at(0).work);
-  // 300 rows of 4,800 / 300 columns in 2 tables; 40 look-ups in 2 x 8 bags.
+  // 300 rows of 4,800 / 300 columns in 2 tables; 40 lookups in 2 x 8 bags.
   EXPECT_THAT(bags.tables, ElementsAre(EmbeddingTable{.rows = 150, .dimension = 16, .pooling_factor = 2.5},
                                        EmbeddingTable{.rows = 150, .dimension = 16, .pooling_factor = 2.5}));
   EXPECT_EQ(bags.batch, 8);
@@ -142,7 +142,7 @@ TEST(EmbeddingBackward, IsPassesOverLookUpsAndOneUpdate) {
   EXPECT_EQ(update.direction, Direction::Backward);
   EXPECT_EQ(update.optimizer, Optimizer::RowWiseAdagrad);
   OperatorArguments other_optimizer = gradient();
-  EXPECT_THAT(embedding_backward(launched(gradient(), {}, kernels)), IsEmpty());  // no look-up known
+  EXPECT_THAT(embedding_backward(launched(gradient(), {}, kernels)), IsEmpty());  // no lookup known
   other_optimizer.name = "torch::autograd::CppNode<SplitLookupFunction_lars_sgd_Op>";
   EXPECT_THAT(embedding_backward(launched(other_optimizer, look_up(), kernels)), SizeIs(2));
 }
