@@ -6,7 +6,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -23,67 +25,174 @@ constexpr std::size_t kMostBytesOfText = 1'000'000;
 
 constexpr const char* kMergeKey = "<<";
 
-/// Copies yaml-cpp's nodes, whose aliases are shared, into a tree.
-class Copy {
+/// Builds a tree from a document's events: one pass, without yaml-cpp's own nodes. An alias becomes a copy of what its
+/// anchor names.
+class TreeBuilder : public YAML::EventHandler {
  public:
-  Copy(const std::string& file, std::vector<Problem>& problems) : file_{file}, problems_{problems} {}
+  TreeBuilder(const std::string& file, std::vector<Problem>& problems) : file_{file}, problems_{problems} {}
 
-  YamlNode node(const YAML::Node& source, int depth = 0) {
-    if (depth > kMaximumDepth) {
-      throw InputError{at(source), fmt::format("nested too deeply: at most {} levels are read (is an alias "
-                                               "part of what it stands for?)",
-                                               kMaximumDepth)};
-    }
-    if (++nodes_ > kMaximumNodes) {
-      throw InputError{at(source),
-                       fmt::format("more than {} values: do aliases stand for each other?", kMaximumNodes)};
-    }
-    YamlNode copy;
-    copy.at = at(source);
-    if (source.IsScalar()) {
-      copy.kind = YamlNode::Kind::Scalar;
-      if (source.Scalar().size() > kMostBytesOfText) {
-        throw InputError{copy.at, fmt::format("a text of {} bytes; at most {} are read",
-                                              source.Scalar().size(), kMostBytesOfText)};
-      }
-      copy.scalar = source.Scalar();
-    } else if (source.IsSequence()) {
-      copy.kind = YamlNode::Kind::Sequence;
-      for (const YAML::Node& item : source) {
-        copy.items.push_back(node(item, depth + 1));
-      }
-    } else if (source.IsMap()) {
-      copy.kind = YamlNode::Kind::Mapping;
-      mapping(source, copy, depth);
-    }
-    return copy;
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    finish(node(YamlNode::Kind::Null, mark), anchor);
   }
 
- private:
-  void mapping(const YAML::Node& source, YamlNode& copy, int depth) {
-    YamlNode merged;
-    bool merges = false;
-    std::unordered_set<std::string> known;
-    for (const auto& entry : source) {
-      if (!entry.first.IsScalar()) {
-        problems_.push_back({at(entry.first), "a key must be a word"});
-        continue;
-      }
-      const std::string& key = entry.first.Scalar();
-      const bool twice = key == kMergeKey ? std::exchange(merges, true) : !known.insert(key).second;
-      if (twice) {
-        problems_.push_back({at(entry.first), "key '" + shortened(key) + "' is given twice"});
-      } else if (key == kMergeKey) {
-        merged = node(entry.second, depth + 1);
-      } else {
-        copy.entries.push_back({key, at(entry.first), node(entry.second, depth + 1)});
-        if (entry.second.IsNull()) {  // yaml-cpp places it where the next token begins
-          copy.entries.back().value.at = copy.entries.back().at;
-        }
-      }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto named = anchors_.find(anchor);
+    if (named == anchors_.end()) {
+      const auto around = std::ranges::find(open_, anchor, &Open::anchor);  // a collection in itself
+      too_deep(around == open_.end() ? at(mark) : around->node.at);
     }
-    if (merges) {
-      merge(std::move(merged), copy, known);
+    nodes_ += named->second.nodes - 1;
+    if (static_cast<int>(open_.size()) + named->second.depth > kMaximumDepth) {
+      too_deep(at(mark));
+    }
+    (void)node(YamlNode::Kind::Null, mark);  // counted
+    finish(named->second.node, 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode scalar = node(YamlNode::Kind::Scalar, mark);
+    if (value.size() > kMostBytesOfText) {
+      throw InputError{scalar.at, fmt::format("a text of {} bytes; at most {} are read", value.size(),
+                                              kMostBytesOfText)};
+    }
+    scalar.scalar = value;
+    finish(std::move(scalar), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    open(YamlNode::Kind::Sequence, mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    open(YamlNode::Kind::Mapping, mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+  [[nodiscard]] YamlNode root() && { return std::move(root_); }
+
+ private:
+  /// A sequence or mapping whose end has not been heard.
+  struct Open {
+    YamlNode node;
+    YAML::anchor_t anchor = 0;
+    int nodes_before = 0;
+    int depth = 0;  ///< levels below it so far
+    // Of a mapping:
+    enum class Awaits { Key, Value, IgnoredValue, MergedValue } awaits = Awaits::Key;
+    std::string key{};
+    SourceLocation key_at{};
+    std::unordered_set<std::string> known{};
+    bool merges = false;
+    YamlNode merged{};
+  };
+
+  struct Anchored {
+    YamlNode node;
+    int nodes = 0;
+    int depth = 0;
+  };
+
+  [[nodiscard]] SourceLocation at(const YAML::Mark& mark) const {
+    return {file_, mark.line + 1, mark.column + 1};  // yaml-cpp counts from 0
+  }
+
+  [[noreturn]] static void too_deep(SourceLocation at) {
+    throw InputError{std::move(at), fmt::format("nested too deeply: at most {} levels are read (is an alias "
+                                                "part of what it stands for?)",
+                                                kMaximumDepth)};
+  }
+
+  YamlNode node(YamlNode::Kind kind, const YAML::Mark& mark) {
+    if (static_cast<int>(open_.size()) > kMaximumDepth) {
+      too_deep(at(mark));
+    }
+    if (++nodes_ > kMaximumNodes) {
+      throw InputError{at(mark),
+                       fmt::format("more than {} values: do aliases stand for each other?", kMaximumNodes)};
+    }
+    YamlNode node;
+    node.kind = kind;
+    node.at = at(mark);
+    return node;
+  }
+
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    const int before = nodes_;
+    open_.push_back({.node = node(kind, mark), .anchor = anchor, .nodes_before = before});
+  }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    if (done.merges) {
+      merge(std::move(done.merged), done.node, done.known);
+    }
+    if (done.anchor != 0) {
+      anchors_[done.anchor] = {done.node, nodes_ - done.nodes_before, done.depth + 1};
+    }
+    if (!open_.empty()) {
+      open_.back().depth = std::max(open_.back().depth, done.depth + 1);
+    }
+    place(std::move(done.node));
+  }
+
+  void finish(YamlNode node, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      anchors_[anchor] = {node, 1, 0};
+    }
+    place(std::move(node));
+  }
+
+  /// Puts a whole value where it belongs.
+  void place(YamlNode node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.node.kind == YamlNode::Kind::Sequence) {
+      parent.node.items.push_back(std::move(node));
+      return;
+    }
+    switch (std::exchange(parent.awaits, Open::Awaits::Key)) {
+      case Open::Awaits::Key:
+        take_key(parent, std::move(node));
+        break;
+      case Open::Awaits::Value:
+        if (node.kind == YamlNode::Kind::Null) {  // yaml-cpp places it where the next token begins
+          node.at = parent.key_at;
+        }
+        parent.node.entries.push_back({std::move(parent.key), std::move(parent.key_at), std::move(node)});
+        break;
+      case Open::Awaits::MergedValue:
+        parent.merged = std::move(node);
+        break;
+      case Open::Awaits::IgnoredValue:
+        break;
+    }
+  }
+
+  void take_key(Open& mapping, YamlNode key) {
+    mapping.awaits = Open::Awaits::IgnoredValue;
+    if (key.kind != YamlNode::Kind::Scalar) {
+      problems_.push_back({key.at, "a key must be a word"});
+      return;
+    }
+    const bool is_merge = key.scalar == kMergeKey;
+    const bool twice = is_merge ? std::exchange(mapping.merges, true) : !mapping.known.insert(key.scalar).second;
+    if (twice) {
+      problems_.push_back({key.at, "key '" + shortened(key.scalar) + "' is given twice"});
+    } else {
+      mapping.awaits = is_merge ? Open::Awaits::MergedValue : Open::Awaits::Value;
+      mapping.key = std::move(key.scalar);
+      mapping.key_at = std::move(key.at);
     }
   }
 
@@ -109,12 +218,11 @@ class Copy {
     }
   }
 
-  [[nodiscard]] SourceLocation at(const YAML::Node& source) const {
-    return {file_, source.Mark().line + 1, source.Mark().column + 1};  // yaml-cpp counts from 0
-  }
-
   const std::string& file_;
   std::vector<Problem>& problems_;
+  std::vector<Open> open_;
+  std::unordered_map<YAML::anchor_t, Anchored> anchors_;
+  YamlNode root_;
   int nodes_ = 0;
 };
 
@@ -142,11 +250,9 @@ class DocumentStart : public YAML::EventHandler {
 
 /// Not YAML::LoadAll(): on some malformed texts (`,: &a`) yaml-cpp 0.7 takes the same place for the beginning
 /// of ever more documents.
-void refuse_a_second_document(const std::string& text, const std::string& file) {
-  std::istringstream stream{text};
-  YAML::Parser parser{stream};
+void refuse_a_second_document(YAML::Parser& parser, const std::string& file) {
   DocumentStart start;
-  if (parser.HandleNextDocument(start) && parser.HandleNextDocument(start)) {
+  if (parser.HandleNextDocument(start)) {
     throw InputError{{file, start.mark().line + 1, start.mark().column + 1},
                      "not one YAML document: a second one (or text that is no YAML) begins here"};
   }
@@ -180,10 +286,17 @@ YamlNode parse_yaml(const std::string& text, const std::string& file, std::vecto
   require_text(text, file);
   refuse_a_long_line(text, file);
   try {
-    refuse_a_second_document(text, file);
-    const YAML::Node document = YAML::Load(text);
-    return document.IsNull() ? yaml_node(YamlNode::Kind::Null, {file, 1, 1})
-                             : Copy{file, problems}.node(document);
+    std::istringstream stream{text};
+    YAML::Parser parser{stream};
+    std::vector<Problem> found;
+    TreeBuilder tree{file, found};
+    const bool is_empty = !parser.HandleNextDocument(tree);
+    if (!is_empty) {
+      refuse_a_second_document(parser, file);
+    }
+    std::ranges::move(found, std::back_inserter(problems));
+    YamlNode root = std::move(tree).root();
+    return is_empty || root.kind == YamlNode::Kind::Null ? yaml_node(YamlNode::Kind::Null, {file, 1, 1}) : root;
   } catch (const YAML::DeepRecursion& error) {
     throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
                      fmt::format("nested too deeply: at most {} levels are read", kMaximumDepth)};
