@@ -10,13 +10,13 @@
 
 namespace lockstep {
 
-/// What the first rank sends with its rows: so many elements a sample.
+/// Elements that the first rank sends with its rows, a sample.
 struct SentBeside {
   std::int64_t width = 0;
   bool here = false;  ///< this program is the first rank's
 };
 
-/// What is exchanged, and the part that the ranks of this program have in it.
+/// The tables that are exchanged, and the part that the ranks of this program have in it.
 struct ExchangedTables {
   const ShardGroup& group;
   const EmbeddingBagShape& bags;
@@ -24,7 +24,7 @@ struct ExchangedTables {
   SentBeside beside = {};
 };
 
-/// What brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
+/// Brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
 /// W ranks, B samples, b = B / W of them on a rank, G ranks a node, D elements of all tables of the group for
 /// a sample, d of those on a rank or node:
 ///
