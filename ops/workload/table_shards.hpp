@@ -51,8 +51,8 @@ class TablesDoNotFit : public InputError {
   using InputError::InputError;
 };
 
-/// What every rank holds under a plan, in the order table-, column-, row-, table-row-wise, data-parallel;
-/// shardings without tables are left out.
+/// Shards that every rank holds under a plan, in the order table-, column-, row-, table-row-wise,
+/// data-parallel; shardings without tables are left out.
 ///
 ///   column-wise      shard: rows x dimension / pieces, all lookups
 ///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform lookups;

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What HugeCTR's embedding collection launches, each on the current stream; communication on `nccl`, in
+/// Launches HugeCTR's embedding collection on the current stream; communication goes to `nccl`, in
 /// the order of these calls, as one communicator has it. With W ranks, B samples, b = B / W, G ranks a node,
 /// d elements of a sample's pieces on a rank, e bytes of a feature:
 ///
