@@ -15,7 +15,7 @@ constexpr double kBackwardFlops = 2.5;  // five products against two (same, sect
 
 constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128 or more
 constexpr double kWholeRateHead = 128;
-// Columns that a tile goes through at a time (FlashAttention-2's flash_fwd_launch_template.h,
+// Rows or columns that a tile goes through at a time (FlashAttention-2's flash_fwd_launch_template.h,
 // flash_bwd_launch_template.h: run_mha_fwd_hdim64: kBlockN = 128, wider heads: 64; run_mha_bwd_hdim64:
 // kBlockM = 128, wider heads: 64).
 constexpr double kNarrowHead = 64, kStepOfNarrowHeads = 128, kStepOfWideHeads = 64;

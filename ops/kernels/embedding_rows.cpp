@@ -46,8 +46,8 @@ double solve_missing(double uses, double share, double cached) {
   return missed / touched_share(skew, uses);
 }
 
-/// The same, kept by its arguments. A table's kernels and its copies ask in turn, for every plan of a
-/// search and every rank, about the same few tables and sizes of their caches.
+/// The same, kept by its arguments. A table's kernels and its copies ask in turn about the same few tables
+/// and sizes of their caches. They do so for every plan of a search and every rank.
 double missing(double uses, double share, double cached) {
   constexpr std::size_t kMostKept = 4096;
   thread_local std::map<std::array<double, 3>, double> kept;

@@ -34,8 +34,8 @@ struct PooledReads {
 ///
 ///   stays   t of all draws, until so much has passed that a row is gone:
 ///           d (1 - (1 - t)^p) + others t = places; 1 where d + others <= places
-///   missed  d + (N - d) (1 - t)^p: first reads, and of the others those p - 1 gaps between two reads of a
-///   row
+///   missed  d + (N - d) (1 - t)^p: first reads, and of the others
+///           those p - 1 gaps between two reads of a row
 ///           that are longer than t
 ///
 /// *Assumes* bags equally long, so that p is alike for all; the order of samples independent from lookup to

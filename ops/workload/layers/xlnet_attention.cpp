@@ -114,7 +114,7 @@ void segments_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   }
 }
 
-/// Masks all heads, whose samples are side by side: it makes scores of products the model's.
+/// Masks all heads, whose samples are side by side: scores come out in the model's type.
 void mask_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   views(step, {"aten::einsum"});
   step.op("aten::mul", {kernels::scale(shape.pairs(), wide(step))});

@@ -88,8 +88,8 @@ void count_lengths(const LayerScope& scope) {
   }
 }
 
-/// Prepares attention as nanotron's CausalSelfAttention does: queries, keys and values in the order of
-/// samples, keys and values side by side, rotation of queries into a new tensor and of keys in place.
+/// Prepares attention as nanotron's CausalSelfAttention does. Queries, keys and values come in the order of
+/// samples, keys and values side by side. Queries are rotated into a new tensor, keys in place.
 void eager_inputs_forward(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const DataType type = scope.storage();

@@ -5,8 +5,8 @@
 namespace lockstep {
 
 /// Writes what DeepSpeed's checkpoint of a layer does besides computing it, where the plan says so. The host
-/// waits for the GPU (`recompute_synchronize`). The layer's input is kept as shares of the tensor-parallel
-/// ranks
+/// waits for the GPU (`recompute_synchronize`).
+/// The layer's input is kept as shares of the tensor-parallel ranks
 /// (`partition_activations`), with one rank too. What the checkpoint's own Python takes is not written.
 /// *Source*: deepspeed/runtime/activation_checkpointing/checkpointing.py, CheckpointFunction,
 /// get_full_inputs().

@@ -257,9 +257,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (!expert_layer) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
-  // Kept: what came, gathered by the ranks of expert_tensor, and between the products. What comes back, of
-  // which the router's gradient reads what it sent, unless the activation has weighed it. The router's input,
-  // which FP8 leaves in 16 bits.
+  // Kept: what came (the ranks of expert_tensor gather it) and what lies between the products. What comes
+  // back, which the router's gradient reads to weigh it, unless the activation has weighed it. The router's
+  // input, which FP8 leaves in 16 bits.
   const auto came = static_cast<double>(tokens_of_fullest_rank(scope, *expert_layer));
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);

@@ -43,8 +43,8 @@ struct StageExchange {
 
 /// Exchanges by action, as in Megatron-LM (core/pipeline_parallel/schedules.py,
 /// forward_backward_pipelining_with_interleaving). With overlap_p2p_comm each action asks for the next input
-/// of its kind. Without, behind each forward of the warm-up its output is exchanged for the
-/// next input (send_forward_recv_forward), and from then on behind each backward the outputs of the pair of
+/// of its kind. Without, each forward of the warm-up exchanges its output for the next input
+/// (send_forward_recv_forward). From then on each backward exchanges the outputs of the pair of
 /// actions for the inputs of the next pair (send_forward_backward_recv_forward_backward).
 /// @param actions of an interleaved schedule
 [[nodiscard]] std::vector<StageExchange> stage_exchanges(const std::vector<StageAction>& actions,
