@@ -5,8 +5,8 @@
 namespace lockstep {
 
 /// Copies and sums of a rank's own tokens around the exchange of an expert-parallel group. A token has a copy
-/// for every expert it goes to, in the order of experts. Behind come the sum of what they made of it, each
-/// times the router's probability.
+/// for every expert it goes to, in the order of experts. The copies' results are summed, each times the
+/// router's probability.
 ///
 /// Fused (`fused_permutation`), a kernel reads a token once and writes its copies, or reads copies and writes
 /// their sum. Else PyTorch's operators do it: index_select, a product with the probabilities, zeros and
