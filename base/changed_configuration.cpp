@@ -48,7 +48,7 @@ class Changes {
     }
   }
 
-  /// What the provenance says now of the numbers that changed.
+  /// The provenance of the numbers that changed, as it is now.
   [[nodiscard]] YamlNode provenance() const { return said_; }
 
  private:

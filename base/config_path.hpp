@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Where named configurations (`configs/<kind>/<name>.yaml`) and scenarios (`scenarios/<name>/scenario.yaml`)
-/// are looked up. The first root that has a name wins.
+/// Finds configurations (`configs/<kind>/<name>.yaml`) and scenarios (`scenarios/<name>/scenario.yaml`) by
+/// name. The first root that has a name wins.
 class ConfigPath {
  public:
   explicit ConfigPath(std::vector<std::filesystem::path> roots) : roots_{std::move(roots)} {}

@@ -77,7 +77,7 @@ class Completion {
   Reading reading_;
 };
 
-/// What the provenance of a Spec (base/provenance.hpp) says of each value below it.
+/// Remarks by the provenance of a Spec (base/provenance.hpp) on each value below it.
 class Remarks {
  public:
   explicit Remarks(const YamlNode& root) { of_mapping(root); }

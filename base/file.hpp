@@ -14,7 +14,7 @@ namespace lockstep {
 /// @throws InputError when it cannot be read; for a missing file with the name that was probably meant
 std::string read_whole_file(const std::filesystem::path& path);
 
-/// As read_whole_file(), of a file that this program writes itself and may write again: no input.
+/// Reads as read_whole_file() does a file that this program writes itself and may write again: no input.
 std::string read_own_file(const std::filesystem::path& path);
 
 /// Notes that the process reads a file: nothing is written over it from then on. Readers that open files

@@ -97,7 +97,7 @@ class SchemaWriter {
     return any_of(choices);
   }
 
-  /// What can be named is defined once. Returns the name of the definition.
+  /// Defines once each type that can be named. Returns the name of the definition.
   std::string named(const ParameterType& type) {
     const std::string definition = type.config_kind + (in_part_ ? "_in_part" : "");
     if (definitions_.contains(definition)) {
@@ -140,7 +140,7 @@ class SchemaWriter {
       case Kind::Mapping:
         break;
     }
-    // What YAML takes for a number or a truth value may be meant as a text (name: 8).
+    // A text may be meant by what YAML takes for a number or a truth value (name: 8).
     return json::object({{"type", json::texts({"string", "number", "boolean"})}});
   }
 

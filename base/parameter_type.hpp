@@ -14,8 +14,8 @@ namespace lockstep {
 
 struct Parameter;
 
-/// What a field may hold, as a value: what `explain`, the JSON Schema and the effective configuration are
-/// made of.
+/// The values that a field may hold, as data: `explain`, the JSON Schema and the effective configuration are
+/// made of them.
 struct ParameterType {
   enum class Kind { Text, Truth, Integer, Number, Quantity, Choice, Mapping, List, Table, Anything };
 

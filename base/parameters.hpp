@@ -63,8 +63,8 @@ concept NamedEnum = std::is_enum_v<T> && requires(T value) {
   names_of(value);
 };
 
-/// What a check() throws to point at one key of its mapping, or with a path (`links.2.connect`, items count
-/// from 0) into it. Becomes an InputError at that place.
+/// The error that a check() throws to point at one key of its mapping, or with a path (`links.2.connect`,
+/// items count from 0) into it. Becomes an InputError at that place.
 class FieldError : public std::invalid_argument {
  public:
   FieldError(std::string key, const std::string& message)
@@ -76,7 +76,7 @@ class FieldError : public std::invalid_argument {
   std::string key_;
 };
 
-/// What a `describe` may call, as a type: the least visitor.
+/// The calls that a `describe` may make, as a type: the least visitor.
 struct ParameterVisitor {
   template <class Field>
   void required(const char* key, Field& field, const char* meaning);

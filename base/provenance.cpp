@@ -10,7 +10,7 @@ namespace {
 /// Half of a normal distribution's 90 % interval over its mean absolute deviation.
 constexpr double kHalfWidthOfError = 1.645 / 0.798;
 
-/// Where no error is known, by Provenance (docs/trust.md).
+/// Errors by Provenance for numbers without a known one (docs/trust.md).
 constexpr std::array kUsualError{0.03, 0.10, 0.20, 0.40};
 
 }  // namespace

@@ -43,7 +43,7 @@ constexpr auto names_of(Provenance /*unused*/) {
   return provenance <= Provenance::Fitted;
 }
 
-/// What supports a number.
+/// The support for a number.
 struct Evidence {
   Provenance is = Provenance::Guessed;
   std::string source;
@@ -71,14 +71,14 @@ struct Evidence {
   void check() const;
 };
 
-/// Of a number that a scenario or an including file sets without saying why (base/changed_configuration.hpp):
-/// what begins its source, before where that is.
+/// The beginning of the source of a number that a scenario or an including file sets without saying why
+/// (base/changed_configuration.hpp); the place follows.
 inline constexpr std::string_view kSetAnew = "set at ";
 [[nodiscard]] inline bool is_set_anew(const Evidence& evidence) {
   return evidence.is == Provenance::Guessed && evidence.source.starts_with(kSetAnew);
 }
 
-/// By the key of a parameter, or of a mapping for all that it holds: the longest key counts.
+/// Evidence by the key of a parameter, or of a mapping for all that it holds: the longest key counts.
 using ProvenanceTable = std::map<std::string, Evidence>;
 
 /// The evidence for the parameter at @p key_path (`ring.Simple.base`). Guessed where nothing is said.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kFrom = "from";
 
-/// What a mapping says besides `from`.
+/// The entries of a mapping besides `from`.
 YamlNode changes_of(YamlNode mapping) {
   std::erase_if(mapping.entries, [](const YamlEntry& entry) { return entry.key == kFrom; });
   return mapping;

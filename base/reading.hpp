@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What a Spec offers where a scalar may stand for a mapping (base/parameters.hpp).
+/// The offer of a Spec where a scalar may stand for a mapping (base/parameters.hpp).
 using LongForm = std::optional<YamlNode> (*)(const YamlNode& scalar, const ConfigPath& configs);
 
 /// The mapping that @p node stands for as a shorthand, or as a mapping `{from: SHORTHAND, ...}` that changes

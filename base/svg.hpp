@@ -34,7 +34,7 @@ class SvgDrawing {
 /// colours can tell apart. From the eighth on it takes a mark, dashes or a filling to tell series apart.
 [[nodiscard]] const char* svg_colour(std::size_t series);
 
-/// Where a mark is drawn, and how.
+/// The place and the look of a mark.
 struct SvgMark {
   double x = 0;
   double y = 0;

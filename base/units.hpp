@@ -26,7 +26,7 @@ class Quantity {
  public:
   constexpr Quantity() = default;
 
-  /// From a number of SI base units; explicit, so that a bare number is never a quantity.
+  /// Takes a number of SI base units; explicit, so that a bare number is never a quantity.
   constexpr explicit Quantity(double base_units) : value_{base_units} {}
 
   /// The number of SI base units. For boundaries only (SimGrid calls, serialisation);

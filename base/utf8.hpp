@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Where the first byte stands that is no part of a UTF-8 sequence (RFC 3629: neither overlong forms nor
+/// Position of the first byte that is no part of a UTF-8 sequence (RFC 3629: neither overlong forms nor
 /// surrogates, at most U+10FFFF); std::nullopt: all of @p text is UTF-8.
 [[nodiscard]] std::optional<std::size_t> first_byte_outside_utf8(std::string_view text);
 

@@ -37,7 +37,7 @@ YamlNode yaml_node(YamlNode::Kind kind, SourceLocation at, std::string scalar = 
 /// For messages: "a mapping", "a list", "the text 'abc'", "nothing".
 std::string in_words(const YamlNode& node);
 
-/// What @p over says, and what @p under says where @p over says nothing. Mappings are merged key by
+/// Merges @p over with @p under, which counts where @p over says nothing. Mappings are merged key by
 /// key, at every depth; any other value of @p over replaces that of @p under.
 YamlNode overlaid(YamlNode under, YamlNode over);
 

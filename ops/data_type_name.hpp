@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// As tables and files name it: fp32, tf32, fp16, bf16, fp8, int32, int64, uint8, bool.
+/// The type's name in tables and files: fp32, tf32, fp16, bf16, fp8, int32, int64, uint8, bool.
 [[nodiscard]] std::string_view data_type_name(DataType type);
 
 }  // namespace lockstep

@@ -79,7 +79,7 @@ struct HostOverheads {
   Seconds synchronize_return;  ///< from the awaited moment until the host goes on
   Seconds backward_start;      ///< from the caller of backward() to autograd's thread, beyond T1
   Seconds backward_return;     ///< from there back to the caller, beyond T1
-  /// Of the time of all operators, as the one factor's variation that makes a step vary as theirs do:
+  /// Spread of the time of all operators, as one factor that makes a step vary as theirs do:
   /// sqrt(sum n (spread t)^2 / sum n t^2) over n calls of t each; 0: not known.
   double spread = 0;
   double speed = 1;  ///< of the CPU that is meant, over that of the measured one
@@ -93,7 +93,7 @@ struct HostOverheads {
     return between_module_operators.value_or(between_operators);
   }
 
-  /// What is listed for the operator, else the fallback.
+  /// The overhead listed for the operator, else the fallback.
   [[nodiscard]] const OperatorOverhead& of(std::string_view operator_name) const;
 
   /// T4 of a call; of one that is not listed, that of a kernel launch (Malloc and Free must be listed).

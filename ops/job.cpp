@@ -80,7 +80,7 @@ std::vector<CollectiveUse> collectives_of(const Program& program) {
   return uses;
 }
 
-/// What is the same for all ranks that run a program.
+/// Facts that are the same for all ranks that run a program.
 struct ProgramUse {
   SlotCounts slots;
   std::vector<CollectiveUse> collectives;

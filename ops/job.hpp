@@ -37,9 +37,9 @@ struct Job {
   /// Device memory of a rank when it holds most, without context and fragmentation; ranks share entries
   /// (RankAssignment::memory). Empty where it is not modelled.
   std::vector<MemoryBreakdown> memory;
-  /// Likewise before the optimizer runs, and while it does: of transformers by a plan, else empty.
+  /// The same before the optimizer runs, and while it does: of transformers by a plan, else empty.
   std::vector<MemoryBreakdown> pass_memory, update_memory;
-  /// What it keeps in the memory of its host, likewise (RankAssignment::memory); empty where nothing is kept.
+  /// Host memory that a rank fills (index: RankAssignment::memory); empty where nothing is kept there.
   std::vector<MemoryBreakdown> host_memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1
 };

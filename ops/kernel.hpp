@@ -42,8 +42,8 @@ struct Pointwise {
   double flops = 1;   ///< arithmetic per element
   double instructions = 0;  ///< of a thread per element, all of them; 0: too few to matter
   bool in_step = false;     ///< threads of a block wait for each other behind each element of theirs
-  /// Of one operand read, each element lies in a memory sector of its own, whose other elements are read so
-  /// many elements later; 0: all operands lie side by side.
+  /// Distance of reads in one sector: each element of one operand lies in a memory sector of its own, whose
+  /// other elements are read so many elements later; 0: all operands lie side by side.
   std::int64_t sector_window = 0;
   std::int64_t chain = 0;  ///< loads of a thread of which each is waited for before the next; 0: none
   bool operator==(const Pointwise&) const = default;
@@ -79,7 +79,7 @@ struct TriangularIndex {
   bool operator==(const TriangularIndex&) const = default;
 };
 
-/// What a kernel over rows reads and writes when other operators are fused into it (torch.compile), in
+/// Reads and writes of a kernel over rows when other operators are fused into it (torch.compile), in
 /// matrices of the call's type. None: the operator alone.
 struct FusedPasses {
   double reads = 0, writes = 0;
@@ -147,7 +147,7 @@ struct Convolution {
   bool operator==(const Convolution&) const = default;
 };
 
-/// Whose fused attention.
+/// The implementation of fused attention.
 enum class FlashVersion : std::uint8_t {
   One,      ///< FlashAttention 1 as written in Triton (Dao-AILab/flash-attention flash_attn_triton.py)
   OneCuda,  ///< FlashAttention 1 as written in CUDA (csrc/flash_attn there, up to 1.0.9)
@@ -168,7 +168,7 @@ struct FlashAttention {
   bool operator==(const FlashAttention&) const = default;
 };
 
-/// Where the rows of a table are (FBGEMM's EmbeddingLocation).
+/// Places where the rows of a table can be (FBGEMM's EmbeddingLocation).
 enum class TableLocation : std::uint8_t {
   Gpu,
   Host,        ///< read and written over PCIe by the kernels themselves

@@ -26,7 +26,7 @@ const KernelModel& the() {
   return model;
 }
 
-/// Of kinds for which a GPU may have a network.
+/// The model for kinds for which a GPU may have a network.
 template <class Formula>
 const KernelModel& learned_or() {
   static const LearnedOrFormula model{the<Formula>()};

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a model says about one kernel call on one GPU.
+/// A model's answer for one kernel call on one GPU.
 struct Prediction {
   Seconds duration;  ///< >= 0, from the kernel's start to its end on the stream
   double band = 0;   ///< relative half-width: the truth is expected within duration * (1 +- band)

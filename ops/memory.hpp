@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// What device memory holds.
+/// Kinds of contents of device memory.
 enum class MemoryUse : std::uint8_t {
   Parameters,  ///< in the type of matrix products, and gathered copies (zero3)
   Gradients,
@@ -74,18 +74,18 @@ class MemoryLedger {
     }
   }
 
-  /// From now on the optimizer runs.
+  /// Marks the start of the optimizer.
   void begin_update() {
     peak_ = &peak_of_update_;
     *peak_ = now_;
   }
 
   [[nodiscard]] const MemoryBreakdown& now() const { return now_; }
-  /// What it held when it held most.
+  /// The contents at the moment when the memory held most.
   [[nodiscard]] const MemoryBreakdown& peak() const {
     return peak_of_update_.total() > peak_of_passes_.total() ? peak_of_update_ : peak_of_passes_;
   }
-  /// Likewise, before the optimizer runs and while it does.
+  /// The same before the optimizer runs, and while it does.
   [[nodiscard]] const MemoryBreakdown& peak_of_passes() const { return peak_of_passes_; }
   [[nodiscard]] const MemoryBreakdown& peak_of_update() const { return peak_of_update_; }
 

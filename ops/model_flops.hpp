@@ -17,7 +17,7 @@ namespace lockstep {
 /// Name of the ranges in which a Program computes activations a second time: no work of the model.
 inline constexpr const char* kRecomputeRange = "recompute";
 
-/// What a kernel contributes to the FLOPs of the model; a multiply-add counts as two.
+/// A kernel's part of the FLOPs of the model; a multiply-add counts as two.
 ///
 ///   product                   2 batch m n k
 ///   convolution, each pass    2 batch in_channels out_channels output pixels filter pixels

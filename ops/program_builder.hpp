@@ -47,7 +47,7 @@ class ProgramBuilder {
   EventId event();  ///< a new one, without a name
   FlagId flag(std::string_view name);
 
-  /// What follows is executed by @p thread (`main` until told otherwise).
+  /// Selects @p thread to execute what follows (`main` until told otherwise).
   void on(ThreadId thread);
   [[nodiscard]] ThreadId current_thread() const { return current_; }
 
@@ -62,14 +62,14 @@ class ProgramBuilder {
   void begin_range(std::string_view name);
   void end_range();
 
-  /// What the destructor of an object that opened a range calls: as end() or end_range(), but never throws. A
-  /// program that an exception leaves half written stays so; a mistake of ours is told by build().
+  /// Closes a range for the destructor of the object that opened it: as end() or end_range(), but never
+  /// throws. A program that an exception leaves half written stays so; build() reports a mistake of ours.
   void end_scope(bool is_operator) noexcept;
 
   /// CPU time that belongs to no operator overhead: data loading, Python.
   void host_work(std::string_view name, Seconds duration);
 
-  /// Where the current thread is: the number of its instructions so far.
+  /// The current thread's position: the number of its instructions so far.
   [[nodiscard]] std::size_t position() const;
   /// Writes once more what the current thread does from position @p first to before @p last.
   /// @throws std::logic_error within an operator, whose launches it would not count

@@ -85,7 +85,7 @@ void check_instruction(const Place& place, const Instruction& instruction) {
   check_operand(place, instruction);
 }
 
-/// What is below these bounds, with times that are times, needs no closer look.
+/// Bounds below which an instruction, with times that are times, needs no closer look.
 class Bounds {
  public:
   explicit Bounds(const Program& program) {
@@ -143,7 +143,7 @@ void check_threads(const Program& program) {
   }
 }
 
-/// What a thread has certainly seen: by thread, the number of its instructions that come before.
+/// Instructions that a thread has certainly seen: by thread, the number of those that come before.
 using Clock = std::vector<std::size_t>;
 
 void join(Clock& mine, const Clock& other) {

@@ -42,7 +42,7 @@ void ActivityMeter::count(std::uint8_t what, double seconds) {
   }
 }
 
-/// From one boundary to the next, the lowest number among the intervals that are open says what the time was.
+/// Sweeps from boundary to boundary: the lowest number among the open intervals says what the time was.
 void ActivityMeter::sweep(double watermark) {
   constexpr auto kNone = std::numeric_limits<std::uint8_t>::max();
   while (swept_ < watermark) {
@@ -71,7 +71,7 @@ void ActivityMeter::sweep(double watermark) {
   forget_swept();
 }
 
-/// What is left moves to the front, so the next sweep waits until there is as much again.
+/// Moves what is left to the front, so the next sweep waits until there is as much again.
 void ActivityMeter::forget_swept() {
   pending_ = 0;
   for (Lane& lane : lanes_) {

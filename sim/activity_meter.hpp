@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Where a rank's GPU time went: every moment counts once, under the first of these that applies.
+/// Uses of a rank's GPU time: every moment counts once, under the first of these that applies.
 struct Activity {
   static constexpr std::size_t kKinds = static_cast<std::size_t>(CollectiveKind::Barrier) + 1;
   double compute = 0;                             ///< a compute kernel runs, s

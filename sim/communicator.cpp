@@ -91,7 +91,7 @@ Meeting* Communicator::arrive(std::uint32_t position, std::uint32_t number, cons
   Meeting& meeting = **found;
   check_match(meeting, position, arrival);
   meeting.arrivals[position] = arrival;
-  // Of several that arrive last, the first member: whoever happened to be simulated first tells nothing.
+  // The first member counts of several that arrive last: whoever was simulated first by chance says nothing.
   if (meeting.arrived == 0 || arrival.date > meeting.met ||
       (arrival.date == meeting.met && position < meeting.last)) {
     meeting.last = position;

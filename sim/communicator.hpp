@@ -51,11 +51,11 @@ struct Meeting {
   const CollectivePlan* plan = nullptr;
 };
 
-/// What a send or receive asks of the planner: of its two-member group, position 0 sends to position 1.
+/// The request of a send or receive to the planner: in its two-member group, position 0 sends to position 1.
 /// @param batch the communicator that carries it where it is batched
 [[nodiscard]] CollectiveRequest pair_request(const CollectiveCall& call, const MessageCarrier& batch);
 
-/// What a collective with equal parts asks of the planner.
+/// The request of a collective with equal parts to the planner.
 [[nodiscard]] CollectiveRequest even_request(const CollectiveCall& call);
 
 /// The rendezvous of a process group: the k-th collective that each member issues is the same collective.
@@ -84,14 +84,14 @@ class Communicator {
   void forget(const Meeting& meeting);
 
   void keep(std::uint32_t number, const RendezvousRecord& record);
-  /// Of its @p number-th collective, which has been kept.
+  /// The record of the group's @p number-th collective, which has been kept.
   [[nodiscard]] const RendezvousRecord& record(std::uint32_t number) const { return records_[number]; }
 
   /// Says on how many SMs its kernels run at most; as many as the GPU gives them otherwise.
   void limit_sms(int most) { sm_limit_ = most; }
   [[nodiscard]] int sm_limit() const { return sm_limit_; }
 
-  /// Of two members that send and receive: what carries their messages where these are batched.
+  /// Sets what carries the messages of two members that send and receive, where these are batched.
   void carry_batches(const MessageCarrier& batch) { batch_ = batch; }
   [[nodiscard]] const MessageCarrier& batch() const { return batch_; }
 

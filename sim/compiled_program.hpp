@@ -18,11 +18,11 @@ struct CompiledProgram {
   std::vector<const Instruction*> code;  ///< by thread: its first instruction
   std::vector<std::uint32_t> pairs;      ///< sends and receives that all its ranks call, as collectives
   std::vector<Pauses> pauses;            ///< by thread
-  /// By thread and launch of a compute kernel: how many instructions from there on launch such kernels on the
-  /// same stream or only take host time; where the program has copies, what differs between ranks ends a row.
-  /// Else 0.
+  /// Lengths of rows, by thread and launch of a compute kernel. A row is the instructions from there on that
+  /// launch such kernels on the same stream or only take host time. In a program with copies a difference
+  /// between ranks ends a row. Else 0.
   std::vector<std::vector<std::uint32_t>> rows;
-  /// By stream: most launches that it can hold which have not started. kUnbounded where the program never
+  /// Most launches that a stream can hold which have not started. kUnbounded where the program never
   /// waits for the stream or several threads launch on it.
   std::vector<std::uint32_t> most_queued;
   static constexpr std::uint32_t kUnbounded = ~0U;

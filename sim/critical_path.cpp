@@ -81,10 +81,10 @@ class Walk {
   }
 
  private:
-  /// What happened on any rank happened on the one that was simulated for it.
+  /// Returns the rank that was simulated for @p number: what happened on one happened on the other.
   const Rank& rank(std::uint32_t number) const { return executor_.rank_for(number); }
 
-  /// Of the last step; the rank runs again when it is first asked for.
+  /// The log of the last step; the rank runs again when it is first asked for.
   const RankLog& log(std::uint32_t number) {
     std::unique_ptr<RankLog>& log = logs_[rank(number).number()];
     if (log == nullptr) {
@@ -241,14 +241,14 @@ class Walk {
                      Place{before, false, taken.last_stream, taken.last_launch - lane.launched_before}};
   }
 
-  /// Of who arrived last. Null: in an earlier step.
+  /// The entry of who arrived last. Null: in an earlier step.
   const LogEntry* last_entry(const Rendezvous& meeting) {
     const RankLog::Lane& lane = log(meeting.last_rank).streams[meeting.last_stream];
     const bool in_step = meeting.last_launch >= lane.launched_before;
     return in_step ? &lane.entries[meeting.last_launch - lane.launched_before] : nullptr;
   }
 
-  /// What the rank itself calls: one that is simulated for it fills the slot with a call of its own.
+  /// The rank's own call: one that is simulated for it fills the slot with a call of its own.
   const CollectiveCall& call_of(std::uint32_t number, const Instruction& instruction) const {
     if (!instruction.per_rank) {
       return rank(number).call_of(instruction);
@@ -258,7 +258,7 @@ class Walk {
     return job.programs[assignment.program]->collectives[assignment.collective_slots[instruction.operand]];
   }
 
-  /// Of the group of place.rank itself, not of the one that was simulated for it.
+  /// The last to arrive in the group of place.rank itself, not of the one that was simulated for it.
   std::uint32_t last_to_arrive(const Place& place, const Rendezvous& meeting, const CollectiveCall& call) {
     const Folding* folding = executor_.spec().folding;
     if (folding == nullptr) {

@@ -36,13 +36,13 @@ struct CriticalShare {
   std::string what;    ///< kernel name, `all_reduce`, `host: aten::addmm`, `launch latency`, ...
   double seconds = 0;  ///< on the path
   std::uint32_t pieces = 0;
-  /// Of collectives, and of copies and kernels that move data between host and GPU: a link that bounds them.
+  /// A link that bounds collectives, or copies and kernels that move data between host and GPU.
   /// Empty: none does.
   std::string bottleneck;
   PathPart part = PathPart::HostWork;
   std::vector<PathPrediction> predictions;  ///< of kernels, copies and collectives
-  /// Of `seconds`: copies between host and GPU, kernels bound by the links between them, and collectives
-  /// bound by PCIe.
+  /// Part of `seconds` over PCIe: copies between host and GPU, kernels bound by the links between them, and
+  /// collectives bound by PCIe.
   double over_pcie = 0;
   std::string operation{};  ///< of HostWork: its operator as the program names it; empty otherwise
 };

@@ -52,7 +52,7 @@ void Executor::begin() {
 }
 
 double Executor::next_date() {
-  // What starts at the date that is being lived through starts before rates are shared out for it.
+  // Work that starts at the current date starts before rates are shared out for it.
   if (!heap_.empty() && heap_.front().date <= now_ && !network_.completes_by(now_)) {
     return heap_.front().date;
   }

@@ -19,7 +19,7 @@ namespace lockstep {
 
 class Folding;
 
-/// What an Executor needs to know besides the Job.
+/// Everything that an Executor needs to know besides the Job.
 struct ExecutorSpec {
   const Fabric* fabric = nullptr;
   PlanCollective plan_collective;
@@ -64,7 +64,7 @@ class Executor final : public RankEnvironment {
   void finish();  ///< sweeps meters, flushes the timeline
 
   [[nodiscard]] const Job& job() const { return job_; }
-  /// Those that are simulated, in order of their numbers.
+  /// Ranks that are simulated, in order of their numbers.
   [[nodiscard]] const std::deque<Rank>& ranks() const { return ranks_; }
   [[nodiscard]] std::deque<Rank>& ranks() { return ranks_; }
   /// The one that is simulated for @p number.
@@ -77,7 +77,7 @@ class Executor final : public RankEnvironment {
   }
   [[nodiscard]] const RunContext& context() const { return context_; }
   [[nodiscard]] const ExecutorSpec& spec() const { return spec_; }
-  /// By Job::groups, then sends; when folded by Folding::groups().
+  /// Communicators in the order of Job::groups, then sends; when folded by Folding::groups().
   [[nodiscard]] const std::deque<Communicator>& communicators() const { return communicators_; }
   /// Sends by group, sending and receiving rank; when folded none.
   [[nodiscard]] const std::map<std::array<std::uint32_t, 3>, Communicator*>& pairs() const { return pairs_; }
@@ -86,18 +86,18 @@ class Executor final : public RankEnvironment {
     std::array<VertexId, 2> ends{};
     std::uint64_t uses = 0;
   };
-  /// By GPU, program and kernel.
+  /// Copies by GPU, program and kernel.
   [[nodiscard]] const std::map<std::array<std::uint32_t, 3>, CopyUse*>& copies() const {
     return copy_plan_of_;
   }
 
-  /// From now on actors live in SimGrid, and whoever wakes one calls @p resume instead of Rank::run().
+  /// Moves actors to SimGrid: from now on whoever wakes one calls @p resume instead of Rank::run().
   void hand_over_actors(std::function<void(Rank&, unsigned actor)> resume) {
     context_.actors_in_simgrid = true;
     on_resume_ = std::move(resume);
   }
 
-  /// Of a stream of a simulated rank, in order; only with ExecutorSpec::record_rendezvous.
+  /// Copies of a stream of a simulated rank, in order; only with ExecutorSpec::record_rendezvous.
   [[nodiscard]] const std::vector<RendezvousRecord>& copies_of(std::uint32_t number,
                                                                std::uint8_t stream) const {
     return copy_records_.at({number, stream});

@@ -14,8 +14,8 @@ class HostLinks {
  public:
   explicit HostLinks(const Executor& executor) : executor_{executor} {}
 
-  /// What bounded a copy, or a kernel that reads or writes host memory, of @p gpu: of its way the link that
-  /// was used most in the whole run.
+  /// The link that bounded a copy, or a kernel that reads or writes host memory, of @p gpu. It is the one on
+  /// its way that was used most in the whole run.
   /// @param alone what its model says, s
   /// @param took how long it took, s
   /// @return null when its own pace bounded it: alone it leaves much of its links, and others did not slow it

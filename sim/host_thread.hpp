@@ -25,7 +25,7 @@ class HostThread {
 
   void advance(Rank& rank);
 
-  /// From now on @p noise interrupts it.
+  /// Lets @p noise interrupt it from now on.
   void disturb(std::unique_ptr<RankNoise> noise) { noise_ = std::move(noise); }
 
   [[nodiscard]] bool done() const { return done_; }

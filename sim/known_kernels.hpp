@@ -17,7 +17,7 @@ class KnownKernels {
  public:
   explicit KnownKernels(GpuSpec gpu) : gpu_{std::move(gpu)} {}
 
-  /// By index into @p calls. @throws std::invalid_argument for a kernel that the GPU cannot run
+  /// Timings by index into @p calls. @throws std::invalid_argument for a kernel that the GPU cannot run
   [[nodiscard]] std::vector<KernelTiming> times(const std::vector<KernelCall>& calls);
 
   [[nodiscard]] std::uint64_t asked() const { return asked_; }          ///< calls that were looked for

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a host thread knows of the launches it has queued on a stream: those that have not started hold a
+/// A host thread's knowledge of the launches it has queued on a stream. Those that have not started hold a
 /// place each, and a launch call blocks while all places are taken.
 class LaunchQueue {
  public:

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// What takes the main thread of ranks away at intervals: checkpoints that are written, garbage collection,
-/// daemons. Either `every` or `every_steps` is set.
+/// A cause that takes the main thread of ranks away at intervals: checkpoints that are written, garbage
+/// collection, daemons. Either `every` or `every_steps` is set.
 struct NoiseSource {
   std::string name;
   double every = 0;  ///< s, from the beginning of one interruption to that of the next; > duration
@@ -34,7 +34,7 @@ class RankNoise {
   /// @param first s, < every: when the first interruption of a source with `every` is due
   void add(std::uint32_t number, const NoiseSource& source, double first);
 
-  /// What interrupts the thread that comes to an instruction at @p clock, one at a time.
+  /// The interruption of the thread that comes to an instruction at @p clock, one at a time.
   std::optional<Interruption> next(double clock, std::uint32_t step, bool step_begins) {
     return clock >= earliest_ || (step_begins && counts_steps_) ? take(clock, step, step_begins)
                                                                 : std::nullopt;

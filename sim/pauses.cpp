@@ -53,7 +53,7 @@ class GateWalk {
   }
 
  private:
-  /// What another thread records may be on any stream by the time that ours waits for it.
+  /// Distrusts what another thread records: it may be on any stream by the time that ours waits for it.
   void distrust_records(const Program::Thread& other) {
     for (const Instruction& instruction : other.instructions) {
       if (instruction.op == Opcode::RecordEvent) {

@@ -8,12 +8,12 @@
 
 namespace lockstep {
 
-/// Where a host thread may stop working ahead of a blocked stream S, instead of putting more on it, until S
-/// goes on, so that queues stay short and in the caches, without any date depending on it.
+/// Places where a host thread may stop working ahead of a blocked stream S, until S goes on, instead of
+/// putting more on it. So queues stay short and in the caches, without any date depending on it.
 ///
-/// While it pauses, the thread misses nothing if whatever it would launch elsewhere and the world outside can
-/// see (communication kernels, copies over PCIe; posts to other threads) could not begin before S goes on:
-/// because its stream, or the thread itself, first waits for an event that is recorded on S after the pause.
+/// While it pauses, the thread misses nothing under one condition. Launches elsewhere that the world outside
+/// can see (communication kernels, copies over PCIe; posts to other threads) cannot begin before S goes on:
+/// their stream, or the thread itself, first waits for an event that is recorded on S after the pause.
 class Pauses {
  public:
   Pauses(const Program& program, std::size_t thread, const std::vector<KernelTiming>& kernels);

@@ -64,7 +64,7 @@ class Rank {
     return static_cast<unsigned>(streams_.size()) + thread;
   }
 
-  // What actors read and write.
+  // Accessors for what actors read and write.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] const RankAssignment& assignment() const { return *assignment_; }
   [[nodiscard]] const Program& program() const { return *program_->program; }
@@ -86,7 +86,7 @@ class Rank {
   [[nodiscard]] std::uint32_t collective_of(const Instruction& launch) const {
     return launch.per_rank ? assignment_->collective_slots[launch.operand] : launch.operand;
   }
-  /// Of a launch that computes; null: something else.
+  /// The timing of a launch that computes; null: something else.
   [[nodiscard]] const KernelTiming* compute_kernel_of(const Instruction& instruction) const {
     if (instruction.op != Opcode::Launch) {
       return nullptr;
@@ -101,7 +101,7 @@ class Rank {
     return program_->kernels[kernel];
   }
   [[nodiscard]] const double* kernel_seconds() const { return program_->kernel_seconds.data(); }
-  /// What varies kernels and host work in one step.
+  /// The variation of kernels and host work in one step.
   [[nodiscard]] Variation::Row variation(std::uint32_t step) const {
     return context_->variation->row(number_, step);
   }
@@ -145,7 +145,7 @@ class Rank {
   /// The group of a collective call and the rank's position in it.
   [[nodiscard]] Membership membership(const CollectiveCall& call);
   void join(std::vector<Membership> memberships) { memberships_ = std::move(memberships); }
-  /// By Program::groups; sends and receives have their own.
+  /// Memberships in the order of Program::groups; sends and receives have their own.
   [[nodiscard]] const std::vector<Membership>& memberships() const { return memberships_; }
 
   /// Communication kernels on this GPU, for interference.

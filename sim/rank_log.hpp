@@ -46,7 +46,7 @@ struct NoiseEntry {
   double seconds = 0;
 };
 
-/// What one rank did in the last step, in the order of each lane: the raw material of the critical path.
+/// Everything one rank did in the last step, in the order of each lane: the critical path is made of it.
 struct RankLog {
   RankLog(const Program& program, std::uint32_t recorded_step)
       : step{recorded_step},

@@ -30,7 +30,7 @@ class RankRerun final : public RankEnvironment {
   void run();
 
   [[nodiscard]] const Rank& rank() const { return rank_; }
-  /// Of the last step.
+  /// The log of the last step.
   [[nodiscard]] std::unique_ptr<RankLog> take_log() { return std::move(rank_.log); }
 
   // RankEnvironment

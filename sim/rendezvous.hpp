@@ -14,7 +14,7 @@ struct Rendezvous {
   std::uint8_t last_stream = 0;
 };
 
-/// What the members of a collective, or a copy, cannot know of themselves.
+/// Facts that the members of a collective, or a copy, cannot know of themselves.
 struct RendezvousRecord {
   Rendezvous rendezvous;
   double end = 0;  ///< s

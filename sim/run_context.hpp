@@ -19,7 +19,7 @@ struct Membership {
   std::uint32_t position = 0;
 };
 
-/// What actors ask of the world outside their rank. Everything here happens in global time.
+/// The world outside a rank, as its actors ask for it. Everything here happens in global time.
 class RankEnvironment {
  public:
   virtual ~RankEnvironment() = default;
@@ -44,7 +44,7 @@ class RankEnvironment {
   virtual void resume(Rank& rank, unsigned actor) = 0;
 };
 
-/// What all actors of a simulation share, read-only but for the buffers.
+/// State that all actors of a simulation share, read-only but for the buffers.
 struct RunContext {
   RankEnvironment* surroundings = nullptr;
   TimelineBuffer* timeline = nullptr;  ///< null: nobody listens

@@ -81,7 +81,7 @@ std::uint64_t instructions_per_step(const Job& job) {
   return count;
 }
 
-/// Those of simulated ranks.
+/// Instructions of simulated ranks.
 std::uint64_t simulated_instructions(const Job& job, const Folding* folding) {
   if (folding == nullptr) {
     return instructions_per_step(job);

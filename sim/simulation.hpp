@@ -44,7 +44,7 @@ struct SimulationInput {
   PlanCollective plan_collective;
   Variation variation;
   Noise noise;
-  /// By gpu_models: what earlier simulations asked the kernel models, kept; null: nothing is.
+  /// Kernels that earlier simulations asked the models about, by gpu_models; null: nothing is kept.
   std::vector<KnownKernels>* known_kernels = nullptr;
 };
 
@@ -56,13 +56,13 @@ struct SimulationOptions {
   bool interference = false;         ///< stepped, and slowed down by communication on the same GPU
   std::uint32_t launch_queue = 0;    ///< launches a stream holds; 0: as the GpuSpec says
   std::uint32_t metered_ranks = 32;  ///< most ranks whose Activity is metered, evenly chosen
-  /// Of a replay, how ranges of steps begin (`ProfilerStep#`): time of the host that no other range covers
-  /// was not recorded, and long rests of the GPU have no known cause. Empty: no replay.
+  /// The name with which ranges of steps of a replay begin (`ProfilerStep#`). Host time that no other range
+  /// covers was not recorded, and long rests of the GPU have no known cause. Empty: no replay.
   std::string recorded_steps{};
   std::uint64_t critical_path_limit = 8'000'000;  ///< most instructions of a step for which one is recorded
 };
 
-/// What one rank's streams did, by Program::streams.
+/// The work of one rank's streams, by Program::streams.
 struct RankResult {
   std::vector<StreamTotals> streams;
   double host_blocked = 0;  ///< main thread, s

@@ -153,7 +153,7 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
-/// Of a compute kernel, with nothing beside it.
+/// Time of a compute kernel, with nothing beside it.
 double Stream::seconds_of(const Rank& rank, const StreamItem& item) const {
   const Variation::Row factors = rank.variation(step_);
   return rank.compute_kernel_of(item)->seconds *
@@ -215,7 +215,7 @@ void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
-/// What crosses links: true for a copy, false for a kernel that reads or writes host memory.
+/// Whether an item that crosses links is a copy; false: a kernel that reads or writes host memory.
 bool Stream::copies(const Rank& rank, const StreamItem& item) {
   return rank.timing_of(rank.kernel_of(rank.instruction_of(item))).kind == KernelTiming::Kind::Transfer;
 }

@@ -30,7 +30,7 @@ struct StreamTotals : TransferTotals {
   double compute = 0;
 };
 
-/// What every piece of work moves on; small enough for a loop to keep it in registers.
+/// State that every piece of work moves on; small enough for a loop to keep it in registers.
 struct StreamProgress {
   double clock = 0;  ///< end of the latest work
   std::uint64_t fingerprint = 0;
@@ -107,7 +107,7 @@ class alignas(64) Stream {
   [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
 
-  /// What stopped it, for the deadlock report.
+  /// The reason why it stopped, for the deadlock report.
   enum class State : std::uint8_t { Ready, AwaitsEvent, InCollective, InCopy, Timed, Running };
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const StreamItem& head() const { return queue_.front(); }

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// What a host thread has put on a stream. `where` says which instruction did; `ticket` is the correlation
-/// number of a launch, the slot of an event, or the number of the step that ends here.
+/// An item that a host thread has put on a stream. `where` says which instruction did; `ticket` is the
+/// correlation number of a launch, the slot of an event, or the number of the step that ends here.
 struct StreamItem {
   double issue = 0;  ///< when the call returned on the host, s
   std::uint32_t where = 0;

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What makes equal ranks unequal: seeded jitter of kernels and of host work, drawn per rank, step and
+/// Makes equal ranks unequal by seeded jitter of kernels and of host work. It is drawn per rank, step and
 /// instruction, so that a draw depends on neither the engine nor the order of execution.
 class Variation {
  public:
@@ -18,7 +18,7 @@ class Variation {
     host_.share_table(kernels_);
   }
 
-  /// Of one rank in one step, by StreamItem::where. One random number an instruction serves both factors.
+  /// Draws of one rank in one step, by StreamItem::where. One random number of an instruction is for both.
   class Row {
    public:
     [[nodiscard]] std::uint64_t draw(std::uint32_t where) const { return varies_ ? random_.bits(where) : 0; }

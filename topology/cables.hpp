@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What a drawing shows as one line: a link, with the opposite one when that is alike.
+/// A link, with the opposite one when that is alike: a drawing shows them as one line.
 struct Cable {
   LinkId link = 0;
   bool both_ways = false;

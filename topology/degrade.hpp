@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What is wrong with some links of a scenario.
+/// A fault of some links of a scenario.
 struct LinkFault {
   std::string links;
   double bandwidth = 1;

@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// What a link is made of: both directions alike.
+/// Properties of a link: both directions alike.
 struct Wire {
   LinkKind kind = LinkKind::NvLink;
   BytesPerSecond bandwidth;  ///< of each direction
   Seconds latency;           ///< of each direction
 };
 
-/// Of devices, and of cables of one kind: what 260,000 GPUs in nodes of eight have, more than the largest
-/// clusters there are. A number in a file beyond
-/// it is a slip, which shall not use up all memory before it is told.
+/// Most devices, and most cables of one kind: as many as 260,000 GPUs in nodes of eight have. The largest
+/// clusters there are have fewer.
+/// A number in a file beyond it is a slip, which shall not use up all memory before it is reported.
 inline constexpr std::int64_t kMostDrawn = 900'000;
 
 /// A machine while it is being drawn; the Fabric checks the result.

@@ -54,13 +54,13 @@ class Reachability {
     backward_ = Graph{boost::edges_are_unsorted_multi_pass, arcs.begin(), arcs.end(), 2 * count_};
   }
 
-  /// By vertex: can be reached from @p source.
+  /// Whether each vertex can be reached from @p source.
   [[nodiscard]] std::vector<bool> reached_from(VertexId source) const {
     auto colour = painted(forward_, {source});
     return either(colour);
   }
 
-  /// By vertex: can reach @p target.
+  /// Whether each vertex can reach @p target.
   [[nodiscard]] std::vector<bool> reaching(VertexId target) const {
     auto colour = painted(backward_, {target, arriving(target)});
     colour.resize(count_);  // messages start `leaving`

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What Fabric's constructor promises about its arguments.
+/// Checks what Fabric's constructor promises about its arguments.
 /// @throws std::invalid_argument naming what is wrong
 void check_vertices(std::span<const Vertex> vertices);
 void check_links(std::span<const Vertex> vertices, std::span<const Link> links);

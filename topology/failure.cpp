@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// By link: the same cable's other direction, the k-th of those between the two ends; itself where there is
+/// The same cable's other direction, by link: the k-th of those between the two ends; itself where there is
 /// none.
 std::vector<LinkId> other_directions(std::span<const Link> links) {
   std::map<std::pair<VertexId, VertexId>, std::vector<LinkId>> between;
@@ -31,7 +31,7 @@ std::vector<LinkId> other_directions(std::span<const Link> links) {
   return others;
 }
 
-/// What words stand for, devices first, then links.
+/// Devices and links that words stand for.
 struct Failed {
   std::vector<bool> vertices;
   std::vector<bool> links;

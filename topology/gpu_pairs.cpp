@@ -33,7 +33,7 @@ std::string kinds_along(const Fabric& fabric, VertexId from, const Route& route)
 
 PairSummary gpu_pair_classes(const Fabric& fabric, std::size_t most_sources) {
   const auto sources = chosen_sources(fabric.gpus().size(), most_sources);
-  // By what tells classes apart; latencies as rounded picoseconds, so that the order of a sum does not
+  // Classes by what distinguishes them; latencies as rounded picoseconds, so that the order of a sum does not
   // matter.
   std::map<std::tuple<std::string, BytesPerSecond, std::int64_t>, PairClass> classes;
   for (const std::size_t source : sources) {

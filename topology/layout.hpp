@@ -21,7 +21,7 @@ struct Frame {
   std::string title;
 };
 
-/// Where a drawing puts things, in pixels. Rows from the top: spines, leaves; in each node NICs, sockets,
+/// Positions of a drawing's things, in pixels. Rows from the top: spines, leaves; in each node NICs, sockets,
 /// PCIe switches from the socket down, GPUs, NVSwitches.
 struct Layout {
   double width = 0;

@@ -24,7 +24,7 @@ bool has_spines(const NetworkSpec& network) {
   return network.shape == NetworkShape::RailOptimised || network.shape == NetworkShape::LeafSpine;
 }
 
-/// Which leaf a port belongs to: groups of nodes first, rails second.
+/// The leaf that a port belongs to: groups of nodes first, rails second.
 std::pair<int, int> leaf_of(const NetworkSpec& network, const Port& port) {
   const int usual = has_spines(network) ? 0 : 1;
   const int nodes = network.nodes_per_leaf == 0 ? usual : network.nodes_per_leaf;

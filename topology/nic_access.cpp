@@ -14,7 +14,7 @@ namespace {
 
 using LinkIterator = std::vector<LinkId>::const_iterator;
 
-/// Where @p route leaves the first node and where it enters the last one: [first, out) leads to a NIC,
+/// The places where @p route leaves the first node and enters the last one: [first, out) leads to a NIC,
 /// [in, last) from one. Nothing of either where it passes none.
 struct NetworkPart {
   LinkIterator out, in;
@@ -48,7 +48,7 @@ P2pLevel nic_distance(const Fabric& fabric, LinkIterator first, LinkIterator las
   return over_c2c && apart == P2pLevel::Phb ? P2pLevel::Pxb : apart;
 }
 
-/// By node: its NICs with a link that leaves it.
+/// NICs of each node with a link that leaves it.
 std::map<int, std::vector<VertexId>> plugged_nics(const Fabric& fabric) {
   std::map<int, std::vector<VertexId>> nics;
   for (const Link& link : fabric.links()) {
@@ -60,7 +60,7 @@ std::map<int, std::vector<VertexId>> plugged_nics(const Fabric& fabric) {
   return nics;
 }
 
-/// Of the NICs that are nearest, the one that is farthest in NCCL's words.
+/// The distance of the nearest NICs; of several the one that is farthest in NCCL's words.
 P2pLevel distance_of_nearest(const Fabric& fabric, VertexId gpu, const std::vector<VertexId>& nics) {
   std::map<Seconds, P2pLevel> nearest;
   for (const VertexId nic : nics) {

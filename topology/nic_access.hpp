@@ -12,14 +12,14 @@
 
 namespace lockstep {
 
-/// What a NIC may do with a GPU's memory.
+/// A NIC's rights to a GPU's memory.
 enum class NicAccess : std::uint8_t {
   Full,             ///< read and write it
   ReadsWithNvLink,  ///< write it; read it where the GPU has an NVLink to another one of its node, or is alone
   None,             ///< neither
 };
 
-/// Which ends of a message between nodes pass through the memory of a socket.
+/// Ends of a message between nodes that pass through the memory of a socket.
 struct Staging {
   bool sender = false;
   bool receiver = false;
@@ -38,7 +38,7 @@ struct Staging {
 [[nodiscard]] std::set<int> limit_nics(const Fabric& fabric, std::vector<Vertex>& vertices,
                                        std::span<const NicAccess> access, P2pLevel level, std::size_t gpus);
 
-/// Of a message over @p route, which Fabric::route gave for two GPUs; none where it passes no NIC.
+/// Staging of a message over @p route, which Fabric::route gave for two GPUs; none where it passes no NIC.
 [[nodiscard]] Staging staging_of(const Fabric& fabric, VertexId from, VertexId to, const Route& route);
 
 /// @p route with the memory that @p staging asks for: the sender's kernel writes into that of its own socket,

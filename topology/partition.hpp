@@ -16,8 +16,8 @@ struct Gate {
   std::uint32_t port = 0;  ///< number within the node
 };
 
-/// What nodes of one structure share: paths inside, and the gates of each vertex, nearest first, equally near
-/// ones by index.
+/// The shape that nodes of one structure share: paths inside, and the gates of each vertex, nearest first,
+/// equally near ones by index.
 struct NodeShape {
   NodeShape(std::vector<bool> forwards, const std::vector<Arc>& arcs) : paths{std::move(forwards), arcs} {}
 
@@ -33,7 +33,7 @@ struct Part {
   std::vector<LinkId> links;
 };
 
-/// Where a vertex is.
+/// The place of a vertex.
 struct Place {
   std::uint32_t part = 0;
   std::uint32_t local = 0;

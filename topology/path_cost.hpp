@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What routing minimises: latency first, then hops. One integer (picoseconds above, hops in the low 16
-/// bits), so that equal is exactly equal whatever the order in which the links were added up.
+/// The cost that routing minimises: latency first, then hops. One integer (picoseconds above, hops in the low
+/// 16 bits), so that equal is exactly equal whatever the order in which the links were added up.
 using PathCost = std::uint64_t;
 
 inline constexpr PathCost kUnreachable = ~PathCost{0};

@@ -16,7 +16,7 @@ namespace {
 
 using Neighbours = std::map<VertexId, std::set<VertexId>>;
 
-/// By device: what an NVLink leads to.
+/// Neighbours of each device that an NVLink leads to.
 Neighbours nvlink_neighbours(const Fabric& fabric) {
   Neighbours neighbours;
   for (const Link& link : fabric.links()) {
@@ -54,7 +54,7 @@ std::size_t used_count(const Fabric& fabric, std::size_t used) {
   return used == 0 ? fabric.gpus().size() : std::min(used, fabric.gpus().size());
 }
 
-/// By node: its GPUs that the job takes, in rank order.
+/// GPUs of each node that the job takes, in rank order.
 std::map<int, std::vector<VertexId>> used_gpus(const Fabric& fabric, std::size_t used) {
   std::map<int, std::vector<VertexId>> of_node;
   const auto gpus = fabric.gpus();

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// What a GPU's driver and NIC's driver let others do with its memory.
+/// Rights that a GPU's driver and NIC's driver give others to its memory.
 struct GpuAccess {
   bool over_pcie = true;             ///< GpuSpec::pcie_peer_access
   NicAccess nics = NicAccess::Full;  ///< GpuSpec::nic_access
@@ -26,7 +26,7 @@ struct AccessLevels {
   std::optional<P2pLevel> net_gdr;  ///< NCCL_NET_GDR_LEVEL
 };
 
-/// What decides on peer access besides the wires.
+/// Settings that decide on peer access besides the wires.
 struct PeerAccess {
   std::vector<GpuAccess> gpus;  ///< in rank order; left out: all that there is
   AccessLevels level;

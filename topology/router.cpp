@@ -77,8 +77,8 @@ Router::Crossing Router::crossing(VertexId exit, VertexId entry, const EcmpHash&
   return best;
 }
 
-/// Of the nearest entries that can be reached, the one on the rail of @p to: a receiver listens at its own
-/// NIC, wherever the message comes from (NCCL: ncclTopoGetNetDev in recvSetup, src/transport/net.cc).
+/// Takes of the nearest entries that can be reached the one on the rail of @p to. A receiver listens at
+/// its own NIC, wherever the message comes from (NCCL: ncclTopoGetNetDev in recvSetup, src/transport/net.cc).
 std::optional<Router::Way> Router::way_from_exit(VertexId exit, VertexId to, const EcmpHash& hash) const {
   const Part& part = partition_.part(partition_.place(to).part);
   for (std::span<const Gate> gates = entries(to); !gates.empty();) {

@@ -25,7 +25,7 @@ class Router {
   [[nodiscard]] std::optional<VertexId> nearest(VertexId from, VertexKind kind) const;
 
  private:
-  /// From a gate of one part to a gate of another: at most one link at each end, and a path outside nodes.
+  /// A way from a gate of one part to one of another: at most one link at each end, and a path outside nodes.
   struct Crossing {
     PathCost cost = kUnreachable;
     std::optional<LinkId> up;        ///< none when the message starts outside nodes

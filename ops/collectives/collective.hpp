@@ -43,7 +43,7 @@ struct CollectiveCall {
   bool batched = false;
   /// Most SMs that its kernel holds where those of NCCL hold more (Transformer Engine's userbuffers).
   int sm_limit = std::numeric_limits<int>::max();
-  /// Of a replayed trace: how long it took from when all members had arrived; it then uses no links.
+  /// Time of a collective in a replayed trace, from when all members had arrived; it then uses no links.
   std::optional<Seconds> recorded = std::nullopt;
   bool operator==(const CollectiveCall&) const = default;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kProtocols{CommProtocol::LL, CommProtocol::LL128, CommProtocol::Simple};
 
-/// What a barrier sends: one element of an all-reduce, as PyTorch's ProcessGroupNCCL does.
+/// Size of a barrier: one element of an all-reduce, as PyTorch's ProcessGroupNCCL sends.
 constexpr Bytes kBarrierMessage{4};
 
 /// PXN wherever it can be (NCCL_P2P_PXN_LEVEL 2, since 2.12), PAT with one GPU a node (ncclPatEnable, 2.23).
@@ -114,7 +114,7 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
   return slowest;
 }
 
-/// What a message is held to besides: between GPUs of a node over NVSwitches by the channels that carry it.
+/// Limits a message between GPUs of a node over NVSwitches to the rate of the channels that carry it.
 void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const CollectiveProfile& profile,
                    const Fabric& fabric) {
   const bool is_message = request.kind == CollectiveKind::Send || request.kind == CollectiveKind::Receive;
@@ -125,7 +125,7 @@ void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const
   plan.rate_cap = std::min(plan.rate_cap, plan.channels * profile.messages->channel_bandwidth);
 }
 
-/// What is said of the costs that decide a plan's time: those of its slowest kind of step.
+/// Reports the evidence for the costs that decide a plan's time: those of its slowest kind of step.
 void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const Fabric& fabric) {
   const bool is_pxn = plan.algorithm == name_of(CommAlgorithm::Pxn);
   const std::string algorithm = is_pxn ? name_of(CommAlgorithm::Direct) : plan.algorithm;

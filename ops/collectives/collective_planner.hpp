@@ -14,7 +14,7 @@ namespace lockstep {
 
 class NvLinks;
 
-/// What a scenario may fix; the rest is chosen as NCCL chooses, by the least predicted time.
+/// Choices that a scenario may fix; NCCL's rule, the least predicted time, makes the others.
 struct CollectiveOptions {
   CollectiveProfile profile = ideal_collective_profile();
   std::map<CollectiveKind, CommAlgorithm> algorithm;  ///< kinds not named: chosen

@@ -46,7 +46,7 @@ struct ProtocolCosts {
   void check() const;
 };
 
-/// What carries a message between GPUs of a node over NVSwitches.
+/// Costs of a message between GPUs of a node over NVSwitches.
 struct MessageCosts {
   int channels = 1;                  ///< that a GPU has for messages: a power of two
   BytesPerSecond channel_bandwidth;  ///< payload of each

@@ -45,7 +45,7 @@ struct CollectiveSettings {
   }
 };
 
-/// What of them a planner takes, with @p profile.
+/// The settings that a planner takes, with @p profile.
 [[nodiscard]] CollectiveOptions options_of(const CollectiveSettings& settings, CollectiveProfile profile);
 
 }  // namespace lockstep

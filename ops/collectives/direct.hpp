@@ -13,7 +13,7 @@ inline constexpr int kLargestDirectGroup = 1024;
 /// Send and receive: one message, not one for each pair.
 [[nodiscard]] bool is_message(CollectiveKind kind);
 
-/// What s sends to d, in buffers.
+/// The amount that s sends to d, in buffers.
 [[nodiscard]] double pair_share(const CollectiveRequest& request, int members, int s, int d);
 
 /// Every member with every other at once. All-to-all: member s sends piece (s, d) to d; even, or as the byte

@@ -83,7 +83,7 @@ std::vector<Path> opened(const std::vector<Order>& rings) {
   return paths;
 }
 
-/// From each member to each other one, through the rest in order.
+/// Paths from each member to each other one, through the rest in order.
 std::vector<Path> between_all(const Order& members) {
   std::vector<Path> paths;
   for (const int first : members) {

@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// Where the members of a process group sit, and the rings through them: one ring a channel, each visiting
-/// all members with those of a node one after another. Positions count from 0 in the group's order.
+/// Places of the members of a process group, and the rings through them: one ring a channel. Each ring
+/// visits all members, those of a node one after another. Positions count from 0 in the group's order.
 struct GroupLayout {
   std::vector<std::vector<int>> nodes;  ///< positions, by node in the order in which the group meets them
   std::vector<int> node_of;             ///< index into `nodes`, by position
   std::vector<std::vector<int>> rings;  ///< at least one
   bool switched = false;                ///< every member has an NVLink to an NVSwitch
   std::vector<int> number_of;           ///< of the GPU in its node, by position
-  /// By position: the member of its node that is nearest to the NIC nearest to it, as a rule itself; -1: none
+  /// The member of the node that is nearest to the NIC nearest to each position, as a rule itself. -1: none
   /// that the others have NVLinks to and that reaches the NIC without crossing a CPU.
   std::vector<int> at_nic;
 

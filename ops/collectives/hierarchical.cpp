@@ -108,7 +108,7 @@ std::vector<ChannelEdge> traffic(const CollectiveRequest& request, const GroupLa
   return edges;
 }
 
-/// Where a piece is at home: its owner's place on this circle.
+/// Members in a circle; a piece is at home at its owner's place on it.
 struct Circle {
   std::vector<int> members;
   [[nodiscard]] int size() const { return static_cast<int>(members.size()); }

@@ -29,7 +29,7 @@ LinkCounts count_links(const GroupSite& site, const Order& node) {
   return counts;
 }
 
-/// From the first member always to the nearest one left: NVLink first, then the shortest way, then by place.
+/// Goes from the first member always to the nearest one left: by NVLink, then the shortest way, then place.
 Order nearest_neighbour_order(const GroupSite& site, const Order& node) {
   Order order{node.front()};
   Order left{node.begin() + 1, node.end()};

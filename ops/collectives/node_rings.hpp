@@ -18,7 +18,7 @@ namespace lockstep {
 
 using Order = std::vector<int>;  ///< positions in a group
 
-/// What the fabric says about the members, looked up once.
+/// The fabric's facts about the members, looked up once.
 class GroupSite {
  public:
   GroupSite(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)

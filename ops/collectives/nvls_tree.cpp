@@ -23,7 +23,7 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout& 
   return {};
 }
 
-/// As nvls books what goes through the switches of one node.
+/// Adds what goes through the switches of one node, as nvls counts it.
 void append_switched(const std::vector<int>& node, std::vector<ChannelEdge>& edges) {
   const auto m = static_cast<double>(node.size());
   for (const int s : node) {

@@ -43,7 +43,7 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout&)
   }
 }
 
-/// What crosses each edge, in buffers.
+/// The amount that crosses each edge, in buffers.
 double edge_share(CollectiveKind kind, int members) {
   if (is_rooted(kind)) {
     return 1;
@@ -125,8 +125,8 @@ CommSchedule schedule(const CollectiveRequest& request, const GroupLayout& layou
   return result;
 }
 
-/// As NCCL counts them (tuning.cc): a pass over k nodes leaves a node k-1 times. 2(n-1) chunks cross each
-/// link, but a member works on 2n-1: the last one (`recv`) only moves from the buffer to its place
+/// Counts steps as NCCL does (tuning.cc): a pass over k nodes leaves a node k-1 times. 2(n-1) chunks cross
+/// each link, but a member works on 2n-1: the last one (`recv`) only moves from the buffer to its place
 /// (all_reduce.h).
 StepCount steps(const CollectiveRequest& request, const GroupLayout& layout) {
   const int all = step_count(request.kind, layout.members());

@@ -89,8 +89,8 @@ class CycleSearch {
     take(home, +1);
   }
 
-  /// Where a message from @p a to @p b passes: as comm_route has it, over the GPU with the widest links to
-  /// both where they have none.
+  /// The way of a message from @p a to @p b, as comm_route has it. Members without a link go over the GPU
+  /// with the widest links to both.
   [[nodiscard]] Order way(int a, int b) const {
     const auto width = [this](int from, int to) {
       return all_[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];

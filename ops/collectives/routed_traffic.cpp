@@ -27,8 +27,8 @@ HopClass class_of(const Fabric& fabric, const Route& route) {
   return worst;
 }
 
-/// By sender, receiver and channel. Large groups have a hundred thousand edges, but a sender only has a few:
-/// they are dealt to their senders first.
+/// Sorts by sender, receiver and channel. Large groups have a hundred thousand edges, but a sender only has a
+/// few: they are dealt to their senders first.
 std::vector<ChannelEdge> sorted(const std::vector<ChannelEdge>& traffic, int members) {
   std::vector<std::size_t> first(static_cast<std::size_t>(members) + 1, 0);
   for (const ChannelEdge& edge : traffic) {

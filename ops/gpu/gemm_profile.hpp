@@ -26,7 +26,7 @@ struct GemmTile {
   void check() const;
 };
 
-/// What long rows cost, probably by misses of address translation where each of a tile's rows lies on pages
+/// Costs of long rows, probably misses of address translation where each of a tile's rows lies on pages
 /// of its own (ops/kernels/gemm.hpp). Zeros: nothing.
 struct LongRows {
   double slowdown = 0;  ///< extra time over that of short rows once rows are long, many rows

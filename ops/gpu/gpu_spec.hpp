@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// What a communication kernel takes from compute kernels that run beside it on the GPU.
+/// Resources that a communication kernel takes from compute kernels that run beside it on the GPU.
 struct CommunicationShare {
   int sm_count = 0;             ///< SMs its thread blocks occupy: one per NCCL channel
   double memory_bandwidth = 0;  ///< fraction of the DRAM bandwidth its copies take
@@ -39,7 +39,7 @@ struct HostCopyRates {
   }
 };
 
-/// What the simulator knows about one GPU model at one clock setting. Immutable once read; no behaviour.
+/// Facts about one GPU model at one clock setting. Immutable once read; no behaviour.
 struct GpuSpec {
   static constexpr const char* kConfigKind = "gpus";
 
@@ -125,8 +125,8 @@ struct GpuSpec {
         "where each of these numbers comes from, by its key; of efficiency: whether that set was made "
         "for this GPU");
   }
-  /// What a job can have: `usable_memory`, or where that is not known the share of `memory` that the driver
-  /// leaves on most boards (*Source*: configs/gpus, 98.4 to 99.2 % but for ECC in GDDR).
+  /// Memory that a job can have: `usable_memory`, or where that is not known the share of `memory` that the
+  /// driver leaves on most boards (*Source*: configs/gpus, 98.4 to 99.2 % but for ECC in GDDR).
   [[nodiscard]] Bytes usable() const { return usable_memory.value_or(kUsableShare * memory); }
   static constexpr double kUsableShare = 0.98;
 

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// Which part of its peaks the kernels of a GPU model reach: one set per GPU model, never per workload.
+/// Shares of its peaks that the kernels of a GPU model reach: one set per GPU model, never per workload.
 /// Fractions of the DRAM bandwidth refer to the data-sheet figure, those of streaming to what streams reach.
 struct KernelEfficiency {
   static constexpr const char* kConfigKind = "kernel_efficiency";

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What a network answers for.
+/// Kinds of kernels that a network predicts.
 enum class LearnedFamily : std::uint8_t {
   Gemm,
   BatchedGemm,

@@ -14,11 +14,11 @@ namespace lockstep {
 struct TensorConvolutionProfile {
   std::string source;
   bool calibrated = false;  ///< fitted on this GPU model: KernelEfficiency::provenance says
-  /// Of tensors in channels last, forward; none: products of this type.
+  /// Forward convolutions of tensors in channels last; none: products of this type.
   std::optional<GemmProfile> implicit;
   double data_gradient = 1;                     ///< of that rate: gradient of the input
   std::optional<double> strided_data_gradient;  ///< likewise of strided filters; none: `data_gradient`
-  /// Of that rate: gradient of the filters, whose products share k among all SMs; 0: they split k.
+  /// Share of that rate: gradient of the filters, whose products share k among all SMs; 0: they split k.
   double weight_gradient = 0;
   std::optional<GemmProfile> weight_products;  ///< that split k; none: as `implicit`
   bool writes_images = false;                  ///< forward, kernels write NCHW themselves
@@ -29,7 +29,7 @@ struct TensorConvolutionProfile {
   std::int64_t own_products_from = 0;
   /// Gradient of a strided input: without the filter's positions that meet nothing.
   bool skips_strides = true;
-  /// Of the FP32 peak: forward, images of channels that are no multiple of four; 0: as all others.
+  /// Share of the FP32 peak: forward, images of channels that are no multiple of four; 0: as all others.
   double odd_channels = 0;
   double odd_weight_gradient = 0;  ///< likewise the filters' gradient
   bool pads_channels = false;  ///< such images are padded to whole vectors for tensor cores, in any layout

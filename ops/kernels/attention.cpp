@@ -15,7 +15,7 @@ constexpr double kBackwardFlops = 2.5;  // five products against two (same, sect
 
 constexpr double kHalfBlock = 64;  // of keys computed beyond the diagonal, in blocks of 128 or more
 constexpr double kWholeRateHead = 128;
-// What a tile goes through at a time (FlashAttention-2's flash_fwd_launch_template.h,
+// Rows or columns that a tile goes through at a time (FlashAttention-2's flash_fwd_launch_template.h,
 // flash_bwd_launch_template.h: run_mha_fwd_hdim64: kBlockN = 128, wider heads: 64; run_mha_bwd_hdim64:
 // kBlockM = 128, wider heads: 64).
 constexpr double kNarrowHead = 64, kStepOfNarrowHeads = 128, kStepOfWideHeads = 64;
@@ -38,7 +38,7 @@ struct Version {
   std::int64_t largest_head;
 };
 
-// Of arXiv 2407.08608, figures 5 and 6 (H100 at 1,830 MHz, 16,384 tokens, 2,048 elements of all heads,
+// Rates in arXiv 2407.08608, figures 5 and 6 (H100 at 1,830 MHz, 16,384 tokens, 2,048 elements of all heads,
 // TFLOPS, 512 to 16,384 tokens; appendix: FlashAttention 2.5.8, cuDNN 9.1.1):
 //   FlashAttention-2, head size 128: 309 350 362 368 370 370 forward, with a mask 191 260 298 319 333 335,
 //   backward 214 260 291 310 318 322; head size 64: 282 306 318 321 322 324, with a mask 180 229 262 284 295

@@ -49,8 +49,8 @@ DataType units_of(const Convolution& of, DataType type) {
   return type == DataType::TF32 && is_odd ? DataType::FP32 : type;
 }
 
-/// Where no kernels of the GPU were seen: at the rate of products of the type. TF32's leave NCHW themselves
-/// (..._nhwckrsc_nchw).
+/// The default where no kernels of the GPU were seen: the rate of products of the type. TF32's leave NCHW
+/// themselves (..._nhwckrsc_nchw).
 TensorConvolutionProfile unseen(DataType type) {
   TensorConvolutionProfile profile;
   profile.writes_images = type == DataType::TF32;

@@ -15,8 +15,8 @@ namespace lockstep {
 /// each pixel meets 1 / stride^2 of the filter's positions, else all of a larger filter's than 1 x 1
 [[nodiscard]] Gemm product_of(const Convolution& of, bool skips_strides = true);
 
-/// Of that product, on tensors of @p type that are each moved once; on tensor cores, in channels last,
-/// without the pixels of the input that no position of a strided filter meets. @p rate: of the tiles'
+/// The time of that product, on tensors of @p type that are each moved once. On tensor cores, in channels
+/// last, it leaves out input pixels that no position of a strided filter meets. @p rate: of the tiles'
 [[nodiscard]] Seconds implicit_time(const Convolution& of, GemmProfile profile, double rate,
                                     const GpuSpec& gpu, DataType type, bool skips_strides = true);
 
@@ -27,7 +27,7 @@ namespace lockstep {
 /// every pixel, images of a multiple of four.
 [[nodiscard]] bool is_batched_product(const Convolution& of);
 
-/// Of that product. Filters' gradients of the images are left in FP32 and summed by a second kernel
+/// The time of that product. Filters' gradients of the images are left in FP32 and summed by a second kernel
 /// (reduce_wgrad_nchw_helper<float, ...>).
 [[nodiscard]] Seconds batched_product_time(const Convolution& of, const GemmProfile& profile,
                                            const GpuSpec& gpu, DataType type);

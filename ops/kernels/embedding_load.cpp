@@ -79,12 +79,12 @@ double level2_of(const GpuSpec& gpu) {
   return kUsable * (gpu.l2_size / Bytes{1}) / gpu.l2_partitions;
 }
 
-/// What a table has of the caches, bytes.
+/// A table's share of the caches, bytes.
 struct Caches {
   double level2, level1;
 };
 
-/// Of a kernel's caches.
+/// Shares of a table in a kernel's caches.
 Caches caches_of(const EmbeddingBags& work, const GpuSpec& gpu) {
   const double tables = tables_at_a_time(work, gpu);
   return {level2_of(gpu) / tables, kUsableNear * (gpu.l1_size / Bytes{1}) / tables};
@@ -136,12 +136,12 @@ struct LongSegments {
   double rows = 0, lookups = 0;
 };
 
-/// Of a normal variable: below @p x.
+/// Probability that a normal variable is below @p x.
 double normal_share(double x) {
   return std::erfc(-x / std::numbers::sqrt2) / 2;
 }
 
-/// Of lognormal popularities; how often a row is drawn varies besides (Poisson).
+/// Long segments of lognormal popularities; how often a row is drawn varies besides (Poisson).
 LongSegments long_segments(const EmbeddingTable& table, double lookups, double distinct) {
   if (table.reuse_factor > 0) {
     return table.reuse_factor > kLongSegment ? LongSegments{distinct, lookups} : LongSegments{};
@@ -205,7 +205,7 @@ void add_atomic(const BatchRows& rows, double row, const Missed& missed, Embeddi
   load.waits += missed.level2 + kCachedWait * (rows.gpu_lookups - missed.level2);
 }
 
-/// What holds for all tables of a kernel.
+/// Values that hold for all tables of a kernel.
 struct Kernel {
   double element, pooled;  ///< bytes
   Caches caches;           ///< of a table

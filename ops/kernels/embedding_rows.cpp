@@ -16,8 +16,8 @@ namespace {
 constexpr double kSector = 32;
 constexpr double kMostSkew = 8;  // beyond the 3.2 ln 2 of the most skewed real table
 
-/// Where the continuous @p rises, between @p low and @p high, is zero; the end that is nearer where it is
-/// not.
+/// The zero of the continuous @p rises between @p low and @p high; without one, the end that is nearer to
+/// it.
 template <class Rises>
 double root(double low, double high, Rises rises) {
   const double at_low = rises(low), at_high = rises(high);
@@ -46,8 +46,8 @@ double solve_missing(double uses, double share, double cached) {
   return missed / touched_share(skew, uses);
 }
 
-/// Likewise. Kept by what it depends on: a table's kernels and its copies ask in turn, for every plan of a
-/// search and every rank, of the same few tables and sizes of their caches.
+/// The same, kept by its arguments. A table's kernels and its copies ask in turn about the same few tables
+/// and sizes of their caches. They do so for every plan of a search and every rank.
 double missing(double uses, double share, double cached) {
   constexpr std::size_t kMostKept = 4096;
   thread_local std::map<std::array<double, 3>, double> kept;

@@ -25,8 +25,8 @@ constexpr double kManyRows = 8192;   // rows of A from which long rows cost all 
 constexpr std::int64_t kSmallGroup = 128;  // rows or columns
 constexpr double kGroupedHides = 3;  // arithmetic and memory of a grouped product; 1: they follow each other
 
-/// Of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's default
-/// output type).
+/// Size of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's
+/// default output type).
 Bytes size_of_result(const Gemm& gemm, DataType type) {
   if (gemm.added_to > 0) return Bytes{1.0 * gemm.added_to};
   return size_of(type == DataType::FP8 ? DataType::BF16 : type);
@@ -61,7 +61,7 @@ bool rows_are_multiples(Bytes of, const Gemm& gemm, DataType type, bool on_tenso
   return is_multiple(row_of_a) && is_multiple(row_of_b) && (!on_tensor_cores || is_multiple(row_of_c));
 }
 
-/// Of the rate of short and aligned rows.
+/// Share of the rate of short and aligned rows.
 double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile, bool on_tensor_cores) {
   const Bytes along_k = size_of(type) * static_cast<double>(gemm.k);
   double rate = rate_across_k(gemm, profile);
@@ -78,7 +78,7 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
   return rate / (1 + rows.slowdown * is_long * many);
 }
 
-/// What operands and result move once.
+/// Bytes that operands and result move once.
 Bytes moved_once(const Gemm& gemm, const Shape& of, DataType type) {
   return size_of(type) * (of.batch * (of.m + of.n) * of.k) +
          size_of_result(gemm, type) * (of.batch * of.m * of.n * (gemm.added_to > 0 ? 2.0 : 1.0));
@@ -183,8 +183,8 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
 
 namespace {
 
-/// Where TF32's rows are not aligned the library has kernels of FP32's own cores to choose from, too
-/// (sm80_xmma_gemm_f32f32_f32f32_f32_..._ffma): they read elements one by one at no loss.
+/// Whether a product may leave tensor cores. For unaligned rows of TF32 the library has kernels of FP32's own
+/// cores, too (sm80_xmma_gemm_f32f32_f32f32_f32_..._ffma): they read elements one by one at no loss.
 bool may_leave_tensor_cores(const Gemm& gemm, const GpuSpec& gpu, DataType type) {
   return type == DataType::TF32 && uses_tensor_cores(gpu, type) &&
          !rows_are_multiples(kAlignment, gemm, type, true);

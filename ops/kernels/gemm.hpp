@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Of a product's fixed time where k is split: the parts are added by a kernel of their own.
+/// Factor on a product's fixed time where k is split: a kernel of its own adds the parts.
 inline constexpr double kSplitLaunch = 1.5;
 
 /// How long one product takes with @p profile, by the equations of GemmModel.

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// What a kernel or copy moves between its GPU and the memory of its host.
+/// Bytes that a kernel or copy moves between its GPU and the memory of its host.
 struct HostTraffic {
   Bytes to_device, to_host;
 
@@ -29,8 +29,8 @@ struct HostTraffic {
 /// lru_cache_insert_kernel (writes back whatever it displaces); backward sorts, so that each row comes once.
 [[nodiscard]] HostTraffic host_traffic(const KernelCall& call);
 
-/// What CUDA copies to the device from pageable memory in one piece: it puts the bytes in the GPU's queue of
-/// commands, so that the host goes on and the copy starts when its stream comes to it.
+/// Most bytes that CUDA copies to the device from pageable memory in one piece. It puts them in the GPU's
+/// queue of commands: the host goes on, and the copy starts when its stream comes to it.
 ///
 /// *Source*: CUDA C++ Programming Guide, "Concurrent Execution between Host and Device" (64 KB or less).
 inline constexpr Bytes kCopyInCommands{64.0 * 1024};

@@ -41,7 +41,7 @@ struct IndexModel {
 /// Different rows among @p lookups of one batch, 0 for none.
 [[nodiscard]] double distinct_rows(const IndexModel& model, double lookups);
 
-/// Of the rows that @p lookups of one batch touch, the share used k times, k in (0,1], (1,2], (2,4], ...
+/// Shares of the rows that @p lookups of one batch touch, by how often, k in (0,1], (1,2], (2,4], ...
 /// (16384,32768], above: the reuse-factor bins of Lin et al., arXiv 2404.12674. They add up to 1; all 0 for
 /// no lookups.
 /// @param points of the integral over popularities; 200 give bins within 0.01 of these (skew up to 3.2)

@@ -19,7 +19,7 @@ using namespace literals;
 struct Tile {
   double rows, columns;
 };
-/// Of cuBLAS' kernels, as their names tell (NeuSight, vidur's traces).
+/// Tiles of cuBLAS' kernels, as their names say (NeuSight, vidur's traces).
 constexpr std::array kTiles{Tile{256, 128}, Tile{128, 256}, Tile{128, 128}, Tile{64, 128}, Tile{128, 64},
                             Tile{64, 64},   Tile{32, 128},  Tile{128, 32},  Tile{32, 32}};
 constexpr double kBagWarpsPerSm = 45;  // ops/kernels/embedding.hpp

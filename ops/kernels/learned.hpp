@@ -39,7 +39,7 @@ class LearnedOrFormula final : public KernelModel {
 /// @throws std::invalid_argument for a network whose features are not those of its family
 [[nodiscard]] bool covers(const LearnedKernel& network, const KernelFeatures& seen);
 
-/// What the network says of a call that it covers.
+/// The network's prediction for a call that it covers.
 [[nodiscard]] Seconds learned_time(const LearnedKernel& network, const KernelFeatures& seen,
                                    const GpuSpec& gpu);
 

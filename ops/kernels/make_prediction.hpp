@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// What a kernel rests on that streams with the fraction or latency @p key of the GPU's set: the worse of
-/// that and of the set's `memory`, at best derived where the set was not made for this GPU.
+/// The evidence behind a kernel that streams with the fraction or latency @p key of the GPU's set: the worse
+/// of that and of the set's `memory`, at best derived where the set was not made for this GPU.
 [[nodiscard]] inline Provenance provenance_of(const GpuSpec& gpu, const char* key) {
   const KernelEfficiency& set = *gpu.efficiency;
   const Provenance own =

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What @p network says: its head's output for @p call and the sum of its trunk's outputs over @p elements,
-/// each feature scaled so that its training range is -1 to 1 (0 where it was always the same).
+/// The output of @p network: its head's output for @p call and the sum of its trunk's over @p elements.
+/// Each feature is scaled so that its training range is -1 to 1 (0 where it was always the same).
 ///
 ///   x' = (2 x - least - most) / (most - least);   layer: y = W x + b, tanh(y) where another follows;
 ///   trunk: tanh after its last layer, too

@@ -27,7 +27,7 @@ constexpr double kOverlap = 1.4;  // 1: waiting and moving follow each other; in
 struct Issued {
   double by_block, by_sm;
 };
-/// What PyTorch's layer-norm kernels take beside the bytes: clocks of an SM; see the header.
+/// Clocks of an SM that PyTorch's layer-norm kernels take beside the bytes; see the header.
 struct Clocks {
   double row, element;
 };
@@ -128,7 +128,7 @@ Passes passes_of_one_type(const Softmax& softmax) {
   return {2, 1, 1, 2, 1};               // sum, result
 }
 
-/// Those over what is in 16 bits beside FP32 count half.
+/// Passes in which reads and writes of 16 bits beside FP32 count half.
 Passes passes_of(const Softmax& softmax) {
   Passes passes = passes_of_one_type(softmax);
   if (softmax.half_to_float && softmax.direction == Direction::Forward) {
@@ -192,7 +192,7 @@ Seconds of_clocks(double clocks, const GpuSpec& gpu) {
   return Flops{clocks * cores * kFlopsOfACore} / gpu.peak.fp32;
 }
 
-/// What PyTorch's own kernels take beside the bytes, all SMs busy as their grids have it.
+/// Time that PyTorch's own kernels take beside the bytes, all SMs busy as their grids have it.
 Seconds arithmetic_of(const LayerNorm& norm, Bytes element, const GpuSpec& gpu) {
   const auto rows = static_cast<double>(norm.rows), columns = static_cast<double>(norm.columns);
   if (norm.part == LayerNorm::Part::ParameterGradient) {

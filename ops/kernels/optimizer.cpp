@@ -17,7 +17,7 @@ constexpr double kInstructions = 3.3;  // for a flop, with conversions and addre
 constexpr double kLongUpdate = 10;     // flops whose values leave registers for half as many blocks on an SM
 constexpr double kHides = 3;           // memory and what blocks wait for; 1: they follow each other
 
-/// What blocks of a kernel over many tensors take by themselves, round after round.
+/// Time that blocks of a kernel over many tensors take by themselves, round after round.
 Seconds time_of_chunks(const OptimizerUpdate& work, const GpuSpec& gpu) {
   const auto parameters = static_cast<double>(work.parameters);
   const double chunk = std::min(kChunk, parameters / static_cast<double>(work.tensors));

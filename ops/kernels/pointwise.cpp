@@ -13,7 +13,7 @@ constexpr Bytes kSector{32};
 constexpr double kLoadClocks = 200;  // see the header
 constexpr double kFlopsOfACore = 2;  // each clock
 
-/// What the operand of sectors moves beyond its elements.
+/// Time with the bytes that the operand of sectors moves beyond its elements.
 Seconds time_with_sectors(const Pointwise& work, Bytes element, Seconds others, const GpuSpec& gpu) {
   const auto elements = static_cast<double>(work.elements);
   const double resident = resident_share(kSector * static_cast<double>(work.sector_window), gpu);

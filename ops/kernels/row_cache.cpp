@@ -51,7 +51,7 @@ double missed_pooled_rows(const PooledReads& reads) {
   if (rows + reads.others <= reads.places) return rows;
   const double each = reads.draws / rows;
   const auto not_read_within = [&](double share) { return std::pow(1 - share, each); };
-  // What passes grows ever more slowly with the share of the draws: Newton's steps come from below.
+  // `passed` grows ever more slowly with the share of the draws: Newton's steps come from below.
   constexpr int kSteps = 60;
   double stays = 0;
   for (int i = 0; i < kSteps; ++i) {

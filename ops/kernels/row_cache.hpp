@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Of @p lookups one after the other those that miss a cache with places for @p places rows, which is
+/// Misses among @p lookups, one after the other, in a cache with places for @p places rows. The cache is
 /// empty at first and replaces the row that was used least recently.
 ///
 ///   stays    T: rows E[1 - exp(-T w / rows)] = places; so many draws later a row is gone (Che's
@@ -29,13 +29,13 @@ struct PooledReads {
   double others = 0;  ///< what else passes through it meanwhile and does not come again, in pooled rows
 };
 
-/// Of those that miss the cache: each of d = min(bags, draws) rows is read N / d = p times, anywhere among N
+/// Reads that miss the cache: each of d = min(bags, draws) rows is read N / d = p times, anywhere among N
 /// draws.
 ///
 ///   stays   t of all draws, until so much has passed that a row is gone:
 ///           d (1 - (1 - t)^p) + others t = places; 1 where d + others <= places
-///   missed  d + (N - d) (1 - t)^p: first reads, and of the others those p - 1 gaps between two reads of a
-///   row
+///   missed  d + (N - d) (1 - t)^p: first reads, and of the others
+///           those p - 1 gaps between two reads of a row
 ///           that are longer than t
 ///
 /// *Assumes* bags equally long, so that p is alike for all; the order of samples independent from lookup to

@@ -28,8 +28,8 @@ const GemmProfile& products_of(DataType type, const GpuSpec& gpu) {
   return type == DataType::TF32 && reached.tf32 ? *reached.tf32 : reached.tensor;
 }
 
-/// Where there are none of its own: those of the type, but that cuDNN has kernels for images of few channels:
-/// what cuBLAS loses with rows of odd numbers of elements is not theirs.
+/// The products without measurements of their own: those of the type. But cuDNN has kernels for images of few
+/// channels, which do not lose what cuBLAS loses with rows of odd numbers of elements.
 GemmProfile implicit_products(const TensorConvolutionProfile& profile, DataType type, const GpuSpec& gpu) {
   if (profile.implicit) return *profile.implicit;
   GemmProfile products = products_of(type, gpu);
@@ -52,7 +52,7 @@ Seconds shared_depth_time(const Convolution& of, const TensorConvolutionProfile&
   return std::max(best, moved / (gpu.memory_bandwidth * implicit.memory)) + kSplitLaunch * implicit.fixed;
 }
 
-/// Of one tensor, or of filters as images of few pixels. @p tile: that a block copies
+/// Time to copy one tensor, or filters as images of few pixels. @p tile: that a block copies
 Seconds copy_time(double elements, double images, double channels, double pixels, Seconds tile,
                   const GpuSpec& gpu, DataType type) {
   const double tiles = images * std::ceil(channels / kTileSide) * std::ceil(pixels / kTileSide);
@@ -101,7 +101,7 @@ Seconds padding_time(const Convolution& of, const GpuSpec& gpu, DataType type) {
          (size_of(type) * inputs_of(of) + padded) / (streams * reached.transposition);
 }
 
-/// Of the FP32 peak; 0: as all others.
+/// Share of the FP32 peak; 0: as all others.
 double odd_rate(const Convolution& of, const TensorConvolutionProfile& profile) {
   const bool is_seen = of.channels_first || profile.pads_channels;
   if (!is_seen || of.in_channels % kAligned == 0 || of.pass == Pass::DataGradient) return 0;
@@ -118,7 +118,7 @@ Seconds odd_time(const Convolution& of, double rate, const TensorConvolutionProf
   return of.channels_first ? time + time_of_layout_copies(of, profile, gpu, type) : time;
 }
 
-/// By cuBLAS, images as they lie.
+/// Whether cuBLAS computes it, images as they lie.
 bool is_direct(const Convolution& of, const TensorConvolutionProfile& profile, DataType type) {
   if (!of.channels_first) return !profile.direct && is_product_of_pixels(of);
   if (!is_batched_product(of)) return false;

@@ -11,9 +11,9 @@ struct RaggedTiles {
   double once = 0;     ///< columns in whose time each does what it does once
 };
 
-/// What the fullest of @p sms SMs does over the mean of all, at least 1: a tile goes to the SM that is free
+/// Work of the fullest of @p sms SMs over the mean of all, at least 1. A tile goes to the SM that is free
 /// first, head after head, the shortest of a head first (blockIdx.x of FlashAttention-2's and xFormers'
-/// kernels is the tile), so that long ones of the last heads are left over. What is left over hardly depends
+/// kernels is the tile). So long ones of the last heads are left over. What is left over hardly depends
 /// on how many heads there were before: eight tiles an SM are gone through.
 [[nodiscard]] double ragged_share(const RaggedTiles& tiles, int sms);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a kernel moves between its SMs and memory.
+/// Bytes that a kernel moves between its SMs and memory.
 struct Traffic {
   Bytes moved;          ///< read plus written
   Bytes written;        ///< the written part of it

@@ -14,7 +14,7 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-/// What a block of the fused Winograd kernel covers: tiles of 2 x 2 outputs of so many images; always 32.
+/// Outputs that a block of the fused Winograd kernel covers: tiles of 2 x 2 of so many images; always 32.
 struct Region {
   double images, rows, columns;
 };

@@ -11,7 +11,7 @@ namespace lockstep {
 /// In one kernel; forward and input's gradient.
 [[nodiscard]] Seconds fused_winograd_time(const Convolution& of, const GpuSpec& gpu);
 
-/// By 36 products between transforms. @p largest_split: parts into which their k may be split
+/// The time by 36 products between transforms. @p largest_split: parts into which their k may be split
 [[nodiscard]] Seconds unfused_winograd_time(const Convolution& of, int largest_split, const GpuSpec& gpu);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What NVIDIA Apex launches in place of PyTorch's own kernels (FrameworkSpec::apex).
+/// Kernels that NVIDIA Apex launches in place of PyTorch's own (FrameworkSpec::apex).
 
 /// multi_tensor_l2norm over tensors of type TensorTypes::optimizer(): a pass that leaves a partial sum for
 /// each block, and one that adds them up. Launches within an open operator.

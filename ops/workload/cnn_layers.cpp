@@ -39,7 +39,7 @@ ImageShape output_of(const CnnLayer& layer, const ImageShape& input, const std::
   return output;
 }
 
-/// What branches of outputs @p of make together.
+/// The image that branches of outputs @p of make together.
 ImageShape joined(Join join, const std::vector<ImageShape>& of, const std::string& block) {
   ImageShape output = of.front();
   for (std::size_t branch = 1; branch < of.size(); ++branch) {

@@ -30,7 +30,7 @@ struct ShapedLayer {
 
   /// The convolution by the layer's filter @p filter. @throws std::logic_error for a pool
   [[nodiscard]] Convolution convolution(std::size_t filter, Convolution::Pass pass) const;
-  /// What that filter leaves: all channels of the output, or its part of them.
+  /// The image that a filter leaves: all channels of the output, or its part of them.
   [[nodiscard]] ImageShape output_of_filter() const;
   /// Elements of the filters of one convolution.
   [[nodiscard]] std::int64_t weights(std::size_t filter) const;
@@ -51,7 +51,7 @@ struct ShapedBlock {
 /// linear layer's weight and bias.
 [[nodiscard]] std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn);
 
-/// Those of batch norms: averages of mean and variance, and how many batches they are of.
+/// The buffers of batch norms: averages of mean and variance, and how many batches they are of.
 [[nodiscard]] std::vector<ModuleBuffers> cnn_buffers(std::span<const ShapedBlock> blocks);
 
 }  // namespace lockstep

@@ -45,7 +45,7 @@ struct CommunicationTypes {
 /// Bytes of @p elements FP32 numbers when encoded.
 [[nodiscard]] Bytes encoded_size(double elements, CommunicationType type);
 
-/// What the collective is called with.
+/// The type with which the collective is called.
 [[nodiscard]] DataType wire_type(CommunicationType type);
 
 /// The type of a reduce-scatter: NCCL adds up neither FP8 nor INT8, so that FP16 takes their place (for FP8

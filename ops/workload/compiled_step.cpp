@@ -40,7 +40,7 @@ void TransformerStep::compiled_forward() {
   model.end_graph();
 }
 
-/// As the eager pass, but gradients appear when their graph ends.
+/// Writes the eager pass, but gradients appear when their graph ends.
 void TransformerStep::compiled_backward(GradientSink& gradients) {
   CompiledTransformer& model = *compiled_;
   const std::vector<std::int64_t> of_block = parameters_of(block_);

@@ -75,7 +75,7 @@ void check_setup(const DlrmSpec& spec, const TrainingSetup& setup) {
   }
 }
 
-/// What of an entry the model's implementation does not have.
+/// Refuses an entry that the model's implementation does not have.
 void check_entry(const DlrmSpec& spec, const TableShardingSpec& entry) {
   const bool hugectr = spec.implementation == DlrmImplementation::HugeCtr;
   if (entry.kernel != TableKernel::Fused && (hugectr || spec.embedding_kernels != EmbeddingKernels::Fbgemm)) {
@@ -180,7 +180,7 @@ Job part_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector
   return job;
 }
 
-/// By rank.
+/// Parts by rank.
 std::vector<DlrmPart> parts_of(const DlrmSpec& spec, const std::vector<ShardGroup>& tables,
                                std::size_t ranks) {
   std::vector<DlrmPart> parts;

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Where the tables go: the plan that is given, else what the planner chooses, as table-wise entries.
+/// The ranks of the tables: the given plan, else the planner's choice, as table-wise entries.
 /// @param gpu_memory by rank
 /// @throws std::invalid_argument for a table that fits nowhere, or a rank that the planner leaves without one
 [[nodiscard]] EmbeddingPlan embedding_plan(const DlrmSpec& spec, const EmbeddingPlanSpec& plan,
@@ -25,7 +25,7 @@ namespace lockstep {
 /// (hugectr_tables()).
 [[nodiscard]] bool takes_cut_tables(const DlrmSpec& spec);
 
-/// Of tables in a step with @p optimizer; data-parallel ones are dense parameters.
+/// Storage for tables in a step with @p optimizer; data-parallel ones are dense parameters.
 [[nodiscard]] ShardStorage storage_of_shards(DlrmOptimizer optimizer);
 
 /// The type of pooled rows, which the interaction takes: FP32, or that of the model's activations.

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// What the ranks of one program do of a step.
+/// The part of a step that the ranks of one program do.
 struct DlrmPart {
   bool bottom = true;        ///< they compute the bottom MLP (BottomMlpPlacement)
   std::vector<bool> tables;  ///< by group: they hold some of it

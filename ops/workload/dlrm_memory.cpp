@@ -199,7 +199,7 @@ class Counting {
     }
   }
 
-  /// From the gradient of the last output to that of the input, which replaces it in gradient_.
+  /// Goes from the gradient of the last output to that of the input, which replaces it in gradient_.
   void mlp_backward(const MlpShape& mlp, bool input_gradient) {
     for (std::size_t layer = mlp.widths.size() - 1; layer > 0; --layer) {
       const Bytes output = values(mlp.rows * mlp.widths[layer]);
@@ -254,7 +254,7 @@ class Counting {
     memory_.release(Use::Activations, all);
   }
 
-  /// What leaves, and what comes for the rank's tables.
+  /// Gradients that leave, and those that come for the rank's tables.
   void send_gradients() {
     memory_.allocate(Use::Communication, received());
     for (const EmbeddingBagShape& bags : shape_.bags) {

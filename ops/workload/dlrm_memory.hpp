@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// What decides the device memory of a DLRM step.
+/// Shapes and settings that decide the device memory of a DLRM step.
 struct DlrmMemoryShape {
   MlpShape bottom, top;
   InteractionShape interaction;
@@ -54,7 +54,7 @@ struct DlrmMemoryShape {
 /// index); FBGEMM embedding_backward_split_host_template.cpp (sorted lookups); reducer.cpp (buckets).
 [[nodiscard]] MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank);
 
-/// What @p rank keeps in host memory: the rows of its tables there, 4 B an element (FBGEMM's weights_uvm; the
+/// Host memory that @p rank fills: the rows of its tables there, 4 B an element (FBGEMM's weights_uvm; the
 /// cache on the GPU is a copy).
 [[nodiscard]] MemoryBreakdown dlrm_host_memory(const DlrmMemoryShape& shape, std::size_t rank);
 

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What runs the training step.
+/// The implementation that runs the training step.
 enum class DlrmImplementation : std::uint8_t {
   Pytorch,  ///< facebookresearch/dlrm, TorchRec, NVIDIA's DLRM example
   HugeCtr,  ///< NVIDIA-Merlin/HugeCTR with an embedding collection
@@ -83,7 +83,7 @@ constexpr auto names_of(DlrmOptimizer) {
                                                  {DlrmOptimizer::Adagrad, "adagrad"},
                                                  {DlrmOptimizer::RowWiseAdagrad, "rowwise_adagrad"}});
 }
-/// Of parameters outside tables, and of data-parallel tables.
+/// The optimizer of parameters outside tables, and of data-parallel tables.
 constexpr Optimizer dense_optimizer(DlrmOptimizer optimizer) {
   return optimizer == DlrmOptimizer::Sgd ? Optimizer::Sgd : Optimizer::Adagrad;
 }

@@ -31,7 +31,7 @@ constexpr auto names_of(TableSharding) {
                                                  {TableSharding::DataParallel, "data_parallel"}});
 }
 
-/// Where the rows of a table are: TorchRec's EmbeddingComputeKernel FUSED, FUSED_UVM, FUSED_UVM_CACHING.
+/// The place of a table's rows: TorchRec's EmbeddingComputeKernel FUSED, FUSED_UVM, FUSED_UVM_CACHING.
 enum class TableKernel : std::uint8_t {
   Fused,
   Uvm,
@@ -54,7 +54,7 @@ struct TableShardingSpec {
   TableKernel kernel = TableKernel::Fused;
   std::optional<double> cache_load_factor = {};
 
-  /// Of TorchRec's planner (torchrec/distributed/planner/constants.py, UVM_CACHING_RATIO).
+  /// The default of TorchRec's planner (torchrec/distributed/planner/constants.py, UVM_CACHING_RATIO).
   static constexpr double kCacheLoadFactor = 0.2;
 
   template <class Visitor>

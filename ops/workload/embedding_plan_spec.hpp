@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What is fetched ahead of the step that needs it.
+/// Inputs that are fetched ahead of the step that needs them.
 enum class InputPipeline : std::uint8_t {
   None,        ///< nothing
   SparseDist,  ///< copy and input distribution of later batches beside the step (TrainPipelineSparseDist)

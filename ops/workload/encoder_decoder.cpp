@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// What the code does in 16 bits and is not written here.
+/// Refuses what the code does in 16 bits and is not written here.
 void check_types(const EncoderDecoderSpec& spec, const TrainingSetup& setup) {
   if (setup.mixed_precision == MixedPrecision::Autocast) {
     return;

@@ -37,7 +37,7 @@ class EncoderDecoderMemory : TensorSizes {
  public:
   EncoderDecoderMemory(const EncoderDecoderSpec& spec, std::int64_t batch, TensorTypes types);
 
-  /// What every layer of a stack uses, and what comes before its first.
+  /// Tensors that every layer of a stack uses, and those from before its first layer.
   [[nodiscard]] Tensors kept_by_stack(const T5StackShape& stack) const;
   [[nodiscard]] Tensors kept_by_layer(const T5StackShape& stack, std::int64_t layer) const;
   [[nodiscard]] Tensors cast_weights_of_layer(const T5StackShape& stack, std::int64_t layer) const;

@@ -117,7 +117,7 @@ void EncoderDecoderStep::stack_forward(const T5StackShape& stack, std::string_vi
   }
 }
 
-/// What stack_forward() kept, last first; autocast's weights go with them.
+/// Frees what stack_forward() kept, last first; autocast's weights go with them.
 void EncoderDecoderStep::free_caches() {
   free(MemoryUse::Parameters, memory_.cast_weights_of_head());
   for (const T5StackShape* const stack : {&decoder_, &encoder_}) {
@@ -142,7 +142,7 @@ void EncoderDecoderStep::head_forward() {
   router_losses(false);
 }
 
-/// Of the stacks that have routers.
+/// Losses of the stacks that have routers.
 void EncoderDecoderStep::router_losses(bool backward) {
   for (const T5StackShape* const stack : {&encoder_, &decoder_}) {
     if (stack->sparse_layers() > 0) {

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// What keeps a model from having adapters; empty: nothing.
+/// The reason why a model cannot have adapters; empty: none.
 std::string_view hindrance_to_lora(const TransformerSpec& model) {
   if (model.implementation == Implementation::HuggingFaceLlama) {
     return "";

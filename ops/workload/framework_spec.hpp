@@ -31,7 +31,7 @@ constexpr auto names_of(Compile) {
       {{Compile::None, "none"}, {Compile::Inductor, "inductor"}, {Compile::CudaGraphs, "cuda_graphs"}});
 }
 
-/// What torch.compile's backward of the loss reads.
+/// Tensors that torch.compile's backward of the loss reads.
 enum class CompiledLoss : std::uint8_t {
   Stored,      ///< the log-softmax, in FP32 (PyTorch up to 2.2)
   Recomputed,  ///< the logits once more, with the maximum and the sum of each row (PyTorch 2.7)
@@ -84,7 +84,7 @@ constexpr auto names_of(EmptyCache) {
                                               {EmptyCache::EachStep, "each_step"}});
 }
 
-/// Where the scale of a tensor that Transformer Engine casts to FP8 comes from
+/// The source of the scale of a tensor that Transformer Engine casts to FP8
 /// (ops/workload/parallel/fp8.hpp).
 enum class Fp8Scaling : std::uint8_t {
   Delayed,  ///< the greatest magnitudes of steps before (recipe.DelayedScaling)
@@ -96,7 +96,7 @@ constexpr auto names_of(Fp8Scaling) {
       {{Fp8Scaling::Delayed, "delayed"}, {Fp8Scaling::Current, "current"}});
 }
 
-/// What PyTorch versions do differently, as far as kernels and copies change. Defaults: PyTorch 2.
+/// Differences between PyTorch versions, as far as kernels and copies change. Defaults: PyTorch 2.
 struct FrameworkSpec {
   bool bias_in_gemm = true;
   bool zero_gradients = false;
@@ -116,7 +116,7 @@ struct FrameworkSpec {
   Fp8Scaling fp8_scaling = Fp8Scaling::Delayed;
   Transformers transformers = Transformers::V4;
 
-  /// What operators and kernels are.
+  /// Describes the keys that change operators and kernels.
   template <class Visitor>
   static void describe_operators(Visitor& key, FrameworkSpec& framework) {
     key.optional("clip_reads_norm", framework.clip_reads_norm, false,

@@ -10,20 +10,20 @@ namespace lockstep {
 
 class GradientReduction;
 
-/// What backward does with a finished parameter gradient.
+/// Receives finished parameter gradients of backward.
 class GradientSink {
  public:
   /// @param buckets null when this backward pass does not synchronise (no_sync of gradient accumulation)
   /// @param adds the gradient exists already: zeroed instead of dropped, or from an earlier micro-batch
   GradientSink(StepWriter& step, GradientBuckets* buckets, bool adds)
       : step_{step}, buckets_{buckets}, adds_{adds} {}
-  /// Of ZeRO or FSDP.
+  /// The sink of ZeRO or FSDP.
   GradientSink(StepWriter& step, GradientReduction& sharded)
       : step_{step}, buckets_{nullptr}, sharded_{&sharded}, adds_{false} {}
 
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
-  /// Of a gradient that lies in memory otherwise than its parameter: it is copied into that order.
+  /// Accumulates a gradient that lies in memory otherwise than its parameter: it is copied into that order.
   void accumulate_strided(std::int64_t elements);
 
   /// A compiled graph is one node of autograd, which hands over all its gradients when it ends: from hold()

@@ -28,7 +28,7 @@ std::string names_of_changes(const TransformerPlanSpec& plan) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What ShardedModules writes.
+/// Resets the keys that ShardedModules writes.
 void leave_out_sharding(TransformerPlanSpec& plan) {
   const TransformerPlanSpec defaults;
   plan.sharding = defaults.sharding;

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What it costs to get batches: torch.utils.data.DataLoader, in terms of its own parameters.
+/// The cost of getting batches: torch.utils.data.DataLoader, in terms of its own parameters.
 struct LoaderSpec {
   int workers = 0;
   Seconds time_per_sample{0};
@@ -53,8 +53,8 @@ struct LoaderSpec {
     return cores && processes > *cores ? processes / *cores : 1;
   }
 
-  /// From one batch of @p samples to the next, as fast as the workers of a rank, or the training process
-  /// itself, can prepare them.
+  /// Time from one batch of @p samples to the next. The workers of a rank, or the training process itself,
+  /// prepare them as fast as they can.
   [[nodiscard]] Seconds interval(std::int64_t samples, int ranks_on_node) const {
     const int processes = workers > 0 ? workers : 1;
     return static_cast<double>(samples) * contention(ranks_on_node) / processes * time_per_sample;

@@ -16,8 +16,8 @@ void scale_loss_backward(StepWriter& step);
 void unscale_gradients(StepWriter& step, std::span<const std::int64_t> parameters);
 void update_scale(StepWriter& step);
 
-/// What clip_grad_norm_ makes of a norm: limit / (norm + 1e-6), and gradients multiplied by that or 1, which
-/// keeps the host from waiting; with `clip_reads_norm` the host reads whether it is below 1, and here it
+/// Scales gradients as clip_grad_norm_ does: by limit / (norm + 1e-6) or by 1, which keeps the host from
+/// waiting. With `clip_reads_norm` the host reads whether the factor is below 1, and here it
 /// never is. @param multiply writes the multiplication. *Source*: torch/nn/utils/clip_grad.py, before and
 /// after pytorch/pytorch pull request 61042 (2021: PyTorch 1.10).
 void clip_by_norm(StepWriter& step, const std::function<void()>& multiply);

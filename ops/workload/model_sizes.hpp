@@ -32,7 +32,7 @@ void check_elements(const char* what, std::initializer_list<SizeFactor> factors,
 /// @throws FieldError that points at @p key where @p value is beyond @p most
 void check_at_most(const char* key, std::int64_t value, std::int64_t most);
 
-/// Of a convolutional network, before its layers are listed. @throws FieldError for more than can be counted
+/// Checks a convolutional network before its layers are listed. @throws FieldError: more than can be counted
 void check_sizes(const CnnSpec& model);
 void check_sizes(const DlrmSpec& model);
 void check_sizes(const TransformerSpec& model);

@@ -44,7 +44,7 @@ struct ModelSpec {
   [[nodiscard]] bool is_hugging_face() const {
     return encoder_decoder || xlnet || (transformer && transformer->is_in_modules());
   }
-  /// Of tokens, whoever wrote it.
+  /// Whether the model is one of tokens, whoever wrote it.
   [[nodiscard]] bool is_transformer() const { return transformer || encoder_decoder || xlnet; }
 
   void check() const {

@@ -14,9 +14,9 @@ struct ModuleBuffers {
   std::vector<std::int64_t> elements;  ///< of each
 };
 
-/// What DistributedDataParallel does before the first forward pass of a step (`broadcast_buffers=True`): rank
-/// 0's buffers are put together by type, broadcast, and copied back one by one, from C++; the host waits for
-/// nothing. Apex's has none of it, nor has one rank.
+/// Writes what DistributedDataParallel does before a step's first forward pass (`broadcast_buffers=True`).
+/// Rank 0's buffers are put together by type, broadcast, and copied back one by one, from C++; the host waits
+/// for nothing. Apex's has none of it, nor has one rank.
 ///
 /// *Source*: torch/csrc/distributed/c10d/comm.cpp (broadcast_coalesced); the order, with 106 and 53 buffers
 /// of a ResNet-50, ../shared/data/traces/pytorch_et/resnet_2gpu_et_1.1.0.json.gz

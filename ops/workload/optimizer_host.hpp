@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What torch.optim costs the host for each parameter beside its operators' own overheads: loops in Python
+/// Host time of torch.optim for each parameter beside its operators' own overheads: loops in Python
 /// and lists of tensors, which no operator of a profile has. Hidden while the GPU has enough to do; in the
 /// open where the host has just waited (FP16's GradScaler, clipping that reads the norm) or is what a step
 /// waits for.

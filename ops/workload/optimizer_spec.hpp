@@ -16,7 +16,7 @@ constexpr auto names_of(Optimizer) {
                                              {Optimizer::BertAdam, "bert_adam"}});
 }
 
-/// What updates parameters, and with which of SGD's options: each is an operation more on every one
+/// The optimizer that updates parameters, and its options of SGD: each is an operation more on every one
 /// (torch/optim/sgd.py).
 struct OptimizerSpec {
   Optimizer kind = Optimizer::AdamW;

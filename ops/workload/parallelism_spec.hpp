@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What is done with dense parameters of a DLRM.
+/// The parallelism of a DLRM's dense parameters.
 enum class DenseParallelism : std::uint8_t { Data };
 constexpr auto names_of(DenseParallelism) {
   return std::to_array<EnumName<DenseParallelism>>({{DenseParallelism::Data, "data"}});

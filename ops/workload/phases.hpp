@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Which parts of a training loop's step are run.
+/// Parts of a training loop's step that are run.
 enum class Phases : std::uint8_t {
   Step,             ///< forward, loss, backward, optimizer
   ForwardBackward,  ///< no optimizer and no zero_grad: backward adds to the gradients that are there

@@ -36,7 +36,7 @@ constexpr auto names_of(EmbeddingPlanner) {
        {EmbeddingPlanner::SizeBuckets, "size_buckets"}});
 }
 
-/// By GPU: the numbers of its tables, ascending.
+/// Numbers of the tables on each GPU, ascending.
 using TablePlacement = std::vector<std::vector<std::size_t>>;
 
 /// @param capacity by GPU: memory for tables

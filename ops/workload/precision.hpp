@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What a training run computes in. With fp16 and bf16, MixedPrecision says what else is in 16 bits. FP8 is
-/// Transformer Engine's: BF16, and FP8 in the linear layers of transformer blocks
+/// Number formats that a training run computes in. With fp16 and bf16, MixedPrecision says what else is in 16
+/// bits. FP8 is Transformer Engine's: BF16, and FP8 in the linear layers of transformer blocks
 /// (ops/workload/parallel/fp8.hpp).
 enum class Precision : std::uint8_t { FP32, TF32, FP16, BF16, FP8 };
 
@@ -45,7 +45,7 @@ constexpr auto names_of(Precision) {
   return precision == Precision::TF32 ? DataType::FP32 : product_type(precision);
 }
 
-/// What of a model is in 16 bits when its products are.
+/// Parts of a model that are in 16 bits when its products are.
 enum class MixedPrecision : std::uint8_t {
   Autocast,       ///< torch.autocast: FP32 parameters, gradients and residual stream; casts before products
   MasterWeights,  ///< all but the optimizer's copy of the parameters and its moments (Apex O2, DeepSpeed)
@@ -58,7 +58,7 @@ constexpr auto names_of(MixedPrecision) {
                                                   {MixedPrecision::Pure, "pure"}});
 }
 
-/// Which type each part of a model written as PyTorch runs it has.
+/// Types of the parts of a model that is written as PyTorch runs it.
 struct TensorTypes {
   // NOLINTNEXTLINE(google-explicit-constructor): a precision alone says it all, but for 16 bits
   TensorTypes(Precision products, MixedPrecision other = MixedPrecision::Autocast)

@@ -18,7 +18,7 @@
 namespace lockstep {
 namespace {
 
-/// By node, in order: its GPUs by their index.
+/// GPUs of each node, nodes in order, GPUs by their index.
 std::map<int, std::vector<VertexId>> gpus_of_nodes(const Fabric& fabric) {
   std::vector<VertexId> gpus{fabric.gpus().begin(), fabric.gpus().end()};
   const auto vertices = fabric.vertices();

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Which GPUs the ranks of a job are on.
+/// GPUs that the ranks of a job are on.
 struct RankPlacement {
   int ranks = 1;
   int per_node = 0;      ///< of a node's GPUs, the first ones

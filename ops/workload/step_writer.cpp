@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// What every rank calls, and whether it is the same on all of them.
+/// Calls of every rank, and whether they are the same on all of them.
 template <class Call>
 struct Calls {
   std::vector<Call> by_rank;

@@ -16,7 +16,7 @@
 
 namespace lockstep {
 
-/// Which ranks communicate, on which stream, and a name by which the end can be waited for before it is
+/// Ranks that communicate, their stream, and a name by which the end can be waited for before it is
 /// written.
 struct Channel {
   std::string_view group = "world";  ///< or a partition (StepWriter::partition), or as the caller forms them
@@ -37,7 +37,7 @@ class StepWriter {
   [[nodiscard]] Precision precision() const { return types_.precision; }
   [[nodiscard]] std::size_t ranks() const { return ranks_; }
   [[nodiscard]] StreamId compute() const { return compute_; }
-  /// Where operators launch: the compute stream, unless a StreamScope says otherwise.
+  /// The stream where operators launch: the compute stream, unless a StreamScope says otherwise.
   [[nodiscard]] StreamId current() const { return current_; }
 
   /// Names the parts into which process groups of that name split the ranks: each rank is in one of them.
@@ -51,7 +51,7 @@ class StepWriter {
   /// Until the end: kernels of one CUDA graph, of which the host launches the first for all.
   void begin_cuda_graph();
   void end_cuda_graph() { in_cuda_graph_ = false; }
-  /// Likewise, when it depends on the rank.
+  /// Launches a kernel that depends on the rank.
   void launch_by_rank(const std::function<KernelCall(std::size_t rank)>& kernel);
 
   /// A copy that returns only when it, and everything before it on the current stream, has ended:
@@ -63,10 +63,10 @@ class StepWriter {
   /// @return the event of its end
   EventId communicate(const std::function<CollectiveCall(std::size_t rank, GroupId group)>& call,
                       const Channel& channel = {});
-  /// Likewise, when all ranks call the same; the group is filled in.
+  /// The same, when all ranks call the same; the group is filled in.
   EventId communicate(CollectiveCall call, const Channel& channel = {});
   EventId communicate(std::string_view group, std::string_view stream, CollectiveCall call);
-  /// Likewise, when the call depends on the rank; the group is filled in.
+  /// The same, when the call depends on the rank; the group is filled in.
   EventId communicate_by_rank(std::string_view group, std::string_view stream,
                               const std::function<CollectiveCall(std::size_t rank)>& call);
   /// The event of the end of the communication of that name.
@@ -79,7 +79,7 @@ class StepWriter {
 
   /// The Program, for jobs of several.
   [[nodiscard]] Program take_program() { return std::move(program_).build(); }
-  /// By slot and rank: indices into Program::kernels and Program::collectives.
+  /// Indices into Program::kernels and Program::collectives, by slot and rank.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& kernel_slots() const { return kernel_slots_; }
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
     return collective_slots_;

@@ -51,19 +51,19 @@ class TablesDoNotFit : public InputError {
   using InputError::InputError;
 };
 
-/// What every rank holds under a plan, in the order table-, column-, row-, table-row-wise, data-parallel;
-/// shardings without tables are left out.
+/// Shards that every rank holds under a plan, in the order table-, column-, row-, table-row-wise,
+/// data-parallel; shardings without tables are left out.
 ///
 ///   column-wise      shard: rows x dimension / pieces, all lookups
-///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer), its share of uniform lookups;
-///   ranks
-///                    are all, or those that the entry names
-///   table-row-wise   likewise within the node, or the nodes that it names
+///   row-wise         shard: ceil(rows / ranks) rows (the last ones fewer),
+///                    its share of uniform lookups;
+///                    ranks are all, or those that the entry names
+///   table-row-wise   the same within the node, or the nodes that it names
 ///
 /// *Source*: torchrec/distributed/sharding_plan.py (column and row blocks), {tw,cw,rw,twrw,dp}_sharding.py.
 /// @param capacity by rank: memory for tables
-/// @throws InputError at the entries of the plan: unknown or missing tables, ranks or nodes that do not
-/// exist,
+/// @throws InputError at the entries of the plan: unknown or missing tables,
+///   ranks or nodes that do not exist,
 ///   columns that do not divide, nodes of unequal size for table-row-wise tables, memory exceeded
 [[nodiscard]] std::vector<ShardGroup> shard_tables(std::span<const EmbeddingTable> tables,
                                                    const EmbeddingPlan& plan, const RankNodes& ranks,

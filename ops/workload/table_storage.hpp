@@ -16,13 +16,13 @@ struct TableStorage {
   }
 };
 
-/// Of a table in host memory: each row's table (FBGEMM's cache_index_table_map), and each place's row and age
-/// (lxu_cache_state, lxu_state).
+/// Extra bytes for a table in host memory: each row's table (FBGEMM's cache_index_table_map), and each
+/// place's row and age (lxu_cache_state, lxu_state).
 inline constexpr Bytes kCachedRow{4};
 inline constexpr Bytes kCachePlace{16};
 
-/// With the states of @p optimizer: Adagrad a sum for each weight, row-wise Adagrad one for each row (FBGEMM,
-/// EXACT_ADAGRAD and EXACT_ROWWISE_ADAGRAD), Adam's kin two moments.
+/// Storage with the states of @p optimizer: Adagrad a sum for each weight, row-wise Adagrad one for each row
+/// (FBGEMM, EXACT_ADAGRAD and EXACT_ROWWISE_ADAGRAD), Adam's kin two moments.
 constexpr TableStorage storage_of(Optimizer optimizer) {
   constexpr Bytes kFloat{4};
   switch (optimizer) {

@@ -25,7 +25,7 @@ class TensorSizes {
   [[nodiscard]] Bytes mask(std::int64_t elements) const {  ///< of a dropout; nothing without
     return dropout_ ? bytes(elements, DataType::BOOL) : Bytes{0};
   }
-  /// Without those that hold nothing.
+  /// Drops the sizes of tensors that hold nothing.
   static Tensors tensors(std::initializer_list<Bytes> sizes) {
     Tensors all;
     std::ranges::copy_if(sizes, std::back_inserter(all), [](Bytes size) { return size > Bytes{0}; });

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// What a training step of any model needs besides the model.
+/// Settings that a training step of any model needs besides the model.
 struct TrainingSetup {
   std::int64_t global_batch = 0;
   Precision precision = Precision::FP32;

@@ -48,7 +48,7 @@ constexpr auto names_of(Normalisation) {
       {{Normalisation::Layer, "layer"}, {Normalisation::Rms, "rms"}});
 }
 
-/// Whose kernels normalise in a model of `implementation: megatron`.
+/// Kernels that normalise in a model of `implementation: megatron`.
 enum class NormKernels : std::uint8_t {
   Persistent,  ///< a block keeps its row in registers, backward reads its inputs once
   Apex,        ///< Apex's FusedLayerNorm, an element a thread
@@ -81,7 +81,7 @@ constexpr auto names_of(PositionEncoding) {
                                                     {PositionEncoding::Alibi, "alibi"}});
 }
 
-/// What a feed-forward layer reads: behind attention and its own norm; beside it behind a norm of its own or
+/// Input of a feed-forward layer: behind attention and its own norm; beside it behind a norm of its own or
 /// attention's. Beside each other they are summed before tensor-parallel ranks do, once.
 enum class Residual : std::uint8_t { Serial, Parallel, ParallelOneNorm };
 constexpr auto names_of(Residual) {
@@ -90,7 +90,7 @@ constexpr auto names_of(Residual) {
                                             {Residual::ParallelOneNorm, "parallel_one_norm"}});
 }
 
-/// What a model with classes tells of: a sample (BertForSequenceClassification,
+/// The thing that a model classifies: a sample (BertForSequenceClassification,
 /// GPT2ForSequenceClassification) or each of its tokens (BertForTokenClassification,
 /// GPT2ForTokenClassification).
 enum class Classified : std::uint8_t { Samples, Tokens };
@@ -201,7 +201,7 @@ struct TransformerSpec {
   bool input_on_device = false, blocking_input_copies = true;
   bool loss_readback = false;
 
-  /// What layers other than GPT-2's, BERT's and OPT's have.
+  /// Describes what layers other than GPT-2's, BERT's and OPT's have.
   template <class Visitor>
   static void describe_layers(Visitor& key, TransformerSpec& model) {
     key.optional("kv_heads", model.kv_heads, std::nullopt,
@@ -250,7 +250,7 @@ struct TransformerSpec {
     key.optional("latent_attention", model.latent_attention, std::nullopt, "multi-head latent attention");
   }
 
-  /// Of the training loop.
+  /// Describes the training loop.
   template <class Visitor>
   static void describe_loop(Visitor& key, TransformerSpec& model) {
     key.optional(
@@ -362,7 +362,7 @@ struct TransformerSpec {
 
   [[nodiscard]] std::int64_t position_rows() const;  ///< of the table of positions
   [[nodiscard]] BlockShape block(std::int64_t batch) const;
-  /// Of a model with classes.
+  /// Shape of the head of a model with classes.
   [[nodiscard]] ClassifierShape classifier() const {
     return {classes.value(), class_indices_on_host, classified == Classified::Tokens};
   }

@@ -58,7 +58,7 @@ std::vector<BytesPerSecond> host_bandwidth_of(const Fabric& fabric, const std::v
   return of_rank;
 }
 
-/// What only some kinds of models have.
+/// Refuses settings that only other kinds of models have.
 void check_kind(const WorkloadSpec& workload, const ParallelismSpec& parallelism) {
   const ModelSpec& model = *workload.model;
   const bool is_pure_llama = workload.mixed_precision == MixedPrecision::Pure && model.transformer &&

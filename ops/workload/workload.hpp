@@ -20,11 +20,11 @@
 
 namespace lockstep {
 
-/// Of a step of one replica: beyond, a batch is a mistake, and its simulation would take hours and all
+/// Limit for a step of one replica. Beyond, a batch is a mistake, and its simulation would take hours and all
 /// memory.
 constexpr std::int64_t kMostMicroBatches = 16384;
 
-/// What is trained: `workload: { model: dlrm_mlperf, global_batch: 65536, precision: fp32 }`.
+/// The model and its training: `workload: { model: dlrm_mlperf, global_batch: 65536, precision: fp32 }`.
 struct WorkloadSpec {
   Named<ModelSpec> model;
   std::int64_t global_batch = 0;

@@ -37,7 +37,7 @@ class XlnetMemory : TensorSizes {
  public:
   XlnetMemory(const XlnetSpec& spec, std::int64_t batch, TensorTypes types);
 
-  /// What every layer uses, and what comes before the first.
+  /// Tensors that every layer uses, and those from before the first.
   [[nodiscard]] Tensors kept_by_embeddings() const;
   [[nodiscard]] Tensors kept_by_layer() const;
   [[nodiscard]] Tensors cast_weights_of_layer() const;  ///< those that autocast caches

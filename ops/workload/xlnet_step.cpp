@@ -68,7 +68,7 @@ void XlnetStep::forward() {
   }
 }
 
-/// What forward() kept, last first; autocast's weights go with it.
+/// Frees what forward() kept, last first; autocast's weights go with it.
 void XlnetStep::free_caches() {
   free(MemoryUse::Parameters, memory_.cast_weights_of_head());
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
@@ -102,7 +102,7 @@ void XlnetStep::embeddings_forward() {
   distances_forward();
 }
 
-/// Of padding, for each query, but of no token for itself: an identity that the host makes.
+/// Masks padding, for each query, but no token for itself: an identity that the host makes.
 void XlnetStep::mask_forward() {
   const std::int64_t tokens = layer_.attention.rows(), pairs = layer_.attention.pairs();
   const std::int64_t sequence = spec_.sequence, one = sequence * sequence;
@@ -129,7 +129,7 @@ void XlnetStep::segments_forward() {
                                             {.reads = 2 / static_cast<double>(spec_.sequence),
                                              .writes = share(DataType::BOOL, kToken)})});
   step_.op("aten::to", {kernels::cast(step_, pairs, DataType::BOOL, kToken)});
-  // Of two numbers side by side one is written: the memory moves both.
+  // One of two numbers side by side is written: the memory moves both.
   step_.op("aten::one_hot", {kernels::fill(all, kToken),
                              kernels::by_offsets("scatter_fill", pairs, kToken, {.writes = 2, .flops = 0})});
   step_.op("aten::to", {kernels::cast(step_, all, kToken, step_.types().model())});

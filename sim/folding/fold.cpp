@@ -33,7 +33,7 @@ struct RankKinds {
   std::size_t count = 0;
 };
 
-/// What ranks are by themselves: program, GPU, timing and what fills the program's slots.
+/// Kinds of ranks by themselves: program, GPU, timing and what fills the program's slots.
 RankKinds rank_kinds(const Job& job, const ExecutorSpec& spec) {
   RankKinds kinds;
   std::unordered_map<Digest, std::uint32_t, DigestHash> known;

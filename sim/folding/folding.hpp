@@ -34,8 +34,8 @@ class Folding {
   struct Group {
     std::uint32_t original = 0;        ///< its lowest member, index into JobTraffic::groups
     std::vector<std::uint32_t> ranks;  ///< who has to arrive: a representative for all that are alike
-    /// By TrafficGroup::calls; their loads are those of the representative links, an entry for each group of
-    /// the class that crosses one.
+    /// Plans by TrafficGroup::calls. Their loads are those of the representative links, an entry for each
+    /// group of the class that crosses one.
     std::vector<CollectivePlan> plans;
   };
   struct Seat {
@@ -55,7 +55,7 @@ class Folding {
   [[nodiscard]] std::uint32_t class_of_group(std::size_t group) const { return classes_.groups.of[group]; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
 
-  /// Where a representative sits for a slot of its groups.
+  /// The seat of a representative for a slot of its groups.
   [[nodiscard]] Seat seat(std::uint32_t rank, std::uint32_t slot) const;
   /// The class of a send.
   [[nodiscard]] std::uint32_t pair(std::uint32_t group, std::uint32_t source, std::uint32_t target) const {

@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-/// What a plan puts on links; plans of many sizes share it.
+/// Loads that a plan puts on links; plans of many sizes share them.
 struct TrafficShape {
   double unit = 1;              ///< unit_of() the plans
   std::vector<LinkLoad> loads;  ///< as CollectivePlan::loads
@@ -38,11 +38,11 @@ struct TrafficGroup {
   std::vector<std::uint32_t> ranks;
   std::vector<TrafficCall> calls;  ///< of a group in the order of its members' programs; of a pair by size
   std::vector<TrafficShape> shapes;
-  /// Of a pair, by position: TrafficPair::place of all its calls.
+  /// TrafficPair::place of all calls of a pair, by position.
   std::array<std::vector<std::uint32_t>, 2> places;
   MessageCarrier batch = {};  ///< of a pair: what carries its messages where they are batched
 
-  /// What a member's call runs with; null: nothing of its kind and size.
+  /// The plan that a member's call runs with; null: nothing of its kind and size.
   [[nodiscard]] const TrafficCall* find(const CollectiveCall& call) const;
 };
 
@@ -50,7 +50,7 @@ struct TrafficGroup {
 struct TrafficPair {
   std::uint32_t group = 0;     ///< index into JobTraffic::groups
   std::uint32_t position = 0;  ///< 0: sends
-  /// Which of the program's: an index into Program::collectives, or kSlot + the slot that it fills.
+  /// The program's call: an index into Program::collectives, or kSlot + the slot that it fills.
   std::uint32_t place = 0;
   static constexpr std::uint32_t kSlot = 1U << 31U;
 };
@@ -73,7 +73,7 @@ struct JobTraffic {
   std::vector<TrafficGroup> groups;             ///< by Job::groups, then sends
   std::vector<std::vector<TrafficPair>> pairs;  ///< by rank, by place
   std::vector<TrafficCopies> copies;            ///< by rank
-  /// By group, sending and receiving rank: index into `groups`.
+  /// Index into `groups`, by group, sending and receiving rank.
   std::map<std::array<std::uint32_t, 3>, std::uint32_t> pair_of;
 
   /// The traffic that @p rank takes part in when it makes @p call.

@@ -30,7 +30,7 @@ class FlowsNetwork final : public Network {
   /// @throws std::invalid_argument when more flows would be in flight than this SimGrid can bear
   void start(TransferId transfer, const CollectivePlan& plan, std::span<const VertexId> members,
              double date) override;
-  /// Of transfers that carry nothing or whose flows ended before their bound; SimGrid announces the others.
+  /// The next end of a transfer without bytes or with flows that ended early. SimGrid announces the others.
   [[nodiscard]] double next_completion() override;
   TransferId complete_next() override;
 

@@ -31,7 +31,7 @@ struct LinkWeight {
 /// for a plan that moves nothing.
 [[nodiscard]] double unit_of(const CollectivePlan& plan);
 
-/// Of a link of @p share. @param unit unit_of() the plan
+/// Weight of a link of @p share. @param unit unit_of() the plan
 [[nodiscard]] LinkWeight link_weight(double share, double unit);
 
 }  // namespace lockstep

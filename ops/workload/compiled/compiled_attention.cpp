@@ -38,7 +38,7 @@ void CompiledTransformer::attention_backward() {
   has_fused_attention() ? fused_attention_backward() : unfused_backward();
 }
 
-/// Where the pattern was found its operands are made contiguous; where it is called they are views.
+/// Makes operands contiguous where the pattern was found; where attention is called they are views.
 void CompiledTransformer::fused_attention_forward() {
   if (block_.attention == AttentionKernels::Unfused) {
     copy_tokens("clone", 3);

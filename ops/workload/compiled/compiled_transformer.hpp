@@ -50,7 +50,7 @@ class CompiledTransformer {
   CompiledTransformer(StepWriter& step, const TransformerSpec& spec, const BlockShape& block,
                       const CrossEntropyShape& loss, bool is_training);
 
-  /// Where DDPOptimizer cuts: a graph begins at @p layer. Never with one rank.
+  /// Cuts where DDPOptimizer does: a graph begins at @p layer. Never with one rank.
   void cut(const BucketLimits& limits);
   [[nodiscard]] bool graph_begins_at(std::int64_t layer) const {
     return begins_[static_cast<std::size_t>(layer)];

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// What HugeCTR's embedding collection launches, each on the current stream; communication on `nccl`, in
-/// the order of these calls, as one communicator has it. With W ranks, B samples, b = B / W, G ranks a node,
+/// Launches HugeCTR's embedding collection on the current stream. Communication goes to `nccl`, in the order
+/// of these calls, as one communicator has it. There are W ranks, B samples, b = B / W, G ranks a node; and
 /// d elements of a sample's pieces on a rank, e bytes of a feature:
 ///
 ///   look_up()             rows of the rank's pieces, added up, for B samples

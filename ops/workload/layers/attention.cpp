@@ -117,7 +117,7 @@ void mask_backward(StepWriter& step, const AttentionShape& shape) {
   }
 }
 
-/// Of FP16 scores PyTorch's softmax makes FP32 itself; others are cast (aten/src/ATen/native/SoftMax.cpp).
+/// PyTorch's softmax makes FP32 of FP16 scores itself; others are cast (aten/src/ATen/native/SoftMax.cpp).
 bool makes_fp32_itself(const StepWriter& step, const AttentionShape& shape) {
   return step.types().casts() && product_storage(step) == DataType::FP16 && !mask_widens(step, shape);
 }

@@ -28,10 +28,10 @@ constexpr auto names_of(AttentionKernels) {
                                                     {AttentionKernels::Efficient, "efficient"}});
 }
 
-/// Which fused kernel computes it; unfused attention has none, and FlashAttention-2 here.
+/// The fused kernel that computes attention; unfused attention has none, and returns FlashAttention-2.
 [[nodiscard]] FlashVersion version_of(AttentionKernels kernels);
 
-/// Whose operators.
+/// The code whose operators run.
 enum class AttentionCode : std::uint8_t {
   Gpt2,  ///< queries, keys and values split from one product; masked with where()
   Bert,  ///< three products; adds the mask of padded tokens
@@ -61,7 +61,7 @@ struct AttentionShape {
   [[nodiscard]] std::int64_t scores() const { return batch * heads * sequence * sequence; }
 };
 
-/// From queries, keys and values [batch, sequence, heads, head_size] to the context of the same shape. A
+/// Computes the context from queries, keys and values, all [batch, sequence, heads, head_size]. A
 /// batch of more than one makes (OPT: any) bmm's operands contiguous first, because heads and samples are not
 /// adjacent.
 void attention_forward(StepWriter& step, const AttentionShape& shape);

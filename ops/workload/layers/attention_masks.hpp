@@ -14,8 +14,8 @@ struct AttentionMaskShape {
   bool of_numbers = true;  ///< to be added to scores; else of booleans, as sdpa_mask() makes it
 };
 
-/// Where positions are given and padding is not, transformers 5 looks whether samples are packed (positions
-/// that begin again), for which the host waits: once a pass of the model.
+/// Checks for packed samples: given positions without padding, transformers 5 looks whether positions begin
+/// again. The host waits for this, once a pass of the model.
 /// *Source*: transformers 5.17, masking_utils.py, find_packed_sequence_indices(); kernels as PyTorch 2.11's
 /// profiler lists them (calibration/measurements/h100/variant_kernels.csv: hf_gpt2, hf_llama).
 void packed_samples_check(StepWriter& step, const AttentionMaskShape& shape);

@@ -7,7 +7,7 @@
 
 namespace lockstep::kernels {
 
-/// What average pooling's threads divide by: sizes of 64 bits since PyTorch 1.13, of 32 before (fixed by
+/// Sizes that average pooling's threads divide by: 64 bits since PyTorch 1.13, 32 before (fixed by
 /// github.com/pytorch/pytorch/pull/68682; 1.12's still overflowed, .../issues/84018).
 enum class PoolSizes : std::uint8_t { Wide, Narrow };
 

@@ -78,7 +78,7 @@ std::vector<KernelCall> own_backward(const ImageShape& of, DataType type, bool c
           over_elements("batch_norm_backward_elemt_channels_last_kernel", of, type, 2, 1, kGradient)};
 }
 
-/// Of activations in memory: products may be TF32.
+/// Type of activations in memory: products may be TF32.
 DataType type_of(const StepWriter& step) {
   return storage_type(step.precision());
 }

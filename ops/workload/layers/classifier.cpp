@@ -66,7 +66,7 @@ void copy_indices(StepWriter& step, const BlockShape& shape, const ClassifierSha
   }
 }
 
-/// Where a sample ends is found from its padding: tokens that are none are counted.
+/// Finds the end of a sample from its padding: tokens that are none are counted.
 void gpt_forward(StepWriter& step, const BlockShape& shape, const ClassifierShape& head) {
   linear_forward(step, score(shape, head), true);
   step.op("aten::ne", {kernels::elementwise("ne", shape.rows(), DataType::INT64, {})});

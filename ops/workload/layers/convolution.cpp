@@ -12,7 +12,7 @@ namespace {
 using Kind = CnnLayer::Kind;
 using Pass = Convolution::Pass;
 
-/// Of activations in memory: products may be TF32.
+/// Type of activations in memory: products may be TF32.
 DataType type_of(const StepWriter& step) {
   return storage_type(step.precision());
 }

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// Of a thread for each random number, see the header.
+/// Instructions of a thread for each random number, see the header.
 constexpr double kInstructions = 34;
 
 double mask_share(DataType type) {

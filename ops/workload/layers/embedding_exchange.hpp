@@ -10,13 +10,13 @@
 
 namespace lockstep {
 
-/// What the first rank sends with its rows: so many elements a sample.
+/// Elements that the first rank sends with its rows, a sample.
 struct SentBeside {
   std::int64_t width = 0;
   bool here = false;  ///< this program is the first rank's
 };
 
-/// What is exchanged, and the part that the ranks of this program have in it.
+/// The tables that are exchanged, and the part that the ranks of this program have in it.
 struct ExchangedTables {
   const ShardGroup& group;
   const EmbeddingBagShape& bags;
@@ -24,18 +24,18 @@ struct ExchangedTables {
   SentBeside beside = {};
 };
 
-/// What brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. With
-/// W ranks, B samples, b = B / W of them on a rank, G ranks a node, D elements of all tables of the group for
-/// a sample, d of those on a rank or node:
+/// Brings the pooled rows of one group of tables to the ranks of their samples, and gradients back. There are
+/// W ranks, B samples, b = B / W of them on a rank, and G ranks a node. A sample has D elements of all tables
+/// of the group, d of those on a rank or node:
 ///
-///   sharding               forward                                              backward
-///   table-, column-wise    all-to-all: b d to every rank                        all-to-all: b d of the
-///   receiver row-wise               reduce-scatter of B D                                all-gather of B D
-///   table-row-wise         reduce-scatter of B d within the node; all-to-all    all-to-all of b d of the
-///                          between ranks at one place of their nodes:           receiver; all-gather of B d
-///                          b G d / G to each                                    within the node
-///   data-parallel          nothing                                              nothing; gradients
-///   all-reduced
+///   sharding               forward                                     backward
+///   table-, column-wise    all-to-all: b d to every rank               all-to-all: b d of the receiver
+///   row-wise               reduce-scatter of B D                       all-gather of B D
+///   table-row-wise         reduce-scatter of B d within the node;      all-to-all of b d of the receiver;
+///                          all-to-all between ranks at one place of    all-gather of B d within the node
+///                          their nodes: b G d / G to each
+///   data-parallel          nothing                                     nothing; gradients are
+///                                                                      all-reduced
 ///
 /// Elements are FP32, or encoded (CommunicationTypes), or of the features' 16 bits (EmbeddingBagShape).
 /// What the first rank sends beside its rows (the bottom MLP's output) counts as rows of one table more.

@@ -24,11 +24,11 @@ inline constexpr std::int64_t kMostPicksUnsorted = 3072;
 /// Many picks are sorted by their row, all 64 bits of it.
 [[nodiscard]] std::vector<KernelCall> sort_picks(std::int64_t picks);
 
-/// Of sorted picks the first of each row.
+/// Finds the first of each row among sorted picks.
 [[nodiscard]] std::vector<KernelCall> find_sorted_rows(std::int64_t picks);
 
-/// What was sorted, summed ten at a time in FP32, a thread for each element of each pick, and the sums of a
-/// row added up and written.
+/// Sums what was sorted, ten at a time in FP32, a thread for each element of each pick. Then adds up the sums
+/// of a row and writes them.
 [[nodiscard]] std::vector<KernelCall> add_sorted_rows(std::int64_t picks, std::int64_t columns,
                                                       DataType type);
 

@@ -12,7 +12,7 @@ KernelCall power(std::int64_t elements, DataType type) {
   return kernels::elementwise("pow", elements, type, {.flops = kPow});
 }
 
-/// Of the product's result, x, and what pow() made FP32 of it under autocast.
+/// A kernel that reads the product's result, x, and what pow() made FP32 of it under autocast.
 KernelCall with_input(const StepWriter& step, std::string_view what, std::int64_t elements) {
   const DataType wide = step.types().model();
   if (!step.types().casts()) {

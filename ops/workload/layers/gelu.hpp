@@ -27,7 +27,7 @@ inline constexpr GeluWork kTanhGeluForward{32, 33}, kTanhGeluBackward{46, 43};
 inline constexpr double kTanhForward = 18, kTanhBackward = 3;
 inline constexpr double kPow = 2;  ///< x^3 and x^2 are products (PowKernel.cu)
 
-/// By normcdf: what 25,165,824 elements of 16 bits in 246.37 and 292.77 us are on a V100's 15.7 TFLOPS
+/// Work of GELU by normcdf: 25,165,824 elements of 16 bits in 246.37 and 292.77 us at a V100's 15.7 TFLOPS
 /// (github.com/microsoft/onnxruntime/pull/16608; with erf 132 and 199 us, which is moving the bytes). Lin et
 /// al. (arXiv 2201.07821) say 175 and 255 for PyTorch's of 2021.
 inline constexpr GeluWork kNormcdfGeluForward{154, 0}, kNormcdfGeluBackward{183, 0};
@@ -45,7 +45,7 @@ constexpr auto names_of(Gelu) {
                                         {Gelu::Composed, "composed"}});
 }
 
-/// Of an element where GELU is one kernel.
+/// Work on an element where GELU is one kernel.
 [[nodiscard]] GeluWork forward_work(Gelu gelu);
 [[nodiscard]] GeluWork backward_work(Gelu gelu);
 

@@ -61,7 +61,7 @@ class InputDistribution {
   void send_tensors(std::size_t group);
   void receive_group(std::size_t group);
 
-  /// Of a rank's samples.
+  /// Counts for a rank's samples.
   struct Local {
     std::int64_t lookups = 0;
     std::int64_t bags = 0;

@@ -71,7 +71,7 @@ KernelCall fused_kernel(const InteractionShape& shape, const char* name, kernels
                     .flops = passes.flops}};
 }
 
-/// Of the interaction's result, in tensors of all features.
+/// Size of the interaction's result, in tensors of all features.
 double result_share(const InteractionShape& shape) {
   return static_cast<double>(shape.dense_width + shape.pairs()) /
          static_cast<double>(shape.features * shape.dense_width);

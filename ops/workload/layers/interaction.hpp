@@ -24,14 +24,14 @@ struct InteractionShape {
   [[nodiscard]] std::int64_t pairs() const { return features * (features - 1) / 2; }
 };
 
-/// From the pieces to the top MLP's input. With torch.autocast FP32 features are cast before the product, and
-/// its result stays in 16 bits. Fused: all features read once, d + pairs elements written; the products on
+/// Makes the top MLP's input from the pieces. With torch.autocast FP32 features are cast before the product,
+/// and its result stays in 16 bits. Fused: all features read once, d + pairs elements written; products on
 /// CUDA cores' rate (they take less than the memory).
 /// *Source*: facebookresearch/dlrm, dlrm_s_pytorch.py (interact_features); NVIDIA/DeepLearningExamples,
 /// dlrm/cuda_ext/dot_based_interact.py.
 void interaction_forward(StepWriter& step, const InteractionShape& shape);
 
-/// From the gradient of the top MLP's input to those of the dense and sparse features.
+/// Makes the gradients of the dense and sparse features from that of the top MLP's input.
 void interaction_backward(StepWriter& step, const InteractionShape& shape);
 
 }  // namespace lockstep

@@ -116,7 +116,7 @@ inline constexpr double kUnvectorised = 67;
 
 /// `CatArrayBatchedCopy`.
 [[nodiscard]] KernelCall concat(std::int64_t elements, std::int64_t pieces, DataType type);
-/// Of pieces that are views of other layouts.
+/// Concatenates pieces that are views of other layouts.
 [[nodiscard]] KernelCall concat_strided(std::int64_t elements, std::int64_t pieces, DataType type);
 
 [[nodiscard]] KernelCall copy_to_device(Bytes size, bool pinned);

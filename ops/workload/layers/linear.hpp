@@ -12,7 +12,7 @@ struct LinearShape {
   std::int64_t rows = 0, in = 0, out = 0;
   bool bias = true;
   bool weight_is_transposed = true;  ///< nn.Linear keeps [out, in]; Hugging Face's Conv1D [in, out]
-  /// As PyTorch 2's autograd has nn.Linear of three dimensions: views before and behind, the bias's sum a
+  /// Follows PyTorch 2's autograd of nn.Linear in three dimensions: views before and behind, the bias's sum a
   /// part of AddmmBackward0 (tests/data/h200_steps).
   bool in_views = false;
 };

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What T5's attention adds to its scores, made by the first layer of a stack and added by all: a learned
-/// number for each head and bucket of distances (self-attention), or nothing but the mask (cross-attention).
+/// The bias that T5's attention adds to its scores. The first layer of a stack makes it, all add it: a
+/// learned number for each head and bucket of distances (self-attention), or just the mask (cross-attention).
 struct RelativeBiasShape {
   std::int64_t batch = 0, queries = 0, keys = 0, heads = 0, buckets = 0;
   bool causal = false;  ///< distances one way

@@ -151,7 +151,7 @@ void projections_backward(StepWriter& step, const T5AttentionShape& shape, const
   }
 }
 
-/// From projections to the context.
+/// Goes from projections to the context.
 void core_forward(StepWriter& step, const T5AttentionShape& shape, const T5AttentionPlace& place) {
   const std::int64_t keys = shape.key_rows() * shape.inner(), queries = shape.query_rows() * shape.inner();
   const std::int64_t many = shape.batch * shape.heads;

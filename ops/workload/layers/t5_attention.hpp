@@ -31,7 +31,7 @@ struct T5AttentionShape {
   }
 };
 
-/// Where in its stack an attention is.
+/// The place of an attention in its stack.
 struct T5AttentionPlace {
   bool first = false;  ///< makes the bias, which the others reuse
   bool last = false;   ///< whose gradients of the bias and of the other stack's tokens come first

@@ -17,7 +17,7 @@ LinearShape out_of(const T5FeedForwardShape& shape) {
   return {.rows = shape.rows, .in = shape.width, .out = shape.hidden, .bias = false};
 }
 
-/// What is dropped: gelu_new under autocast, and so its product, is in FP32.
+/// Type of what is dropped: gelu_new under autocast, and so its product, is in FP32.
 DataType inner_type(const StepWriter& step, const T5FeedForwardShape& shape) {
   return shape.gated ? step.types().model() : storage_type(step.precision());
 }

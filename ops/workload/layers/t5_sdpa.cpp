@@ -26,7 +26,7 @@ std::int64_t keys_of(const T5AttentionShape& shape) {
   return shape.key_rows() * shape.inner();
 }
 
-/// Of one sample, which all share.
+/// Elements of one sample's bias, which all share.
 std::int64_t bias_of(const T5AttentionShape& shape) {
   return shape.heads * shape.queries * shape.keys;
 }

@@ -52,7 +52,7 @@ bool gelu_result_is_wide(StepWriter& step, const BlockShape& shape) {
 /// How far a block is computed.
 enum class BlockPass : std::uint8_t { Whole, UntilKept };
 
-/// What backward reads of a projection back to the residual stream.
+/// Recomputes what backward reads of a projection back to the residual stream.
 void output_again(StepWriter& step, const BlockShape& shape, std::int64_t in, bool cast_input) {
   if (shape.dropout) {
     linear_forward(step, linear(shape, in, shape.hidden), cast_input);

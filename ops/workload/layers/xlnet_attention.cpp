@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes kSector{32};  // of memory
 
-/// Of what products leave; under autocast other than the model's.
+/// Type that products leave; under autocast other than the model's.
 DataType narrow(const StepWriter& step) {
   return storage_type(step.precision());
 }
@@ -114,7 +114,7 @@ void segments_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   }
 }
 
-/// Of all heads, whose samples are side by side: it makes scores of products the model's.
+/// Masks all heads, whose samples are side by side: scores come out in the model's type.
 void mask_forward(StepWriter& step, const XlnetAttentionShape& shape) {
   views(step, {"aten::einsum"});
   step.op("aten::mul", {kernels::scale(shape.pairs(), wide(step))});
@@ -172,7 +172,7 @@ void context_forward(StepWriter& step, const XlnetAttentionShape& shape) {
           kernels::strided_copy(shape.weight(), wide(step))});
 }
 
-/// What einsum made of its two operands, undone: first of the second one.
+/// Undoes what einsum made of its two operands: first of the second one.
 void undo_second(StepWriter& step) {
   views(step, {"ReshapeAliasBackward0", "PermuteBackward0", "ReshapeAliasBackward0", "PermuteBackward0",
                "PermuteBackward0", "UnsqueezeBackward0"});
@@ -237,7 +237,7 @@ void softmax_backward(StepWriter& step, const XlnetAttentionShape& shape) {
   views(step, {"AddBackward0", "AddBackward0"});
 }
 
-/// Of queries plus a bias: its gradient is their sum over tokens; what is left is added to the queries'.
+/// Backward of queries plus a bias: its gradient is their sum over tokens; the rest is added to the queries'.
 void query_bias_backward(StepWriter& step, const XlnetAttentionShape& shape, GradientSink& gradients) {
   step.op("AddBackward0",
           {kernels::reduce("sum", {.rows = shape.rows(), .columns = shape.hidden, .across_rows = true},
@@ -273,8 +273,8 @@ void segments_backward(StepWriter& step, const XlnetAttentionShape& shape, Gradi
   query_bias_backward(step, shape, gradients);
 }
 
-/// Of the picks, and of Python's four slices, of which one cuts: each writes into zeros. The others, where
-/// they are operators at all, copy all that they are given, which is contiguous.
+/// Backward of the picks, and of Python's four slices, of which one cuts: each writes into zeros. The others,
+/// if they are operators at all, copy all that they are given, which is contiguous.
 void shift_backward(StepWriter& step, const XlnetAttentionShape& shape) {
   const DataType type = narrow(step);
   const std::int64_t all = 2 * shape.scores(), cut = all - shape.matrices() * shape.sequence;
@@ -293,7 +293,7 @@ void shift_backward(StepWriter& step, const XlnetAttentionShape& shape) {
   views(step, {"ReshapeAliasBackward0"});
 }
 
-/// Of a term that multiplies queries with @p keys of tokens or distances.
+/// Backward of a term that multiplies queries with @p keys of tokens or distances.
 void term_backward(StepWriter& step, const XlnetAttentionShape& shape, std::int64_t keys,
                    GradientSink& gradients) {
   const std::int64_t many = shape.matrices(), s = shape.sequence, d = shape.head_size();

@@ -23,9 +23,9 @@ struct XlnetAttentionShape {
   [[nodiscard]] std::int64_t matrices() const { return batch * heads; }  ///< of scores
   [[nodiscard]] std::int64_t pairs() const { return sequence * sequence * batch; }
   [[nodiscard]] std::int64_t scores() const { return pairs() * heads; }
-  /// Of the encoding of distances, which is the same for all samples but held for each.
+  /// Elements of the encoding of distances, which is the same for all samples but held for each.
   [[nodiscard]] std::int64_t distances() const { return 2 * elements(); }
-  /// Of whether pairs are of one segment or not, one-hot; and of a query's score of either.
+  /// Elements that say whether pairs are of one segment, one-hot; and a query's score of either.
   [[nodiscard]] std::int64_t pair_segments() const { return 2 * pairs(); }
   [[nodiscard]] std::int64_t query_segments() const { return 2 * rows() * heads; }
 };

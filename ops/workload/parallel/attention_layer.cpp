@@ -88,8 +88,8 @@ void count_lengths(const LayerScope& scope) {
   }
 }
 
-/// What nanotron's CausalSelfAttention does before attention: queries, keys and values in the order of
-/// samples, keys and values side by side, rotation of queries into a new tensor and of keys in place.
+/// Prepares attention as nanotron's CausalSelfAttention does. Queries, keys and values come in the order of
+/// samples, keys and values side by side. Queries are rotated into a new tensor, keys in place.
 void eager_inputs_forward(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const DataType type = scope.storage();
@@ -162,7 +162,7 @@ void flash(const LayerScope& scope, const FlashAttention& work) {
                 {{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
 }
 
-/// Of queries and keys by head (core/transformer/attention.py, q_layernorm and k_layernorm).
+/// Normalises queries and keys by head (core/transformer/attention.py, q_layernorm and k_layernorm).
 void norm_heads(const LayerScope& scope) {
   if (scope.model.qk_norm) {
     norm_forward(scope, scope.sizes.tokens * scope.sizes.heads, scope.sizes.head_size);

@@ -17,7 +17,7 @@ namespace {
 constexpr DataType kWide = DataType::FP32;
 constexpr std::int64_t kPieces = 1024;  // greatest magnitudes that the first of two kernels leaves
 
-/// Which orders of an operand's FP8 copy products read.
+/// Orders in which products read an operand's FP8 copy.
 enum class Orders : std::uint8_t { One = 1, Both = 2 };
 
 /// Whether the greatest magnitude is known already.
@@ -303,7 +303,7 @@ class Block {
     operand("silu_mul", sizes_.tokens * sizes_.feed_forward, 2, Orders::One, Scale::Known);
   }
 
-  /// What was gathered is kept; FP8 products of weights' gradients read it by columns.
+  /// Makes a module's input again. What was gathered is kept; FP8 products read it by columns for weights.
   void module_input_again(const char* what, double reads) {
     if (!is_shared()) {
       operand(what, sizes_.elements(), reads, Orders::One, Scale::Known);
@@ -372,8 +372,8 @@ void compiled_llama_backward(const LayerScope& scope, BackwardParts parts) {
   Block{scope}.backward(parts);
 }
 
-/// What products and attention leave and backward reads: by operator the second, fourth and sixth product are
-/// made again, so that query, value, context and gate are kept; else rotated queries and keys, values and
+/// Bytes that products and attention leave and backward reads. By operator the second, fourth and sixth
+/// product are made again, so query, value, context and gate are kept. Else rotated queries and keys, values,
 /// context, attention's result behind its product, gate and up. The last product's result is not read. Of
 /// tensor-parallel ranks what was scattered is kept, or else what was gathered, as products read it.
 Bytes kept_by_compiled_llama(const LayerScope& scope, Recompute recompute) {

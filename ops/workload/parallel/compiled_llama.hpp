@@ -42,7 +42,7 @@
 namespace lockstep {
 
 void compiled_llama_forward(const LayerScope& scope);
-/// With what `parts.recompute` leaves to be recomputed.
+/// Writes backward, with what `parts.recompute` leaves to be recomputed.
 void compiled_llama_backward(const LayerScope& scope, BackwardParts parts);
 
 /// Bytes that a block keeps for backward.

@@ -244,7 +244,7 @@ void eager_llama_backward(const LayerScope& scope, BackwardParts parts) {
 
 namespace {
 
-/// What PEFT's adapters read, each a copy that autocast made.
+/// Bytes that PEFT's adapters read, each a copy that autocast made.
 Bytes kept_by_adapters(const LayerScope& scope) {
   const Products products = products_of(scope);
   std::int64_t elements = 0;

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What of a layer is computed: all of it, or what backward needs and was not kept.
+/// The part of a layer that is computed: all of it, or what backward needs and was not kept.
 enum class LayerPass : std::uint8_t {
   Forward,          ///< all
   UpToLastProduct,  ///< a checkpoint that stops early: no backward reads the last product's result
@@ -18,7 +18,7 @@ enum class LayerPass : std::uint8_t {
 
 /// RMSNorm: in FP32 a square, its mean, a root and a product; cast back, times the gain.
 void eager_norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);
-/// Likewise; the gradient of what was normalised is added to that of the residual stream.
+/// The norm's backward; the gradient of what was normalised is added to that of the residual stream.
 void eager_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
                          BackwardParts parts);
 

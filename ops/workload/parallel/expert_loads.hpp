@@ -22,7 +22,7 @@ class ExpertLoads {
   explicit ExpertLoads(const ExpertsSpec& spec);
 
   [[nodiscard]] bool are_even() const { return spec_.imbalance == 1; }
-  /// By expert; mean 1 when nothing is padded or dropped.
+  /// Loads by expert; mean 1 when nothing is padded or dropped.
   [[nodiscard]] std::vector<double> of(std::int64_t layer) const;
 
  private:

@@ -20,7 +20,7 @@
 namespace lockstep {
 namespace {
 
-/// What the ranks of an expert-parallel group have to do in one layer. Ranks that share a program differ by
+/// Work of the ranks of an expert-parallel group in one layer. Ranks that share a program differ by
 /// variant: the context place and then the place in the expert group (ParallelPlan::variant).
 struct ExpertLoad {
   bool is_even = true;
@@ -41,7 +41,7 @@ ExpertLoad load_of(const LayerScope& scope, std::int64_t layer) {
   const auto& plan = scope.plan.spec;
   const ExpertLoads loads{spec};
   const std::vector<double> of_expert = loads.of(layer);
-  // Of one rank to an expert that has the mean.
+  // Tokens of one rank to an expert that has the mean.
   const double mean =
       static_cast<double>(scope.sizes.rows * spec.per_token) / static_cast<double>(spec.count);
   ExpertLoad load;
@@ -128,7 +128,7 @@ void multiply(const LayerScope& scope, const ExpertLoad& load, const Together& s
   scope.step.program().end();
 }
 
-/// Of each expert for itself where a cast needs the scale of what it casts (split_quantize).
+/// Casts for each expert by itself where a cast needs the scale of what it casts (split_quantize).
 void cast_tokens(const LayerScope& scope, const ExpertLoad& load, const Together& some,
                  std::int64_t columns) {
   if (!is_fp8(scope, {})) {
@@ -175,8 +175,8 @@ bool is_weighted(const LayerScope& scope) {
   return scope.model.experts->weighted_activation;
 }
 
-/// With its results' probabilities: backward sums their gradients of each token, for which it reads once more
-/// what it has read (fused_bias_swiglu.py, weighted_swiglu_back, as torch.compile writes it).
+/// Writes the activation, with its results' probabilities. Backward sums their gradients of each token, and
+/// reads once more what it has read (fused_bias_swiglu.py, weighted_swiglu_back, as torch.compile writes it).
 void expert_activation(const LayerScope& scope, const ExpertLoad& load, const Together& some,
                        Direction direction) {
   op_by_rank(scope, activation_operator(scope, direction), [&](std::size_t place) {
@@ -190,7 +190,7 @@ void expert_activation(const LayerScope& scope, const ExpertLoad& load, const To
   }
 }
 
-/// What experts one after the other made, put together: outputs, or gradients of their inputs.
+/// Puts together what experts one after the other made: outputs, or gradients of their inputs.
 void join_experts(const LayerScope& scope, const ExpertLoad& load, const char* name) {
   if (!scope.model.experts->grouped && load.experts > 1) {
     op_by_rank(scope, name, [&](std::size_t place) {
@@ -224,9 +224,9 @@ void multiply_backward(const LayerScope& scope, const ExpertLoad& load, Backward
   }
 }
 
-/// What came from all ranks, one after the other, in the order of this rank's experts, or back. Of one expert
-/// it is in order as it comes. With 'fused_permutation' padded ones are transposed by a copy, others sorted
-/// by Transformer Engine's kernel, which takes their probabilities along (token_dispatcher.py; moe_utils.py,
+/// Puts what came from all ranks, one after the other, in the order of this rank's experts, or back. For one
+/// expert it is in order as it comes. With 'fused_permutation' a copy transposes padded ones; Transformer
+/// Engine's kernel sorts others and takes their probabilities along (token_dispatcher.py; moe_utils.py,
 /// sort_chunks_by_idxs); else torch.cat puts the pieces together.
 /// @param width elements of a token
 void sort_by_expert(const LayerScope& scope, const ExpertLoad& load, const char* name, std::int64_t width) {
@@ -319,7 +319,7 @@ void dispatch(const LayerScope& scope, const ExpertLoad& load, const char* sort,
   for (const std::int64_t width : widths) sort_by_expert(scope, load, sort, width);
 }
 
-/// And back.
+/// The way back of dispatch().
 void combine(const LayerScope& scope, const ExpertLoad& load, const char* sort, bool weighed) {
   const std::vector<std::int64_t> widths = widths_of(scope, weighed);
   for (const std::int64_t width : widths) sort_by_expert(scope, load, sort, width);

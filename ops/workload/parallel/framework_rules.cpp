@@ -40,7 +40,7 @@ void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& m
   }
 }
 
-/// What Megatron-LM's models have that DeepSpeed runs.
+/// Refuses DeepSpeed's keys for models other than Megatron-LM's, which it runs.
 void check_deepspeed(const TransformerPlanSpec& plan, const TransformerSpec& model) {
   const char* const key = plan.recompute_synchronize   ? "recompute_synchronize: true"
                           : plan.partition_activations ? "partition_activations: true"
@@ -54,7 +54,7 @@ void check_deepspeed(const TransformerPlanSpec& plan, const TransformerSpec& mod
   }
 }
 
-/// Whose optimizers have no FP32 masters: torch.optim's.
+/// Checks `mixed_precision: pure`, whose optimizers have no FP32 masters: torch.optim's.
 void check_pure(const TransformerPlanSpec& plan, TensorTypes types) {
   if (types.mixed != MixedPrecision::Pure) {
     return;

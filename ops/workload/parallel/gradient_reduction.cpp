@@ -164,7 +164,7 @@ void GradientReduction::keep_shares(std::int64_t elements) {
   step_.program().record(step_.current(), ends_.back());
 }
 
-/// What is done with a layer's gradients before they are reduced, besides the change of type that
+/// Copies of a layer's gradients before they are reduced, besides the change of type that
 /// accumulate() writes.
 ///   fsdp       autograd puts them together into the flat parameter's (views of it are its parameters), which
 ///              is made of the type that is reduced and divided by about the square root of the ranks

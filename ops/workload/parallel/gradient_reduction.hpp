@@ -36,20 +36,20 @@ class GradientReduction {
                     HostOptimizer& host)
       : step_{step}, plan_{plan}, bucket_{bucket}, rules_{rules}, host_{host} {}
 
-  /// From now on gradients are those of the first, or of the last, micro-batch (both if there is one).
+  /// Marks the gradients that follow as those of the first, or the last, micro-batch (both if there is one).
   void begin(bool first, bool last);
 
   /// The gradient of a parameter of this rank is there: added to that of earlier micro-batches, and reduced
   /// with others when a bucket is full.
   void accumulate(std::int64_t elements, bool expert);
 
-  /// Likewise one that the product before has added itself.
+  /// The same for a gradient that the product before has added itself.
   void ready(std::int64_t elements, bool expert);
 
   /// zero3: backward of a layer is over: its gradients are reduced together.
   void layer_done();
 
-  /// What is ready and not reduced waits until pass_done(), with PyTorch's FSDP: it has one unit of what no
+  /// Keeps what is ready and not reduced until pass_done(), with PyTorch's FSDP: it has one unit of what no
   /// layer holds, embedding and head, whose gradients are all there when the pass ends (autograd's node of
   /// the flat parameter; _fully_shard/_fsdp_state.py, _root_post_backward_final_callback).
   void put_off();

@@ -59,7 +59,7 @@ class HostOptimizer {
 
   [[nodiscard]] bool is_used() const { return plan_.spec.offload != Offload::None; }
 
-  /// From now on gradients are those of the first, or of the last, micro-batch.
+  /// Marks the gradients that follow as those of the first, or of the last, micro-batch.
   void begin(bool first, bool last);
 
   /// A parameter's gradient is on the GPU until its bucket has left.
@@ -69,7 +69,7 @@ class HostOptimizer {
   /// added first. In a pipeline the last micro-batch's waits for flush(): tied embeddings are summed between.
   void leave(const Share& share);
 
-  /// What leave() put off leaves after all that the compute stream holds, which waits for it, and for norms.
+  /// Sends what leave() put off, after all that the compute stream holds, which waits for it, and for norms.
   void flush();
 
   /// Waits for the gradients, updates @p elements parameters and copies them to the GPU (not with `offload:

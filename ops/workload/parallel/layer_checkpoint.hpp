@@ -4,9 +4,9 @@
 
 namespace lockstep {
 
-/// What DeepSpeed's checkpoint of a layer does besides computing it, where the plan says so: the host waits
-/// for the GPU (`recompute_synchronize`), and the layer's input is kept as shares of the tensor-parallel
-/// ranks
+/// Writes what DeepSpeed's checkpoint of a layer does besides computing it, where the plan says so. The host
+/// waits for the GPU (`recompute_synchronize`).
+/// The layer's input is kept as shares of the tensor-parallel ranks
 /// (`partition_activations`), with one rank too. What the checkpoint's own Python takes is not written.
 /// *Source*: deepspeed/runtime/activation_checkpointing/checkpointing.py, CheckpointFunction,
 /// get_full_inputs().

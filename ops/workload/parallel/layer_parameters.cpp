@@ -56,7 +56,7 @@ void add_feed_forward(const TransformerSpec& model, const LayerSizes& s, std::in
   add_linear(model, width, s.hidden, all);
 }
 
-/// Of the adapters beside a dense layer's products, in the place of what they leave frozen.
+/// Replaces a dense layer's parameters, which are frozen, by those of the adapters beside its products.
 void freeze(const TransformerSpec& model, const LayerSizes& s, int tensor, LayerParameters& all) {
   all.frozen = std::accumulate(all.dense.begin(), all.dense.end(), std::int64_t{0});
   all.dense.clear();

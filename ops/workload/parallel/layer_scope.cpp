@@ -120,7 +120,7 @@ void add_input_gradient(const LayerScope& scope, bool has_others) {
 
 namespace {
 
-/// What bias_dropout_add_fused is without the fusion (GPT-NeoX, megatron/model/fused_bias_dropout.py,
+/// Writes bias_dropout_add_fused without the fusion (GPT-NeoX, megatron/model/fused_bias_dropout.py,
 /// bias_dropout_add): the bias, dropout, the sum.
 void bias_dropout_add_in_operators(const LayerScope& scope, bool adds_residual) {
   const std::int64_t elements = scope.sizes.elements();
@@ -185,8 +185,8 @@ Bytes kept_scores(const LayerScope& scope) {
 
 namespace {
 
-/// What a product keeps of its input, for its weight's gradient, in elements of 16 bits: nothing where that
-/// is frozen, all of it for an adapter, with the mask where it is dropped out.
+/// Elements of 16 bits that a product keeps of its input, for its weight's gradient. Nothing where that is
+/// frozen, all of it for an adapter, with the mask where it is dropped out.
 double kept_for_product(const LayerScope& scope, LoraModule module, double operand) {
   return is_frozen(scope) ? kept_by_adapter(scope, module) : operand;
 }
@@ -202,7 +202,7 @@ double kept_of_context(const LayerScope& scope, double operand) {
   return is_same ? 1 : 1 + of_product;
 }
 
-/// Likewise of both norms' results, by a rank's rows: adapters keep what was gathered.
+/// The same for both norms' results, by a rank's rows: adapters keep what was gathered.
 double kept_for_adapters_behind_norms(const LayerScope& scope) {
   const double gathered = static_cast<double>(scope.sizes.tokens) / static_cast<double>(scope.sizes.rows);
   return gathered * (kept_for_product(scope, LoraModule::LinearQkv, 0) +
@@ -247,7 +247,7 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   // Gate and up, and of operators silu of the gate; or what GELU reads.
   const double gated = model.fused_activation ? 2 : 3;
   const double before = model.activation == Activation::SwiGlu ? gated : 1;
-  // Of the activation, and behind it.
+  // Copies before the activation, and behind it.
   const double copies = before + kept_for_product(scope, LoraModule::LinearFc2, operand);
   if (is_by_product(scope)) {  // each product keeps what it gathered, in place of a share for all
     const double products = 3 + (model.activation == Activation::SwiGlu ? 2 : 1);
@@ -257,9 +257,9 @@ Bytes kept_by_layer(const LayerScope& scope, std::optional<std::int64_t> expert_
   if (!expert_layer) {
     return kept + scope.bytes(s.tokens * s.feed_forward) * copies;
   }
-  // What came, gathered by the ranks of expert_tensor, and between the products; what comes back, of which
-  // the router's gradient reads what it sent, unless the activation has weighed it; what the router read,
-  // which FP8 leaves in 16 bits.
+  // Kept: what came (the ranks of expert_tensor gather it) and what lies between the products. What comes
+  // back, which the router's gradient reads to weigh it, unless the activation has weighed it. The router's
+  // input, which FP8 leaves in 16 bits.
   const auto came = static_cast<double>(tokens_of_fullest_rank(scope, *expert_layer));
   const std::int64_t share = experts->feed_forward / scope.plan.spec.expert_tensor;
   const auto width = static_cast<double>(share);

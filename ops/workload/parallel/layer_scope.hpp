@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Which gradients a backward pass computes: both, or one after the other (zero bubble). Activations that
+/// The gradients that a backward pass computes: both, or one after the other (zero bubble). Activations that
 /// were not kept are recomputed with the inputs' gradients.
 struct BackwardParts {
   bool inputs = true;
@@ -19,7 +19,7 @@ struct BackwardParts {
   Recompute recompute = Recompute::None;
 };
 
-/// What one rank has of a layer. Tokens are those of a micro-batch and of the rank's piece of the sequence;
+/// One rank's part of a layer. Tokens are those of a micro-batch and of the rank's piece of the sequence;
 /// rows are the tokens outside of products, which sequence-parallel ranks share.
 struct LayerSizes {
   std::int64_t tokens = 0, rows = 0, hidden = 0;
@@ -34,10 +34,10 @@ struct LayerSizes {
 
 [[nodiscard]] LayerSizes layer_sizes(const TransformerSpec& model, const ParallelPlan& plan);
 
-/// Of the residual stream, in what one rank sends to the next stage.
+/// Elements of the residual stream in what one rank sends to the next stage.
 [[nodiscard]] std::int64_t message_elements(const ParallelPlan& plan, const LayerSizes& sizes);
 
-/// What the layers of a Megatron-like model write with.
+/// Everything that the layers of a Megatron-like model write with.
 struct LayerScope {
   StepWriter& step;
   const TransformerSpec& model;
@@ -46,7 +46,7 @@ struct LayerScope {
   MemoryLedger& memory;
   LayerSizes sizes;
 
-  /// Of products (those that FP8 leaves in 16 bits); of activations and parameters.
+  /// The type of products (those that FP8 leaves in 16 bits), then of activations and parameters.
   [[nodiscard]] DataType type() const { return product_type(step.precision()); }
   [[nodiscard]] DataType storage() const { return storage_type(step.precision()); }
   [[nodiscard]] Bytes bytes(std::int64_t elements) const {
@@ -56,7 +56,7 @@ struct LayerScope {
   /// @param sm_limit as in CollectiveCall
   [[nodiscard]] EventId start(CollectiveKind kind, std::string_view group, Bytes size,
                               int sm_limit = std::numeric_limits<int>::max()) const;
-  /// Likewise, and the compute stream waits for its end.
+  /// The same, and the compute stream waits for its end.
   void communicate(CollectiveKind kind, std::string_view group, int ranks, Bytes size) const;
 };
 
@@ -93,19 +93,19 @@ struct LayerScope {
 /// that of the residual stream.
 void norm_forward(const LayerScope& scope, std::int64_t rows, std::int64_t columns);
 void norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns, BackwardParts parts);
-/// Likewise of a fused norm that only a product reads, or attention: nothing is added.
+/// Backward of a fused norm that only a product reads, or attention: nothing is added.
 void inner_norm_backward(const LayerScope& scope, std::int64_t rows, std::int64_t columns,
                          BackwardParts parts);
 
-/// With `tensor_layers: dtensor`: the gradient that a product gives its input is added to those of others.
+/// Adds the gradient that a product gives its input to those of others (`tensor_layers: dtensor`).
 void add_input_gradient(const LayerScope& scope, bool has_others);
 
-/// Where a feed-forward layer has no norm of its own, it reads what attention's left, and leaves its input's
+/// The norm of a feed-forward layer. One without its own reads what attention's left, and leaves its input's
 /// gradient for attention's to be added to.
 void feed_forward_norm_forward(const LayerScope& scope);
 void feed_forward_norm_backward(const LayerScope& scope, BackwardParts parts);
 
-/// Which layer's output.
+/// The layer whose output is meant.
 enum class Branch : std::uint8_t { Attention, FeedForward };
 
 /// Attention and feed-forward layer read the same, and tensor-parallel ranks sum what both add.
@@ -122,14 +122,14 @@ void residual_backward(const LayerScope& scope, BackwardParts parts);
 /// A layer's self-attention between its normalisation and the residual stream.
 void attention_forward(const LayerScope& scope);
 void attention_backward(const LayerScope& scope, BackwardParts parts);
-/// What full or selective recomputation runs again before backward.
+/// Runs what full or selective recomputation runs again before backward.
 void attention_core_forward(const LayerScope& scope);
 /// Flash attention of a rank's queries, with the keys and values of its context-parallel group.
 void flash_attention_core(const LayerScope& scope, Direction direction);
 
 /// Feed-forward of @p width a rank (its share already); gated with two products in.
 void feed_forward_forward(const LayerScope& scope, std::int64_t width);
-/// Likewise without the last product.
+/// The same without the last product.
 void feed_forward_again(const LayerScope& scope, std::int64_t width);
 void feed_forward_backward(const LayerScope& scope, std::int64_t width, BackwardParts parts);
 
@@ -148,7 +148,7 @@ void experts_backward(const LayerScope& scope, std::int64_t layer, BackwardParts
 /// Elements of all copies of a rank's tokens.
 [[nodiscard]] double elements_sent(const LayerScope& scope, std::int64_t layer);
 
-/// Of attention that is not fused: softmax of the scores, and with dropout its mask and result.
+/// Bytes of unfused attention: softmax of the scores, and with dropout its mask and result.
 [[nodiscard]] Bytes kept_scores(const LayerScope& scope);
 
 /// Bytes that the forward pass of a layer keeps for its backward (Korthikanti et al., arXiv 2205.05198,

@@ -19,7 +19,7 @@ std::int64_t mask_of_layer(const LayerScope& scope) {
   return scope.sizes.batch * scope.sizes.sequence * scope.sizes.sequence;
 }
 
-/// Of 4.38: all pairs of the model's positions, for each sample.
+/// Elements of 4.38's mask: all pairs of the model's positions, for each sample.
 std::int64_t mask_of_positions(const LayerScope& scope) {
   return scope.sizes.batch * scope.model.positions * scope.model.positions;
 }
@@ -63,8 +63,8 @@ void cudnn_attention(const LayerScope& scope, FlashAttention work) {
   scope.step.program().end();
 }
 
-/// What a layer does with the mask, and in 4.38 with operands that are not contiguous: repeated keys and
-/// values are.
+/// Prepares the mask in a layer, and in 4.38 operands that are not contiguous: repeated keys and values
+/// are.
 void prepare_mask(const LayerScope& scope) {
   const LayerSizes& s = scope.sizes;
   const DataType type = scope.storage();

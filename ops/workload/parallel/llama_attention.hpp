@@ -21,7 +21,7 @@ namespace lockstep {
 /// (convert_boolean_attn_mask) and cuda/attention_backward.cu.
 void llama_attention_core(const LayerScope& scope, Direction direction);
 
-/// What it keeps for backward besides queries, keys, values and context: of unfused attention probabilities
+/// Bytes kept for backward besides queries, keys, values and context. Unfused attention keeps probabilities
 /// in FP32, which softmax's backward reads, and as the product behind reads them; a layer's own mask.
 [[nodiscard]] Bytes kept_by_llama_attention(const LayerScope& scope);
 

@@ -44,7 +44,7 @@ bool is_cast(const LayerScope& scope) {
   return has_fp32_adapters(scope) && is_mixed(scope.step.precision()) && !scope.plan.spec.is_fsdp();
 }
 
-/// What A reads, in the type of its product. In between, in the type of A, it is dropped out.
+/// Makes what A reads, in the type of its product. In between, in the type of A, it is dropped out.
 void prepare_input(const LayerScope& scope, std::int64_t elements) {
   const DataType type = is_cast(scope) ? DataType::FP32 : scope.storage();
   if (is_cast(scope)) {
@@ -77,7 +77,7 @@ void prepared_input_backward(const LayerScope& scope, std::int64_t elements) {
   }
 }
 
-/// Of the gradient of the product's result, or of that result: all of it, or sequence-parallel rows.
+/// Elements of the product's result or its gradient: all of it, or sequence-parallel rows.
 std::int64_t result_elements(const LayerScope& scope, const ShardedLinear& shape, SharedSide side) {
   return (side == SharedSide::Inputs ? scope.sizes.rows : shape.tokens) * shape.out;
 }

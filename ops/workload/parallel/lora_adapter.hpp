@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What tensor-parallel ranks share of a product: its outputs (column) or its inputs (row).
+/// The side of a product that tensor-parallel ranks share: its outputs (column) or its inputs (row).
 enum class SharedSide : std::uint8_t { Outputs, Inputs };
 
 /// The adapter beside a product, s (x A) B added to x W: A [in, rank], B [rank, out], in 16 bits with FP8
@@ -37,7 +37,7 @@ void adapter_weight_gradient(const LayerScope& scope, const ShardedLinear& shape
 [[nodiscard]] std::vector<std::int64_t> adapter_parameters(const ShardedLinear& shape, SharedSide side,
                                                            int tensor);
 
-/// What an adapter keeps of its input, in elements of 16 bits: the input and, dropped out, the mask.
+/// Elements of 16 bits that an adapter keeps of its input: the input and, dropped out, the mask.
 [[nodiscard]] double kept_by_adapter(const LayerScope& scope, LoraModule module);
 
 /// Rank of the adapter of a module; 0: it has none.

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// What DeepSpeed's ZeRO-3 runs in Python round each module of a layer: hooks that fetch and release its
-/// parameters, before and behind a forward pass and likewise backward (runtime/zero/parameter_offload.py,
+/// Hooks that DeepSpeed's ZeRO-3 runs in Python round each module of a layer. They fetch and release its
+/// parameters, before and behind a forward pass, and so for backward (runtime/zero/parameter_offload.py,
 /// _register_deepspeed_module; partitioned_parameter_coordinator.py, fetch_sub_module, release_sub_module).
 /// The constructor writes those before, the destructor those behind.
 ///

@@ -14,12 +14,12 @@
 namespace lockstep {
 namespace {
 
-/// What StageWriter names groups; gradients travel between stages in communicators of their own.
+/// The kind of a group that StageWriter names; gradients between stages have communicators of their own.
 std::string kind_of(const std::string& group) {
   return group == "pp gradients" ? "pp" : group;
 }
 
-/// What differs between the ranks of a stage: by slot and variant, indices into the Program's tables.
+/// Differences between the ranks of a stage: by slot and variant, indices into the Program's tables.
 struct StageSlots {
   std::vector<std::vector<std::uint32_t>> kernels, collectives;
 };

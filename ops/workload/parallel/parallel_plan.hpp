@@ -45,7 +45,7 @@ struct ParallelPlan {
   [[nodiscard]] std::size_t expert_place(std::size_t variant) const {
     return variant / static_cast<std::size_t>(spec.context);
   }
-  /// By chunk, in the order of the model; chunk c of stage s is at c x pipeline + s.
+  /// Layers by chunk, in the order of the model; chunk c of stage s is at c x pipeline + s.
   std::vector<LayerRange> layers;
 
   [[nodiscard]] int replicas() const { return data * spec.context; }  ///< that reduce dense gradients
@@ -63,7 +63,7 @@ struct ParallelPlan {
   /// Gradients are summed and reduced in FP32. Of what is in 16 bits throughout FSDP alone reduces in others
   /// (reduce_dtype).
   [[nodiscard]] bool has_fp32_gradients() const { return spec.fp32_gradients && (!pure || spec.is_fsdp()); }
-  /// Those that the optimizer reads are, whatever they were reduced in.
+  /// Whether the gradients that the optimizer reads are FP32, whatever they were reduced in.
   [[nodiscard]] bool has_fp32_gradient_shares() const {
     return !pure && (spec.fp32_gradients || spec.is_fsdp());
   }
@@ -71,11 +71,11 @@ struct ParallelPlan {
   [[nodiscard]] bool is_last(int stage, int chunk) const {
     return stage + 1 == spec.pipeline && chunk + 1 == spec.chunks;
   }
-  /// What backward of a chunk computes again.
+  /// The recomputation that backward of a chunk does.
   [[nodiscard]] Recompute recompute_of(int stage, int chunk) const {
     return is_last(stage, chunk) && !spec.recompute_last_stage ? Recompute::None : spec.recompute;
   }
-  /// Likewise of one of its layers.
+  /// The same for one of its layers.
   [[nodiscard]] Recompute recompute_of(int stage, int chunk, std::int64_t layer) const {
     return (layer + 1) % spec.recompute_every == 0 ? recompute_of(stage, chunk) : Recompute::None;
   }

@@ -10,7 +10,7 @@ bool ParameterGather::is_needed() const {
   return scope_.plan.gathers(false) || scope_.plan.gathers(true);
 }
 
-/// Those of the unit that are gathered, and whether they are experts'.
+/// Parts of the unit that are gathered, and whether they are experts'.
 std::vector<std::pair<GatherPart, bool>> ParameterGather::parts(std::size_t unit) const {
   std::vector<std::pair<GatherPart, bool>> parts;
   for (const bool expert : {false, true}) {

@@ -18,7 +18,7 @@ struct GatherPart {
   Bytes size{0};            ///< of all ranks' shares together, as they travel and as they are kept
 };
 
-/// What is gathered at a time.
+/// Parameters that are gathered at a time.
 struct GatherUnit {
   GatherPart dense, expert;
 };

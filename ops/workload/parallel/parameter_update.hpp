@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What a rank does at the end of a step with the gradients that were reduced for it and its share of the
-/// parameters, Megatron-LM, DeepSpeed and PyTorch's FSDP each in its way.
+/// Updates a rank's share of the parameters at the end of a step, with the gradients reduced for it.
+/// Megatron-LM, DeepSpeed and PyTorch's FSDP do so each in its way.
 class ParameterUpdate {
  public:
   /// Elements of the tensors that are updated, of which a rank has a share, and their type.

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a stage does next.
+/// The next action of a stage.
 struct StageAction {
   enum class Kind : std::uint8_t {
     Forward,
@@ -32,7 +32,7 @@ struct StageAction {
 [[nodiscard]] std::vector<StageAction> stage_actions(PipelineSchedule schedule, int stages, int stage,
                                                      int micro_batches, int chunks);
 
-/// What an interleaved stage sends and receives behind an action, besides what the action sends.
+/// Messages that an interleaved stage sends and receives behind an action, besides those of the action.
 struct StageExchange {
   std::optional<StageAction> forward, backward;  ///< next ones whose inputs are asked for
   /// The stage waits for all of it, and for what was sent.
@@ -41,10 +41,10 @@ struct StageExchange {
   bool operator==(const StageExchange&) const = default;
 };
 
-/// By action. As Megatron-LM has them (core/pipeline_parallel/schedules.py,
-/// forward_backward_pipelining_with_interleaving): with overlap_p2p_comm behind each action the input of the
-/// next of its kind is asked for. Without, behind each forward of the warm-up its output is exchanged for the
-/// next input (send_forward_recv_forward), and from then on behind each backward the outputs of the pair of
+/// Exchanges by action, as in Megatron-LM (core/pipeline_parallel/schedules.py,
+/// forward_backward_pipelining_with_interleaving). With overlap_p2p_comm each action asks for the next input
+/// of its kind. Without, each forward of the warm-up exchanges its output for the next input
+/// (send_forward_recv_forward). From then on each backward exchanges the outputs of the pair of
 /// actions for the inputs of the next pair (send_forward_backward_recv_forward_backward).
 /// @param actions of an interleaved schedule
 [[nodiscard]] std::vector<StageExchange> stage_exchanges(const std::vector<StageAction>& actions,

@@ -24,7 +24,7 @@ constexpr auto names_of(PipelineSchedule) {
                                                     {PipelineSchedule::ZeroBubble, "zero_bubble"}});
 }
 
-/// What data-parallel ranks keep only a share of (Rajbhandari et al., arXiv 1910.02054).
+/// State of which data-parallel ranks keep only a share (Rajbhandari et al., arXiv 1910.02054).
 enum class Sharding : std::uint8_t {
   None,   ///< nothing: gradients are all-reduced
   Zero1,  ///< optimizer states: gradients are reduce-scattered, parameters all-gathered after the step
@@ -38,7 +38,7 @@ constexpr auto names_of(Sharding) {
                                             {Sharding::Zero3, "zero3"}});
 }
 
-/// What data-parallel ranks keep in the memory of their host instead of on the GPU (Ren et al., ZeRO-Offload,
+/// State that data-parallel ranks keep in host memory instead of on the GPU (Ren et al., ZeRO-Offload,
 /// arXiv 2101.06840; DeepSpeed's offload_optimizer and offload_param, FSDP's CPUOffload).
 enum class Offload : std::uint8_t {
   None,
@@ -64,9 +64,9 @@ constexpr auto names_of(Recompute) {
                                              {Recompute::Operators, "operators"}});
 }
 
-/// Whose zero3: what is copied besides what ZeRO sends. PyTorch's keep FP32 shares of parameters and of
-/// gradients, which they cast before each gather and behind each reduce-scatter; others 16-bit shares beside
-/// the optimizer's in FP32.
+/// The implementation of zero3: what is copied besides what ZeRO sends. PyTorch's keep FP32 shares of
+/// parameters and gradients, cast before each gather and behind each reduce-scatter. Others keep 16-bit
+/// shares beside the optimizer's in FP32.
 enum class Zero3Implementation : std::uint8_t {
   None,   ///< parameters and gradients lie where collectives read and write them
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
@@ -83,7 +83,7 @@ constexpr auto names_of(Zero3Implementation) {
                                                        {Zero3Implementation::DeepSpeed, "deepspeed"}});
 }
 
-/// Whose tensor parallelism.
+/// The implementation of tensor parallelism.
 enum class TensorLayers : std::uint8_t {
   Megatron,  ///< products of one input gather it once; backward hides what it gathers and sums
   DTensor,   ///< every product is a ColwiseParallel or RowwiseParallel of PyTorch by itself: it gathers its

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Where a rank stands in a plan.
+/// The place of a rank in a plan.
 struct RankPlace {
   int tensor = 0, context = 0, data = 0, stage = 0;
   int expert = 0;    ///< in the expert-parallel group
@@ -48,7 +48,7 @@ class PlanGroups {
 
   const ParallelPlan& plan_;
   std::vector<RankPlace> places_;
-  /// By kind: the group's number by rank, and members by number.
+  /// The groups of one kind: the group's number by rank, and members by number.
   struct Kind {
     std::vector<std::uint64_t> group_of_rank;
     std::map<std::uint64_t, std::vector<std::uint32_t>> members;

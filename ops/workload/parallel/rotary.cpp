@@ -60,7 +60,7 @@ void write_tables(const LayerScope& scope, std::int64_t elements, bool scales) {
   }
 }
 
-/// Of @p elements the share is rotated. A slice of all is none, but the empty one behind it has a gradient.
+/// Rotates the share of @p elements. A slice of all is none, but the empty one behind it has a gradient.
 void unfused_rotary(const LayerScope& scope, std::int64_t elements, Direction direction) {
   const LayerSizes& s = scope.sizes;
   const DataType type = scope.storage();

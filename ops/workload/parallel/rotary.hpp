@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-/// Of Megatron's models: a kernel each for queries and keys (Transformer Engine's fused_rope), or PyTorch's
-/// operators (`fused_rotary: false`; core/models/common/embeddings/rope_utils.py): the part that is rotated
-/// (`rotary_share`), then a concatenation with the rest.
+/// The rotary embedding of Megatron's models. A kernel each for queries and keys (Transformer Engine's
+/// fused_rope), or PyTorch's operators (`fused_rotary: false`; core/models/common/embeddings/rope_utils.py):
+/// the part that is rotated (`rotary_share`), then a concatenation with the rest.
 void megatron_rotary(const LayerScope& scope, Direction direction);
 
-/// Of Hugging Face's, a tensor of @p width a token (apply_rotary_pos_emb). Heads are transposed views, so
-/// that most kernels are not vectorised. Backward of each slice fills a tensor with zeros and copies into it;
-/// the gradient is copied into the order of tokens at the end.
+/// Hugging Face's rotary embedding of a tensor of @p width a token (apply_rotary_pos_emb). Heads are
+/// transposed views, so most kernels are not vectorised. Backward of each slice fills a tensor with zeros and
+/// copies into it; the gradient is copied into the order of tokens at the end.
 void hugging_face_rotary(const LayerScope& scope, std::int64_t width, Direction direction);
 
 /// Cosines and sines of all positions, once a pass of the model (LlamaRotaryEmbedding.forward, since 4.45).

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Which experts each token goes to, as Megatron-LM's TopKRouter chooses them: scores of all experts, those
+/// Chooses the experts of each token as Megatron-LM's TopKRouter does: scores of all experts, those
 /// of the best `per_token`, their softmax; probabilities and a map [tokens, experts]. Where experts are
 /// padded, each takes the tokens that want it most, as many as it has room for: a selection along the tokens.
 /// The loss of uneven loads (`auxiliary_loss`) reads a softmax over all experts and counts the tokens of the

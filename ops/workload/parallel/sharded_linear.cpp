@@ -29,7 +29,7 @@ Bytes operand_bytes(const LayerScope& scope, const ShardedLinear& shape, std::in
   return size_of(type) * static_cast<double>(shape.tokens * columns);
 }
 
-/// What a product reads, cast; and its transpose, which the weight's gradient reads.
+/// Casts what a product reads; and its transpose, which the weight's gradient reads.
 void cast_input(const LayerScope& scope, const ShardedLinear& shape, std::int64_t elements) {
   if (is_frozen(scope)) {
     cast_share(scope, shape, elements, false);
@@ -80,7 +80,7 @@ ShardedLinear rows_of_a_rank(const LayerScope& scope, ShardedLinear shape) {
   return shape;
 }
 
-/// As a ring exchange (Transformer Engine's userbuffers).
+/// Gathers as a ring exchange (Transformer Engine's userbuffers).
 void gather_under(const LayerScope& scope, const ShardedLinear& shape, std::int64_t columns,
                   Multiply multiply) {
   cast_share(scope, shape, scope.sizes.rows * columns, true);

@@ -35,9 +35,9 @@ class ShardedModules {
   /// Behind the head's backward, before that of the layers.
   void head_done() { gradients_.put_off(); }
 
-  /// Where a parameter's gradient goes.
+  /// The receiver of a parameter's gradient.
   [[nodiscard]] GradientReduction& gradients() { return gradients_; }
-  /// What runs round a layer's modules.
+  /// The scope that a layer's modules run in.
   [[nodiscard]] const LayerScope& scope() const { return scope_; }
 
   void update();

@@ -78,7 +78,7 @@ void StageWriter::allocate_frozen() {
   memory_.allocate(MemoryUse::Parameters, scope_.bytes(frozen_) / ranks);
 }
 
-/// Of parameters.
+/// Type of trained parameters.
 DataType StageWriter::type_of_trained() const {
   return has_fp32_adapters(scope_) ? DataType::FP32 : scope_.storage();
 }

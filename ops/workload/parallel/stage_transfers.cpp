@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// What nanotron tells of a tensor before it sends it: seven numbers, then its shape and its strides (three
+// Metadata that nanotron sends before a tensor: seven numbers, then its shape and its strides (three
 // dimensions).
 constexpr Bytes kFirstMetadata{7 * 8.0};
 constexpr Bytes kSecondMetadata{6 * 8.0};
@@ -99,7 +99,7 @@ std::vector<EventId>& StageWriter::posted(StageAction::Kind kind) {
   return messages_.posted[place_of(kind)];
 }
 
-/// Of the tensor-parallel ranks, each of which was sent a share.
+/// Gathers the message over the tensor-parallel ranks, each of which was sent a share.
 void StageWriter::gather_message() {
   if (plan_.spec.shares_messages()) {
     scope_.communicate(CollectiveKind::AllGather, "tp", plan_.spec.tensor,
@@ -230,8 +230,8 @@ void StageWriter::exchange_activations(CollectiveKind kind, int peer, int receiv
   }
 }
 
-/// Likewise state.py, run_communication: "only one communication is done at a time", a gradient that waits
-/// to be sent goes behind the next activations that come.
+/// Receives as state.py's run_communication does, "only one communication is done at a time": a gradient that
+/// waits to be sent goes behind the next activations that come.
 void StageWriter::receive_one_by_one(const StageAction& action) {
   const int before = stage_ - 1;
   if (action.kind != StageAction::Kind::Forward) {

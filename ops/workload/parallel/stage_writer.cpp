@@ -327,7 +327,7 @@ void StageWriter::layer_forward(std::int64_t layer, bool differentiated) {
   residual_forward(scope_, Branch::FeedForward);
 }
 
-/// What full recomputation computes again: backward reads neither the layer's result nor that of its last
+/// Writes what full recomputation recomputes. Backward reads neither the layer's result nor that of its last
 /// product, which an early stop leaves out.
 void StageWriter::layer_again(std::int64_t layer, Recompute recompute) {
   if (is_llama(scope_)) {

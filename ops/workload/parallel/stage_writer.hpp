@@ -31,7 +31,7 @@ class StageWriter {
   void write();
 
   [[nodiscard]] const MemoryLedger& memory() const { return memory_; }
-  /// Of the host, for each rank.
+  /// Host memory, for each rank.
   [[nodiscard]] const MemoryLedger& host_memory() const { return host_memory_; }
 
  private:
@@ -42,7 +42,7 @@ class StageWriter {
     Bytes size;
   };
 
-  /// What of the messages is left from one action to the next.
+  /// Messages that are left from one action to the next.
   struct Messages {
     std::vector<EventId> sends;                  ///< not waited for yet
     std::array<std::vector<EventId>, 2> posted;  ///< forward, backward: receives that began ahead
@@ -52,7 +52,7 @@ class StageWriter {
     bool operator==(const Messages&) const = default;
   };
 
-  /// What was written for an action, to be repeated for those like it.
+  /// Instructions written for an action, to be repeated for those like it.
   struct CachedAction {
     StageAction::Kind kind;
     int chunk;
@@ -123,7 +123,7 @@ class StageWriter {
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
   [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
   [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
-  /// Of embedding and head, where this stage has them.
+  /// Parameters of embedding and head, where this stage has them.
   [[nodiscard]] std::vector<std::int64_t> parameters_of_ends() const;
   [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
   [[nodiscard]] std::int64_t vocabulary_share() const;

@@ -15,15 +15,15 @@ inline constexpr int kSmsOfRingExchange = 1;
 /// @param multiply the rows of one rank
 void gather_in_pieces(const LayerScope& scope, Bytes size, const std::function<void()>& multiply);
 
-/// Likewise as PyTorch's symmetric memory has it (torch/distributed/_symmetric_memory/__init__.py,
+/// The same as PyTorch's symmetric memory has it (torch/distributed/_symmetric_memory/__init__.py,
 /// _pipelined_multi_all_gather_and_consume): rows of others are copied from their memory once every rank has
-/// multiplied its own, by two streams in turn, each of which multiplies what it has copied before it copies
+/// multiplied its own. Two streams do so in turn; each multiplies what it has copied before it copies
 /// on. So two pieces come before the first is multiplied, each other one under a product. This rank's rows
 /// are copied to where the others' go.
 void gather_by_two_streams(const LayerScope& scope, Bytes size, const std::function<void()>& multiply);
 
-/// Likewise a reduce-scatter of what a product makes: the rows that other ranks need are multiplied first and
-/// summed while the product goes on.
+/// A reduce-scatter of what a product makes, in pieces: the rows that other ranks need are multiplied first
+/// and summed while the product goes on.
 /// @param sms that a piece's sum holds
 void scatter_in_pieces(const LayerScope& scope, Bytes size, int sms, const std::function<void()>& multiply);
 

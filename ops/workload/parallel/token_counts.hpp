@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// Of experts that are not padded only the GPU knows how many tokens come to each, and the exchange and the
-/// experts' products are called with these numbers: the ranks that have all experts together gather them,
-/// sums of them are copied to the host on a stream of their own, and the host waits for that before it
+/// Counts tokens of experts that are not padded. Only the GPU knows how many come to each, but the exchange
+/// and the experts' products are called with these numbers. The ranks that have all experts together gather
+/// them, and a stream of their own copies sums of them to the host. The host waits for that before it
 /// launches the exchange. What it had launched ahead runs out meanwhile.
 /// *Source*: Megatron-LM core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher (preprocess,
 /// _maybe_dtoh_and_synchronize), core 0.12.

@@ -39,7 +39,7 @@ kernels::Passes copied(const LayerScope& scope, double copies) {
   return {.reads = 1, .writes = ratio(scope, copies), .flops = 0};
 }
 
-/// And these for their sum. @param flops of a copy's element
+/// Copies are read for their sum. @param flops of a copy's element
 kernels::Passes summed(const LayerScope& scope, double copies, double flops) {
   const double each = ratio(scope, copies);
   return {.reads = each, .writes = 1, .flops = flops * each};
@@ -70,7 +70,7 @@ std::int64_t rows_of(const LayerScope& scope, double copies) {
   return std::max<std::int64_t>(1, std::llround(copies / static_cast<double>(scope.sizes.hidden)));
 }
 
-/// Of the map [tokens, experts].
+/// Elements of the map [tokens, experts].
 std::int64_t places(const LayerScope& scope) {
   return scope.sizes.rows * scope.model.experts->count;
 }
@@ -87,7 +87,7 @@ void masked_select(const LayerScope& scope, std::int64_t found, DataType type) {
   scope.step.program().end();
 }
 
-/// Which row of its tokens each copy is of (moe_utils.py, permute; the row map of Transformer Engine's
+/// Finds the row of its token for each copy (moe_utils.py, permute; the row map of Transformer Engine's
 /// permutation.py, three kernels).
 void find_rows(const LayerScope& scope, std::int64_t rows) {
   if (is_fused(scope)) {

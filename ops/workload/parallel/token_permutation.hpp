@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// What a rank does with its own tokens around the exchange of an expert-parallel group: a copy of each for
-/// every expert it goes to, in the order of experts, and the sum of what they made of it, each times the
+/// Copies and sums of a rank's own tokens around the exchange of an expert-parallel group. A token has a copy
+/// for every expert it goes to, in the order of experts. The copies' results are summed, each times the
 /// router's probability.
 ///
 /// Fused (`fused_permutation`), a kernel reads a token once and writes its copies, or reads copies and writes
@@ -20,8 +20,8 @@ void permute_forward(const LayerScope& scope, double copies);
 void permute_backward(const LayerScope& scope, double copies);
 void unpermute_forward(const LayerScope& scope, double copies);
 
-/// Besides the experts' gradients those of the probabilities, for which what the experts made is read; with
-/// `weighted_activation` copies of the tokens' gradients alone.
+/// Makes the gradients of the probabilities besides the experts', and reads for it what the experts made;
+/// with `weighted_activation` copies of the tokens' gradients alone.
 void unpermute_backward(const LayerScope& scope, double copies);
 
 }  // namespace lockstep

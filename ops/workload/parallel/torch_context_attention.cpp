@@ -143,7 +143,7 @@ class TorchRing {
     scope_.step.op(name, {kernels::elementwise(kernel, elements / scope_.sizes.head_size, kWide, {})});
   }
 
-  /// What came of the gradients of keys and values, and this rank's; side by side for the next rank.
+  /// Adds the gradients of keys and values that came and this rank's; side by side for the next rank.
   void add_key_gradients(int turn) const {
     const bool halves = turn > 0 && !is_partial(turn);
     const double share = halves ? 0.5 : 1;

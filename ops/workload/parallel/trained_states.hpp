@@ -12,9 +12,9 @@ struct TrainedStates {
   bool optimizes = true;           ///< there is an optimizer, with its states
 };
 
-/// What stays of them from step to step: parameters, the master weights and moments, 12 B with mixed
-/// precision, 8 B beside FP32 parameters and 4 B where all is in 16 bits, and gradients: on the GPU (the
-/// scope's memory), or on the @p host, where FP32 parameters have a master copy too.
+/// Allocates what stays from step to step: parameters, the master weights and moments, and gradients. States
+/// take 12 B with mixed precision, 8 B beside FP32 parameters and 4 B where all is in 16 bits. All is on the
+/// GPU (the scope's memory), or on the @p host, where FP32 parameters have a master copy too.
 void allocate_trained(const LayerScope& scope, MemoryLedger& host, const TrainedStates& states);
 
 /// zero3: gradients of @p elements of a unit between the products that make them and the end of their
