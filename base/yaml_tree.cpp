@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,8 +27,8 @@ constexpr std::size_t kMostBytesOfText = 1'000'000;
 
 constexpr const char* kMergeKey = "<<";
 
-/// Builds a tree from a document's events: one pass, without yaml-cpp's own nodes. An alias becomes a copy of what its
-/// anchor names.
+/// Builds a tree from a document's events: one pass, without yaml-cpp's own nodes. An alias becomes a copy of
+/// what its anchor names.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(const std::string& file, std::vector<Problem>& problems) : file_{file}, problems_{problems} {}
@@ -56,8 +58,8 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     YamlNode scalar = node(YamlNode::Kind::Scalar, mark);
     if (value.size() > kMostBytesOfText) {
-      throw InputError{scalar.at, fmt::format("a text of {} bytes; at most {} are read", value.size(),
-                                              kMostBytesOfText)};
+      throw InputError{
+          scalar.at, fmt::format("a text of {} bytes; at most {} are read", value.size(), kMostBytesOfText)};
     }
     scalar.scalar = value;
     finish(std::move(scalar), anchor);
@@ -186,7 +188,8 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     const bool is_merge = key.scalar == kMergeKey;
-    const bool twice = is_merge ? std::exchange(mapping.merges, true) : !mapping.known.insert(key.scalar).second;
+    const bool twice =
+        is_merge ? std::exchange(mapping.merges, true) : !mapping.known.insert(key.scalar).second;
     if (twice) {
       problems_.push_back({key.at, "key '" + shortened(key.scalar) + "' is given twice"});
     } else {
@@ -280,23 +283,20 @@ bool is_indented_by_tab(const std::string& text, int line) {
   return content.find('\t') < content.find_first_not_of(" \t");
 }
 
-}  // namespace
-
-YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
+YamlNode parsed(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
   require_text(text, file);
   refuse_a_long_line(text, file);
   try {
     std::istringstream stream{text};
     YAML::Parser parser{stream};
-    std::vector<Problem> found;
-    TreeBuilder tree{file, found};
+    TreeBuilder tree{file, problems};
     const bool is_empty = !parser.HandleNextDocument(tree);
     if (!is_empty) {
       refuse_a_second_document(parser, file);
     }
-    std::ranges::move(found, std::back_inserter(problems));
     YamlNode root = std::move(tree).root();
-    return is_empty || root.kind == YamlNode::Kind::Null ? yaml_node(YamlNode::Kind::Null, {file, 1, 1}) : root;
+    return is_empty || root.kind == YamlNode::Kind::Null ? yaml_node(YamlNode::Kind::Null, {file, 1, 1})
+                                                         : root;
   } catch (const YAML::DeepRecursion& error) {
     throw InputError{{file, error.mark.line + 1, error.mark.column + 1},
                      fmt::format("nested too deeply: at most {} levels are read", kMaximumDepth)};
@@ -305,6 +305,46 @@ YamlNode parse_yaml(const std::string& text, const std::string& file, std::vecto
                      "not YAML: " + error.msg +
                          (is_indented_by_tab(text, error.mark.line) ? " (tabs cannot indent)" : "")};
   }
+}
+
+/// Trees of files that were read before. A sweep, a plan's probes and a validation set read the same
+/// configurations for each of their points, and effective.yaml reads those of the scenario again.
+class KnownTrees {
+ public:
+  std::optional<YamlNode> find(const std::string& text, const std::string& file) {
+    const std::scoped_lock lock{mutex_};
+    const auto known = trees_.find(file);
+    return known != trees_.end() && known->second.first == text ? std::optional{known->second.second}
+                                                                : std::nullopt;
+  }
+
+  void keep(const std::string& text, const std::string& file, const YamlNode& tree) {
+    constexpr std::size_t kMostFiles = 256, kMostBytes = 256'000;
+    const std::scoped_lock lock{mutex_};
+    if (text.size() <= kMostBytes && (trees_.size() < kMostFiles || trees_.contains(file))) {
+      trees_.insert_or_assign(file, std::pair{text, tree});
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::pair<std::string, YamlNode>> trees_;  // by file: its text and tree
+};
+
+}  // namespace
+
+YamlNode parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems) {
+  static KnownTrees known;
+  if (std::optional<YamlNode> tree = known.find(text, file)) {
+    return *std::move(tree);
+  }
+  std::vector<Problem> found;
+  YamlNode tree = parsed(text, file, found);
+  if (found.empty()) {
+    known.keep(text, file, tree);
+  }
+  std::ranges::move(found, std::back_inserter(problems));
+  return tree;
 }
 
 }  // namespace lockstep

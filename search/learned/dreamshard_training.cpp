@@ -104,7 +104,7 @@ class DreamShardTraining {
   }
 
   PlanRecord record_of(std::size_t number, const Plan& plan) {
-    const Estimate estimate = learning_.tasks[number].judge.estimate(plan);
+    const Estimate estimate = learning_.tasks[number].cost_model.estimate(plan);
     const Seconds unit = learning_.scale.unit;
     PlanRecord record{number, std::vector<std::uint32_t>(plan.pieces.size()),
                       Matrix(DreamShardCosts::kParts, static_cast<Eigen::Index>(estimate.compute.size())),
