@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Of each of the trace's calls, whether it waited for room in a full launch queue: what such a call takes is
-/// the GPU's time, not the host's.
+/// Tells for each of the trace's calls whether it waited for room in a full launch queue. The time of such a
+/// call is the GPU's, not the host's.
 ///
 /// A stream's queue holds the launches that have not started. A recorded trace does not say how many it has
 /// room for, only how many it held: it counts as full at nine tenths of the most that any stream held, if
