@@ -85,8 +85,7 @@ void warn_of_indices(const ResolvedScenario& resolved) {
   }
 }
 
-/// Warns that a full allocator's waits are not simulated
-/// (ops/workload/allocator_calls.hpp).
+/// Warns of a full allocator's waits, which are not simulated (ops/workload/allocator_calls.hpp).
 void warn_of_full_memory(const ResolvedScenario& resolved) {
   const auto fullest = fullest_rank(resolved);
   if (fullest && fullest->is_tight()) {

@@ -89,8 +89,7 @@ class SweepRunner {
   }
 
  private:
-  /// Forgets points that were killed or met a bug, to try them again once a sweep; warns of damaged
-  /// records.
+  /// Forgets points that were killed or met a bug, to try them again once a sweep; warns of damaged records.
   void forget_broken_ends() {
     for (const SweepPoint& point : plan_.points()) {
       const auto row = read_row(options_.folder, point.key);

@@ -39,8 +39,7 @@ struct KernelErrors {
 struct FittedKernel {
   LearnedKernel network;             ///< has learned from the rows that were held out, too
   std::vector<KernelErrors> errors;  ///< fitted, held out, then tests
-  /// Residuals of the judged network where it covers a row, else of the formula; for tests, of the kept
-  /// network.
+  /// Residuals of the judged network where it covers a row, else of the formula; tests' of the kept one.
   std::vector<KernelResidual> residuals;
   std::size_t rows = 0;
   bool trained = false;  ///< false: too few rows

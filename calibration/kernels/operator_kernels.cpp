@@ -117,8 +117,7 @@ Kernels batch_norm(const ShapeWords& shape, DataType type) {
   return norm;
 }
 
-/// Kernels of a pool by overlapping windows of 3 x 3, two apart, border one; backward adds into
-/// zeros.
+/// Kernels of a pool by overlapping windows of 3 x 3, two apart, border one; backward adds into zeros.
 Kernels max_pool(const ShapeWords& shape, DataType type) {
   constexpr std::int64_t kWindow = 3, kStride = 2, kPadding = 1;
   const std::int64_t size = shape.whole("size"), out = (size + 2 * kPadding - kWindow) / kStride + 1;

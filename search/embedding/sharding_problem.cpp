@@ -61,8 +61,7 @@ bool copies_within_step(const EmbeddingPlanSpec& plan) {
   return plan.pipeline == InputPipeline::None && !plan.input_distribution;
 }
 
-/// Memory for tables on a GPU: all of it for plans that are placed as if it were endless, but must
-/// fit.
+/// Memory for tables on a GPU: all of it for plans that are placed as if it were endless, but must fit.
 Bytes room_for_tables(const ResolvedScenario& resolved, const EmbeddingPlanSpec& plan, Bytes memory) {
   if (plan.respect_memory) {
     return plan.memory_share * memory;

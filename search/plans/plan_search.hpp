@@ -58,8 +58,7 @@ struct PlanSearchResult {
   int interruption = 0;               ///< signal; 0: none
   bool out_of_time = false;
 
-  /// Errors of the estimate on simulated plans: estimated over simulated step time, less 1: mean absolute,
-  /// extremes.
+  /// Errors of the estimate on simulated plans, over the simulated step time: mean absolute, and extremes.
   struct EstimateErrors {
     double mean = 0, least = 0, most = 0;
   };

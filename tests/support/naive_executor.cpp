@@ -158,7 +158,7 @@ class NaiveExecutor {
     finish(worker, item, clock);
   }
 
-  /// What an instruction leaves behind when it returns.
+  /// Leaves the effects of an instruction when it returns.
   void finish(Worker& worker, Item& item, double clock) {
     const Instruction& instruction = *item.instruction;
     switch (instruction.op) {

@@ -26,10 +26,9 @@ class Replay {
   /// @throws InputError as order_of()
   explicit Replay(const Timeline& timeline);
 
-  /// Typical seconds by type: the mean over all steps, micro-batches and workers of a computation, the
-  /// median of a transfer. Long transfers are a network's accidents, not a stage's work (Lin et al.,
-  /// "Understanding Stragglers in Large Model Training Using What-if Analysis", arXiv 2505.05713, sec.
-  /// 3).
+  /// Typical seconds by type: the mean over all steps, micro-batches and workers of a computation, the median
+  /// of a transfer. Long transfers are a network's accidents, not a stage's work ("Understanding Stragglers
+  /// in Large Model Training Using What-if Analysis", Lin et al., arXiv 2505.05713, sec. 3).
   [[nodiscard]] const std::map<std::string, double>& typical() const { return typical_; }
 
   /// Simulated time of each step, in the order of Timeline::steps.
