@@ -40,7 +40,7 @@ struct Event {
   bool waits = false;            ///< a copy that returns when it is done, or a call that found a full queue
 };
 
-/// Tells ranges around operators: the profiler's steps, the optimizer as a whole, annotations of libraries.
+/// Tells if a range is around operators: the profiler's steps, the whole optimizer, libraries' annotations.
 bool is_looked_through(const std::string& name) {
   return name.starts_with("ProfilerStep") || name.starts_with("Optimizer.") || name.starts_with("##");
 }

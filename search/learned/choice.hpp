@@ -27,7 +27,7 @@ struct Lesson {
   double entropy_cost = 0;  ///< how much is paid for undecidedness, which keeps the policy looking around
 };
 
-/// The gradient by the scores of -advantage ln p[chosen] - entropy_cost H(p) (Williams, Machine Learning 8,
+/// The gradient by the scores of  -advantage ln p[chosen] - entropy_cost H(p)  (Williams, Machine Learning 8,
 /// 1992; the entropy as in Mnih et al., arXiv 1602.01783).
 [[nodiscard]] Vector gradient_of_choice(const Vector& probabilities, const Lesson& lesson);
 

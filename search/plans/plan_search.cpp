@@ -84,7 +84,7 @@ class PlanSearch {
     }
   }
 
-  /// Drops candidates that cannot fit at any speed.
+  /// Rules out candidates whose lower bound of memory is more than the largest GPU has.
   void rule_out() {
     const Bytes capacity = evaluator_.most_capacity();
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {

@@ -7,7 +7,7 @@
 
 namespace lockstep::torchrec {
 
-/// The time of each rank under a plan, and the memory that partitioning leaves on it.
+/// Time and memory of the shards that partitioning gives a rank.
 struct RankLoad {
   Seconds perf;
   Bytes hbm, ddr;

@@ -49,8 +49,8 @@ class KinetoText {
   std::string events_;
 };
 
-/// Arguments of a message of FP32 in a group of all ranks. @param peer `"Dst Rank":1` of a send, `"Src
-/// Rank":0` of a receive
+/// Arguments of a message of FP32 in a group of all ranks. @param peer `"Dst Rank":1` of a send,
+/// `"Src Rank":0` of a receive
 inline std::string message(const std::string& name, int elements, const std::string& peer) {
   return fmt::format(
       R"(,"Collective name":"{}","In msg nelems":{},"Out msg nelems":{},"dtype":"Float","Process Group Name":"pp",{})",

@@ -158,7 +158,7 @@ class NaiveExecutor {
     finish(worker, item, clock);
   }
 
-  /// Leaves the effects of an instruction when it returns.
+  /// Applies the effects that an instruction has when it returns.
   void finish(Worker& worker, Item& item, double clock) {
     const Instruction& instruction = *item.instruction;
     switch (instruction.op) {

@@ -207,8 +207,8 @@ TEST(States, AreThoseOfZero) {
   EXPECT_DOUBLE_EQ(states(Sharding::Zero2), parameters * (2 + 12.0) / 4);
 }
 
-/// FSDP gathers the 16-bit parameters among zero3's 16 bytes in figure 1, and its shares of gradients are
-/// FP32. A layer's gradients are on their way, and with FSDP a copy of them.
+/// The 16-bit parameters among zero3's 16 bytes in figure 1 are gathered ones with FSDP, and its shares of
+/// gradients are FP32. A layer's gradients are on their way, and with FSDP a copy of them.
 TEST(States, OfFsdpAreFP32) {
   const auto of = [](Zero3Implementation copies, MemoryUse use) {
     const Job job =

@@ -52,7 +52,7 @@ TEST(PlansOnH100, FastestForEachNumberOfGpusIsPicked) {
   EXPECT_GT(picks->ours.close, 0.99);
 }
 
-/// Every third row is one of the twelve plans.
+/// The table of this set is part of Lockstep, too; every third row is one of the twelve plans.
 TEST(PlansOnH100, OfNemoArePredicted) {
   const Validation validation =
       validate_set("nemo_h100", ConfigPath::standard(), {.data = {}, .every = 3, .jobs = 2});

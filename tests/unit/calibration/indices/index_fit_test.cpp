@@ -74,7 +74,7 @@ TEST(IndexFit, too_few_repeats_tell_nothing) {
   EXPECT_TRUE(fit.is_even);
   EXPECT_THAT(index_doubts(fit, few, fit.errors),
               ElementsAre(HasSubstr("1 of 2000 lookups found a row of before: too few to tell")));
-  // 190 lookups of 10,000 rows would: these were drawn without putting back, or numbered otherwise.
+  // 190 lookups would find a row again, of 10,000: these were drawn without putting back, or renumbered.
   const IndexFit fewer = fit_index_model(few, 1e4);
   EXPECT_TRUE(fewer.is_even);
   EXPECT_THAT(

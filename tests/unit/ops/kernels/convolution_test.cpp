@@ -215,7 +215,7 @@ TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
   EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 4 * 128 / sm * 1e3, 1e-9);
 }
 
-// This GPU knows no TF32 kernels of its own (tf32_convolution).
+// No TF32 kernels of this GPU's own are known (tf32_convolution).
 TEST(Convolution, of_three_channels_in_tf32_goes_forward_on_the_cores_of_fp32) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/rtx_3090_24gb.yaml");
   Convolution of = same_size_3x3(32, 64, 224);

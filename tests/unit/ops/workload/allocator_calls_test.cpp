@@ -49,10 +49,10 @@ TEST(AllocatorCalls, AStepFindsAllInTheCache) {
   EXPECT_EQ(calls(job_with(EmptyCache::Never), kMallocCall), 0);
 }
 
-// A block in FP32 needs 14 calls, for 4 samples of 1,024 tokens, 768 wide (12 MiB). 2 norms, 2 inputs of
-// GEMMs, queries with keys and values (36 MiB), context. Softmax's result and what dropout leaves of it (192
-// MiB each), its mask (48 MiB), the last GEMM's input and four tensors of GELU (48 MiB each). Two masks of 3
-// MiB want a segment of 20 MiB; the next tensor of 12 MiB takes its rest.
+// A block in FP32 wants 14, for 4 samples of 1,024 tokens, 768 wide (12 MiB): 2 norms, 2 inputs of GEMMs,
+// context, queries with keys and values (36 MiB). Also softmax's result and what dropout leaves of it (192
+// MiB each), its mask, the last GEMM's input and four tensors of GELU (48 MiB each). Two masks of 3 MiB want
+// a segment of 20 MiB; the next tensor of 12 MiB takes its rest.
 TEST(AllocatorCalls, AnEmptiedCacheWantsACallForEveryLargeTensor) {
   const auto of_layers = [](std::int64_t layers) {
     return calls(job_with(EmptyCache::BetweenSteps, Phases::ForwardBackward, layers), kMallocCall);

@@ -131,9 +131,9 @@ ModelSpec with_dense_gradients() {
   return dense;
 }
 
-/// A table's gradient is as large as the table without sparse=True: zeros into which lookups, sorted by row,
-/// are summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv). torch.optim takes
-/// the tables with all other parameters at once.
+/// The gradient of a table, without sparse=True, is as large as the table: zeros into which lookups, sorted
+/// by row, are summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv). torch.optim
+/// takes the tables with all other parameters at once.
 TEST(DlrmPytorch, SumsLookUpsIntoZerosOfTheTableWithoutSparseGradients) {
   std::map<std::string, int> launches;
   std::int64_t updated = 0;

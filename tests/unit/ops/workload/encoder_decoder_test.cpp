@@ -72,7 +72,7 @@ std::size_t find(const std::vector<ListedOperator>& operators, const std::string
 }
 
 TEST(EncoderDecoder, ParametersAreThoseOfThePublishedModels) {
-  // Hugging Face counts T5ForConditionalGeneration so.
+  // Hugging Face's counts for T5ForConditionalGeneration.
   EXPECT_EQ(parameters_in(spec_of("t5_base")), 222903552);
   EXPECT_EQ(parameters_in(spec_of("t5_large")), 737668096);
   // google/switch-base-8: t5-base, and in each of 6 + 6 layers 7 experts more and a router of 8 x 768.
@@ -265,9 +265,9 @@ TEST(EncoderDecoder, NothingIsKeptBeyondAStep) {
 }
 
 TEST(EncoderDecoder, AnEvaluationKeepsTheDecodersKeysAndValues) {
-  // 2 decoder layers keep 4 x 32 elements each, beside the biases of positions: 32 of the encoder's pairs, 2
-  // x 32 of the decoder's. The widest moment needs the head's 32 and 2 x 40, or a decoder layer's (worked out
-  // above, 17 N + 2 S + F). It has one layer's keys and values before.
+  // 2 decoder layers keep 4 x 32 elements each, beside the biases of positions (32 of the encoder's pairs,
+  // 2 x 32 of the decoder's). The widest moment needs the head's 32 and 2 x 40, or a decoder layer's with one
+  // layer's keys and values before (worked out above, 17 N + 2 S + F).
   EncoderDecoderSpec spec = tiny();
   spec.decoder_layers = 2;
   const Job job = job_of(spec, {.batch = 1, .phases = Phases::Forward});

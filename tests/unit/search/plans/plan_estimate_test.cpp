@@ -178,8 +178,8 @@ TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
   EXPECT_DOUBLE_EQ(step(PipelineSchedule::ZeroBubble, 1), busy + 4 + once);
 }
 
-/// A pass of 5 s has 2 for the embedding, 3 for the head: the first stage works 4 x 3 + 2, the last 4 x 3 +
-/// 3.
+/// A pass of 5 s has 2 for the embedding, 3 for the head: the first stage works 4 x 3 + 2, the last
+/// 4 x 3 + 3.
 TEST(PlanEstimate, HasEmbeddingAndHeadAtTheEnds) {
   ProbeAnswers probe = answers();
   probe[3].passes = {{1, 2, 0}, {0.5, 1.5, 0}, {1, 2, 0}};
