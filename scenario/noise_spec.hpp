@@ -10,8 +10,7 @@
 
 namespace lockstep {
 
-/// An interruption of the host at intervals: `{ name: checkpoint, every_steps: 10, duration: 2 s, ranks: [0]
-/// }`.
+/// Interrupts the host at intervals: `{ name: checkpoint, every_steps: 10, duration: 2 s, ranks: [0] }`.
 struct NoiseSpec {
   std::string name;
   Seconds duration;
