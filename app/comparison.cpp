@@ -56,7 +56,7 @@ Amounts critical_path_in(const std::filesystem::path& folder) {
   return path;
 }
 
-/// By difference, the largest first; equal ones by name.
+/// Rows by difference, the largest first; equal ones by name.
 std::vector<ComparedRow> rows_of(const Amounts& a, const Amounts& b) {
   Amounts all = a;
   all.insert(b.begin(), b.end());

@@ -32,8 +32,8 @@ class Interruption {
   std::thread waiting_;
 };
 
-/// What the Interruption that lives would do, at once: for a process that ends by itself. Nothing in a child
-/// of the process that made it. Never throws.
+/// Does at once what the living Interruption would do, for a process that ends by itself. Does nothing in a
+/// child of the process that made it. Never throws.
 void clean_up_now() noexcept;
 
 }  // namespace lockstep

@@ -21,7 +21,7 @@ struct ManifestEntry {
 
 [[nodiscard]] std::string manifest_json(const std::vector<ManifestEntry>& entries);
 
-/// What the manifest of @p folder lists; nothing where there is none, or what is no manifest.
+/// Entries of the manifest of @p folder; empty where there is none, or the file is no manifest.
 [[nodiscard]] std::vector<ManifestEntry> read_manifest(const std::filesystem::path& folder);
 
 /// Bytes and fingerprint of a file. @throws InputError where it cannot be read

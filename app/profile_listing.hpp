@@ -18,7 +18,7 @@ struct ListedNumber {
   Evidence evidence;
 };
 
-/// What a kernel model says of a large kernel on a GPU.
+/// The kernel model of a large kernel on a GPU, with its provenance and band.
 struct ListedKernel {
   std::string work;  ///< `matrix product, fp16`
   std::string model;

@@ -23,7 +23,7 @@ struct WhatIfResult {
 [[nodiscard]] std::string replay_json(const ReplayRun& run, const ReplayRun::Result& plain,
                                       const std::vector<WhatIfResult>& changes);
 
-/// Of the job: replay::mean_step().
+/// The mean step of the job: replay::mean_step().
 [[nodiscard]] replay::Pair mean_step(const ReplayRun::Result& result);
 
 /// The import reports of all ranks as one.

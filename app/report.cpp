@@ -150,7 +150,7 @@ std::string gpu_names(const ResolvedScenario& resolved) {
   return names;
 }
 
-/// Which host stands in where the scenario names none, and GPUs whose kernels are not what their files say.
+/// Names the default host where the scenario has none, and GPUs whose kernels are not what their files say.
 std::string machine_remarks(const ResolvedScenario& resolved) {
   std::string text;
   if (!resolved.scenario.host && !resolved.scenario.trace) {
@@ -349,7 +349,7 @@ std::string trust_lines(const StepBand& band) {
 
 namespace {
 
-/// What was run, and how long it takes.
+/// The first lines of a report: what ran, and how long it takes.
 std::string headline(const ResolvedScenario& resolved, const SimulationResult& result, const StepBand& band) {
   const Figures figures = figures_of(resolved, result);
   const Seconds step = result.mean_step();

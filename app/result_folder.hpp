@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Where the results of a command go: what the user says, else `lockstep-out/NAME` after the scenario's
-/// folder, or its file where that is not called scenario.yaml.
+/// The folder of a command's results: the one that the user gives, else `lockstep-out/NAME`. NAME is the
+/// scenario's folder, or its file where that is not called scenario.yaml.
 [[nodiscard]] std::filesystem::path result_folder(const std::string& given,
                                                   const std::filesystem::path& scenario);
 
@@ -21,7 +21,7 @@ namespace lockstep {
 /// removed.
 class ResultFolder {
  public:
-  /// By the name of a file: whether this command writes such files.
+  /// Tells, by the name of a file, whether this command writes such files.
   using IsOurs = std::function<bool(const std::string& name)>;
 
   /// @throws InputError where the folder cannot be made or written, another process writes it, a result would
@@ -33,13 +33,13 @@ class ResultFolder {
   /// Removes what was not committed, and the folder where nothing else is in it.
   ~ResultFolder();
 
-  /// Where the user finds the results.
+  /// The folder where the user finds the results.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// Where they are written until commit().
+  /// The folder where files are written until commit().
   [[nodiscard]] const std::filesystem::path& staged() const { return staged_; }
 
-  /// Of the committed result, without the manifest.
+  /// Files of the committed result, without the manifest.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   /// Puts everything that was staged in place, and removes what an older result has beside it. Once.

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What `lockstep topology --json` writes, keys in docs/topology.md. SI units, in the names of the keys.
+/// The JSON of `lockstep topology --json`, keys in docs/topology.md. SI units, in the names of the keys.
 [[nodiscard]] std::string topology_json(const std::string& title, const Fabric& fabric,
                                         const std::vector<AskedRoute>& routes);
 

@@ -17,7 +17,7 @@ struct AskedRoute {
 /// Up to so many GPUs their pairs are shown one by one, above by class.
 inline constexpr std::size_t kMostGpusInMatrix = 32;
 
-/// What `lockstep topology` prints.
+/// The text of `lockstep topology`.
 [[nodiscard]] std::string topology_text(const std::string& title, const Fabric& fabric,
                                         const std::vector<AskedRoute>& routes);
 

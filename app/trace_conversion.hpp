@@ -29,7 +29,7 @@ struct Conversion {
   std::vector<RankConversion> traces;  ///< by trace of the replay
 };
 
-/// Where the traces of a replay go, and the machine that they are run on again.
+/// The folder for the traces of a replay, and the machine that they run on again.
 struct ConversionTarget {
   std::filesystem::path folder;
   std::string machine;  ///< `cluster:` and `collectives:` as YAML; empty: collectives take their recorded

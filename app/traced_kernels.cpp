@@ -38,15 +38,15 @@ Seconds recorded_time(const replay::ModelledWork& work, const kineto::RecordedTr
   return sum;
 }
 
-/// Where deviceProperties, which lists all GPUs that the process sees by their numbers, has the one of a
-/// rank's kernels.
+/// The number in deviceProperties, which lists all GPUs that the process sees, of the GPU of a rank's
+/// kernels.
 std::size_t its_gpu(const kineto::RecordedTrace& trace) {
   const std::int32_t device = trace.work.empty() ? 0 : trace.work.front().device;
   const auto at = static_cast<std::size_t>(std::max(device, 0));
   return at < trace.gpu_names.size() ? at : 0;
 }
 
-/// What the file says of the GPU, checked.
+/// Takes the file's facts on the GPU, and checks them.
 void take_gpu(const kineto::RecordedTrace& trace, const std::filesystem::path& file,
               const KernelImportOptions& options, KernelImportReport& report) {
   if (trace.gpu_names.empty()) return;

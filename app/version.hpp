@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// As in CHANGELOG.md and CMakeLists.txt.
+/// The version, the same as in CHANGELOG.md and CMakeLists.txt.
 inline constexpr const char* kVersion = "lockstep 0.1.0";
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-/// What the pieces of the engine cost: a queue's push and pop, a factor of jitter, adding up activities, and
-/// sharing links among the collectives of a large machine (node rings, rails and all-to-alls of 64).
+/// Times the pieces of the engine: a queue's push and pop, a factor of jitter, adding up activities. Also the
+/// sharing of links among the collectives of a large machine (node rings, rails and all-to-alls of 64).
 
 #include <benchmark/benchmark.h>
 

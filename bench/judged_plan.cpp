@@ -1,5 +1,5 @@
-// What a plan costs that a simulation judges, after a small change of the plan before: built and simulated
-// anew, and by StepSimulator, which keeps what has not changed. Both give the same step.
+// Times a plan that a simulation judges, after a small change of the plan before: built and simulated anew,
+// and by StepSimulator, which keeps what has not changed. Both give the same step.
 //
 //   judged_plan TABLES.json CLUSTER GPUS TABLES WIDEST [PLANS]        e.g. "dgx_h100 x 2" 16 200 128 200
 
@@ -41,7 +41,7 @@ std::vector<EmbeddingPlan> small_steps(const ShardingProblem& problem, std::size
   return plans;
 }
 
-/// Of processor time, for each plan.
+/// Milliseconds of processor time, for each plan.
 template <class Work>
 double milliseconds_of(const std::vector<EmbeddingPlan>& plans, const Work& work) {
   const std::clock_t start = std::clock();

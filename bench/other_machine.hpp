@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-/// What a step is simulated with in place of the scenario's.
+/// Settings of a step's simulation in place of the scenario's.
 struct OtherMachine {
   std::function<void(KernelEfficiency&)> kernels;
   double host_scale = 1;  ///< of host times
@@ -72,8 +72,8 @@ inline std::vector<KernelCall> calls_to_measure(const sharding::TableSet& set, s
   return calls;
 }
 
-/// By what the models' constants of embedding kernels change, fitted to @p calls timed on the other machine
-/// with 2 % of jitter: random rows, scattered updates, waits. Memory and host stay as they were.
+/// Factors of the models' constants of embedding kernels, fitted to @p calls timed on the other machine with
+/// 2 % of jitter: random rows, scattered updates, waits. Memory and host stay as they were.
 inline std::array<double, 3> calibrated(const GpuSpec& known, const std::vector<KernelCall>& calls) {
   constexpr double kHeldOut = 0.2;
   GpuSpec other = known;

@@ -75,7 +75,7 @@ YamlDocument scenario_of(const Family& family) {
       "drawn");
 }
 
-/// Of those that may fit, the better half by closed-form step time; of these @p count.
+/// Draws @p count plans from the better half, by closed-form step time, of those that may fit.
 std::vector<PlanCandidate> drawn(const PlanEvaluator& evaluator, std::vector<PlanCandidate> candidates,
                                  std::size_t count) {
   std::erase_if(candidates, [&](const PlanCandidate& candidate) {

@@ -70,7 +70,7 @@ struct Machine {
   }
 };
 
-/// Of devices, largest by mean.
+/// The largest time of a device over the mean.
 double imbalance(const std::vector<Seconds>& times) {
   Seconds most, sum;
   for (const Seconds time : times) {

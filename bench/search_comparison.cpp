@@ -41,7 +41,7 @@ struct Gap {
   }
 };
 
-/// What is left to gain by whole and column-wise tables, under the fast models.
+/// The time left to gain by whole and column-wise tables, under the fast models.
 struct Bound {
   [[nodiscard]] Seconds left() const { return tasks > 0 ? (found - least) / tasks : Seconds{0}; }
 
@@ -221,7 +221,7 @@ class Comparison {
     return candidate_by(method, problem, {});
   }
 
-  /// As the search command does it: the best of all plans, refined.
+  /// Adds our plan the way the search command makes it: the best of all plans, refined.
   void add_ours(const ShardingProblem& problem, std::vector<Candidate> candidates,
                 std::map<std::string, double>& steps) {
     const auto start = std::chrono::steady_clock::now();

@@ -21,7 +21,7 @@ namespace {
 
 using namespace lockstep::sharding;
 
-/// What one method made of all tasks.
+/// Results of one method on all tasks.
 struct Record {
   std::vector<double> milliseconds;  ///< by task; below 0: no plan
   double seconds = 0, slowest = 0;   ///< of searching

@@ -23,8 +23,8 @@ class CsvTable {
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   [[nodiscard]] bool has(const std::string& column) const;
 
-  /// What the comment line `# KEY: VALUE` says, as lockstep-measure writes facts of the machine; "" without
-  /// one.
+  /// The value of the comment line `# KEY: VALUE`, the form in which lockstep-measure writes facts of the
+  /// machine; "" without one.
   [[nodiscard]] std::string fact(const std::string& key) const;
   /// All such lines, in their order.
   [[nodiscard]] std::vector<std::string> facts(const std::string& key) const;

@@ -31,7 +31,7 @@ double x_of(double ratio) {
   return kLeft + kWidth / 2 * (1 + std::log(shown) / std::log(kFarthest));
 }
 
-/// Without the source in brackets at its end, or cut at a word.
+/// The title without the source in brackets at its end, or cut at a word.
 std::string shortened(const std::string& title) {
   if (title.size() <= kLongestTitle) return title;
   const auto bracket = title.rfind(" (");

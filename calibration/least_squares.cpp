@@ -15,7 +15,7 @@ constexpr double kStep = 1e-4;
 /// A step that makes the sum of squares less by such a part is the last: between branches there are many.
 constexpr double kEnough = 1e-4;
 
-/// What Eigen asks of a functor. Its names are Eigen's.
+/// The functor in the form that Eigen asks for. Its names are Eigen's.
 struct ResidualFunctor {
   using Scalar = double;                                        // NOLINT
   using InputType = Eigen::VectorXd;                            // NOLINT

@@ -13,14 +13,14 @@
 
 namespace lockstep {
 
-/// By the kernel model of the row's GPU (ops/kernel_model.hpp), with its band, and whether it is in the range
-/// that the model was checked in. Settings that describe no kernel are refused.
+/// Predictions by the kernel model of the row's GPU (ops/kernel_model.hpp), with its band. They say whether
+/// the row is in the range that the model was checked in. Settings that describe no kernel are refused.
 [[nodiscard]] std::vector<PredictedTimes> predict_kernels(std::span<const ScenarioSettings> rows,
                                                           const ConfigPath& configs);
 
-/// By the planner with the row's CollectiveSettings, as `lockstep calibrate fit` compares it, with the plan's
-/// band; `sendrecv` has every rank send to the next one at once. Settings that describe no collective of the
-/// cluster are refused.
+/// Predictions by the planner with the row's CollectiveSettings, in the way that `lockstep calibrate fit`
+/// compares it, with the plan's band. `sendrecv` has every rank send to the next one at once. Settings that
+/// describe no collective of the cluster are refused.
 [[nodiscard]] std::vector<PredictedTimes> predict_collectives(std::span<const ScenarioSettings> rows,
                                                               const ConfigPath& configs);
 

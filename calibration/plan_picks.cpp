@@ -26,7 +26,7 @@ std::map<Cells, Group> groups_of(const Validation& validation) {
   return groups;
 }
 
-/// Of each point: how much slower it was measured than the fastest of the group.
+/// How much slower each point was measured than the fastest of the group.
 std::vector<double> regrets_of(const Group& group) {
   const auto fastest = *std::min_element(
       group.begin(), group.end(),

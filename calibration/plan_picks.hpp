@@ -17,7 +17,7 @@ struct PickQuality {
   double largest_regret = 0;
 };
 
-/// What it costs to take the point predicted fastest, in groups of points among which a user would choose.
+/// The cost of taking the point predicted fastest, in groups of points among which a user would choose.
 struct PlanPicks {
   std::size_t groups = 0;  ///< of at least two points
   PickQuality ours;

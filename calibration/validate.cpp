@@ -160,7 +160,7 @@ std::vector<MeasuredTable> tables_of(const ValidationSet& set, const std::filesy
   return tables;
 }
 
-/// What the table says of a row; the prediction is still to come.
+/// The table's facts on a row; the prediction is still to come.
 ValidationPoint measured_point(const ValidationSet& set, const MeasuredTable& table, std::size_t row,
                                const std::vector<std::string>& columns, const ScenarioSettings& settings) {
   ValidationPoint point;
@@ -189,7 +189,7 @@ struct AskedRow {
   std::size_t row;
 };
 
-/// Than ValidationSet::shortest. Rows that measure nothing are not: they are refused later.
+/// Tells if a row is shorter than ValidationSet::shortest. Rows that measure nothing are not: refused later.
 bool is_shorter(const ValidationSet& set, const MeasuredTable& table, std::size_t row) {
   try {
     const ScenarioSettings settings = settings_of(set, table.cells, row, table.settings);
@@ -199,7 +199,7 @@ bool is_shorter(const ValidationSet& set, const MeasuredTable& table, std::size_
   }
 }
 
-/// Those that the set asks for; the others are counted.
+/// Rows that the set asks for; the others are counted.
 std::vector<AskedRow> asked_rows(const ValidationSet& set, const std::vector<MeasuredTable>& tables,
                                  std::size_t& left_out) {
   std::vector<AskedRow> asked;

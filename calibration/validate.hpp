@@ -44,7 +44,7 @@ struct RefusedRow {
 
 struct Validation {
   ValidationSet set;
-  /// Those that the set names, each once: family, groups, rows, copied.
+  /// Columns that the set names, each once: family, groups, rows, copied.
   std::vector<std::string> columns;
   std::vector<ValidationPoint> points;
   std::vector<RefusedRow> refused;  ///< rows that the set asks for and that are no points

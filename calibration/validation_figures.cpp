@@ -107,7 +107,7 @@ struct StepTimes {
   }
 };
 
-/// By the cells that tell a family.
+/// Step times by the cells that tell a family.
 std::map<std::vector<std::string>, StepTimes> families_of(const Validation& validation) {
   std::map<std::vector<std::string>, StepTimes> families;
   for (const ValidationPoint& point : validation.points) {

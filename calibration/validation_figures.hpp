@@ -17,7 +17,7 @@ namespace lockstep {
 /// "step time", "kernel time", ...
 [[nodiscard]] const char* in_words(ComparedQuantity quantity);
 
-/// Whose predictions, of what, over which points: figures of error.
+/// Figures of error: whose predictions, of what, over which points.
 struct ErrorLine {
   std::string column;  ///< of the table; "" for all points
   std::string cell;    ///< the points with this cell there
@@ -30,12 +30,12 @@ struct ErrorLine {
 /// their order, other cells in that of the table; and one for all points.
 [[nodiscard]] std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity);
 
-/// What a set aims at, beside what was reached.
+/// An aim of a set, beside the number that was reached.
 struct ReachedAim {
   ValidationAim aim;
   double reached = 0;
 };
-/// Of all points, in the set's order. An aim at GPU busy time has none where that was not measured.
+/// Aims over all points, in the set's order. An aim at GPU busy time has none where that was not measured.
 [[nodiscard]] std::vector<ReachedAim> reached_aims(const Validation& validation);
 
 /// How many points are of kernels outside the ranges that their models were checked in.

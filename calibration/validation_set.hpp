@@ -108,7 +108,7 @@ constexpr auto names_of(ComparedQuantity /*unused*/) {
                                                     {ComparedQuantity::Collective, "collective"}});
 }
 
-/// What a row of a set's table is.
+/// The thing that a row of a set's table measures.
 enum class PredictedThing : std::uint8_t { Step, Kernel, Collective };
 
 constexpr auto names_of(PredictedThing /*unused*/) {
@@ -187,7 +187,7 @@ struct PicksSpec {
   }
 };
 
-/// By key of a scenario (`workload.global_batch`) what it is set to.
+/// Values by key of a scenario (`workload.global_batch`).
 using ScenarioSettings = std::map<std::string, std::string>;
 
 struct ValidationSet {
@@ -279,7 +279,7 @@ struct ValidationSet {
     }
   }
 
-  /// What is compared, in the order in which it is printed.
+  /// Quantities to compare, in the order in which they are printed.
   [[nodiscard]] std::vector<ComparedQuantity> quantities() const {
     std::vector<ComparedQuantity> all{duration_of(predicts)};
     if (measured.gpu_busy) {

@@ -18,7 +18,7 @@ enum class PrintedPoints : std::uint8_t {
 [[nodiscard]] std::string validation_text(const Validation& validation,
                                           PrintedPoints printed = PrintedPoints::FewOrWorst);
 
-/// What makes the table's unit doubtful: predictions that are all some orders of magnitude off. "": nothing.
+/// Reasons to doubt the table's unit: predictions that are all some orders of magnitude off. "": none.
 [[nodiscard]] std::string doubts_about_unit(const Validation& validation);
 
 /// One line each set and quantity, over all its points, and under them the sets' aims beside what was

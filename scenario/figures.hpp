@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What follows from a result and the workload.
+/// Figures that follow from a result and the workload.
 struct Figures {
   std::optional<double> samples_per_s;  ///< none for a trace
   std::optional<double> tokens_per_s;   ///< of models that read tokens

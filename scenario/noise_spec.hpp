@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What interrupts the host at intervals: `{ name: checkpoint, every_steps: 10, duration: 2 s, ranks: [0] }`.
+/// Interrupts the host at intervals: `{ name: checkpoint, every_steps: 10, duration: 2 s, ranks: [0] }`.
 struct NoiseSpec {
   std::string name;
   Seconds duration;
@@ -37,7 +37,7 @@ struct NoiseSpec {
   void check() const;
 };
 
-/// What the simulation is told. @param seed of when each rank's interruptions begin
+/// The noise in the form for the simulation. @param seed of when each rank's interruptions begin
 [[nodiscard]] Noise noise_of(const std::vector<NoiseSpec>& specs, std::uint64_t seed);
 
 }  // namespace lockstep

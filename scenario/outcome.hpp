@@ -15,7 +15,7 @@ constexpr int kExitStalled = 3;      ///< the simulated program cannot go on
 constexpr int kExitOutOfMemory = 4;  ///< the memory of a simulated GPU or host does not hold the job
 constexpr int kExitNoMemory = 5;     ///< this machine has not the memory that the simulation needs
 
-/// What is said with kExitNoMemory.
+/// The message with kExitNoMemory.
 constexpr const char* kNoMemory =
     "not enough memory on this machine for this simulation (or its limit, ulimit -v, is too low): fewer "
     "steps, "

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What `--set KEY=VALUE` says.
+/// A key and its value from `--set KEY=VALUE`.
 struct Override {
   std::string key_path;
   std::string value;  ///< YAML

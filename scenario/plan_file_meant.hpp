@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// What to take in place of a file of `lockstep search` that is no plan for a scenario, where @p error is
-/// about one: plan.json and torchrec_plan.json are for other programs. "" where it is about something else.
+/// The file to take in place of a file of `lockstep search` that is no plan for a scenario (@p error):
+/// plan.json and torchrec_plan.json are for other programs. "" where the error is about something else.
 [[nodiscard]] std::string plan_file_meant(const InputError& error);
 
 }  // namespace lockstep

@@ -19,7 +19,7 @@ namespace lockstep {
 [[nodiscard]] SimulationOptions simulation_options(const ResolvedScenario& resolved);
 /// For many simulations of which only the steps' ends are wanted: neither critical path nor activity.
 [[nodiscard]] SimulationOptions step_end_options(const ResolvedScenario& resolved);
-/// By GPU model, for SimulationInput::known_kernels.
+/// Empty lists of known kernels by GPU model, for SimulationInput::known_kernels.
 [[nodiscard]] std::vector<KnownKernels> nothing_known(const std::vector<GpuSpec>& models);
 
 /// @param engine in place of the scenario's: EngineMode::Bare for many predictions in one process

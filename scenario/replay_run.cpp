@@ -132,8 +132,8 @@ std::size_t lost_work(const replay::Replay& replay) {
   return count;
 }
 
-/// What the traces do not hold of the steps that a change is about; of traces without steps, of their
-/// windows.
+/// Adds the work that the traces lack in the steps that a change is about; in their windows, for traces
+/// without steps.
 void add_doubts(const replay::WhatIfSpec& change, const replay::Replay& replay, ReplayRun::Result& result) {
   std::vector<std::string> steps;
   for (const replay::RankComparison& rank : result.ranks) {

@@ -35,7 +35,7 @@ class ReplayRun {
   [[nodiscard]] const replay::Replay& replay() const { return replay_; }
   [[nodiscard]] const KernelFamilies& families() const { return families_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
-  /// Of a given cluster.
+  /// Comparisons of transfers on a given cluster.
   [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
   /// On a given GPU; null: there is none, kernels take what they took.
   [[nodiscard]] const replay::KernelComparison* kernels() const { return kernels_ ? &*kernels_ : nullptr; }

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What `lockstep replay` is told besides the traces (docs/replay.md).
+/// Settings of `lockstep replay` besides the traces (docs/replay.md).
 struct ReplaySpec {
   std::optional<Named<ClusterSpec>> cluster;
   std::optional<Named<GpuSpec>> gpu, recorded_gpu;

@@ -168,7 +168,7 @@ std::filesystem::path folder_of(const YamlDocument& document, const std::string&
   return document.covers(file) ? std::filesystem::path{file}.parent_path() : std::filesystem::path{};
 }
 
-/// What lies between two kernels is in a trace's durations.
+/// Removes the gaps between kernels, which a trace's durations contain.
 void take_gaps_out(Gpus& gpus) {
   for (GpuSpec& gpu : gpus.models) {
     gpu.launch_to_start = Seconds{0};

@@ -37,7 +37,7 @@ struct ResolvedScenario {
 /// @throws InputError at the place in the scenario that does not fit
 [[nodiscard]] ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs);
 
-/// What the scenario says of its collectives, for a planner on its fabric.
+/// The scenario's settings of its collectives, for a planner on its fabric.
 [[nodiscard]] CollectiveOptions collective_options(const ResolvedScenario& resolved);
 
 /// The scenario as it can be run from anywhere: the names of trace files, which start from its folder, in

@@ -25,8 +25,8 @@ constexpr std::size_t kRowsOfATask =
     8;                   // so few that processes end together, so many that forks cost nothing
 constexpr int kBug = 1;  // exit code, as main()
 
-/// Of each row on standard output, read back by times_in(): four numbers, and the length of what refuses it
-/// with that text behind.
+/// Prints a row on standard output, read back by times_in(): four numbers, and the length of the text that
+/// refuses it, with that text behind.
 void print(const PredictedTimes& times) {
   fmt::print("{} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),
              times.band.value_or(0), times.kernels, times.refused.size(), times.refused);
@@ -64,7 +64,7 @@ std::size_t kernels_of(const RankAssignment& of, const Job& job) {
   return kernels;
 }
 
-/// Likewise, the mean over the metered ranks.
+/// The mean number of kernels over the metered ranks.
 double kernels_per_step(const Job& job, const SimulationResult& result) {
   std::size_t sum = 0;
   for (const MeteredRank& rank : result.metered) {
@@ -79,7 +79,7 @@ PredictedTimes refused(std::string why) {
   return times;
 }
 
-/// What is wrong with settings, without the place in a text that nobody wrote.
+/// The faults of settings, without the place in a text that nobody wrote.
 std::string in_words(const InputError& problem) {
   std::string text;
   for (const Problem& each : problem.problems()) {

@@ -38,7 +38,7 @@ struct SlowRank {
   void check() const;
 };
 
-/// What makes equal ranks unequal.
+/// Causes that make equal ranks unequal.
 struct VariationSpec {
   std::uint64_t seed = 1;
   JitterSpec kernels;
@@ -82,7 +82,7 @@ constexpr auto names_of(ScenarioFold /*unused*/) {
   return std::to_array<EnumName<ScenarioFold>>({{ScenarioFold::Auto, "auto"}, {ScenarioFold::Off, "off"}});
 }
 
-/// What a GPU's memory holds besides what the job allocates, and what happens when it is not enough.
+/// Contents of a GPU's memory besides what the job allocates, and the check whether it is enough.
 struct MemorySpec {
   Bytes context{1024.0 * 1024 * 1024};
   double fragmentation = 0.05;

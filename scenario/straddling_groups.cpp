@@ -59,7 +59,7 @@ class Domains {
   std::map<std::pair<int, int>, bool> joined_;
 };
 
-/// What of the groups of a kind leaves its domain.
+/// Groups of a kind that leave their domain.
 struct Straddling {
   std::size_t groups = 0, all = 0, members = 0;
   std::pair<VertexId, VertexId> across{};  ///< of the first such group

@@ -23,7 +23,7 @@ PathPrediction resting_on(const Evidence& evidence, const std::string& family, d
   return {family, seconds, half_width(evidence), evidence.is};
 }
 
-/// What the scenario itself states: no model, so no band.
+/// A prediction of the scenario's own numbers: no model, so no band.
 PathPrediction as_given(double seconds) {
   return {"given by the scenario", seconds, 0, Provenance::Guessed};
 }
@@ -62,7 +62,7 @@ PathPrediction host_work(const ResolvedScenario& resolved, const CriticalShare& 
                     is_listed ? "host operators" : "host operators not listed", share.seconds);
 }
 
-/// What is on the path and neither kernel nor collective: one prediction.
+/// The prediction of all on the path that is neither kernel nor collective.
 PathPrediction other_part(const ResolvedScenario& resolved, const CriticalShare& share) {
   if (is_recorded(resolved) && share.part != PathPart::Noise) {
     const bool on_gpu = share.part == PathPart::LaunchLatency || share.part == PathPart::KernelGap;

@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-/// What the step is made of, prediction by prediction: its critical path where one was recorded, else its
-/// parts on the GPU of a mean rank (docs/trust.md says how these are told apart).
+/// The predictions that a step is made of: its critical path where one was recorded, else its parts on the
+/// GPU of a mean rank (docs/trust.md says how these are told apart).
 [[nodiscard]] std::vector<PathPrediction> predictions_of(const ResolvedScenario& resolved,
                                                          const SimulationResult& result);
 

@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// Whose profile shows processes of this name in a Chrome trace: `a profile of JAX/XLA or TensorFlow, which
-/// is not read`. Empty: not known, or PyTorch's.
+/// The kind of profile that has processes of this name in a Chrome trace: `a profile of JAX/XLA or
+/// TensorFlow, which is not read`. Empty: not known, or PyTorch's.
 [[nodiscard]] std::string foreign_process(std::string_view process_name);
 
 /// The same of a file that is no Chrome trace, by what it begins with: XPlanes (JAX, TensorFlow), rocprof's

@@ -30,7 +30,7 @@ class GzipFile final : private DeflatedBlockSink {
   /// Memory for the next @p size bytes at least; valid until commit().
   char* reserve(std::size_t size);
 
-  /// What was written since reserve() ends at @p end.
+  /// Takes the bytes that were written since reserve(); they end at @p end.
   void commit(const char* end);
 
   void append(std::string_view text);

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What a JSON file holds at its outermost level: for messages about files of an unknown kind.
+/// The outermost level of a JSON file: for messages about files of an unknown kind.
 struct JsonOutline {
   struct Member {
     std::string key;

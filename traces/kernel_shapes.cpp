@@ -16,7 +16,7 @@ std::string_view direction_name(Direction direction) {
   return direction == Direction::Forward ? "forward" : "backward";
 }
 
-/// Of FlashAttention; 0: another kernel.
+/// The number of a FlashAttention version; 0: another kernel.
 int version_number(FlashVersion version) {
   switch (version) {
     case FlashVersion::One:

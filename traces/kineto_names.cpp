@@ -130,7 +130,7 @@ RuntimeName runtime_name(Opcode op, const KernelCall* kernel) {
   return {"cudaLaunchKernel", 211};
 }
 
-/// What a replay takes as recorded has no work but a name, as profilers write it.
+/// The category of a kernel. A replay's recorded kernels have no work but a name, as profilers write it.
 std::string_view category_of(const KernelCall& kernel) {
   if (std::holds_alternative<Memcpy>(kernel.work) || kernel.name.starts_with("Memcpy ")) {
     return "gpu_memcpy";

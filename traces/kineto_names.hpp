@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// Which prefix communication kernels carry.
+/// The prefix of communication kernels' names.
 enum class NcclNames : std::uint8_t {
   DevKernel,  ///< `ncclDevKernel_AllReduce_Sum_f32`: NCCL >= 2.19
   Kernel,     ///< `ncclKernel_AllReduce_Sum_f32`: NCCL < 2.19, and what HTA's straggler analysis looks for
@@ -25,8 +25,8 @@ enum class NcclNames : std::uint8_t {
 /// `Optimizer.step#SGD.step`, `nccl:all_reduce`, `DistributedDataParallel.forward`).
 [[nodiscard]] bool names_operator(std::string_view range_name);
 
-/// What the profiler shows of a CUDA runtime call. `cbid` is CUPTI's number of it (cupti_runtime_cbid.h, as
-/// in the traces).
+/// The profiler's view of a CUDA runtime call. `cbid` is CUPTI's number of it (cupti_runtime_cbid.h, as in
+/// the traces).
 struct RuntimeName {
   std::string_view name;
   int cbid = 0;

@@ -22,7 +22,7 @@ class ProgramText {
   /// @param rank one that runs the program: says which collectives its per-rank slots stand for
   ProgramText(const Program& program, const RankAssignment& rank, NcclNames names);
 
-  /// Where an instruction stands in its program.
+  /// The place of an instruction in its program.
   struct Place {
     std::uint32_t scope = 0;     ///< number of the innermost range (from 1; its own for ranges), 0: in none
     std::uint32_t sequence = 0;  ///< collectives: how many of the same group came before it in a step

@@ -60,7 +60,7 @@ bool are_kernel_tables(const std::vector<std::filesystem::path>& files) {
   return first;
 }
 
-/// What import and fit both take.
+/// Adds the inputs that import and fit both take.
 template <class Options, class Files>
 void add_inputs(CLI::App& command, Options& options, Files& files, const char* what) {
   command.add_option("FILES", files, what)->required()->check(CLI::ExistingFile);
@@ -109,7 +109,7 @@ void add_import(CLI::App& calibrate, std::function<int()>& action) {
   });
 }
 
-/// Of files that are tables of kernels.
+/// Fits files that are tables of kernels.
 int fit_kernels_with(const CalibrateFitOptions& options, FitKernelsOptions kernels, const CLI::App& command) {
   refuse(command,
          {"--cluster", "--start", "--collective", "--hold-out-every", "--hold-out-gpus", "--p2p-level",

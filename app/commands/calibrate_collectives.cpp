@@ -36,7 +36,7 @@ bool is_csv(const std::filesystem::path& file) {
   return file.extension() == ".csv" || (file.extension() == ".gz" && file.stem().extension() == ".csv");
 }
 
-/// What the files hold together, and those that hold some of it.
+/// The measurements of all files, and the files that hold some of them.
 struct MeasuredFiles {
   CollectiveMeasurements measurements;
   std::vector<std::filesystem::path> used;
@@ -98,7 +98,7 @@ MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
   return found;
 }
 
-/// Where the collectives ran, as NCCL took it.
+/// The machine where the collectives ran, in NCCL's view.
 Fabric machine_of(const CalibrateFitOptions& options, const ConfigPath& configs) {
   const Fabric drawn = read_cluster(options.cluster).fabric();
   PeerAccess access{access_of_models(drawn, configs), {}, 0};
@@ -128,7 +128,7 @@ std::string start_of(const CalibrateFitOptions& options, const Fabric& fabric, c
   }
 }
 
-/// Of logs whose GPUs are of another model than the cluster's.
+/// Warns of logs whose GPUs are of another model than the cluster's.
 void warn_of_other_gpus(const MeasuredFiles& files, const Fabric& fabric, const std::string& cluster) {
   const GpuModelNames models{ConfigPath::standard().names("gpus")};
   std::set<std::string> meant;
@@ -159,7 +159,7 @@ void check_names(const CalibrateFitOptions& options) {
   }
 }
 
-/// What did not move is not fitted, however well it fits.
+/// Refuses a fit that moved no number, however well it fits.
 /// @param start the profile to start from, as ConfigPath shows it
 /// @param name of it, as users say it
 void refuse_unmoved(const std::string& start, const std::string& name,

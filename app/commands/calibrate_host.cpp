@@ -85,7 +85,7 @@ Seconds no_cost(const std::string& option, const std::string& asked_for, const s
   return Seconds{0};
 }
 
-/// What the profiler recorded beside times of the host, in words; empty: nothing.
+/// Options of the profiler that recorded more than times of the host, in words; empty: none.
 /// @throws InputError unless @p are_meant
 std::string observers_of(const std::vector<kineto::RecordedTrace>& traces, bool are_meant) {
   std::set<std::string> observers;

@@ -59,15 +59,15 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
   fmt::print(stderr, "{}\n", text);
 }
 
-/// Of a file that names another GPU's model than --gpu is.
+/// Warns of a file that names another GPU's model than --gpu is.
 void warn_of_another_gpu(const std::string& device, const std::string& file, const std::string& gpu) {
   if (GpuModelNames{ConfigPath::standard().names("gpus")}.tell_apart(device, gpu)) {
     spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
   }
 }
 
-/// Of a file whose GPU has another memory than --gpu: a board of its own, whose memory's rate is another,
-/// too.
+/// Warns of a file whose GPU has another memory than --gpu: a board of its own, whose memory's rate is
+/// another, too.
 void warn_of_another_board(const KernelImportReport& found, const std::string& file, const GpuSpec& gpu) {
   constexpr double kSame = 1.1;  // what a driver leaves of it, and GB for GiB
   if (found.memory <= Bytes{0}) return;
@@ -93,7 +93,7 @@ void warn_of_power(const std::string& gpu) {
   }
 }
 
-/// What a fit writes: @p yaml and, where they are asked for, its residuals.
+/// Writes the files of a fit: @p yaml and, where they are asked for, its residuals.
 void write_fit(const std::string& output, const std::string& yaml, const std::string& title,
                const std::vector<KernelResidual>& residuals, const FitKernelsOptions& options) {
   std::vector<FileToWrite> files{{output, yaml}};
@@ -102,7 +102,7 @@ void write_fit(const std::string& output, const std::string& yaml, const std::st
   write_whole_files(files);
 }
 
-/// As a GPU's file names it: without a folder or .yaml it would be a name of configs/.
+/// The path in the form for a GPU's file: without a folder or .yaml it would be a name of configs/.
 std::string file_in_words(const std::string& file) {
   return is_path(file) ? file : "./" + file;
 }

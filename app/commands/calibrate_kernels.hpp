@@ -21,7 +21,7 @@ void add_kernel_import_options(CLI::App& command, KernelImportOptions& options);
 int import_kernels_command(const std::vector<std::filesystem::path>& files,
                            const KernelImportOptions& options, const std::string& output);
 
-/// What `lockstep calibrate fit` takes for kernels beside files, name and output.
+/// Options of `lockstep calibrate fit` for kernels, beside files, name and output.
 struct FitKernelsOptions {
   std::vector<std::filesystem::path> tests;
   std::uint64_t seed = 1;

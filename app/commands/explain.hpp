@@ -9,7 +9,7 @@ class App;
 
 namespace lockstep {
 
-/// What is known of a parameter. An empty @p key: all parameters of a kind of file. An empty @p kind: the
+/// The documentation of a parameter. An empty @p key: all parameters of a kind of file. An empty @p kind: the
 /// first of app/file_kinds.hpp that has the key.
 /// @throws InputError for an unknown key, with the one that was probably meant, or an unknown kind
 std::string explain_text(const std::string& key, const std::string& kind);

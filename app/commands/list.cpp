@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kScenarios = "scenarios";
 
-/// What a file calls itself in `name:`, "" where that is its own name or cannot be read: a list is no place
-/// to complain of a broken file.
+/// The `name:` of a file, "" where that is the file's own name or cannot be read. A list is no place to
+/// complain of a broken file.
 std::string own_name(const std::filesystem::path& file, const std::string& name) {
   try {
     const YamlDocument document = YamlDocument::from_file(file);

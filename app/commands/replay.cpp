@@ -99,7 +99,7 @@ std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Repl
   return "there is nothing of it in the traces";
 }
 
-/// Also says which change finds nothing to change.
+/// Simulates the changes, and warns of a change that finds nothing to change.
 std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun::Result& plain,
                                            const ResultFolder* folder) {
   std::vector<WhatIfResult> results;

@@ -34,7 +34,7 @@
 namespace lockstep {
 namespace {
 
-/// What traces do not say, or say oddly: one line.
+/// Warns of facts that traces lack or that look odd, on one line.
 void warn_of_traces(const ResolvedScenario& resolved) {
   std::vector<std::string> odd;
   for (const ImportReport::Row& row : resolved.import_report.rows()) {
@@ -47,7 +47,7 @@ void warn_of_traces(const ResolvedScenario& resolved) {
   }
 }
 
-/// What the models cannot vouch for is said on stderr; shares of a percent are not worth a line.
+/// Warns on stderr of times that the models cannot vouch for; shares of a percent are not worth a line.
 void warn_of_guesses(const ResolvedScenario& resolved) {
   constexpr double kWorthALine = 0.02;
   const OutOfRange out_of_range = kernels_out_of_range(resolved);
@@ -85,7 +85,7 @@ void warn_of_indices(const ResolvedScenario& resolved) {
   }
 }
 
-/// What PyTorch's allocator does when it finds no room is not simulated (ops/workload/allocator_calls.hpp).
+/// Warns of a full allocator's waits, which are not simulated (ops/workload/allocator_calls.hpp).
 void warn_of_full_memory(const ResolvedScenario& resolved) {
   const auto fullest = fullest_rank(resolved);
   if (fullest && fullest->is_tight()) {
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const
   }
 }
 
-/// Where the tables of a DLRM went, as a plan that `parallelism.embedding.plan` takes.
+/// Writes the places of a DLRM's tables, in the form that `parallelism.embedding.plan` takes.
 void write_embedding_plan(const ResolvedScenario& resolved, const std::filesystem::path& file) {
   const ScenarioSpec& scenario = resolved.scenario;
   if (!scenario.workload || !scenario.workload->model->dlrm) {

@@ -41,7 +41,7 @@ Seconds budget_of(const std::string& text) {
   return budget;
 }
 
-/// What a search with @p name compares: that method and the rules that it has to beat.
+/// The methods that a search with @p name compares: that one and the rules that it has to beat.
 std::vector<sharding::Method> methods_for(const std::string& name) {
   const sharding::Method* const only = name == "all" ? nullptr : &sharding::method_called(name);
   std::vector<sharding::Method> chosen;
@@ -73,7 +73,7 @@ bool is_of_search(const std::string& name) {
   return name == "plan.yaml" || name == "plan.json" || name == "torchrec_plan.json" || name == "load.svg";
 }
 
-/// What the search answers: the plan of the method that was asked for, and of no other.
+/// The search's answer: the plan of the method that was asked for, and of no other.
 /// @throws InputError where there is none, with the reason
 const Candidate& best_or_error(const ShardingProblem& problem, const SearchResult& result,
                                const SearchCommandOptions& command, const fs::path& path) {

@@ -143,7 +143,7 @@ int search_plans_command(const SearchPlansOptions& options) {
 
 namespace {
 
-/// What the command line gives as text.
+/// Options that the command line gives as text.
 struct PlanCommandLine {
   SearchPlansOptions options;
   std::vector<std::string> assignments;

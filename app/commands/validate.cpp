@@ -51,7 +51,7 @@ std::optional<std::filesystem::path> missing_table(const ValidationSet& set,
   return std::nullopt;
 }
 
-/// Where a set's tables are: in the folder of measurements, said or usual, else beside the set, where small
+/// The folder of a set's tables: the one of measurements, given or usual, else the set's own, where small
 /// tables are shipped. The former where they are in neither.
 std::filesystem::path folder_of_tables(const ValidationSet& set, const std::filesystem::path& set_file,
                                        const std::filesystem::path& data) {

@@ -14,7 +14,7 @@ class App;
 
 namespace lockstep {
 
-/// Which rows, and how.
+/// The rows to validate, and the way to do it.
 struct ValidationRun {
   std::filesystem::path data;  ///< folder of measurements; empty: usual_data_folder()
   std::size_t every = 1;       ///< each so-manieth row of the set

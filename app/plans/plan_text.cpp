@@ -74,7 +74,7 @@ std::string looked_at_text(const PlanSearchResult& result) {
   return text;
 }
 
-/// Of the GPU's memory; nothing where that is not checked, or the plan not simulated.
+/// The plan's share of the GPU's memory; 0 where that is not checked, or the plan not simulated.
 double share_of_gpu(const FoundPlan& plan) {
   return plan.evaluation && plan.evaluation->capacity > 0
              ? plan.evaluation->memory.total().in_base_units() / plan.evaluation->capacity

@@ -11,19 +11,19 @@ namespace lockstep {
 /// `parallelism: { tensor: 2, sharding: zero1 }, workload: { micro_batch: 4 }`.
 [[nodiscard]] std::string plan_text(const PlanEvaluator& evaluator, const PlanCandidate& candidate);
 
-/// What `lockstep search` prints of plans: what was looked at and why not, the best, the front.
+/// The text of `lockstep search` for plans: what was looked at and why not, the best, the front.
 /// @pre there is a plan, at least an estimated one
 [[nodiscard]] std::string plans_text(const PlanEvaluator& evaluator, const PlanSearchResult& result,
                                      std::size_t keep);
 
-/// Where no combination can be: how many were pruned, and why.
+/// The text where no combination can be: how many were pruned, and why.
 [[nodiscard]] std::string nothing_to_search_text(const PlanEvaluator& evaluator,
                                                  const PlanSearchResult& result);
 
-/// Where none was built: why.
+/// The text where no plan was built: why.
 [[nodiscard]] std::string nothing_built_text(const PlanEvaluator& evaluator, const PlanSearchResult& result);
 
-/// Where none fits: the leanest plan, what holds its memory, and what would make it fit.
+/// The text where no plan fits: the leanest plan, what holds its memory, and what would make it fit.
 [[nodiscard]] std::string no_plan_text(const PlanEvaluator& evaluator, const PlanSearchResult& result);
 
 [[nodiscard]] std::string plans_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,

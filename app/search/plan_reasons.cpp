@@ -27,7 +27,7 @@ double share_like(const std::vector<TimeShare>& shares, const TimeShare& other) 
   return share == shares.end() ? 0 : share->seconds;
 }
 
-/// What of the mean rank's step is shorter.
+/// Parts of the mean rank's step that are shorter with our plan.
 std::vector<Difference> shorter_parts(const std::vector<TimeShare>& ours,
                                       const std::vector<TimeShare>& theirs, double least) {
   std::vector<Difference> parts;

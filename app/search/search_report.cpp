@@ -68,8 +68,8 @@ std::string method_lines(const ShardingProblem& problem, const SearchResult& res
   return text + end_line(result.end);
 }
 
-/// What a search cannot get below, against the plan, under the fast models; plans of whole tables and
-/// columns.
+/// The step time that no plan of whole tables and columns can get below, against the plan, under the fast
+/// models.
 std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
   const sharding::ModelCosts costs = problem.costs(1);
   const Seconds bound = costs.at_least(problem.task());
@@ -83,7 +83,7 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
                    kinds, bound, *best.step);
 }
 
-/// What a search makes of `respect_memory: false`, by which it is not all that is asked for.
+/// A remark on `respect_memory: false`: steps must fit all the same, unless memory is not checked.
 std::string memory_line(const ShardingProblem& problem) {
   const ScenarioSpec& scenario = problem.resolved().scenario;
   return scenario.parallelism.embedding.respect_memory || !scenario.memory.check_capacity

@@ -121,7 +121,7 @@ class MatrixReader {
     return all;
   }
 
-  /// What excludes nothing is misspelt.
+  /// Refuses an exclusion that excludes nothing: it is misspelt.
   void check_excluded(const PointValues& excluded) {
     for (const PointValue& value : excluded) {
       const auto axis = std::ranges::find(matrix_.axes, value.key_path, &MatrixAxis::key_path);

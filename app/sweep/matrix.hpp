@@ -21,7 +21,7 @@
 
 namespace lockstep {
 
-/// What a point says about one key of the scenario.
+/// The value that a point has for one key of the scenario.
 struct PointValue {
   std::string key_path;
   YamlNode value;

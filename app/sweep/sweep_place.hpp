@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Which of the processes of one sweep this is.
+/// The place of this process among the processes of one sweep.
 struct SweepPlace {
   int rank = 0;
   int size = 1;
@@ -20,9 +20,9 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 [[nodiscard]] Environment process_environment();
 
-/// From `--shard I/N`, else from what a launcher tells its processes: Open MPI, PMI (MPICH, Intel MPI, srun
-/// --mpi=pmi2) or Slurm. No MPI library is needed: processes meet in the folder of the sweep. Rank 0 waits
-/// for the others; the shards of a job array, which may run one after the other, do not.
+/// The place by `--shard I/N`, else by what a launcher tells its processes: Open MPI, PMI (MPICH, Intel MPI,
+/// srun --mpi=pmi2) or Slurm. No MPI library is needed: processes meet in the folder of the sweep. Rank 0
+/// waits for the others; the shards of a job array, which may run one after the other, do not.
 /// @param shard empty where none was given
 /// @throws std::invalid_argument for a shard that is none
 [[nodiscard]] SweepPlace sweep_place(const std::string& shard, const Environment& environment);

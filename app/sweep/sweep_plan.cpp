@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kMatrix = "matrix";
 
-/// What results depend on beside the effective configuration: the program, and the configurations that are
-/// chosen where a scenario names none.
+/// Inputs of results beside the effective configuration: the program, and the configurations that a scenario
+/// gets by default.
 std::string surroundings(const ConfigPath& configs) {
   std::string text = kVersion + std::string{"\n"};
   std::error_code none;
@@ -98,8 +98,8 @@ void SweepPlan::find_columns() {
   }
 }
 
-/// Where no combination of the axes can be read that is their mistake, also beside points of `include` that
-/// can.
+/// Gives each point its key. If no combination of the axes can be read, that is the axes' mistake, also
+/// beside readable points of `include`.
 void SweepPlan::identify_points(const std::vector<MatrixAxis>& axes) {
   const std::string around = surroundings(configs_);
   std::optional<InputError> first_mistake;

@@ -33,7 +33,7 @@ class SweepPlan {
   /// The keys that differ between points, in the order of the axes, then as include brings them.
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
 
-  /// What the point says about a column, on one line; "" where it says nothing.
+  /// The point's value for each column, on one line; "" where it has none.
   [[nodiscard]] std::vector<std::string> labels(const SweepPoint& point) const;
 
   /// The scenario of one point.

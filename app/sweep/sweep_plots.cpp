@@ -50,7 +50,7 @@ bool are_growing(const std::vector<std::string>& labels) {
   return labels.size() > 1;
 }
 
-/// Where each row is drawn.
+/// The place where each row is drawn.
 struct Arrangement {
   std::string x;
   std::vector<std::string> categories;

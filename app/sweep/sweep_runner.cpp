@@ -45,7 +45,7 @@ int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::fi
   return written.exit_code;
 }
 
-/// What is known of a child that ended without a record.
+/// The outcome of a child that ended without a record.
 Outcome broken_end(const EndedTask& ended) {
   constexpr int kSignalled = 128;
   std::string message = ended.exit_code == kSignalled + SIGKILL
@@ -89,7 +89,7 @@ class SweepRunner {
   }
 
  private:
-  /// What was killed or met a bug is tried again, once by each sweep; damaged records are told of.
+  /// Forgets points that were killed or met a bug, to try them again once a sweep; warns of damaged records.
   void forget_broken_ends() {
     for (const SweepPoint& point : plan_.points()) {
       const auto row = read_row(options_.folder, point.key);

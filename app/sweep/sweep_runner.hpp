@@ -16,7 +16,7 @@ struct SweepOptions {
   SweepPlace place;
 };
 
-/// What one process of a sweep did.
+/// The result of one process of a sweep.
 struct SweepEnd {
   std::size_t simulated = 0;  ///< points, by this process
   std::size_t recorded = 0;   ///< points that are done, by whomever

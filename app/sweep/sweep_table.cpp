@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// What more of is better.
+/// The number by which rows are ranked: more is better.
 double merit(const SweepRow& row, bool by_cost) {
   if (!row.is_done()) {
     return -std::numeric_limits<double>::infinity();

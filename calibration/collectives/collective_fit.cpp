@@ -27,7 +27,7 @@ constexpr Bytes kSmall = 4_KiB;  // below it no bandwidth is to be seen
 constexpr double kMoved = 1e-3;
 constexpr double kPlausibleSpreads = 3;
 
-/// What tells curves apart: the rows of one run, collective and group.
+/// A curve is the rows of one run, collective and group.
 using Curve = std::tuple<std::size_t, CollectiveKind, int, int>;
 
 std::map<Curve, std::vector<std::size_t>> curves_of(const CollectiveMeasurements& measurements) {

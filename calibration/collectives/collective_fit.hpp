@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Which measurements a fit does not see, so that its errors there are those of a prediction.
+/// Measurements that a fit does not see, so that its errors there are those of a prediction.
 struct HeldOut {
   int every = 4;         ///< of the sizes of a run, each so-manieth; 0: none
   std::set<int> groups;  ///< and all of groups with so many GPUs

@@ -20,7 +20,7 @@ struct Program {
   CollectiveKind kind;
 };
 
-/// Also the names in the CSV.
+/// Programs of nccl-tests by name; the names are also in the CSV.
 constexpr std::array kPrograms{
     Program{"all_reduce", CollectiveKind::AllReduce},
     Program{"reduce_scatter", CollectiveKind::ReduceScatter},
@@ -53,7 +53,7 @@ double positive_at(const CsvTable& table, std::size_t row, const char* column) {
   return value;
 }
 
-/// Of the runs from @p first on: those of one file.
+/// The number of the run, among those of one file: from @p first on.
 std::size_t run_named(const std::string& name, std::size_t first, std::vector<std::string>& runs) {
   const auto found = std::find(runs.begin() + static_cast<std::ptrdiff_t>(first), runs.end(), name);
   if (found == runs.end()) {

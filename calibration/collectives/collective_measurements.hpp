@@ -36,7 +36,7 @@ struct CollectiveMeasurements {
 /// nothing.
 [[nodiscard]] std::string wrong_with_group(int nodes, int gpus_per_node);
 
-/// As CSV, one line a measurement: `collective,nodes,gpus_per_node,bytes,time_us,run`.
+/// The CSV of the measurements, one a line: `collective,nodes,gpus_per_node,bytes,time_us,run`.
 [[nodiscard]] std::string collective_csv(const CollectiveMeasurements& measurements);
 
 /// Reads such tables, and collective.csv of lockstep-measure (docs/measuring.md; out of place), all together.

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What makes a fit doubtful, each in a sentence; empty for a sound one.
+/// Reasons to doubt a fit, each in a sentence; empty for a sound one.
 ///
 ///   misfit    a collective on groups of one shape whose messages of at least 64 KiB are missed by more than
 ///             25 % on average, of those held out or of those fitted: no profile explains it there

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a new profile is called and rests on.
+/// The name of a new profile, and the files that it rests on.
 struct FittedProfileOptions {
   std::string name;
   std::string measured;         ///< the files that the measurements are of, in words

@@ -34,7 +34,7 @@ struct GroupErrors {
   std::vector<double> held_out;
 };
 
-/// Of messages of at least @p from.
+/// Errors of messages of at least @p from, by group.
 [[nodiscard]] std::map<MeasuredGroup, GroupErrors> errors_by_group(const CollectiveMeasurements& measurements,
                                                                    const CollectiveFit& fit,
                                                                    Bytes from = kSmallMessages);

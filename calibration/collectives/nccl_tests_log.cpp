@@ -32,7 +32,7 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-/// Without what launchers and `ts` put before a line: `[1,0]<stdout>:` (Open MPI 4, --tag-output),
+/// Removes what launchers and `ts` put before a line: `[1,0]<stdout>:` (Open MPI 4, --tag-output),
 /// `[prterun-HOST-PID@1,0]<stdout>: ` (Open MPI 5), `[0] ` (Hydra, -prepend-rank), ` 12: ` (srun --label),
 /// `[pod/NAME/CONTAINER] ` (kubectl logs --prefix), `[HOST:PID] `, `HOST PROGRAM[PID]: ` (the system's
 /// journal), `2026-11-25T14:00:00.123Z `, `Nov 25 14:00:00 `, `14:00:00 `; several where there are several.
@@ -132,7 +132,7 @@ std::string unused_name(const std::string& name, const std::vector<std::string>&
   return unused;
 }
 
-/// What a log is of that does not say it itself.
+/// The program of a log that does not say it itself.
 struct FallbackProgram {
   std::string name;     ///< empty: not known
   bool of_all = false;  ///< of each program in the log: said by the user, not guessed by the file's name

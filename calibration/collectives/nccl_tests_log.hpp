@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What a log holds, and besides rows that could be used.
+/// Counts of a log's rows that could be used, and of the others.
 struct NcclTestsReport {
   std::size_t used = 0;
   std::size_t without_size = 0;   ///< rows of 0 bytes

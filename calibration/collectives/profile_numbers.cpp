@@ -36,7 +36,7 @@ void add_latency(const CollectiveProfile& profile, const Place& place, const cha
   }
 }
 
-/// Where it is left out a step takes what one over PCIe does, and moves with that.
+/// Adds host_memory; where it is left out a step takes what one over PCIe does, and moves with that.
 void add_host_memory(const CollectiveProfile& profile, const Place& place,
                      std::vector<ProfileNumber>& numbers) {
   const std::optional<Seconds> start = (profile.*place.algorithm.*place.protocol)->host_memory;

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What the profiler added to each operator and runtime call of recorded steps, told from how long such a
-/// step takes without it:
+/// Time that the profiler added to each operator and runtime call of recorded steps. It is known from how
+/// long such a step takes without the profiler:
 ///
 ///   cost = (mean length of the recorded steps - @p step_time) / events of a step
 ///

@@ -18,7 +18,7 @@ using kineto::Nanoseconds;
 constexpr std::int64_t kShortestQueue = 768;
 constexpr double kNearlyFull = 0.9;
 
-/// What one stream was given and when it began it.
+/// Launches of one stream, and when it began each.
 struct StreamQueue {
   std::vector<Nanoseconds> launches, starts;
   std::int64_t before = 0;  ///< launched before the trace began

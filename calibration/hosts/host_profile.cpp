@@ -76,7 +76,7 @@ constexpr std::array kParts{
     Part{"between_launches", &OperatorSamples::between_launches, &OperatorOverhead::between_launches},
     Part{"without_launch", &OperatorSamples::without_launch, &OperatorOverhead::without_launch}};
 
-/// What the calls of an operator cost, us and us^2: its parts are taken to vary on their own.
+/// Cost of an operator's calls, us and us^2: its parts are taken to vary on their own.
 struct CallCost {
   double mean = 0, variance = 0;
   [[nodiscard]] double spread() const { return mean > 0 ? std::sqrt(variance) / mean : 0; }
@@ -145,7 +145,7 @@ class ProfileText {
     provenance_ +=
         fmt::format("  {}:\n    is: {}\n    source: {}\n", key, word(), quoted_if_needed(source + but));
   }
-  /// Of what the traces show.
+  /// The provenance of numbers that the traces show.
   [[nodiscard]] const char* word() const {
     return options_.observed || options_.simulated ? "derived" : "measured";
   }
@@ -241,7 +241,7 @@ class ProfileText {
     provenance_ += "  fallback: guessed, the median operator of the traces for one that was never seen\n";
   }
 
-  /// Those of the median operator, us; the start's where no operator has any.
+  /// Parts of the median operator, us; the start's where no operator has any.
   std::array<double, kParts.size()> usual_parts() {
     std::array<double, kParts.size()> usual{};
     for (std::size_t i = 0; i < kParts.size(); ++i) {
@@ -258,7 +258,7 @@ class ProfileText {
     return usual;
   }
 
-  /// Of an operator that was never seen to have some of the parts: the block's word does not hold for them.
+  /// Adds provenance for an operator's parts that were never seen: the block's word does not hold for them.
   void provenance_of_parts(const std::string& name, const OperatorSamples& of) {
     std::vector<std::string_view> seen, unseen;
     for (const Part& part : kParts) {

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What a new profile is called and rests on.
+/// The name of a new profile, and the data that it rests on.
 struct HostProfileOptions {
   std::string name;
   std::string traces;      ///< in words, for `source`

@@ -40,12 +40,12 @@ struct Event {
   bool waits = false;            ///< a copy that returns when it is done, or a call that found a full queue
 };
 
-/// What is around operators: the profiler's steps, the optimizer as a whole, annotations of libraries.
+/// Tells if a range is around operators: the profiler's steps, the whole optimizer, libraries' annotations.
 bool is_looked_through(const std::string& name) {
   return name.starts_with("ProfilerStep") || name.starts_with("Optimizer.") || name.starts_with("##");
 }
 
-/// What copies pageable memory: the call copies it to a pinned buffer first, piece by piece, or waits.
+/// Copies of pageable memory: the call copies it to a pinned buffer first, piece by piece, or waits.
 std::unordered_set<std::int64_t> pageable_copies(const RecordedTrace& trace) {
   std::unordered_set<std::int64_t> correlations;
   for (const kineto::Work& work : trace.work) {
@@ -56,8 +56,8 @@ std::unordered_set<std::int64_t> pageable_copies(const RecordedTrace& trace) {
   return correlations;
 }
 
-/// By thread, in the order of their starts; the longer first. @p queued: of each call, whether it waited for
-/// room in a full launch queue.
+/// Events by thread, in the order of their starts; the longer first. @p queued tells for each call whether it
+/// waited for room in a full launch queue.
 std::vector<std::vector<Event>> events_by_thread(const RecordedTrace& trace,
                                                  const std::vector<bool>& queued) {
   std::vector<std::vector<Event>> threads(trace.threads.size());
@@ -111,7 +111,7 @@ bool waits_for_gpu(const Event& event) {
   return event.waits || is_wait(event.call.value_or(CallKind::Other));
 }
 
-/// Of the time from @p begin to @p until what @p thread (by start) waited for the GPU.
+/// Time from @p begin to @p until that @p thread (by start) waited for the GPU.
 Nanoseconds waited(std::span<const Event> thread, Nanoseconds begin, Nanoseconds until) {
   Nanoseconds sum = 0;
   for (auto event = std::ranges::lower_bound(thread, begin, {}, &Event::start);

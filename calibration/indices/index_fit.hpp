@@ -36,7 +36,7 @@ struct IndexFit {
 /// with more than lookups
 [[nodiscard]] IndexFit fit_index_model(std::span<const DistinctRows> points, double most_rows);
 
-/// What makes a fit doubtful, each in a sentence; empty for a sound one.
+/// Reasons to doubt a fit, each in a sentence; empty for a sound one.
 ///
 ///   misfit   parts held out are missed by more than 10 % on average (real tables by 5 % at most)
 ///   even     but fewer lookups than by chance found a row of before, or too few (20) to tell anything

@@ -24,8 +24,8 @@ constexpr double kMicro = 1e6;
 
 enum class ConstantUnit : std::uint8_t { Fraction, Factor, Time };
 
-/// By what factor a constant of the kind may move before it says something else than a GPU: a little more
-/// than the sets of configs/kernel_efficiency differ in it.
+/// The factor by which a constant of the kind may move before it says something else than a GPU. It is a
+/// little more than the sets of configs/kernel_efficiency differ in it.
 ///
 ///   fraction   1.26 in what kernels that stream reach of the memory (0.74 on T4, 0.93 on H100), and 1.14 in
 ///              parts of that (softmax 0.88 on T4, 1 on A100): 1.44 together
@@ -90,7 +90,7 @@ constexpr Constant kTf32 = {"tf32.tiles", [](const KernelEfficiency& /*of*/) { r
 
 constexpr const char* kNoConstant = "none of the constants";
 
-/// What a row's time depends on, among the constants that its own family tells.
+/// Constants that a row's time depends on, among those that its own family tells.
 std::vector<const Constant*> constants_of(const KernelCall& call, const GpuSpec& gpu) {
   if (const auto* pointwise = std::get_if<Pointwise>(&call.work)) {
     if (!(pointwise->instructions > 0)) return {&kMemory};  // else it waits for those, too
@@ -254,7 +254,7 @@ class Fitting {
         start);
   }
 
-  /// From the most there is a small step up changes nothing, as if it fitted best.
+  /// The start of the fit; at the upper limit, a small step up would change nothing, as if it fitted best.
   [[nodiscard]] double start_of(const Constant& constant) const {
     constexpr double kBelow = 0.05;
     return most_log(constant) < kBelow ? -kBelow : 0;
@@ -282,7 +282,7 @@ class Fitting {
     std::size_t rows = 0;
   };
 
-  /// Of the rows that depend on a constant.
+  /// Mean errors of the rows that depend on a constant.
   [[nodiscard]] MeanErrors means_of(const std::map<std::string, KernelMeasurements>& families,
                                     const Constant& constant, const GpuSpec& after) const {
     MeanErrors mean;

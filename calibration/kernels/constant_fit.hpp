@@ -46,7 +46,7 @@ struct ConstantFit {
   bool start_is_own = false;              ///< whether that was made for this very GPU (docs/trust.md)
   std::size_t unused = 0;                 ///< rows that none of the constants belongs to
   double error = 0;                       ///< mean of absolute errors of the rows held out, of all families
-  /// Likewise of the families that depend on a constant.
+  /// The same mean error, of the families that depend on a constant.
   [[nodiscard]] double error_of(const std::string& key) const;
   KernelEfficiency efficiency;
   std::vector<KernelResidual> residuals;  ///< one each measurement
@@ -73,7 +73,7 @@ struct ConstantFit {
 /// The table of constants and errors.
 [[nodiscard]] std::string constant_fit_text(const ConstantFit& fit);
 
-/// What makes a fit doubtful, each in a sentence; empty for a sound one.
+/// Reasons to doubt a fit, each in a sentence; empty for a sound one.
 ///
 ///   misfit    a family whose held-out rows are missed by more than 50 % on average
 ///   far off   a constant that moved by more than FittedConstant::plausible: it stands for something else

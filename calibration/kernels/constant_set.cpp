@@ -23,8 +23,8 @@ std::string tiles_text(const GemmProfile& profile) {
   return "[" + text + "]";
 }
 
-/// What the start says of its numbers: of this very GPU it still holds for those that stay as they were, of
-/// another it is no more than where they are from.
+/// Provenance of the numbers that the start gives. A start for this very GPU still holds for numbers that did
+/// not move; for another GPU it is no more than where they are from.
 ProvenanceTable evidence_of_start(ProvenanceTable start, const ConstantFit& fit) {
   for (auto& [key, of_start] : start) {
     std::string source = fmt::format("{}'s: {}", fit.start, of_start.source);

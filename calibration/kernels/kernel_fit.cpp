@@ -84,7 +84,7 @@ LearnedKernel untrained(const Kind& kind, const std::vector<Row>& fitted) {
   return network;
 }
 
-/// What the formula says on a GPU without networks.
+/// The formula's time on a GPU without networks.
 Seconds formula_time(const Row& row) {
   GpuSpec plain = *row.gpu;
   plain.learned = std::nullopt;

@@ -39,7 +39,7 @@ struct KernelErrors {
 struct FittedKernel {
   LearnedKernel network;             ///< has learned from the rows that were held out, too
   std::vector<KernelErrors> errors;  ///< fitted, held out, then tests
-  /// Of the network that is judged where it covers a row, else of the formula; tests of the one that is kept.
+  /// Residuals of the judged network where it covers a row, else of the formula; tests' of the kept one.
   std::vector<KernelResidual> residuals;
   std::size_t rows = 0;
   bool trained = false;  ///< false: too few rows

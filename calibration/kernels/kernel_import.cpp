@@ -179,7 +179,7 @@ std::string device_of(const CsvTable& table, const KernelImportOptions& options)
   return options.device.empty() && table.rows() > 0 ? table.cell(0, "Device") : options.device;
 }
 
-/// Of lockstep-measure; 0 where the table does not say it.
+/// Memory that lockstep-measure notes; 0 where the table does not say it.
 Bytes memory_of(const CsvTable& table) {
   const std::string said = table.fact("memory_bytes");
   std::uint64_t bytes = 0;

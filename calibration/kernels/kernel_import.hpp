@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Which rows of a foreign table to take.
+/// Selects the rows of a foreign table to take.
 struct KernelImportOptions {
   std::string gpu;     ///< a name of configs/gpus, or a file: the table's machine
   std::string device;  ///< of tables of several machines: the rows of this `Device`; empty: all
@@ -23,7 +23,7 @@ struct KernelImportOptions {
   int multiprocessors = 0;  ///< of that GPU; 0: not compared with what a file says of its own
 };
 
-/// What became of a table's rows.
+/// Counts of a table's rows, by what became of them.
 struct KernelImportReport {
   std::size_t used = 0;
   std::size_t other_device = 0;
@@ -36,7 +36,7 @@ struct KernelImportReport {
   Bytes memory{0};                ///< that the file says its GPU has; 0: not said
 };
 
-/// What a file says of the GPU that its kernels ran on.
+/// The GPU of a file's kernels, in the words of the file.
 struct StatedGpu {
   std::string name;     ///< by its maker
   std::string file;     ///< that says so

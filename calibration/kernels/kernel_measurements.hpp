@@ -21,7 +21,7 @@ struct KernelMeasurement {
 /// Rows of one or several files of measured kernels.
 using KernelMeasurements = std::vector<KernelMeasurement>;
 
-/// What a call is about, as the `shape` column says it:
+/// The call of a row, in the words of the `shape` column:
 ///
 ///   gemm                          batch=1 m=4096 n=1024 k=1024 layout=nt       (C[m,n] = A B)
 ///   softmax, layer_norm           rows=8192 columns=1024                       (forward)
@@ -71,7 +71,7 @@ using KernelMeasurements = std::vector<KernelMeasurement>;
 [[nodiscard]] std::string kernel_csv(const KernelMeasurements& measurements,
                                      const std::vector<std::string>& sources = {});
 
-/// What such files were made from, in words: their names, and the sources that they list.
+/// The origin of such files in words: their names, and the sources that they list.
 [[nodiscard]] std::string cited_tables(const std::vector<std::filesystem::path>& files);
 
 /// Whether the file is a table that kernel_csv() writes. @throws InputError when it cannot be read

@@ -20,8 +20,8 @@ struct KernelResidual {
 /// error (after / measured - 1).
 [[nodiscard]] std::string kernel_residuals_csv(std::span<const KernelResidual> residuals);
 
-/// What is predicted now over what was measured; a series for each KernelResidual::series; shaded: what nine
-/// in ten rows that were not learned from are within; hollow: those rows.
+/// A plot of predictions over measurements, with a series for each KernelResidual::series. Shaded: the range
+/// of nine in ten rows that were not learned from; hollow: those rows.
 [[nodiscard]] ResidualPlot residuals_of(const std::string& title, std::span<const KernelResidual> residuals);
 
 }  // namespace lockstep

@@ -25,8 +25,8 @@ struct TrainingOptions {
   double learning_rate = 3e-3;  ///< falls to 0 as a half cosine over most_epochs
 };
 
-/// From the fifth least to the fifth most of each feature, @p names in their order: what lies beyond is among
-/// fewer calls than tell a network anything. @pre at least one call
+/// The range of each feature, from the fifth least to the fifth most, @p names in their order. Calls beyond
+/// it are too few to tell a network anything. @pre at least one call
 [[nodiscard]] std::vector<LearnedFeature> ranges_of(const std::vector<std::string>& names,
                                                     std::span<const std::vector<double>> values);
 

@@ -22,7 +22,7 @@ namespace {
 
 using Kernels = std::vector<KernelCall>;
 
-/// What tokens of a mixture of experts go through (tools/capture/operator_calls.py, experts()).
+/// The experts that tokens of a mixture of experts go through (tools/capture/operator_calls.py, experts()).
 struct Experts {
   std::int64_t count, tokens, hidden, wide;
   DataType type;
@@ -106,7 +106,7 @@ DataType stored(DataType type) {
   return type == DataType::TF32 ? DataType::FP32 : type;
 }
 
-/// With the count of batches, a tensor of one number.
+/// Kernels of a batch norm, with the count of batches, a tensor of one number.
 Kernels batch_norm(const ShapeWords& shape, DataType type) {
   const std::int64_t size = shape.whole("size");
   const ImageShape images{
@@ -117,7 +117,7 @@ Kernels batch_norm(const ShapeWords& shape, DataType type) {
   return norm;
 }
 
-/// By windows of 3 x 3 that overlap, two apart, with a border of one; backward adds into zeros.
+/// Kernels of a pool by overlapping windows of 3 x 3, two apart, border one; backward adds into zeros.
 Kernels max_pool(const ShapeWords& shape, DataType type) {
   constexpr std::int64_t kWindow = 3, kStride = 2, kPadding = 1;
   const std::int64_t size = shape.whole("size"), out = (size + 2 * kPadding - kWindow) / kStride + 1;

@@ -12,7 +12,7 @@ namespace lockstep {
 /// A whole text as a finite number. std::nullopt when it is none
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 
-/// Likewise as a count of elements: whole, a trillion at most.
+/// The number as a count of elements: whole, a trillion at most.
 [[nodiscard]] std::optional<std::int64_t> count_in(std::string_view text);
 
 /// The key=value words of a cell. @throws std::invalid_argument

@@ -9,7 +9,7 @@ Spread repeated(Experiment& experiment, const StoppingRule& rule) {
   experiment.repeat(kWarmUps);
   std::vector<Seconds> times;
   while (!rule.is_met_by(times)) {
-    // As many again as there are, so that the GPU is waited for a few times only.
+    // Doubles the number of times, so that the GPU is waited for a few times only.
     const std::size_t allowed = std::max(rule.most, StoppingRule::kFewest) - times.size();
     const std::size_t more = std::min(std::max(times.size(), StoppingRule::kFewest), allowed);
     const std::vector<Seconds> next = experiment.repeat(more);

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What is measured together and written to one file, `NAME.csv`.
+/// Measurements that run together and go to one file, `NAME.csv`.
 struct Family {
   std::string name;
   std::string what;                     ///< one line, for `--list`
@@ -36,7 +36,7 @@ struct Family {
 /// @throws InputError with the name that was meant
 [[nodiscard]] const Family& family_named(const std::string& name);
 
-/// What measuring @p points points of @p family takes, typically.
+/// Time that measuring @p points points of @p family typically takes.
 [[nodiscard]] Seconds expected_time(const Family& family, std::size_t points, Extent extent);
 
 }  // namespace lockstep

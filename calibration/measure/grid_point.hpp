@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What one row of measurements is about: named values, in the order of the family's parameter columns.
+/// The point of one row of measurements: named values, in the order of the family's parameter columns.
 class GridPoint {
  public:
   /// @throws std::logic_error for a name or value that a CSV cell cannot hold as it is (comma, quote, line

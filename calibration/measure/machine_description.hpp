@@ -8,9 +8,9 @@ namespace lockstep {
 
 /// The machine that was measured, as the comment lines `# name: value` above every table.
 struct MachineDescription {
-  /// What must be the same for tables to be continued: GPUs, driver, versions.
+  /// Facts that must be the same for tables to be continued: GPUs, driver, versions.
   std::vector<std::pair<std::string, std::string>> identity;
-  /// What is as found and may differ: date, clocks, temperature, host name.
+  /// Facts that are noted and may differ: date, clocks, temperature, host name.
   std::vector<std::pair<std::string, std::string>> found;
 };
 

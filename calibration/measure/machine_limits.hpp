@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// What the grids of points must know of the machine. The defaults are one H100 of 80 GB: what `--list`
-/// speaks of where there is no GPU.
+/// Limits of the machine that the grids of points must know. The defaults are one H100 of 80 GB: `--list`
+/// takes them where there is no GPU.
 struct MachineLimits {
   int gpus = 1;                 ///< that this process sees
   int ranks = 1;                ///< GPUs of all processes together

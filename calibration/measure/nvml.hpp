@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What the driver tells of a GPU (NVML), asked only: nothing is set. The library comes with the driver and
-/// is looked for when the program runs; without it nothing is known.
+/// The driver's answers on a GPU (NVML); it sets nothing. The library comes with the driver and is looked for
+/// when the program runs; without it nothing is known.
 class Nvml {
  public:
   /// @p pci_bus_id as cudaDeviceGetPCIBusId writes it
@@ -17,10 +17,10 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// Of the driver, such as `580.159.04`; "" where it is not known.
+  /// Version of the driver, such as `580.159.04`; "" where it is not known.
   [[nodiscard]] std::string driver_version() const;
 
-  /// Of the multiprocessors, now, in MHz; 0 where it is not known.
+  /// Clock of the multiprocessors, now, in MHz; 0 where it is not known.
   [[nodiscard]] int sm_clock_mhz() const;
 
   /// Clocks (MHz), temperature (Celsius) and power limit (W), now: name and value; what is not known is left

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What the user of `lockstep-measure` asked for.
+/// Options of the user of `lockstep-measure`.
 struct Options {
   bool list = false;   ///< tell what would be measured, and end
   bool check = false;  ///< compare the program's own kernels with the host's results, and end

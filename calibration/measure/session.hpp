@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What the session needs of the machine.
+/// The session's view of the machine.
 struct MachineUnderTest {
   MachineLimits limits;
   MachineDescription description;
@@ -22,7 +22,7 @@ struct MachineUnderTest {
   /// Whether it still works after a failure: an illegal access, say, ends all.
   std::function<bool()> works;
 
-  /// As found, now; 0 where it is not known.
+  /// The clock of the multiprocessors now, in MHz; 0 where it is not known.
   std::function<int()> sm_clock_mhz;
 };
 
@@ -33,7 +33,7 @@ struct MachineUnderTest {
 /// where the budget of the point allows it.
 [[nodiscard]] StoppingRule stopping_rule(Extent extent);
 
-/// What came of a session.
+/// Results of a session, in points.
 struct Outcomes {
   std::size_t measured = 0;
   std::size_t failed = 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNormalQuantile = 1.959963984540054;  // exceeded with probability 2.5 %
 
-/// Of sorted times: half the width of the confidence interval of their median.
+/// Half the width of the confidence interval of the median of sorted times.
 double half_interval(const std::vector<double>& sorted) {
   const auto count = static_cast<double>(sorted.size());
   const double reach = kNormalQuantile * std::sqrt(count);

@@ -51,7 +51,7 @@ std::optional<Candidate> ours(const ShardingProblem& problem, const PlacementSpl
   return candidate;
 }
 
-/// What is left is placed at once, to see whether it fits.
+/// Places the remaining tables at once, to see whether they fit.
 bool fits(const ShardingProblem& problem, const PlacementSplit& split,
           const sharding::SearchOptions& options) {
   sharding::SearchOptions quick = options;
@@ -95,7 +95,7 @@ std::optional<PlacementSplit> least_spare(const ShardingProblem& problem,
   return std::nullopt;
 }
 
-/// As few of the first of @p tables as it takes.
+/// Adds splits with as few of the first of @p tables in host memory as it takes.
 void add_in_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
                         const TableShardingSpec& how, std::string_view which,
                         const sharding::SearchOptions& options, std::vector<PlacementSplit>& splits) {

@@ -32,8 +32,8 @@ struct Candidate {
                                                     const ShardingProblem& problem,
                                                     const sharding::SearchOptions& options);
 
-/// Likewise by cost networks in place of the fast models, which are told how often rows are used by the
-/// scenario's index model.
+/// The candidate by cost networks in place of the fast models. The scenario's index model tells the networks
+/// how often rows are used.
 /// @param networks for as many devices as the problem has
 [[nodiscard]] std::optional<Candidate> candidate_by_networks(const sharding::Method& method,
                                                              const ShardingProblem& problem,

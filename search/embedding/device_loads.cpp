@@ -34,7 +34,7 @@ double weights_of(const std::vector<EmbeddingTable>& tables) {
   return weights;
 }
 
-/// What a rank has of the group's tables on its GPU.
+/// Bytes of the group's tables on the GPU of a rank.
 Bytes memory_of(const ShardGroup& group, std::size_t rank, const ShardStorage& storage) {
   Bytes memory;
   for (const EmbeddingTable& table : group.shards[rank]) {
@@ -138,8 +138,8 @@ class Adding {
   ShardStorage storage_;
 };
 
-/// Those that @p plan names, which it then has by their numbers among these: shard_tables() wants all it is
-/// given in a plan.
+/// Tables that @p plan names. @p plan then has them by their numbers among these: shard_tables() wants a plan
+/// that names every table it gets.
 std::vector<EmbeddingTable> named_tables(const ShardingProblem& problem, EmbeddingPlan& plan) {
   std::vector<EmbeddingTable> tables;
   for (TableShardingSpec& entry : plan.tables) {
@@ -151,7 +151,7 @@ std::vector<EmbeddingTable> named_tables(const ShardingProblem& problem, Embeddi
   return tables;
 }
 
-/// Of the tables that @p plan names, memory or not.
+/// Groups of shards of the tables that @p plan names, whether or not they fit into memory.
 std::vector<ShardGroup> shard_groups(const ShardingProblem& problem, const EmbeddingPlan& plan) {
   const std::size_t ranks = problem.task().devices();
   std::vector<int> nodes(ranks);

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a rank has to do for its tables in a step.
+/// The work and memory of a rank for its tables in a step.
 struct DeviceLoad {
   std::size_t shards = 0;
   Seconds compute;  ///< its lookup kernels and their backward passes
@@ -16,7 +16,7 @@ struct DeviceLoad {
   Bytes capacity;
 };
 
-/// By rank, with Lockstep's kernel models; of the tables that @p plan names.
+/// Loads by rank, with Lockstep's kernel models, of the tables that @p plan names.
 /// @throws InputError for a plan that does not fit the scenario
 [[nodiscard]] std::vector<DeviceLoad> device_loads(const ShardingProblem& problem, const EmbeddingPlan& plan);
 

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// What a node's host has, and how many ranks share it.
+/// Memory of a node's host, and the number of ranks that share it.
 struct Host {
   Bytes room;
   double ranks = 0;

@@ -27,13 +27,13 @@ namespace lockstep {
 [[nodiscard]] std::vector<std::int64_t> coldest_first(const ShardingProblem& problem,
                                                       const TableShardingSpec& how);
 
-/// Those tables in @p order that hosts have room for beside each other, cut by the rows of all GPUs: one that
-/// does not go in beside those before it is left out. All where the scenario asks of no memory
+/// Tables of @p order, cut by the rows of all GPUs, that together fit into host memory. A table that does not
+/// fit beside those before it is left out. Returns all where the scenario does not check memory
 /// (`memory.check_capacity: false`).
 [[nodiscard]] std::vector<std::int64_t> tables_for_hosts(const ShardingProblem& problem,
                                                          const std::vector<std::int64_t>& order);
 
-/// Likewise, the largest first.
+/// Tables that together fit into host memory, the largest first.
 [[nodiscard]] std::vector<std::int64_t> tables_for_hosts(const ShardingProblem& problem);
 
 }  // namespace lockstep

@@ -26,7 +26,7 @@ bool is_in_host_memory(const TableShardingSpec& entry) {
   return entry.kernel != TableKernel::Fused;
 }
 
-/// Without @p table, and without entries that were for it alone.
+/// The plan without @p table, and without entries that were for it alone.
 EmbeddingPlan without(EmbeddingPlan plan, std::int64_t table) {
   for (TableShardingSpec& entry : plan.tables) {
     std::erase(entry.tables, table);
@@ -57,7 +57,7 @@ TableShardingSpec by_itself(TableShardingSpec entry) {
   return entry;
 }
 
-/// What becomes of the entry's tables; "" on single GPUs.
+/// The kind of sharding of the entry's tables, in words; "" on single GPUs.
 std::string kind_of(const TableShardingSpec& entry, const EmbeddingPlan& plan) {
   if (is_in_host_memory(entry)) {
     return has_cache(entry) ? cached_in_host_memory(plan) : in_host_memory(entry);
@@ -179,7 +179,7 @@ class OtherShardings {
     return others;
   }
 
-  /// With others, and by itself where those are cut, as tables on GPUs.
+  /// Adds the table with others, and by itself where those are cut, as for tables on GPUs.
   void add_whole_in_host_memory(std::int64_t table, const TableShardingSpec& how,
                                 const std::vector<DeviceLoad>& loads,
                                 std::vector<TableShardingSpec>& others) const {
@@ -204,8 +204,8 @@ class OtherShardings {
     return std::ranges::min_element(nodes, {}, slowest) - nodes.begin();
   }
 
-  /// Of a table in host memory: what could change places with it, for it would be read less there. The
-  /// largest, four at most.
+  /// Tables on GPUs that could change places with a table in host memory, for they would be read less there.
+  /// The largest, four at most.
   [[nodiscard]] std::vector<std::int64_t> colder_on_gpus(std::int64_t table) const {
     constexpr std::size_t kMost = 4;
     const TableShardingSpec& now = entry_of(table);
@@ -244,7 +244,7 @@ class OtherShardings {
     return ranks;
   }
 
-  /// Of a table that is in host memory as @p how says: what is not its cache, which takes what is left.
+  /// Bytes on the GPU of a table in host memory as @p how says, without its cache, which takes what is left.
   [[nodiscard]] Bytes size_on_gpu(std::int64_t table, TableShardingSpec how) const {
     how.cache_load_factor = has_cache(how) ? std::optional{kLeastCache} : std::nullopt;
     const EmbeddingTable& shape = problem_.task().tables[static_cast<std::size_t>(table)].shape;
@@ -314,7 +314,7 @@ class OtherShardings {
     }
   }
 
-  /// As the plan has whole tables (sharding::embedding_plan_of()).
+  /// A whole table on @p rank, in the form that the plan has whole tables (sharding::embedding_plan_of()).
   [[nodiscard]] TableShardingSpec whole_on(std::int64_t rank) const {
     const bool any_is_cut = std::ranges::any_of(best_.plan.tables, [](const TableShardingSpec& entry) {
       return entry.sharding == TableSharding::ColumnWise && entry.ranks.size() > 1;
@@ -326,7 +326,7 @@ class OtherShardings {
     return entry;
   }
 
-  /// Likewise, in host memory as @p how says.
+  /// A whole table for @p rank, in host memory as @p how says.
   [[nodiscard]] TableShardingSpec whole_on(std::int64_t rank, const TableShardingSpec& how) const {
     TableShardingSpec entry = whole_on(rank);
     entry.kernel = how.kernel;

@@ -4,12 +4,12 @@
 
 namespace lockstep {
 
-/// What small changes of pieces never do: each table of @p start by itself, in a drawn order, under the
-/// shardings that it has not: on every GPU, cut by the rows of all or of a node, whole on one of the two GPUs
-/// that are done first with their lookups, with cut tables or by itself, and, where the plan keeps tables in
-/// host memory, there, and those there in exchange for a colder one (host_tables.hpp) or with twice and half
-/// the share of the caches; last, whole tables apart from cut ones, or with them. Caches take the memory that
-/// each leaves (with_full_caches()). Each is simulated, and kept where the step is shorter. A quarter of
+/// Tries shardings that small changes of pieces never reach: each table of @p start by itself, in a drawn
+/// order. The table goes to every GPU, to the rows of all or of a node, or whole to a GPU. These are the two
+/// that first finish their lookups; it joins cut tables or is by itself. If the plan uses host memory, it
+/// goes there, too. A table there also trades places with a colder one (host_tables.hpp), or gets twice or
+/// half its cache. Last, whole tables move apart from cut ones, or join them. Caches take the memory that is
+/// left (with_full_caches()). Each change is simulated, and kept where the step is shorter. A quarter of
 /// options.simulations at most; none where every table has to be whole.
 /// @pre start.step is known
 /// @return the plan with the shortest step, and a name that says what is in it where that is another

@@ -39,7 +39,7 @@ PlacementSplit without_first(const Task& task, std::string name, const std::vect
   return without(task, std::move(name), {std::move(how)});
 }
 
-/// Where the largest tables are not those that cost most, as add_copied_and_by_rows() has them.
+/// Adds splits by the largest tables where add_copied_and_by_rows() has others, those that cost most.
 void add_largest_by_rows(const ShardingProblem& problem, std::vector<PlacementSplit>& splits) {
   const Task& task = problem.task();
   TableShardingSpec how;
@@ -54,8 +54,8 @@ void add_largest_by_rows(const ShardingProblem& problem, std::vector<PlacementSp
   }
 }
 
-/// Those first whose copies cost least for what they save: a copy is filled, all-reduced and updated row by
-/// row, its lookups and pooled rows stay where the samples are.
+/// Tables whose copies cost least for what they save come first. A copy is filled, all-reduced and updated
+/// row by row; its lookups and pooled rows stay where the samples are.
 std::vector<std::int64_t> fewest_rows_of_lookup_first(const Task& task) {
   std::vector<std::int64_t> order(task.tables.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -75,7 +75,7 @@ Bytes size_of(const Task& task, std::span<const std::int64_t> tables) {
   return size;
 }
 
-/// Of the tables in @p order, in eight steps, as far as their gradients are no more than can be all-reduced.
+/// Eight steps of numbers of tables in @p order, as long as their gradients are few enough for an all-reduce.
 std::vector<std::size_t> numbers_to_copy(const Task& task, const std::vector<std::int64_t>& order) {
   constexpr std::size_t kSteps = 8;
   std::vector<std::size_t> numbers;
@@ -202,8 +202,8 @@ std::vector<std::int64_t> parts_by_rows(const ShardingProblem& problem,
   return parts;
 }
 
-/// Of what is not @p copied, tables that cost most cut by rows of some GPUs, and placed piece by piece; on
-/// several nodes also all by rows of some nodes, whose exchange is hierarchical.
+/// Adds splits of tables that are not @p copied: those that cost most are cut by rows of some GPUs, and
+/// placed piece by piece. On several nodes also all by rows of some nodes, whose exchange is hierarchical.
 void add_rows_beside(const std::vector<std::int64_t>& copied, const ShardingProblem& problem,
                      std::vector<PlacementSplit>& splits) {
   std::vector<std::int64_t> others = most_expensive(problem);

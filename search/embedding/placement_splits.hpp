@@ -16,7 +16,7 @@
 
 namespace lockstep {
 
-/// Of tables that are on every GPU: an all-reduce of more takes longer than any exchange.
+/// Most bytes of tables that are on every GPU: an all-reduce of more takes longer than any exchange.
 inline constexpr Bytes kMostCopies{2e9};
 
 /// Shares of the room for tables that may be kept free for the rest of the step.
@@ -37,18 +37,18 @@ struct PlacementSplit {
 /// All tables are placed.
 [[nodiscard]] PlacementSplit everything(const sharding::Task& task);
 
-/// Those with the fewest rows for each lookup on every GPU, none and in eight numbers of them, and of the
-/// others none, 1, 2 and 4 that cost most cut by the rows of all GPUs; 1, 2 and 4 of the largest tables cut
-/// so; on several nodes the 2, 4, 8, eighth, quarter and half of the tables that cost most cut by the rows of
-/// a node, so that nodes are equally busy with them. None where every table has to be whole. Of HugeCTR:
-/// those numbers on every GPU, and the others in pieces by rows, of which none costs more than twice, once or
-/// half of what a GPU does on average, each placed by itself; on several nodes also all of them by the rows
-/// of some nodes.
+/// Splits with tables on every GPU: eight numbers of those with the fewest rows for each lookup, and none. Of
+/// the other tables 0, 1, 2 and 4 that cost most are cut by the rows of all GPUs. Other splits cut 1, 2 and 4
+/// of the largest so. On several nodes, tables that cost most are also cut by the rows of a node, so that
+/// nodes are equally busy: 2, 4, 8, an eighth, a quarter and half of them. None where every table has to be
+/// whole. HugeCTR: those numbers on every GPU, and the others in pieces by rows, each placed by itself. No
+/// piece costs more than twice, once or half of what a GPU does on average. On several nodes also all of them
+/// by the rows of some nodes.
 [[nodiscard]] std::vector<PlacementSplit> splits(const ShardingProblem& problem);
 
-/// Those that leave nothing to place: all tables cut by the rows of all GPUs, all on every GPU, and those
-/// with the fewest rows for each lookup on every GPU and the others by rows; on several nodes by those of a
-/// node, too. None where tables cannot be cut so, and of HugeCTR.
+/// Splits that leave nothing to place: all tables by the rows of all GPUs, all on every GPU, or a mix. The
+/// mix has those with the fewest rows for each lookup on every GPU, and the others by rows. On several nodes
+/// also by the rows of a node. None where tables cannot be cut so, and none for HugeCTR.
 [[nodiscard]] std::vector<PlacementSplit> divisions_of_all(const ShardingProblem& problem);
 
 /// All tables cut by the rows of all GPUs: the least that a GPU can have of them.
@@ -67,7 +67,7 @@ struct PlacementSplit {
                                               std::span<const std::int64_t> tables, TableShardingSpec how,
                                               std::string_view which = "");
 
-/// What is left to place, with the memory that is left.
+/// The task of placing the tables that the split leaves, with the memory that it leaves.
 [[nodiscard]] sharding::Task placed_task(const ShardingProblem& problem, const PlacementSplit& split);
 
 /// @p pieces of what @p split places, and what it spreads.

@@ -136,7 +136,7 @@ Candidate refined_further(const ShardingProblem& problem, StepSimulator& simulat
   return best;
 }
 
-/// Of equal ones the first; null: none has a step.
+/// The fastest candidate, of equal ones the first; null: none has a step.
 const Candidate* fastest_of(std::span<const Candidate> refined, std::span<const Candidate> others) {
   const Candidate* best = nullptr;
   for (const auto& candidates : {refined, others}) {
@@ -165,7 +165,7 @@ std::vector<Candidate> fastest_refined(const ShardingProblem& problem, StepSimul
   std::vector<const Candidate*> chosen;
   for (const auto& [step, candidate] : by_step) {
     const bool places_all = candidate->split.spread.tables.empty();
-    // Which has most to move.
+    // This one has most to move.
     const bool is_first_that_does = places_all && std::ranges::none_of(chosen, [](const Candidate* other) {
                                       return other->split.spread.tables.empty();
                                     });

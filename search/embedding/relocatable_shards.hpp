@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// What @p plan gives to single GPUs as pieces: tables, columns and, of HugeCTR, rows; where nothing is, what
-/// it gives to the rows of nodes.
+/// Pieces that @p plan gives to single GPUs: tables, columns and, with HugeCTR, rows. Where it gives none,
+/// the pieces that it gives to the rows of nodes.
 /// @return pieces, and of what
 [[nodiscard]] std::pair<PlacementSplit, sharding::Plan> in_pieces(const ShardingProblem& problem,
                                                                   const EmbeddingPlan& plan);

@@ -14,8 +14,8 @@ namespace lockstep {
 /// There are several nodes, with equally many GPUs, more than one.
 [[nodiscard]] bool has_even_nodes(const ShardingProblem& problem);
 
-/// What one GPU of each node would hold of @p tables: its part of the rows, and of the lookups. Named
-/// several times: of as many equal parts first.
+/// The task of one GPU for each node with @p tables: its part of the rows, and of the lookups. A table that
+/// is named several times is first cut into as many equal parts.
 [[nodiscard]] sharding::Task task_of_nodes(const ShardingProblem& problem,
                                            const std::vector<std::int64_t>& tables);
 

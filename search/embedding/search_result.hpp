@@ -10,7 +10,7 @@ namespace lockstep {
 /// Whether a plan is one of Lockstep's own methods'.
 [[nodiscard]] bool is_ours(const Candidate& candidate);
 
-/// What ended a search before it had looked at all.
+/// Reasons why a search ended before it had looked at everything.
 struct SearchEnd {
   bool effort = false;
   bool time = false;

@@ -29,7 +29,7 @@ class Searching {
   Searching(const ShardingProblem& problem, const Progress& progress, BestSoFar& best,
             const SearchLimits& limits, std::uint64_t seed);
 
-  /// What a method that learns has, or is to save. @param policy null: it is trained
+  /// Sets what a method that learns has, or is to save. @param policy null: it is trained
   void use(const PolicyRequest& request, std::shared_ptr<const sharding::learned::PlacementPolicy> policy);
 
   /// NeuroShard's methods ask @p networks, which are for as many devices as there are; null: the fast models.
@@ -50,7 +50,7 @@ class Searching {
   [[nodiscard]] SearchResult result() &&;
 
  private:
-  /// What was done so far, in nominal seconds.
+  /// The effort so far, in nominal seconds.
   [[nodiscard]] double effort() const;
   [[nodiscard]] bool is_out_of_time() const;
   /// Asked by what would go on: it does not.

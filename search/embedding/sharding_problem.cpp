@@ -61,7 +61,7 @@ bool copies_within_step(const EmbeddingPlanSpec& plan) {
   return plan.pipeline == InputPipeline::None && !plan.input_distribution;
 }
 
-/// Where plans are placed as if memory were endless, but are to fit: all that the GPU has.
+/// Memory for tables on a GPU: all of it for plans that are placed as if it were endless, but must fit.
 Bytes room_for_tables(const ResolvedScenario& resolved, const EmbeddingPlanSpec& plan, Bytes memory) {
   if (plan.respect_memory) {
     return plan.memory_share * memory;
@@ -102,7 +102,7 @@ ShardingProblem::ShardingProblem(YamlDocument document, const ConfigPath& config
   }
 }
 
-/// Of nodes: all GPUs of one have equally many indices, and the last to have them all decides.
+/// Inputs of nodes: GPUs of a node have equally many indices, and the last to have them all decides.
 void ShardingProblem::add_inputs() {
   const DlrmSpec& dlrm = *resolved_->scenario.workload->model->dlrm;
   const Bytes indices = static_cast<double>(task_.batch) *

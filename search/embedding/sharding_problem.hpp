@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-/// What a step exchanges of pooled rows, and of their gradients.
+/// Costs of a step's exchanges of pooled rows, and of their gradients.
 struct Exchanges {
   sharding::ExchangeCosts forward, backward;
 };
@@ -34,13 +34,13 @@ class ShardingProblem {
   [[nodiscard]] const sharding::Task& task() const { return task_; }
   [[nodiscard]] const ResolvedScenario& resolved() const { return *resolved_; }
   [[nodiscard]] TravellingElements travelling_elements() const;
-  /// What an element of a data-parallel table's gradient takes on its way.
+  /// Bytes of an element of a data-parallel table's gradient on its way.
   [[nodiscard]] Bytes gradient_of_copies() const;
   [[nodiscard]] ShardStorage storage() const;
   /// @param exposed share of the exchanges that is thought to lengthen the step
   [[nodiscard]] sharding::ModelCosts costs(double exposed) const;
-  /// Likewise where a device is a node, each of whose GPUs has an equal part: what one of them costs, of the
-  /// slowest kind that it has. @param exchanges of nodes, which must outlive the costs
+  /// Costs where a device is a node, each of whose GPUs has an equal part: those of one GPU of the slowest
+  /// kind that the node has. @param exchanges of nodes, which must outlive the costs
   [[nodiscard]] sharding::ModelCosts costs_of_nodes(const Exchanges& exchanges) const;
   /// Among GPUs at the same place of their nodes, a device for each node.
   [[nodiscard]] Exchanges exchanges_of_nodes() const;
@@ -53,7 +53,7 @@ class ShardingProblem {
   [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan) const;
   /// The step under @p plan needs no more memory than there is. @throws InputError for what else does not fit
   [[nodiscard]] bool has_memory_for(const EmbeddingPlan& plan) const;
-  /// What the ranks do under @p plan. @throws InputError where it does not fit the scenario
+  /// The work of the ranks under @p plan. @throws InputError where it does not fit the scenario
   [[nodiscard]] Job job_under(const EmbeddingPlan& plan) const;
   /// The scenario under @p plan, built.
   [[nodiscard]] ResolvedScenario under(const EmbeddingPlan& plan) const;

@@ -63,7 +63,7 @@ std::optional<Need> need_of(const ShardingProblem& problem, const EmbeddingPlan&
   return need;
 }
 
-/// What the step of the leanest plan needs; "" where none was made.
+/// The need of the leanest plan's step, in words; "" where no plan was made.
 std::string leanest(const ShardingProblem& problem, std::span<const Candidate> made) {
   const Candidate* best = nullptr;
   std::optional<Need> least;
@@ -81,7 +81,7 @@ std::string leanest(const ShardingProblem& problem, std::span<const Candidate> m
                       best->name, least->text);
 }
 
-/// What does not go into host memory, of which @p in_hosts fill all there is.
+/// The tables that do not go into host memory, in words; @p in_hosts fill all there is.
 std::string too_much_for_hosts(const ShardingProblem& problem, const std::vector<std::int64_t>& in_hosts) {
   const Task& task = problem.task();
   Bytes inside, outside;
@@ -114,7 +114,7 @@ std::string not_in_host_memory(const ShardingProblem& problem) {
               : "in host memory, 1 % of the rows cached, what GPUs keep of each row is too much for them";
 }
 
-/// What a GPU would have of a table that is cut among all of them.
+/// Bytes that a GPU has of a table that is cut among all of them.
 Bytes by_rows(const Task& task, std::size_t table) {
   const auto devices = static_cast<std::int64_t>(task.devices());
   const EmbeddingTable& shape = task.tables[table].shape;

@@ -28,7 +28,7 @@ class AutoShardCosts {
 
   /// [kFeatures x tables] -> [kTableVector x tables]
   [[nodiscard]] Matrix vectors(const Matrix& features) const { return tables_(features); }
-  /// Of devices with these sums of vectors, in units.
+  /// Costs of devices with these sums of vectors, in units.
   [[nodiscard]] Vector of_sums(const Matrix& sums) const { return head_(sums).row(0).transpose(); }
 
   /// Adds the gradients of the mean squared error. @return that error

@@ -25,7 +25,7 @@ Matrix scoring_inputs(const Matrix& states, const Matrix& sums, const Matrix& ow
   return inputs;
 }
 
-/// By the scores of each device of each step.
+/// The gradient by the scores of each device of each step.
 Matrix gradient_of_scores(const AutoShardEpisode& episode, const Eigen::RowVectorXd& advantages,
                           double entropy_cost) {
   const Eigen::Index devices = episode.probabilities.rows();
@@ -38,7 +38,7 @@ Matrix gradient_of_scores(const AutoShardEpisode& episode, const Eigen::RowVecto
   return gradient;
 }
 
-/// By the states, summed over the devices of each step.
+/// The gradient by the states, summed over the devices of each step.
 Matrix gradient_of_states(const Matrix& by_inputs, const Matrix& inputs, Eigen::Index steps) {
   const Eigen::Index devices = inputs.cols() / steps;
   const Matrix each = by_inputs.topRows(kState) +
@@ -50,7 +50,7 @@ Matrix gradient_of_states(const Matrix& by_inputs, const Matrix& inputs, Eigen::
   return states;
 }
 
-/// By what a device's own network says of it.
+/// The gradient by what a device's own network says of it.
 Matrix gradient_of_own(const Matrix& by_inputs, const Matrix& inputs) {
   return by_inputs.middleRows(kState + kTableVector, kOwn) +
          by_inputs.bottomRows(kOwn).cwiseProduct(inputs.middleRows(kTableVector, kOwn));

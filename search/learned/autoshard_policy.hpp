@@ -44,7 +44,7 @@ class AutoShardPolicy final : public PlacementPolicy {
   [[nodiscard]] std::string_view method() const override { return "autoshard"; }
   [[nodiscard]] std::optional<Plan> place(const Task& task) const override;
   [[nodiscard]] std::vector<NamedParameter> parameters() override;
-  /// Of the policy alone, and of the cost network.
+  /// Parameters of the policy alone, and of the cost network.
   [[nodiscard]] std::vector<NamedParameter> policy_parameters();
   [[nodiscard]] std::vector<NamedParameter> cost_parameters();
 

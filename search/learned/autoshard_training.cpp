@@ -11,7 +11,7 @@
 namespace lockstep::sharding::learned {
 namespace {
 
-// As AutoShard has them (../shared/reference/sharding.md, 3), but for the batch of the cost network: 512
+// AutoShard's values (../shared/reference/sharding.md, 3), but for the batch of the cost network. That is 512
 // there, which takes longer than all else together.
 constexpr int kEpisodes = 8;
 constexpr int kCostSteps = 20;

@@ -17,7 +17,7 @@ namespace lockstep::sharding::learned {
 /// The one that a number @p uniform in [0, 1) falls on.
 [[nodiscard]] std::uint32_t drawn_choice(const Vector& probabilities, double uniform);
 
-/// Of equals the first.
+/// The choice with the largest probability, of equals the first.
 [[nodiscard]] std::uint32_t likeliest_choice(const Vector& probabilities);
 
 /// A choice and what it was worth.
@@ -27,8 +27,8 @@ struct Lesson {
   double entropy_cost = 0;  ///< how much is paid for undecidedness, which keeps the policy looking around
 };
 
-/// By the scores, of  -advantage ln p[chosen] - entropy_cost H(p)  (Williams, Machine Learning 8, 1992; the
-/// entropy as in Mnih et al., arXiv 1602.01783).
+/// The gradient by the scores of  -advantage ln p[chosen] - entropy_cost H(p)  (Williams, Machine Learning 8,
+/// 1992; the entropy as in Mnih et al., arXiv 1602.01783).
 [[nodiscard]] Vector gradient_of_choice(const Vector& probabilities, const Lesson& lesson);
 
 }  // namespace lockstep::sharding::learned

@@ -12,7 +12,7 @@ namespace lockstep::sharding::learned {
 class Dense {
  public:
   enum class End { Linear, Relu };
-  /// What went through: the inputs of each layer, then the outputs.
+  /// Values that went through: the inputs of each layer, then the outputs.
   using Passed = std::vector<Matrix>;
 
   /// @param sizes inputs, then the outputs of each layer. Weights and biases start between -1 / sqrt(inputs)
@@ -21,7 +21,7 @@ class Dense {
 
   /// [inputs x examples] -> [outputs x examples]
   [[nodiscard]] Matrix operator()(const Matrix& inputs) const;
-  /// Likewise, and remembers in @p passed what backward() needs.
+  /// Computes the outputs, and remembers in @p passed what backward() needs.
   Matrix forward(Matrix inputs, Passed& passed) const;
   /// Adds the gradients of a loss by the parameters, from those by the outputs. @return those by the inputs
   Matrix backward(Matrix gradients, const Passed& passed);

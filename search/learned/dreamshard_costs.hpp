@@ -33,7 +33,7 @@ class DreamShardCosts {
   [[nodiscard]] Matrix vectors(const Matrix& features) const { return tables_(features); }
   /// [kTableVector x devices] -> [kParts x devices], in units
   [[nodiscard]] Matrix parts(const Matrix& sums) const;
-  /// Of the plan whose devices have these sums, in units.
+  /// The cost of the plan whose devices have these sums, in units.
   [[nodiscard]] double total(const Matrix& sums) const;
 
   /// Adds the gradients of the sum of the mean squared errors: of each part, and of the plans' totals.

@@ -16,12 +16,12 @@ Matrix scoring_inputs_of(const Matrix& sums, const Matrix& own) {
   return inputs;
 }
 
-/// Of a task's tables.
+/// Vectors of a task's tables, by the policy and by the cost network.
 struct Vectors {
   Matrix of_policy, of_costs;
 };
 
-/// What all devices of all episodes hold at a step.
+/// The tables that all devices of all episodes hold at a step, as sums of their vectors.
 struct Holding {
   Matrix sums;   ///< the policy's vectors
   Matrix costs;  ///< the cost network's
@@ -74,7 +74,7 @@ void conclude(DreamShardEpisodes& played, const Holding& holding, const DreamSha
   }
 }
 
-/// By the tables' vectors, from those by the devices' sums at each step.
+/// The gradient by the tables' vectors, from those by the devices' sums at each step.
 Matrix gradient_of_tables(const DreamShardEpisodes& played, const Matrix& by_sums) {
   const auto steps = static_cast<Eigen::Index>(played.order.size());
   const Eigen::Index devices = played.probabilities.rows();

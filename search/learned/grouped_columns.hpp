@@ -7,7 +7,7 @@
 
 namespace lockstep::sharding::learned {
 
-/// Of each column, which group it belongs to: the device of a table, the plan of a device.
+/// The group that each column belongs to: the device of a table, the plan of a device.
 using Grouping = std::vector<Eigen::Index>;
 
 /// The sum of each group's columns; 0 for a group without any.

@@ -10,8 +10,8 @@ auto slope_of_sigmoid(const Array& value) {
   return value * (1 - value);
 }
 
-/// Of all four gates by what went into them. @p of_cells also takes what the next step's say, and is left
-/// with what this step's say of the cells before.
+/// The gradient of all four gates by what went into them. @p of_cells holds the next step's gradient of the
+/// cells. The function adds this step's, and leaves in it the gradient of the cells before.
 Vector gradient_of_gates(const LstmPass& pass, Eigen::Index step, const Vector& of_outputs,
                          Vector& of_cells) {
   const Eigen::Index width = pass.cells.rows();

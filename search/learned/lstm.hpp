@@ -7,7 +7,7 @@
 
 namespace lockstep::sharding::learned {
 
-/// What went through an LSTM layer, a column for each step.
+/// Values that went through an LSTM layer, a column for each step.
 struct LstmPass {
   Matrix inputs, gates, cells, outputs;  ///< gates: input, forget, candidate, output, one below the other
   Eigen::Index steps = 0;                ///< columns in use

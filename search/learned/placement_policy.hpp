@@ -11,7 +11,7 @@
 
 namespace lockstep::sharding::learned {
 
-/// What the networks' numbers mean.
+/// Units and scales of the networks' numbers.
 struct PolicyScale {
   FeatureScale features;
   Seconds unit{1};             ///< of predicted costs: the mean cost of a device under random plans

@@ -14,7 +14,7 @@ class Placing {
   explicit Placing(const Task& task)
       : task_{&task}, plan_{whole_tables(task)}, used_(task.devices()), room_(task.devices()) {}
 
-  /// By device, whether it has room. @return whether one has
+  /// Finds out which devices have room for the table (room()). @return whether one has
   [[nodiscard]] bool has_room(std::uint32_t table);
   [[nodiscard]] const std::vector<bool>& room() const { return room_; }
   /// @pre it has room
@@ -22,7 +22,7 @@ class Placing {
 
   /// Share of a device's memory that is filled.
   [[nodiscard]] double filled(std::uint32_t device) const;
-  /// What the device that lacks least lacks for the table, as a share of its memory.
+  /// The least memory that a device lacks for the table, as a share of the device's memory.
   [[nodiscard]] double lacking(std::uint32_t table) const;
   /// @pre every table was put somewhere
   [[nodiscard]] const Plan& plan() const { return plan_; }

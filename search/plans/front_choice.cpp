@@ -82,7 +82,7 @@ class FrontChoice {
     return found < plans_.size();
   }
 
-  /// From the nearest one of the front that is simulated or will be, as the logarithm of the ratio.
+  /// Distance to the nearest plan of the front that is simulated or will be: the logarithm of the ratio.
   [[nodiscard]] double distance_of(const PlanFigures& figures, double PlanFigures::*by) const {
     double nearest = std::numeric_limits<double>::infinity();
     for (const std::size_t number : front_) {

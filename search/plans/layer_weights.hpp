@@ -12,9 +12,9 @@ struct LayerWeights {
   double met = 0;      ///< how many of them a token meets
 };
 
-/// With h the width, q, k those of queries and keys, f that between: 2 h q + 2 h k, and 2 h f, or 3 h f with
-/// SwiGLU. Of latent attention nothing is counted (its matrices are of low rank), of an expert layer only
-/// what is shared among experts' ranks.
+/// Weights of a layer: 2 h q + 2 h k, and 2 h f, or 3 h f with SwiGLU. h is the width, q and k the widths of
+/// queries and keys, f the width between. Latent attention does not count (its matrices are of low rank). An
+/// expert layer counts only with what is shared among experts' ranks.
 [[nodiscard]] LayerWeights layer_weights(const TransformerSpec& model);
 
 }  // namespace lockstep

@@ -31,9 +31,9 @@ double bytes_of_parameter(const PlanCandidate& candidate, const PlanProblem& pro
          (is_master ? 0 : parameter * share(Sharding::Zero3)) + (keeps_gathered ? parameter : 0);
 }
 
-/// What a layer without recomputation keeps of a token at least, before tensor-parallel ranks share it:
-/// queries, keys, values and context in 16 bits, and what the last feed-forward product reads; of latent
-/// attention and experts nothing is counted.
+/// Bytes that a layer without recomputation keeps of a token at least, before tensor-parallel ranks share it.
+/// These are queries, keys, values and context in 16 bits, and what the last feed-forward GEMM reads. Latent
+/// attention and experts do not count.
 double kept_of_token(const PlanProblem& problem) {
   const TransformerSpec& model = problem.model;
   const auto queries = static_cast<double>(model.heads * model.size_of_head());

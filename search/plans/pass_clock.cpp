@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// Where kernels count that are launched inside the open ranges; null: nowhere.
+/// The sum that kernels inside the open ranges count towards; null: none.
 double* account_of(const std::vector<std::string_view>& open, PassTimes& times) {
   double PhaseTimes::*phase = nullptr;
   PhaseTimes* part = nullptr;

@@ -143,13 +143,13 @@ class PipelineRun {
     const std::uint32_t row = direction(action.kind) * parts_ + part;
     return row * micro_batches_ + static_cast<std::uint32_t>(action.micro_batch);
   }
-  /// What the action waits for; kNone: nothing.
+  /// The message that the action waits for; kNone: none.
   [[nodiscard]] std::uint32_t input_of(std::uint32_t stage, const StageAction& action) const {
     const std::uint32_t part = part_of(stage, action);
     const bool at_end = action.kind == Kind::Forward ? part == 0 : part + 1 == parts_;
     return at_end || action.kind == Kind::WeightGradient ? kNone : message_to(part, action);
   }
-  /// What it sends: the input of the next part.
+  /// The message that the action sends: the input of the next part.
   [[nodiscard]] std::uint32_t output_of(std::uint32_t stage, const StageAction& action) const {
     const std::uint32_t part = part_of(stage, action);
     const bool forward = action.kind == Kind::Forward;
@@ -207,7 +207,7 @@ class PipelineRun {
     dates_.set(number, stage.due);
   }
 
-  /// Of a stage that waited for that input, or for what its exchange sent and received.
+  /// Restart time of a stage that waited for that input, or for what its exchange sent and received.
   [[nodiscard]] double restart(std::uint32_t number, std::uint32_t input) const {
     const bool is_after_exchange =
         input != kNone ||

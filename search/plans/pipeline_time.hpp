@@ -13,14 +13,14 @@ struct PipelineMessage {
   int sms = 0;         ///< that its kernel holds at either end, waiting or not
 };
 
-/// What the chunks of a pipeline's stages take, seconds. Part c p + s is chunk c of stage s, of p stages.
+/// Times of the chunks of a pipeline's stages, seconds. Part c p + s is chunk c of stage s, of p stages.
 struct PipelineCosts {
   std::vector<double> forward, backward;  ///< by part, for a micro-batch
   std::vector<double> weights;            ///< by part: the part of backward that ZB-H1 puts off
   std::vector<PipelineMessage> messages;  ///< by stage: between it and the next, of the last the first
   double compute = 1;                     ///< share of a part's time in which a compute kernel runs
   Interference interference = {};         ///< what messages do to these
-  /// By stage: how much longer an action takes before which the host waited for messages; empty: 0.
+  /// Seconds by stage that an action takes longer if the host waited for messages before it; empty: 0.
   std::vector<double> restart = {};
   std::vector<double> last = {};  ///< by part: what is added to backward of the last micro-batch; empty: 0
 };

@@ -19,8 +19,8 @@ std::vector<double> layers_of_stages(const TransformerPlanSpec& plan, std::int64
   return of_stage;
 }
 
-/// What the parts of the pipeline take. Where the probe did not put off gradients of weights, they take as
-/// long as forward. Messages disturb the stages like the slowest one.
+/// Costs of the parts of the pipeline. Gradients of weights that the probe did not put off take as long as
+/// forward. Messages disturb the stages like the slowest one.
 PipelineCosts pipeline_costs(const PlanCandidate& candidate, const CostsOfStages& costs,
                              const EstimateInput& input) {
   const TransformerPlanSpec& plan = candidate.plan;
@@ -61,7 +61,7 @@ double states(const MemoryBreakdown& memory) {
          memory[MemoryUse::Communication];
 }
 
-/// Of the fullest rank of each stage at one moment, with @p flying micro-batches in it, bytes.
+/// Bytes of the fullest rank of each stage at one moment, with @p flying micro-batches in it.
 std::vector<double> at_once(const PlanCandidate& candidate, const CostsOfStages& costs,
                             const EstimateInput& input, StageMemory StageCosts::*moment,
                             double (*flying)(const PlanCandidate&, int)) {
@@ -130,7 +130,7 @@ PlanEstimate estimate(const PlanCandidate& candidate, const CostsOfStages& costs
   return {Seconds{step}, std::ranges::max(memory_of_stages(candidate, costs, input))};
 }
 
-/// What the last backward pass adds goes through all stages, at most.
+/// The extra time of the last backward pass goes through all stages, at most.
 Seconds least_step(Seconds estimated, const PlanCandidate& candidate, const CostsOfStages& relaxed,
                    const EstimateInput& input) {
   const std::vector<double> layers = layers_of_stages(candidate.plan, input.layers);

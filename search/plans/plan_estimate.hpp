@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What the estimate knows besides the probe.
+/// Facts that the estimate needs besides the probe.
 struct EstimateInput {
   std::int64_t layers = 1;
   bool tied = true;                       ///< embedding and head share their weight
@@ -39,9 +39,9 @@ struct PlanEstimate {
 [[nodiscard]] PlanEstimate estimate(const PlanCandidate& candidate, const CostsOfStages& costs,
                                     const EstimateInput& input);
 
-/// What is left of a step time estimated from relaxed() costs without all that happens once a step, of which
-/// sharding may save the most: with stages as they are the candidate hardly takes less. @param estimated by
-/// estimate(), of the same
+/// The least step time of a candidate with its stages as they are, from relaxed() costs. Leaves out all that
+/// happens once a step, of which sharding may save the most. @param estimated by estimate(), of the same
+/// candidate
 [[nodiscard]] Seconds least_step(Seconds estimated, const PlanCandidate& candidate,
                                  const CostsOfStages& relaxed, const EstimateInput& input);
 
@@ -55,7 +55,7 @@ struct PlanEstimate {
 /// 2 (p - 1 - s) + (v - 1) p chunks (arXiv 2104.04473).
 [[nodiscard]] double in_flight(const PlanCandidate& candidate, int stage);
 
-/// What a plan is judged by.
+/// Figures that plans are compared by.
 struct PlanFigures {
   double step = 0;    ///< s
   double memory = 0;  ///< bytes, of GPUs of several sizes as of the smallest

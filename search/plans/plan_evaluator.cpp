@@ -79,7 +79,7 @@ FlopsPerSecond peak_of_products(const GpuSpec& gpu, Precision precision) {
                              : std::max(gpu.peak.tf32, gpu.peak.fp32);
 }
 
-/// As PlanProblem has them.
+/// GPU kinds by rank, in PlanProblem's form.
 std::vector<std::uint32_t> kinds_of(const ResolvedScenario& resolved) {
   if (resolved.gpu_models.size() == 1) {
     return {};

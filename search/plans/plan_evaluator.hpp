@@ -22,7 +22,7 @@
 
 namespace lockstep {
 
-/// What the simulation says of a plan.
+/// The simulation's result for a plan.
 struct PlanEvaluation {
   double step = 0;         ///< s; 0: not simulated, because it does not fit
   double band = 0;         ///< relative half-width of the step
@@ -37,7 +37,7 @@ struct PlanEvaluation {
   }
 };
 
-/// As a child process prints it, and its parent reads it.
+/// Text that a child process prints, and its parent reads.
 [[nodiscard]] std::string printed(const PlanEvaluation& evaluation);
 [[nodiscard]] PlanEvaluation evaluation_in(const std::string& printed);
 [[nodiscard]] std::string printed(const ProbeAnswers& answers);
@@ -73,12 +73,12 @@ class PlanEvaluator {
 
   [[nodiscard]] MachineRates rates() const;
 
-  /// With context and fragmentation.
+  /// Memory with context and fragmentation.
   [[nodiscard]] Bytes whole_memory(Bytes allocated) const;
   [[nodiscard]] Bytes capacity() const;  ///< of the smallest GPU; infinite where the scenario does not check
   [[nodiscard]] Bytes most_capacity() const;  ///< likewise of the largest
-  /// With context and fragmentation, the largest share of its smallest GPU's memory that a stage needs, of
-  /// the memory of the smallest of all: plans whose fullest GPUs are of several kinds compare by it.
+  /// The largest share of its smallest GPU's memory that a stage needs, of the memory of the smallest GPU of
+  /// all. Includes context and fragmentation. Plans whose fullest GPUs are of several kinds compare by it.
   /// @param of_stages allocated, by stage (memory_of_stages())
   [[nodiscard]] Bytes normalised_memory(const PlanCandidate& candidate,
                                         const std::vector<Bytes>& of_stages) const;

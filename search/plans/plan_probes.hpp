@@ -64,7 +64,7 @@ class PlanProbes {
   /// Some by some in a process each; those of one that fails again, one by one.
   /// @return the figures that became known
   std::vector<PlanFigures> run(std::span<const Stage> stages, const std::string& what);
-  /// What a process prints of them.
+  /// Prints the answers of the stages' probes, in a child process.
   void print_answers(std::span<const Stage> stages) const;
   /// Takes what one printed, and tells the estimator. @param known is added to
   void take(std::span<const Stage> stages, const PlanTaskEnd& end, std::vector<PlanFigures>& known);

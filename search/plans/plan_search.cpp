@@ -84,7 +84,7 @@ class PlanSearch {
     }
   }
 
-  /// What cannot fit, whatever it takes.
+  /// Rules out candidates whose lower bound of memory is more than the largest GPU has.
   void rule_out() {
     const Bytes capacity = evaluator_.most_capacity();
     for (const PlanCandidate& candidate : result_.enumeration.candidates) {
@@ -254,7 +254,7 @@ class PlanSearch {
     }
   }
 
-  /// Those that were not simulated.
+  /// Twins of @p plans that were not simulated.
   [[nodiscard]] std::vector<OverlapTwin> twins_of(const std::vector<FoundPlan>& plans) const {
     std::vector<OverlapTwin> twins = overlap_twins(evaluator_.problem(), space_, plans);
     std::erase_if(twins, [&](const OverlapTwin& twin) { return is_simulated(twin.plan.candidate); });
@@ -275,7 +275,7 @@ class PlanSearch {
     return std::ranges::find(simulated_, candidate) != simulated_.end();
   }
 
-  /// What is estimated to fit but for what was simulated and does not, and variants that do.
+  /// Plans that fit, with the estimated ones that were not simulated, and variants that fit.
   [[nodiscard]] std::vector<FoundPlan> known_so_far() const {
     std::vector<FoundPlan> plans = result_.plans;
     std::ranges::copy_if(result_.estimated, std::back_inserter(plans),
@@ -283,7 +283,7 @@ class PlanSearch {
     return plans;
   }
 
-  /// Those that were not yet. @return with judgements; what failed is left out
+  /// Simulates the plans that were not yet. @return with judgements; what failed is left out
   std::vector<FoundPlan> simulate(std::vector<FoundPlan> plans) {
     std::erase_if(plans, [&](const FoundPlan& plan) { return is_simulated(plan.candidate); });
     const auto ends = tasks_.run(
@@ -308,8 +308,8 @@ class PlanSearch {
     return judged;
   }
 
-  /// Those that do not fit, and the leanest without a pipeline, whose parameters may leave the GPU too: one
-  /// of each degree of tensor parallelism and micro-batch.
+  /// Plans that do not fit, and the leanest without a pipeline, whose parameters may leave the GPU too. The
+  /// latter are one of each degree of tensor parallelism and micro-batch.
   [[nodiscard]] std::vector<FoundPlan> plans_to_offload() const {
     std::vector<FoundPlan> plans = result_.too_big;
     constexpr std::size_t kMost = 2 * kLeanest;
@@ -326,8 +326,8 @@ class PlanSearch {
     return plans;
   }
 
-  /// What the host's memory could do for those that do not fit; what it leaves of the GPU's may have room for
-  /// larger micro-batches.
+  /// Tries host memory for plans that do not fit. The GPU memory that it frees may have room for larger
+  /// micro-batches.
   void try_offload() {
     const std::vector<FoundPlan> without = result_.too_big;
     const std::vector<PlanCandidate> failed = result_.failed;

@@ -40,8 +40,8 @@ struct FoundPlan {
 struct PlanSearchResult {
   PlanEnumeration enumeration;             ///< Pruned::Bound and Memory counted too
   std::size_t probes = 0, probes_run = 0;  ///< stages to simulate, and simulated
-  /// By number of GPUs, where as many plans were simulated as are at most: those left that may be faster than
-  /// the best, as estimated.
+  /// Plans left that the estimate says may be faster than the best, by number of GPUs. Has only those numbers
+  /// of GPUs with as many simulated plans as are allowed.
   std::map<int, std::size_t> left;
   std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
   std::size_t failed_probes = 0;                ///< stages whose simulation failed
@@ -58,7 +58,7 @@ struct PlanSearchResult {
   int interruption = 0;               ///< signal; 0: none
   bool out_of_time = false;
 
-  /// Of the simulated plans: estimated over simulated step time, less 1; mean absolute, and extremes.
+  /// Errors of the estimate on simulated plans, over the simulated step time: mean absolute, and extremes.
   struct EstimateErrors {
     double mean = 0, least = 0, most = 0;
   };

@@ -240,7 +240,7 @@ class Enumerator {
     }
   }
 
-  /// What is dropped or kept after forward is gathered parameters: there are none but with zero3.
+  /// Gathered parameters are dropped or kept after forward; only zero3 has any.
   void add_sharding(PlanCandidate candidate, Sharding sharding) {
     candidate.plan.sharding = sharding;
     for (const bool reshard : space_.reshard_after_forward) {

@@ -20,7 +20,7 @@
 
 namespace lockstep {
 
-/// What is to be trained, and on what.
+/// The model to train, and the GPUs to train it on.
 struct PlanProblem {
   TransformerSpec model;
   std::int64_t global_batch = 1;
@@ -29,8 +29,8 @@ struct PlanProblem {
   TransformerPlanSpec base;  ///< what is not searched: overlap, rank order, offload, ...
   TensorTypes types = Precision::BF16;
   FrameworkSpec framework = {};
-  /// By rank, of a cluster with several kinds of GPUs: the higher the number, the slower. Empty: all are
-  /// alike.
+  /// GPU kinds by rank, of a cluster with several kinds of GPUs: the higher the number, the slower. Empty:
+  /// all are alike.
   std::vector<std::uint32_t> gpu_kinds = {};
 };
 

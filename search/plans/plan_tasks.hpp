@@ -42,7 +42,7 @@ class PlanTasks {
   std::vector<std::optional<PlanTaskEnd>> run(std::size_t count, const std::function<void(std::size_t)>& body,
                                               const std::string& what);
 
-  /// From now on, no round goes on beyond this.
+  /// Sets the time that no round goes on beyond.
   void end_at(std::optional<Clock::time_point> end) { end_ = end; }
 
   [[nodiscard]] std::size_t jobs() const { return jobs_; }

@@ -51,7 +51,7 @@ std::pair<int, int> kind_of(const PlanCandidate& candidate) {
   return {candidate.gpus, candidate.plan.tensor};
 }
 
-/// Of the time of plans as combinations have them, what their twins take: the mean, by kind.
+/// Ratio of the twins' time to that of their plans as combinations have them: the mean, by kind.
 std::map<std::pair<int, int>, double> shares_of_twins(const PlanProblem& problem, const PlanSpace& space,
                                                       const std::vector<FoundPlan>& known) {
   std::map<std::pair<int, int>, std::pair<double, int>> sums;
@@ -99,13 +99,13 @@ struct Balanceable {
   double promise;  // s, hardly less
 };
 
-/// What a plan takes with even stages, if the memory were there.
+/// Time of a plan with even stages, if the memory were there.
 Seconds estimated_step(const PlanEvaluator& evaluator, const CostsOfStages& costs, const FoundPlan& plan) {
   return plan.is_estimated() ? plan.estimate.step
                              : estimate(plan.candidate, costs, evaluator.estimate_input(plan.candidate)).step;
 }
 
-/// With the stages that make it fastest, and estimated so; nothing where even ones are as good.
+/// The plan with the stages that make it fastest, with its estimate; nothing where even ones are as good.
 std::optional<FoundPlan> cut_well(const PlanEvaluator& evaluator, const PlanProbes& probes,
                                   const FoundPlan& even) {
   const CostsOfStages costs = probes.costs_of(even.candidate).value();

@@ -20,7 +20,7 @@ namespace lockstep {
                                                   const std::vector<FoundPlan>& simulated);
 
 constexpr std::size_t kMostOverlapping = 4;
-/// By how much longer than the best plan one may take that hidden messages could make the best.
+/// Share of the best plan's time that a plan may take longer, if hidden messages could make it the best.
 constexpr double kOverlapGain = 0.2;
 
 /// A plan with `tensor_overlap` the other way round.
@@ -29,16 +29,16 @@ struct OverlapTwin {
   PlanFigures figures;  ///< of it, as far as is known
 };
 
-/// Of those of @p known that have one (with_tensor_overlap()): each takes the memory of its plan, and of its
-/// time what the twins among @p known take on average with as many GPUs and the same degree, of the time of
-/// their own plans; where there is none, all that kOverlapGain allows, so that one is looked at.
+/// Twins of those plans of @p known that have one (with_tensor_overlap()). A twin takes the memory of its
+/// plan. Its time is its plan's times the mean ratio of the twins in @p known, with as many GPUs and the same
+/// degree. Where there is no such twin, it is all that kOverlapGain allows, so that one is looked at.
 /// @param known with estimates or judgements
 [[nodiscard]] std::vector<OverlapTwin> overlap_twins(const PlanProblem& problem, const PlanSpace& space,
                                                      const std::vector<FoundPlan>& known);
 
-/// Those of which another number of layers for each stage makes a faster plan, so cut, with estimates: of
-/// each number of GPUs the kMostBalanced that could gain to become the fastest, and only such as could be
-/// within kBalanceReach of the best of all.
+/// Plans that another number of layers for each stage makes faster, so cut, with estimates. Of each number of
+/// GPUs it takes the kMostBalanced that could gain to become the fastest. They must be able to come within
+/// kBalanceReach of the best of all.
 /// @param estimated that fit with even stages
 /// @param beyond that do not: a few per cent too full, they may fit with other ones
 [[nodiscard]] std::vector<FoundPlan> with_balanced_stages(const PlanEvaluator& evaluator,
@@ -48,13 +48,13 @@ struct OverlapTwin {
 
 constexpr std::size_t kMostBalanced = 256;
 constexpr double kBalanceReach = 0.05;
-/// By how much more than its GPU has a plan may need that other stages could make fit.
+/// Share of its GPU's memory that a plan may need beyond it, if other stages could make it fit.
 constexpr double kMostBeyond = 0.25;
 
 /// Why nothing of @p problem can be kept in host memory, to be read behind "for"; empty: it can.
 [[nodiscard]] std::string_view why_not_offloaded(const PlanProblem& problem);
 
-/// What the host's memory could do for plans that do not fit: optimizer states there, and parameters.
+/// Plans that do not fit, with optimizer states in host memory, and with parameters there, too.
 [[nodiscard]] std::vector<FoundPlan> with_offload(const PlanProblem& problem,
                                                   const std::vector<FoundPlan>& too_big);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kGivers = 3, kTakers = 4;  // chunks between which single layers move
 constexpr int kMostMoves = 32;
 
-/// What chunk @p part of @p parts works on a micro-batch besides its layers, s.
+/// Seconds that chunk @p part of @p parts works on a micro-batch besides its layers.
 double work_of_ends(std::size_t part, std::size_t parts, const StageCosts& of) {
   const double pass = of.pass.in_base_units();
   return (part == 0 ? pass * of.embedding_shares.total() : 0) +
@@ -49,7 +49,7 @@ class Balancer {
     return costs_[part % static_cast<std::size_t>(candidate_.plan.pipeline)];
   }
 
-  /// Of a chunk with so many layers, s.
+  /// Seconds that a chunk with so many layers works.
   [[nodiscard]] double work(std::size_t part, std::int64_t layers) const {
     const StageCosts& of = costs_of(part);
     return static_cast<double>(layers) * of.layer_pass.in_base_units() +
@@ -168,7 +168,7 @@ Seconds most_gained(const PlanCandidate& candidate, const CostsOfStages& costs, 
   for (std::size_t stage = 0; stage < stages; ++stage) {
     busiest = std::max(busiest, ends[stage] + work[stage]);
   }
-  // By bisection: how many layers all stages together are done with in that time.
+  // Bisection: how many layers all stages together are done with in that time.
   const auto done_in = [&](double time) {
     double layers = 0;
     for (std::size_t stage = 0; stage < stages; ++stage) {

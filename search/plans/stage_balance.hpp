@@ -13,12 +13,12 @@
 
 namespace lockstep {
 
-/// What a stage, or a chunk of one, is worth cutting unlike others: less of a step gained is not.
+/// The least share of a step that makes an unlike cut of a stage, or of a chunk of one, worth it.
 constexpr double kWorthCutting = 1e-3;
 
 using Fullness = std::function<double(const std::vector<Bytes>&)>;
 
-/// By how much faster a step could be at most if layers could be cut anywhere, hardly more:
+/// Seconds that a step could gain at most if layers could be cut anywhere, hardly more:
 ///
 ///   (n + p - 1) (W - B)
 ///

@@ -14,18 +14,18 @@
 
 namespace lockstep {
 
-/// What messages between the stages of plans take on one machine, by the functions that simulations ask: each
-/// as CollectivePlanner plans it, with links shared among the ranks of a stage on one node, which send at
-/// once; SMs as channel_limit() has them. Prices are kept. The setting must outlive it.
+/// Prices of messages between the stages of plans on one machine, by the functions that simulations ask. Each
+/// is as CollectivePlanner plans it; links are shared among the ranks of a stage on one node, which send at
+/// once. SMs are as channel_limit() has them. Prices are kept. The setting must outlive it.
 class StageMessages {
  public:
   explicit StageMessages(const ResolvedScenario& resolved);
 
-  /// By stage: to the next one, of the last to the first. The way back is taken to be like the way there.
+  /// Messages by stage: to the next one, of the last to the first. The way back counts like the way there.
   [[nodiscard]] std::vector<PipelineMessage> of(const PlanCandidate& candidate,
                                                 const PlanProblem& problem) const;
 
-  /// Without effect where the scenario has none.
+  /// The scenario's interference; without effect where the scenario has none.
   [[nodiscard]] Interference interference() const;
 
  private:

@@ -22,7 +22,7 @@ StageProbe probe_of(const PlanCandidate& candidate) {
 
 namespace {
 
-/// Where the stage's slowest GPU is, in rows of as many GPUs as a stage has; of alike rows the first.
+/// The first GPU of the stage's slowest row, in rows of as many GPUs as a stage has; of alike rows the first.
 int first_of(const PlanCandidate& candidate, int stage, const std::vector<std::uint32_t>& kinds) {
   const int stages = candidate.plan.pipeline, stride = stage_stride(candidate);
   int slowest = -1;
@@ -84,8 +84,8 @@ PhaseTimes shares_of(const PhaseTimes& times, double all) {
   return {times.forward / all, times.backward / all, times.weights / all};
 }
 
-/// What the backward of the last micro-batch has beside that of the others, s: of one, less what two take
-/// more.
+/// Seconds that the last micro-batch's backward takes beside that of the others: of one micro-batch, less
+/// what two take more.
 double last_extra(const PhaseTimes& one, const PhaseTimes& two) {
   return std::max(0.0, 2 * (one.backward + one.weights) - (two.backward + two.weights));
 }

@@ -20,7 +20,7 @@
 
 namespace lockstep {
 
-/// What of a candidate decides what its layers cost: one stage by itself.
+/// The part of a candidate that decides the cost of its layers: one stage by itself.
 struct StageProbe {
   TransformerPlanSpec plan;  ///< without a pipeline
   int gpus = 1;              ///< of a stage
@@ -31,8 +31,8 @@ struct StageProbe {
 };
 [[nodiscard]] StageProbe probe_of(const PlanCandidate& candidate);  ///< on the first GPUs
 
-/// By stage; one for all of them where GPUs are alike. Each is on the slowest GPU that the stage has and
-/// those beside it: as many in a row as a stage has, which are the stage's where it is a row (`rank_order`).
+/// Probes by stage; one for all of them where GPUs are alike. Each is on the stage's slowest GPU and those
+/// beside it: as many in a row as a stage has, which are the stage's where it is a row (`rank_order`).
 [[nodiscard]] std::vector<StageProbe> probes_of(const PlanCandidate& candidate, const PlanProblem& problem);
 
 /// Equal for equal probes of one problem.
@@ -55,7 +55,7 @@ using ProbeSizes = std::array<ProbeSize, 5>;
 /// hide would be counted to embedding and head.
 [[nodiscard]] ProbeSizes sizes_of(const StageProbe& probe);
 
-/// Of passes through a part of the model, seconds.
+/// Times of passes through a part of the model, seconds.
 struct PhaseTimes {
   double forward = 0;
   double backward = 0;  ///< with what is recomputed, and gradients of weights unless they are put off
@@ -64,12 +64,12 @@ struct PhaseTimes {
   [[nodiscard]] double total() const { return forward + backward + weights; }
 };
 
-/// Where the compute stream was when, in one step: each kernel from the end of the one before.
+/// Time of the compute stream in each part of one step: a kernel counts from the end of the one before.
 struct PassTimes {
   PhaseTimes layers, embedding, head;  ///< the head with the loss
 };
 
-/// What one of them said.
+/// The result of one probe's simulation.
 struct ProbeAnswer {
   double step = 0;     ///< s
   double compute = 0;  ///< s of it in which a compute kernel runs
@@ -80,7 +80,7 @@ struct ProbeAnswer {
 
 using ProbeAnswers = std::array<ProbeAnswer, std::tuple_size_v<ProbeSizes>>;
 
-/// What a stage holds at one moment.
+/// Memory that a stage holds at one moment.
 struct StageMemory {
   MemoryBreakdown of_layer, of_rest;
 };
@@ -95,13 +95,13 @@ struct StageCosts {
   double compute = 1;                        ///< share of layer_pass in which a compute kernel runs
   PhaseTimes layer_shares;                   ///< of layer_pass; sum 1
   PhaseTimes embedding_shares, head_shares;  ///< of pass; sum 1
-  /// By what backward of the last micro-batch takes longer than the others', of `layer` and of `step`:
-  /// gradients are scaled and reduced in it.
+  /// Time that backward of the last micro-batch takes longer than the others', which is in `layer` and in
+  /// `step`: gradients are scaled and reduced in it.
   double last_layer = 0, last_embedding = 0, last_head = 0;
   StageMemory pass_memory, update_memory;  ///< with one micro-batch in flight
 };
 
-/// Those of the stages of a pipeline, which must outlive it.
+/// Costs of the stages of a pipeline. The StageCosts must outlive it.
 class CostsOfStages {
  public:
   /// The same for each stage.

@@ -26,7 +26,7 @@ class CachedCostModel {
   [[nodiscard]] bool has_unlike_devices() const { return kinds_of_places_.size() > 1; }
 
   [[nodiscard]] const Load& load_of(const Piece& piece) { return known(piece, kinds_[piece.device]).load; }
-  /// Of a device with this piece alone, of the kind that is done with it first.
+  /// Time of a device with this piece alone, of the kind that finishes it first.
   [[nodiscard]] Seconds alone(std::uint32_t table, std::int64_t columns);
   [[nodiscard]] Seconds compute(const Load& load);
   [[nodiscard]] Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,

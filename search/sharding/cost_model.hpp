@@ -14,7 +14,7 @@
 
 namespace lockstep::sharding {
 
-/// What pieces mean to the device that holds them, in numbers that only the cost model knows.
+/// The load of pieces on the device that holds them, in numbers that only the cost model knows.
 struct Load {
   static constexpr std::size_t kSums = 32;
 
@@ -53,10 +53,10 @@ class CostModel {
   /// @pre as many columns as the table has, or fewer
   [[nodiscard]] virtual Load load_of(const Table& table, std::int64_t columns, std::uint32_t kind) const = 0;
 
-  /// Of a device with @p load, forward and backward, as if it were alone.
+  /// Time of a device with @p load, forward and backward, as if it were alone.
   [[nodiscard]] virtual Seconds compute(const Load& load) const = 0;
 
-  /// Of all devices together.
+  /// The estimate for all devices together.
   /// @param widths by device: elements of the pooled rows that it looks up for a sample
   /// @param indices by device: indices and offsets that come to it for a sample
   [[nodiscard]] virtual Estimate estimate(std::span<const Seconds> compute, std::span<const double> widths,

@@ -12,7 +12,7 @@
 namespace lockstep::sharding {
 namespace {
 
-/// By table: the rank of each of its pieces, all as wide as the narrowest.
+/// The rank of each piece, by table; all pieces of a table are as wide as the narrowest.
 std::map<std::uint32_t, std::vector<std::int64_t>> ranks_by_table(const Plan& plan) {
   std::map<std::uint32_t, std::int64_t> narrowest;
   for (const Piece& piece : plan.pieces) {

@@ -14,7 +14,7 @@ struct Spread {
   std::vector<TableShardingSpec> tables;  ///< ranks or node where their sharding takes them
 };
 
-/// Where some tables are cut by columns, whole ones beside them.
+/// The sharding of whole tables in a plan that cuts others by columns.
 enum class WholeTables : std::uint8_t {
   WithCutOnes,  ///< are column_wise in one piece: looked up and exchanged together with those that are cut
   Apart         ///< are table_wise: looked up and exchanged by themselves

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kWidth = 1024;  // wide enough that latency does not matter
 
-/// Of an all-to-all in which rank i holds @p widths[i].
+/// The plan of an all-to-all in which rank i holds @p widths[i].
 CollectivePlan plan_of(const CollectivePlanner& planner, std::span<const VertexId> ranks,
                        const std::vector<double>& widths, Bytes sample, bool backward) {
   CollectiveRequest request{

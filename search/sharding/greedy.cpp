@@ -34,7 +34,7 @@ struct Candidate {
   [[nodiscard]] auto order() const { return std::tuple{rank, size, table}; }
 };
 
-/// What a device has been given so far.
+/// The tables that a device has been given so far: the sum of their keys, and of their bytes.
 struct Filling {
   double key = 0;
   Bytes used;

@@ -19,9 +19,9 @@ namespace lockstep::sharding {
 /// Tables in order, cut into n runs of equally many (Lin et al., "naive_chunk").
 [[nodiscard]] std::optional<Plan> chunks(CachedCostModel& cost_model, const SearchOptions& options);
 
-/// What the greedy rules sort by, largest first; each table goes to the device with the least sum so far
-/// among those with memory for it (ties: least memory used, then lowest number). Equal keys: the larger table
-/// first, then the later one. *Source*: NeuroShard, sharders.py.
+/// Greedy rules sort tables by a key, the largest first. Each table goes to the device with the least sum so
+/// far among those with memory for it (ties: least memory used, then lowest number). Equal keys: the larger
+/// table first, then the later one. *Source*: NeuroShard, sharders.py.
 ///
 ///   size          rows x dimension
 ///   dim           dimension

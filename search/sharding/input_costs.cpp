@@ -28,7 +28,7 @@ InputCosts::InputCosts(const Fabric& fabric, std::span<const VertexId> gpus,
   groups_ = grouped();
 }
 
-/// Of links that the same devices share, the slowest decides.
+/// The slowest of several links that the same devices share decides.
 void InputCosts::add(SharedLink link) {
   const auto known = std::ranges::find(links_, link.devices, &SharedLink::devices);
   if (known != links_.end()) {

@@ -23,7 +23,7 @@ class InputCosts {
   InputCosts(const Fabric& fabric, std::span<const VertexId> gpus, std::vector<BytesPerSecond> alone,
              Bytes index);
 
-  /// Of so many indices for a sample, to @p device.
+  /// Time that so many indices for a sample take to @p device.
   [[nodiscard]] Seconds alone(std::size_t device, double indices) const {
     return indices * index_ / alone_[device];
   }

@@ -25,7 +25,7 @@ struct SearchOptions {
   bool may_cut = true;  ///< false: Lockstep's own search places whole tables
   /// Asked now and then: whether to stop with the best so far.
   std::function<bool()> stopped = [] { return false; };
-  /// Of a method that learns: what it has learnt. Without one it is trained first, on tasks like the judge's.
+  /// The policy of a method that learns. Without one it is trained first, on tasks like the judge's.
   std::shared_ptr<const learned::PlacementPolicy> policy = nullptr;
 };
 
@@ -41,10 +41,10 @@ struct Method {
 /// All methods that need no training, the simplest first.
 [[nodiscard]] std::span<const Method> methods();
 
-/// Those that learn before they search, which takes seconds (search/learned).
+/// Methods that learn before they search, which takes seconds (search/learned).
 [[nodiscard]] std::span<const Method> learned_methods();
 
-/// Of all methods. @throws std::invalid_argument for a name there is not, with the ones that there are
+/// The method of this name, of all. @throws std::invalid_argument for an unknown name, with the known ones
 [[nodiscard]] const Method& method_called(std::string_view name);
 
 }  // namespace lockstep::sharding

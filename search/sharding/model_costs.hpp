@@ -39,8 +39,8 @@ class ModelCosts final : public CostModel {
     std::int64_t batch = 0;  ///< all ranks
     double rows = 1;         ///< of all tables: how far the sort has to go
     double exposed = 1;      ///< share of the exchanges that nothing hides, 0 to 1
-    /// Of the indices that come to a rank within the step; null: ahead of it, or not table by table. It must
-    /// outlive the costs.
+    /// Costs of the indices that come to a rank within the step. Null: they come ahead of it, or not table by
+    /// table. The object must outlive the costs.
     const InputCosts* inputs = nullptr;
   };
 

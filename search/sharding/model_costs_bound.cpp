@@ -41,9 +41,9 @@ std::optional<Load> least_load(const Widths& widths, Seconds longest) {
 
 }  // namespace
 
-/// What copies over shared links cost a plan. Of the devices that share a link the one with the most indices
-/// is done no earlier than all their copies; the fewer the others have, the earlier these are done, but the
-/// more the first one looks up.
+/// The cost of copies over shared links in a plan, at least. Of the devices that share a link, the one with
+/// the most indices is done no earlier than all their copies. The fewer the others have, the earlier they are
+/// done, but the more the first one looks up.
 class ModelCosts::CopiesBound {
  public:
   /// @param mean load of the devices, which all are of its kind
@@ -108,8 +108,8 @@ class ModelCosts::CopiesBound {
   std::vector<Offer> offers_;
 };
 
-/// Of each sum the share in what a device takes, at least, whatever it holds: 1 where it decides with @p
-/// load.
+/// The share of each sum in the time of a device, at least, whatever it holds: 1 where the sum decides with
+/// @p load.
 ModelCosts::Weights ModelCosts::deciding(const Load& load) const {
   Weights weights{};
   const double groups = bags_at_a_time(0, kinds_[load.kind].gpu);
@@ -144,8 +144,8 @@ Load ModelCosts::cut_evenly(const Table& table, std::int64_t columns, std::uint3
   return load;
 }
 
-/// Of each sum the share in what a device takes, at least, whatever it holds, and all of it where it holds as
-/// much of each as @p load: a tangent of compute() beside its launches.
+/// The share of each sum in the time of a device, at least, whatever it holds. The bound is exact where it
+/// holds as much of each as @p load: a tangent of compute() beside its launches.
 ModelCosts::Weights ModelCosts::tangent(const Load& load) const {
   Weights weights = deciding(load);  // what it has of the backward pass is one
   const double groups = bags_at_a_time(0, kinds_[load.kind].gpu);
@@ -224,7 +224,7 @@ class ModelCosts::KindsBound {
     return CopiesBound{costs_, task_, load}.may_do(time, costs_.compute(load), copies);
   }
 
-  /// What each table takes the devices of a kind is linear in how much of it they have, at least: by the
+  /// A table's time on devices of a kind is linear in how much of it they have, at least. The bound takes the
   /// tangents at all tables, and again at those that were theirs then.
   [[nodiscard]] bool unlike_may_do(Seconds time) const {
     std::map<std::uint32_t, std::vector<std::optional<Load>>> loads;

@@ -34,7 +34,7 @@ inline Table part_by_rows(Table table, std::int64_t parts) {
 /// kernels load at once (NeuroShard, neurosharder.py, cuts likewise).
 inline constexpr std::int64_t kColumnStep = 4;
 
-/// What is to be placed, and the devices' memory for it; how fast they are is the cost model's to say.
+/// Tables to place, and the devices' memory for them. The cost model says how fast the devices are.
 struct Task {
   std::vector<Table> tables;
   std::vector<Bytes> capacity;  ///< by device: memory for tables; 0: it takes none
@@ -52,7 +52,7 @@ struct Task {
     return places;
   }
   [[nodiscard]] TableStorage storage() const { return storage_of(optimizer); }
-  /// Of a bag of @p table, and its offset.
+  /// Indices of a bag of @p table, and its offset.
   [[nodiscard]] double indices_of(std::size_t table) const { return tables[table].shape.pooling_factor + 1; }
   [[nodiscard]] Bytes size_of(std::size_t table, std::int64_t columns) const {
     return storage().of(static_cast<double>(tables[table].shape.rows), static_cast<double>(columns));

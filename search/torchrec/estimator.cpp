@@ -20,7 +20,7 @@ constexpr std::int64_t kHalfBlock = 64;
 constexpr double kHalfBlockPenalty = 1.15;
 constexpr double kQuarterBlockPenalty = 1.75;
 
-/// What a shard's kernel reads and writes.
+/// Bytes that a shard's kernel reads and writes.
 struct Traffic {
   Bytes input, lookup, output;
   double penalty = 1;

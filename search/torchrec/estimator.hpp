@@ -86,8 +86,8 @@ struct Perf {
   }
 };
 
-/// With B samples a rank, W ranks, g of them on a host, L lookups, d columns of the shard, elements of e
-/// bytes, w = 2 with weights else 1, and the bandwidth of the kernel:
+/// The time of a shard by TorchRec's formulas. B samples a rank, W ranks, g of them on a host, L lookups, d
+/// columns of the shard, elements of e bytes, w = 2 with weights else 1, and the bandwidth of the kernel:
 ///
 ///   sharding        input            lookup                output        penalty
 ///   table-, column  B L W 8 w        B L W max(d, 32) e     B W d e       1.75 d < 64, 1.15 d < 128, else 1

@@ -7,7 +7,7 @@
 
 namespace lockstep::torchrec {
 
-/// What partitioning leaves on each rank.
+/// Time and memory of the shards that partitioning gives a rank.
 struct RankLoad {
   Seconds perf;
   Bytes hbm, ddr;
@@ -18,7 +18,7 @@ struct Partition {
   std::vector<ShardingOption> options;
   std::vector<RankLoad> ranks;
 
-  /// What the planner compares plans by: the most that a rank does.
+  /// The number that the planner compares plans by: the longest time of a rank.
   [[nodiscard]] Seconds rating() const;
 };
 

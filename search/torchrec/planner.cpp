@@ -14,7 +14,7 @@ constexpr std::size_t kMostCombinations = 10'000;
 constexpr std::size_t kBins = 100;
 constexpr std::size_t kMostProposals = 10'000;
 
-/// By table: its options, the fastest first.
+/// The options of each table, the fastest first.
 std::vector<Choice> by_perf(const SearchSpace& space) {
   std::vector<Choice> order;
   for (const auto& options : space) {

@@ -15,7 +15,7 @@ struct Reservation {
   Bytes dense_parameters;        ///< of the dense part; six times this is kept
   double per_batch_inputs = 20;  ///< times the bytes of a rank's indices
 
-  /// What is left of a rank, for @p tables.
+  /// Memory of a rank that is left for @p tables.
   [[nodiscard]] Storage left(const std::vector<TableConfig>& tables, const Topology& topology) const;
 };
 

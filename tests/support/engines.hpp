@@ -12,7 +12,7 @@
 
 namespace lockstep::testing {
 
-/// What engines must agree on, to the last bit.
+/// Results that engines must agree on, to the last bit.
 struct Agreement {
   double makespan = 0;
   std::uint64_t fingerprint = 0;

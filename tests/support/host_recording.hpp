@@ -38,7 +38,7 @@ class HostRecording {
     made.correlation = static_cast<std::int64_t>(trace_.calls.size());
     return *this;
   }
-  /// Of the latest call.
+  /// Adds GPU work of the latest call.
   HostRecording& work(double start, double end, const std::string& name = "kernel") {
     kineto::Work& made = trace_.work.emplace_back();
     made.start = ns(start);
@@ -47,7 +47,7 @@ class HostRecording {
     made.correlation = static_cast<std::int64_t>(trace_.calls.size());
     return *this;
   }
-  /// Of no call that was recorded.
+  /// Adds GPU work of no call that was recorded.
   HostRecording& work_alone(double start, double end) {
     work(start, end);
     trace_.work.back().correlation = 1'000'000;

@@ -123,7 +123,7 @@ inline ChildOutcome watch_child(const std::function<std::string()>& body,
   return outcome;
 }
 
-/// What @p body returns, having run in a child: a string, a trivially copyable value, or a vector of such.
+/// Runs @p body in a child and returns its result: a string, a trivially copyable value, or a vector of such.
 /// @throws std::runtime_error with the text of the exception it threw, or when the child did not end well
 template <class Body>
 auto in_child(Body&& body, std::chrono::seconds limit = std::chrono::seconds{60}) {

@@ -49,15 +49,15 @@ class KinetoText {
   std::string events_;
 };
 
-/// Of a message of FP32 in a group of all ranks. @param peer `"Dst Rank":1` of a send, `"Src Rank":0` of a
-/// receive
+/// Arguments of a message of FP32 in a group of all ranks. @param peer `"Dst Rank":1` of a send,
+/// `"Src Rank":0` of a receive
 inline std::string message(const std::string& name, int elements, const std::string& peer) {
   return fmt::format(
       R"(,"Collective name":"{}","In msg nelems":{},"Out msg nelems":{},"dtype":"Float","Process Group Name":"pp",{})",
       name, elements, elements, peer);
 }
 
-/// Of an all-reduce of FP32.
+/// Arguments of an all-reduce of FP32.
 inline std::string all_reduced(int elements, int ranks) {
   return fmt::format(
       R"(,"Collective name":"allreduce","In msg nelems":{0},"Out msg nelems":{0},"Group size":{1},"dtype":"Float")",

@@ -158,7 +158,7 @@ class NaiveExecutor {
     finish(worker, item, clock);
   }
 
-  /// What an instruction leaves behind when it returns.
+  /// Applies the effects that an instruction has when it returns.
   void finish(Worker& worker, Item& item, double clock) {
     const Instruction& instruction = *item.instruction;
     switch (instruction.op) {

@@ -116,7 +116,7 @@ inline std::vector<KernelCall> launches_of(const Job& job, std::string_view name
   return calls;
 }
 
-/// Of the first rank: what its host spends in work of that name.
+/// Seconds that the first rank's host spends in work of that name.
 inline double host_seconds(const Job& job, std::string_view name) {
   double sum = 0;
   const Program& program = *job.programs[job.ranks.front().program];

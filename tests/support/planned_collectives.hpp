@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Of the link between two vertices, as a share of the collective's size.
+/// Load of the link between two vertices, as a share of the collective's size.
 inline double load_of(const CollectivePlan& plan, const Fabric& fabric, const std::string& from,
                       const std::string& to) {
   for (const LinkLoad& load : plan.loads) {

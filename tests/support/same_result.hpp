@@ -34,7 +34,7 @@ inline std::string path_of(const SimulationResult& result) {
   return text;
 }
 
-/// What differs first; empty: nothing. Neither real time nor how many ranks were simulated counts.
+/// The first difference; empty: none. Neither real time nor how many ranks were simulated counts.
 inline std::string difference(const SimulationResult& a, const SimulationResult& b) {
   if (a.step_ends != b.step_ends) {
     return fmt::format("step ends: {:.17g} and {:.17g} s", a.step_ends.back(), b.step_ends.back());

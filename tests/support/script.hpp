@@ -33,7 +33,7 @@ class Script {
     program_.names = {"work"};
     on("main");
   }
-  /// What follows is executed by this thread.
+  /// Chooses the thread that executes the instructions that follow.
   Script& on(const std::string& thread) {
     auto& threads = program_.threads;
     const auto known =
@@ -57,7 +57,7 @@ class Script {
     program_.kernels.push_back({"copy", DataType::FP32, Memcpy{size, path, true}});
     return add(Opcode::Launch, stream, last(program_.kernels), cost);
   }
-  /// From memory of the host that is not pinned, to the device.
+  /// Copies memory of the host that is not pinned to the device.
   Script& pageable_copy(std::uint8_t stream, Bytes size) {
     return kernel(stream, {"pageable", DataType::FP32, Memcpy{size, Memcpy::Path::HostToDevice, false}});
   }
@@ -159,7 +159,7 @@ inline Fabric tick_machine(int gpus) {
   return sketch.fabric();
 }
 
-/// Without latencies or gaps; copies run at a link's speed.
+/// A GPU without latencies or gaps; copies run at a link's speed.
 inline GpuSpec tick_gpu() {
   GpuSpec gpu;
   gpu.name = "tick_gpu";
@@ -195,14 +195,14 @@ class Recording final : public TimelineSink {
   }
   [[nodiscard]] const std::vector<TimelineSpan>& spans() const { return spans_; }
 
-  /// What ran on a stream, in order.
+  /// Spans on a stream, in order.
   [[nodiscard]] std::vector<TimelineSpan> gpu(std::uint32_t rank, std::uint8_t stream) const {
     return only([&](const TimelineSpan& span) {
       return (span.kind == SpanKind::Kernel || span.kind == SpanKind::Collective) && span.rank == rank &&
              span.stream == stream;
     });
   }
-  /// What a host thread did, but for ranges.
+  /// Spans of a host thread, but for ranges.
   [[nodiscard]] std::vector<TimelineSpan> host(std::uint32_t rank, std::uint8_t thread = 0) const {
     return only([&](const TimelineSpan& span) {
       return (span.kind == SpanKind::HostWork || span.kind == SpanKind::Runtime ||

@@ -10,7 +10,7 @@
 
 namespace lockstep::chakra {
 
-/// What a node of a converted trace becomes.
+/// The kind of work that a node of a converted trace becomes.
 enum class ConvertedWork : std::uint8_t { Host, Kernel, Collective, Message };
 
 /// A send or receive as its node asks for it; none: its other end or its size is not said, as by PyTorch's

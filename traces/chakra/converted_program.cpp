@@ -73,7 +73,7 @@ class ProgramBuilder {
     }
   }
 
-  /// Of the host operators that GPU work waits for, itself or through other GPU work, the last.
+  /// Finds the last of the host operators that GPU work waits for, itself or through other GPU work.
   void find_launchers() {
     launcher_.assign(graph_.entries.size(), kStart);
     for (std::uint32_t place = 0; place < graph_.entries.size(); ++place) {
@@ -126,7 +126,7 @@ class ProgramBuilder {
     }
   }
 
-  /// Which operators have to post, and which GPU work has to record an event.
+  /// Finds operators that have to post, and GPU work that has to record an event.
   void find_waits() {
     awaited_.resize(graph_.entries.size());
     for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
@@ -192,7 +192,7 @@ class ProgramBuilder {
     }
   }
 
-  /// What @p host launches, and its post, which says that all that is under way.
+  /// Writes the launches of @p host, and its post, which says that all that is under way.
   void write_launches(std::uint32_t host) {
     if (const auto launched = launched_by_.find(host); launched != launched_by_.end()) {
       for (const std::uint32_t place : launched->second) {

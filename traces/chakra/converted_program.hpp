@@ -15,7 +15,7 @@ struct ConvertedProgram {
   Program program;
   std::vector<std::string>
       groups;  ///< pg_name of each of the Program's groups; of messages a name of their own
-  /// By those: the two ranks.
+  /// The two ranks of each message group, by its name.
   std::map<std::string, std::vector<std::uint32_t>> message_groups;
 };
 

@@ -107,7 +107,7 @@ bool resolve(TraceGraph& graph, const std::vector<std::uint64_t>& wanted,
       "nodes depend on each other in a circle, so that none can begin: {}{}", text, graph.ids[path.front()])};
 }
 
-/// Of the nodes that can be issued, always the one with the lowest id (Kahn's algorithm).
+/// Issues always the node with the lowest id among those that can be issued (Kahn's algorithm).
 Order issue_order(const TraceGraph& graph) {
   std::vector<std::uint32_t> waits(graph.size());
   std::vector<std::uint32_t> first_user(graph.size() + 1, 0);

@@ -11,11 +11,11 @@
 namespace lockstep::chakra {
 namespace {
 
-/// What is put on streams, in the order of the Program: posts of receives, then all other nodes.
+/// An item on a stream, in the order of the Program: posts of receives, then all other nodes.
 using Item = std::uint32_t;
 
-/// Which dependencies need an event. Of what an item depends on in another stream, the latest implies the
-/// rest; and what its own stream has waited for before is over. A receive is no item of its own: whoever
+/// Finds the dependencies that need an event. Of an item's dependencies in another stream the latest implies
+/// the rest. What its own stream has waited for before is over. A receive is no item of its own: whoever
 /// waits for it waits for its post and for what it waits for.
 class Waits {
  public:

@@ -16,7 +16,7 @@ struct ComputeNodes {
   std::vector<bool> differs;  ///< by compute node: its kernel depends on the rank: it gets the next slot
 };
 
-/// What a rank's collectives and messages need to know besides the graph.
+/// Facts on a rank's groups that its collectives and messages need besides the graph.
 struct RankCalls {
   std::vector<std::uint32_t> group_sizes;  ///< members of each of the graph's groups
   /// A process group of this rank and one that it exchanges messages with, behind the graph's groups.

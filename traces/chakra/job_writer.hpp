@@ -22,7 +22,7 @@ struct TimedJob {
   const chakra::NodeNotes* notes = nullptr;  ///< for other readers
 };
 
-/// Where a Job's traces go.
+/// The files that a Job's traces go to.
 struct ChakraFiles {
   std::filesystem::path folder;
   std::string prefix = "rank";  ///< files are `PREFIX.0.et`, `PREFIX.1.et`, ...; groups `PREFIX.groups.json`
@@ -34,7 +34,7 @@ struct ChakraFiles {
   [[nodiscard]] std::string name_of_groups() const { return prefix + ".groups.json"; }
 };
 
-/// What was written.
+/// The size and number of the written traces.
 struct ChakraExport {
   std::uint64_t nodes_bytes = 0;  ///< of all different traces, before compression
   std::uint32_t different = 0;    ///< ranks that do the very same share a file (hard links)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1U << 24U;  // of a trace that is kept; longer ones are always taken apart
 
-/// Where nodes are in a graph whose nodes need not stand by ascending id.
+/// Maps ids to places in a graph whose nodes need not stand by ascending id.
 class PlacesById {
  public:
   explicit PlacesById(const TraceGraph& graph) : ids_{graph.ids}, places_(graph.size()) {

@@ -110,7 +110,7 @@ class Meeting {
     }
   }
 
-  /// Of all nodes that can go on, always one that is earliest in its trace (Kahn's algorithm).
+  /// Takes always a node that is earliest in its trace among those that can go on (Kahn's algorithm).
   void put_in_order() {
     add_edges();
     std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;

@@ -7,7 +7,7 @@
 
 namespace lockstep::chakra {
 
-/// What the nodes of a trace that Lockstep wrote are, as any reader of the format can count them.
+/// Counts of the nodes of a trace that Lockstep wrote, as any reader of the format can make them.
 struct NodeCounts {
   struct Stream {
     std::string name;

@@ -51,7 +51,7 @@ struct ProgramNode {
 /// @throws WireError for no node
 void read_program_node(std::string_view record, ProgramNode& node);
 
-/// Of a first record. @throws WireError for no metadata
+/// Reads the attributes of a first record. @throws WireError for no metadata
 [[nodiscard]] ProgramAttributes read_metadata(std::string_view record);
 
 }  // namespace lockstep::chakra

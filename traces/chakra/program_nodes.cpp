@@ -26,7 +26,7 @@ constexpr const char* kVersion = "0.0.4";
 constexpr double kMicro = 1e6;
 constexpr double kNano = 1e9;
 
-/// What a node says besides its attributes.
+/// The fields of a node besides its attributes.
 struct NodeDraft {
   std::string_view name;
   NodeType type = NodeType::Compute;
@@ -153,7 +153,7 @@ class RankWriter {
     return has_name ? program_.names[instruction.operand] : std::string{name_of_opcode(instruction.op)};
   }
 
-  /// What a host node waits for, beside the one before it.
+  /// Nodes that a host node waits for, beside the one before it.
   Ids awaited_by(Thread& thread, const Instruction& instruction) {
     switch (instruction.op) {
       case Opcode::WaitEvent:
@@ -326,7 +326,7 @@ class RankWriter {
     attributes.real("bytes", call.size.in_base_units());
     attributes.int32("peer", call.peer);
     const auto& members = job_.groups[group].ranks;
-    // What a rank puts in: of an all-gather its part of what all have in the end.
+    // comm_size is a rank's input: of an all-gather its part of what all have in the end.
     const double parts = call.kind == CollectiveKind::AllGather ? static_cast<double>(members.size()) : 1;
     attributes.int64("comm_size", std::llround(call.size.in_base_units() / parts));
     if (sends || receives) {

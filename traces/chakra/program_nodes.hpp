@@ -11,7 +11,7 @@
 
 namespace lockstep::chakra {
 
-/// What a trace says besides the Program.
+/// Content of a trace besides the Program.
 struct TraceContent {
   bool has_launches = true;  ///< false: durations hold the gaps between kernels (TraceKind::ProgramOfGraph)
   const NodeNotes* notes = nullptr;

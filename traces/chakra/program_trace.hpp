@@ -21,7 +21,7 @@ inline constexpr std::string_view kProgramSchema = "lockstep-program.1";
 /// `op` of a host node.
 [[nodiscard]] std::string_view name_of_opcode(Opcode op);
 
-/// What kind of traces a scenario names, by the metadata of the first.
+/// The kind of the traces that a scenario names, by the metadata of the first.
 enum class TraceKind : std::uint8_t {
   Graph,          ///< work of the GPU and its dependencies; durations hold the gaps between kernels
   Program,        ///< written by us: hosts launch what GPUs do

@@ -13,7 +13,7 @@
 
 namespace lockstep::chakra {
 
-/// What a GPU can do at most: times nodes that have operations and bytes in place of a duration.
+/// Highest rates of a GPU: they time nodes that have operations and bytes in place of a duration.
 struct NodeRates {
   FlopsPerSecond compute{0};
   BytesPerSecond memory{0};

@@ -43,7 +43,7 @@ class ReadAhead {
     std::deque<Reading> ready;
     std::vector<Reading> spare;  // memory to use again
     bool stopped = false;
-    // Of who takes the traces: numbers of his by numbers of the reader's.
+    // Numbers in the tables of the one who takes the traces, by the reader's numbers.
     std::vector<std::uint32_t> kinds;
     std::vector<std::uint32_t> calls;
     std::thread thread;

@@ -29,7 +29,7 @@ class RecordReader {
   /// Does what GzipUnpacker::expect_whole() does.
   void expect_whole();
 
-  /// Where the latest record begins, in bytes from the beginning of the (unpacked) file.
+  /// The place where the latest record begins, in bytes from the beginning of the (unpacked) file.
   [[nodiscard]] std::uint64_t offset() const { return record_offset_; }
 
   /// `PATH: byte N: why` as an InputError, N that of the latest record; of a gzip file that is cut off that.

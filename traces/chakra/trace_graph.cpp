@@ -221,7 +221,7 @@ class GraphReader {
 
 namespace {
 
-/// What a node of a JSON trace is as a record, whose views point into the node. Durations of fractions of a
+/// The record of a node of a JSON trace, whose views point into the node. Durations of fractions of a
 /// microsecond are rounded.
 NodeRecord record_of(const ConvertedNode& node) {
   NodeRecord record;

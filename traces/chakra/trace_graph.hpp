@@ -10,9 +10,9 @@
 
 namespace lockstep::chakra {
 
-/// What one rank does, as its execution trace says: compute nodes, copies, collectives and messages, and
-/// which has to end before which can begin. Nodes stand in an order in which they can be issued: after all
-/// that they depend on, else by ascending id.
+/// The work of one rank in its execution trace: compute nodes, copies, collectives and messages, and which
+/// has to end before which can begin. Nodes stand in an order in which they can be issued: after all that
+/// they depend on, else by ascending id.
 struct TraceGraph {
   static constexpr std::uint32_t kCollective = 1U << 31U, kMemory = 1U << 30U;
 
@@ -21,7 +21,7 @@ struct TraceGraph {
   /// the GPU to the host, kMemory: a load
   std::vector<std::uint32_t> what;
   std::vector<std::uint64_t> microseconds;  ///< of compute nodes
-  /// By node: num_ops and tensor_size, which say how long it takes where it has no duration. Empty where all
+  /// num_ops and tensor_size by node, which say how long it takes where it has no duration. Empty where all
   /// nodes have one.
   std::vector<double> operations, bytes;
   bool has_messages = false;

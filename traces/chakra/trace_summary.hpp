@@ -10,7 +10,7 @@
 
 namespace lockstep::chakra {
 
-/// What one Chakra execution trace holds.
+/// Content of one Chakra execution trace, counted.
 struct TraceSummary {
   /// Collectives of a kind.
   struct Communication {

@@ -12,7 +12,7 @@
 
 namespace lockstep::chakra {
 
-/// What names of nodes and calls of collectives are numbers for, shared by the traces of all ranks of a job:
+/// Numbers for names of nodes and for calls of collectives. The traces of all ranks of a job share them:
 /// equal numbers mean the same.
 class TraceTables {
  public:

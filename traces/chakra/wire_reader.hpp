@@ -32,7 +32,7 @@ class WireReader {
       : at_{message.data()}, end_{message.data() + message.size()} {}
 
   [[nodiscard]] bool done() const { return at_ == end_; }
-  /// What has not been read yet.
+  /// The part that has not been read yet.
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
 
   /// The next field's number and type; its value is read, or skipped, by what follows.

@@ -167,7 +167,7 @@ class Reader {
     std::erase_if(steps_, is_another);
   }
 
-  /// Without events whose time was lost.
+  /// Drops events whose time was lost.
   void keep_window() {
     std::vector<Nanoseconds> starts;
     for (const Draft& draft : drafts_) {

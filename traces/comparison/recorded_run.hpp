@@ -29,8 +29,8 @@ struct RecordedRun {
   std::string file;
   std::vector<std::string> names;
   std::vector<Work> work;  ///< by start
-  /// Of the steps (StepEnds), of the longest stretch whose ends are known where some are not; of all work
-  /// where there is no ProfilerStep#N.
+  /// Start and end of the steps (StepEnds). Where some ends are not known, the longest stretch with known
+  /// ends counts. Where there is no ProfilerStep#N, all work counts.
   Nanoseconds start = 0, end = 0;
   int steps = 1;
   std::uint64_t left_out = 0;  ///< events that cannot be parsed, and GPU work without start or duration

@@ -30,7 +30,7 @@ std::vector<Turn> turns_of(const RecordedRun& run) {
   return turns;
 }
 
-/// What the GPU is said to do while work of several kinds runs.
+/// Divides the time among compute, copies, communication and idle: the first of these that runs takes it.
 void divide(const RecordedRun& run, RunProfile& profile) {
   std::array<int, kKinds> running{};
   Nanoseconds before = run.start;

@@ -14,8 +14,8 @@ struct Amount {
 };
 using Amounts = std::map<std::string, Amount>;
 
-/// Where a step went. The four parts of the GPU's time add up to the step: what runs beside compute kernels
-/// is hidden behind them, communication beside copies behind these.
+/// Time of a step by kind of work. The four parts of the GPU's time add up to the step: work beside compute
+/// kernels is hidden behind them, communication beside copies behind these.
 struct RunProfile {
   double step = 0;                                              ///< s
   double compute = 0, copies = 0, communication = 0, idle = 0;  ///< s; exposed ones

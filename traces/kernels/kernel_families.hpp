@@ -47,7 +47,7 @@ struct KernelFamilyList {
   }
 };
 
-/// Which family a piece of GPU work is of. A list says it in this order:
+/// Finds the family of a piece of GPU work. A list says it in this order:
 ///   1. rows by_name_alone, by the kernel's name     copies, fills, communication libraries
 ///   2. operators of all rows, by the launching one   aten::mm is gemm, whoever wrote the kernel
 ///   3. kernels of the other rows, by the name        what was launched outside of operators that are listed

@@ -6,8 +6,8 @@
 
 namespace lockstep::kineto {
 
-/// Whose profile a Chrome trace is, by the names of its processes (foreign_process()); empty: not known, or
-/// PyTorch's.
+/// The kind of profile of a Chrome trace, by the names of its processes (foreign_process()); empty: not
+/// known, or PyTorch's.
 [[nodiscard]] std::string foreign_trace(const RecordedTrace& trace);
 
 }  // namespace lockstep::kineto

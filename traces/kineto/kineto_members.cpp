@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// As torch.profiler writes them (torch/profiler/profiler.py, start_trace).
+// Names of torch.profiler's options (torch/profiler/profiler.py, start_trace).
 constexpr auto kObservers = std::to_array<std::string_view>(
     {"record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops"});
 

@@ -142,8 +142,8 @@ class Reader {
     add(known->second, event, *event.start + std::max<Nanoseconds>(*event.duration, 0));
   }
 
-  /// Whose start or duration is missing, or cannot be: it was about when it says, or when the event before it
-  /// in the file was.
+  /// Notes an event whose start or duration is missing, or impossible. Its time is about its start, or else
+  /// the start of the event before it in the file.
   void lose(Category category, const KinetoEvent& event) {
     const auto near = [&](const auto& before) {
       const bool says = event.start && *event.start <= kMostTime;

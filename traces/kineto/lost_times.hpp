@@ -7,7 +7,7 @@
 
 namespace lockstep::kineto {
 
-/// Where in the file the events of a trace stand: by event of RecordedTrace's lists, before these are sorted.
+/// Places of a trace's events in the file, by event of RecordedTrace's lists, before these are sorted.
 struct FilePlaces {
   std::vector<std::uint64_t> operators, calls, work;
 };

@@ -38,7 +38,7 @@ class NameTable {
   std::unordered_map<std::string_view, NameId> numbers_;
 };
 
-/// What a CUDA or HIP runtime call does, as far as it matters here.
+/// The kind of a CUDA or HIP runtime call, as far as it matters here.
 enum class CallKind : std::uint8_t {
   Launch,       ///< a kernel, copy or memset on a stream
   GraphLaunch,  ///< many at once
@@ -80,7 +80,7 @@ struct Call {
 
 enum class WorkKind : std::uint8_t { Kernel, Memcpy, Memset };
 
-/// What a GPU did on a stream.
+/// A piece of work of a GPU on a stream.
 struct Work {
   Nanoseconds start = 0, end = 0;
   NameId name = 0;
@@ -93,7 +93,7 @@ struct Work {
   [[nodiscard]] Nanoseconds duration() const { return end - start; }
 };
 
-/// What a communication kernel's arguments say (PyTorch 2.3 and later).
+/// Arguments of a communication kernel (PyTorch 2.3 and later).
 struct Communication {
   std::string collective, type, group, group_description;
   std::int64_t in_elements = -1, out_elements = -1, group_size = -1;

@@ -21,7 +21,7 @@ bool is_between_stages(Partners partners) {
          partners == ReceiveFromNext;
 }
 
-/// What the partners of an operation have in common: type, and the group that meets.
+/// The key that the partners of an operation share: type, and the group that meets.
 using MeetingKey = std::tuple<std::string, int, int, int>;
 
 class Orderer {
@@ -114,7 +114,7 @@ class Orderer {
   struct Place {
     std::uint32_t worker, task;
   };
-  /// Where each member, by worker and whether it receives, calls what a key stands for.
+  /// Places where each member, by worker and whether it receives, calls what a key stands for.
   using Members = std::map<std::pair<std::uint32_t, bool>, std::vector<Place>>;
 
   [[nodiscard]] std::map<MeetingKey, Members> calls() const {

@@ -18,7 +18,7 @@ struct Task {
   double delay = 0;  ///< s from when it could have begun until it began
 };
 
-/// What has to be reached by all members before any of them goes on.
+/// A point that all members have to reach before any of them goes on.
 struct Meeting {
   std::vector<std::uint32_t> workers;  ///< ascending, each once
 };

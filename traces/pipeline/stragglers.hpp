@@ -17,7 +17,7 @@ namespace lockstep::pipeline {
 /// Whether a task's recorded delay passes before it.
 enum class Delays : bool { None, Recorded };
 
-/// Which operations keep their recorded durations; the others take the typical one.
+/// Tells which operations keep their recorded durations; the others take the typical one.
 using Kept = std::function<bool(const Operation&, const Worker&)>;
 
 /// A timeline that can be replayed with other durations.
@@ -26,9 +26,9 @@ class Replay {
   /// @throws InputError as order_of()
   explicit Replay(const Timeline& timeline);
 
-  /// By type: the mean over all steps, micro-batches and workers of a computation, the median of a transfer,
-  /// whose long ones are accidents of a network and not the work of a stage (Lin et al., "Understanding
-  /// Stragglers in Large Model Training Using What-if Analysis", arXiv 2505.05713, sec. 3). Seconds.
+  /// Typical seconds by type: the mean over all steps, micro-batches and workers of a computation, the median
+  /// of a transfer. Long transfers are a network's accidents, not a stage's work ("Understanding Stragglers
+  /// in Large Model Training Using What-if Analysis", Lin et al., arXiv 2505.05713, sec. 3).
   [[nodiscard]] const std::map<std::string, double>& typical() const { return typical_; }
 
   /// Simulated time of each step, in the order of Timeline::steps.
@@ -45,7 +45,7 @@ class Replay {
   std::map<std::string, double> typical_;
 };
 
-/// What a part of the job contributes.
+/// The contribution of a part of the job to the lost time.
 struct Contribution {
   std::string part;
   double alone = 0;      ///< slow-down when it alone is as recorded and all else typical

@@ -176,7 +176,7 @@ class Reader {
     spans_.push_back({span(event), {whole(event, "pid"), whole(event, "tid")}, line, events_});
   }
 
-  /// What a pair of begin and end says, as one event.
+  /// Makes one event of a pair of begin and end.
   void close(const json& end, std::uint64_t line) {
     std::vector<json>& open = open_[{whole(end, "pid"), whole(end, "tid")}];
     if (open.empty()) {

@@ -25,7 +25,7 @@ enum class Partners : std::uint8_t {
   All,
 };
 
-/// What the tracer knows under one name.
+/// An operation that the tracer knows, by its name.
 struct OperationType {
   const char* name;
   const char* type;  ///< sends and receives of one direction are one type

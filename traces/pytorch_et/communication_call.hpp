@@ -8,9 +8,9 @@
 
 namespace lockstep::pytorch_et {
 
-/// What a node says of a collective that it calls: by its attributes (schema 1.1.0 and later), else by the
-/// arguments of `record_param_comms`, whose order is that of PyTorch's RECORD_PARAM_COMMS: tensors, sequence
-/// number, group, rank, name of the collective, splits of input and output, ranks of the group.
+/// The collective that a node calls: by its attributes (schema 1.1.0 and later), else by the arguments of
+/// `record_param_comms`. Their order is that of PyTorch's RECORD_PARAM_COMMS: tensors, sequence number,
+/// group, rank, name of the collective, splits of input and output, ranks of the group.
 /// Nothing: it is no such node, or it records a wait for an earlier collective.
 /// *Source*: torch/csrc/distributed/c10d/ParamCommsUtils.hpp.
 [[nodiscard]] std::optional<CommunicationCall> communication_call(const WrittenNode& written,

@@ -40,7 +40,7 @@ struct Argument {
   std::uint32_t first_tensor = 0, tensors = 0;
 };
 
-/// What `record_param_comms` says of a collective.
+/// A collective in the words of `record_param_comms`.
 struct CommunicationCall {
   std::string collective, type, group, group_description;
   std::int64_t in_elements = -1, out_elements = -1;  ///< of this rank; -1: not known

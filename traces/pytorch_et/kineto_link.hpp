@@ -32,8 +32,8 @@ struct KinetoLink {
   std::uint32_t repeats = 1;
   std::uint64_t same_caller = 0;  ///< linked operators whose callers are linked with each other too
 
-  /// What share of the execution trace was found, times how often callers agree, which the link did not look
-  /// at: 1 for a certain link.
+  /// The share of the execution trace that was found, times how often callers agree, which the link did not
+  /// look at. 1 for a certain link.
   [[nodiscard]] double confidence() const;
 };
 

@@ -12,7 +12,7 @@ bool is_blank(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/// Where the scalar that begins at @p at is over; npos for a string without an end.
+/// The end of the scalar that begins at @p at; npos for a string without an end.
 std::size_t end_of_scalar(std::string_view text, std::size_t at) {
   if (text[at] != '"') {
     const std::size_t end = text.find_first_of(",[]{} \n\t\r\"", at);

@@ -109,7 +109,7 @@ class Aligner {
     std::fill(right_skipped_.begin() + window.right, right_skipped_.begin() + window.right_end, true);
   }
 
-  /// Where a shortest way through the window has skipped half of what it skips: searches from both ends meet.
+  /// The place where a shortest way has skipped half of its skips: searches from both ends meet there.
   Middle middle_of(const Window& window) {
     const Place lowest = window.left - window.right_end;
     const Place highest = window.left_end - window.right;

@@ -44,7 +44,7 @@ class SeriesRewrite {
   }
 
  private:
-  /// Where each planned bucket is sent; one that is sent where a recorded one was takes its place.
+  /// Finds where each planned bucket is sent; one that is sent where a recorded one was takes its place.
   void find_places() {
     std::size_t place = 0;
     for (std::size_t planned = 0; planned < series_.planned.size(); ++planned) {
@@ -87,7 +87,7 @@ class SeriesRewrite {
     }
   }
 
-  /// As the recorded ones: behind what was launched for the gradients, with the usual cost and lag.
+  /// Inserts a bucket like the recorded ones: behind the gradients' launches, with the usual cost and lag.
   void insert(std::size_t place, std::uint32_t call) {
     std::vector<float> costs;
     std::vector<float> leads;

@@ -127,7 +127,7 @@ double elements_of(const nlohmann::json& shapes) {
   return is_shape ? product : sum;
 }
 
-/// What a rank puts in to what CollectiveCall::size counts.
+/// Converts a rank's input and output to the size that CollectiveCall::size counts.
 double whole_size(CollectiveKind kind, double input, double output, double ranks) {
   if (kind == CollectiveKind::AllGather) {
     return std::max(output, input * ranks);

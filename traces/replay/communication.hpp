@@ -53,8 +53,8 @@ struct CollectiveMeeting {
 
 struct MatchedCollectives {
   std::vector<CollectiveMeeting> meetings;
-  /// By trace: its clock less the first one's. All members of a collective end together: the median
-  /// difference of the ends. 0 where nothing was matched.
+  /// The clock of each trace less the first one's. All members of a collective end together: this is the
+  /// median difference of the ends. 0 where nothing was matched.
   std::vector<Nanoseconds> clock_offsets;
 };
 

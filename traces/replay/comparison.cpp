@@ -71,7 +71,7 @@ bool is_timed(const std::vector<RankComparison>& ranks, std::size_t step) {
   return std::ranges::all_of(ranks, [&](const RankComparison& rank) { return rank.steps[step].is_timed; });
 }
 
-/// Of the timed ones; empty: none or all are.
+/// The mean of the timed steps; empty: none or all are.
 std::optional<Pair> mean_of_timed(const std::vector<RankComparison>& ranks) {
   Pair sum;
   std::size_t count = 0;
@@ -264,7 +264,7 @@ std::vector<StepPair> ReplayObserver::compare_steps(std::size_t number) const {
   return pairs;
 }
 
-/// Of a range that was lost what the ones around it leave.
+/// Steps' ranges in the simulation; a lost one gets what the ones around it leave.
 std::vector<ReplayObserver::Span> ReplayObserver::simulated_ranges(
     const std::vector<kineto::RecordedStep>& marks, const Rank& seen) {
   std::vector<Span> ranges(marks.size());

@@ -15,7 +15,7 @@ namespace lockstep::replay {
 /// A duration in the trace and in the simulation, s.
 struct Pair {
   double measured = 0, simulated = 0;
-  /// Of the simulation, relative to what was measured; 0 where nothing was.
+  /// Relative error of the simulation against the measurement; 0 where nothing was measured.
   [[nodiscard]] double error() const { return measured == 0 ? 0 : simulated / measured - 1; }
 };
 
@@ -56,7 +56,7 @@ struct RankComparison {
 /// Listens to the simulation of a Replay; then compares.
 class ReplayObserver final : public TimelineSink {
  public:
-  /// What the instructions of a trace's Program stand for, by thread.
+  /// Subjects of the instructions of each trace's Program, by thread.
   using Subjects = std::vector<std::vector<std::vector<std::uint32_t>>>;
 
   explicit ReplayObserver(const Replay& replay);

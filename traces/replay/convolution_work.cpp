@@ -77,7 +77,7 @@ Dims result_of(Pass pass, const Shapes& shapes) {
   return pass == Pass::Forward ? shapes.output : pass == Pass::DataGradient ? shapes.input : shapes.filters;
 }
 
-/// What a pass reads, the larger one first.
+/// Shapes that a pass reads, the larger one first.
 std::vector<Dims> operands_of(Pass pass, const Shapes& shapes) {
   std::vector<Dims> made{pass == Pass::Forward ? shapes.input : shapes.output,
                          pass == Pass::WeightGradient ? shapes.input : shapes.filters};
@@ -198,7 +198,7 @@ ModelledWork products_of(std::string family, const std::vector<Pass>& passes,
   return made;
 }
 
-/// Which argument is what, by operator; of two operators of 2021 their caller says it.
+/// Places of the arguments, by operator; of two operators of 2021 their caller says it.
 struct Call {
   const OperatorArguments* arguments = nullptr;
   std::size_t input = 0, filters = 1;

@@ -6,8 +6,8 @@
 
 namespace lockstep::replay {
 
-/// What a rank's Program needs beside the calls themselves, keyed by where it is written. Order between
-/// threads is a flag of its own each time: posted after the one, awaited before the other.
+/// Facts that a rank's Program needs beside the calls themselves, keyed by where they are written. Each order
+/// between threads is a flag of its own: posted after the one, awaited before the other.
 struct Dependencies {
   std::vector<std::uint32_t> threads;                 ///< that the Program has, the main one first
   std::vector<std::uint32_t> anchors;                 ///< by work: as find_starts() takes them

@@ -13,7 +13,7 @@
 
 namespace lockstep::replay {
 
-/// What the shapes of `fbgemm::split_embedding_codegen_lookup_..._function` (or `dense_`) say.
+/// Sizes by the shapes of `fbgemm::split_embedding_codegen_lookup_..._function` (or `dense_`).
 struct RecordedLookup {
   std::int64_t tables = 0, batch = 0;
   std::int64_t lookups = 0;  ///< of all tables
@@ -27,8 +27,8 @@ struct RecordedLookup {
 /// None where @p op is none, or its arguments are not FBGEMM's.
 [[nodiscard]] std::optional<RecordedLookup> recorded_lookup(const OperatorArguments& op);
 
-/// Which lookup a backward pass belongs to, and the other way round, by number of the operator: autograd's
-/// node has the sequence number of the operators before the lookup.
+/// The lookup that each backward pass belongs to, and the other way round, by number of the operator.
+/// Autograd's node has the sequence number of the operators before the lookup.
 [[nodiscard]] std::map<std::uint32_t, std::uint32_t> lookup_pairs(const kineto::RecordedTrace& trace);
 
 /// Tables are taken to have as many rows and lookups each, and all rows to be equally popular: how many each

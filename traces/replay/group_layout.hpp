@@ -17,7 +17,7 @@ struct StatedGroup {
   std::vector<std::uint32_t> ranks;  ///< by the recorded job's numbers; may be cut or empty
 };
 
-/// What a communication kernel's arguments, or else the list of groups (`pg_config`), say of its group.
+/// The group by a communication kernel's arguments, or else by the list of groups (`pg_config`).
 [[nodiscard]] StatedGroup stated_group(const kineto::RecordedTrace& trace, const kineto::Communication& said);
 
 struct GroupLayout {

@@ -30,7 +30,7 @@ struct Silence {
   [[nodiscard]] Nanoseconds length() const { return end - begin; }
 };
 
-/// By thread, in order of time: when anything begins or ends.
+/// Times, by thread and in order, when anything begins or ends.
 using Boundaries = std::vector<std::vector<Nanoseconds>>;
 
 Boundaries boundaries_of(const RecordedTrace& trace, const TraceLinks& links) {

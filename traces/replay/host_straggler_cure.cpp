@@ -9,7 +9,7 @@
 namespace lockstep::replay {
 namespace {
 
-/// Of one stage.
+/// Replaces the host's times in one stage.
 class HostCure {
  public:
   HostCure(std::vector<Program>& programs, const std::vector<std::size_t>& stage, const WhatIfSpec& edit,
@@ -40,7 +40,7 @@ class HostCure {
   }
 
  private:
-  /// Of a step, by rank; s.
+  /// Times of one instruction of a step, by rank; s.
   struct Times {
     std::vector<double> before, own;
   };

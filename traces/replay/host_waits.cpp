@@ -131,7 +131,7 @@ class HostWaitSearch {
     return {.on_device = true, .evidence = Evidence::Timed};
   }
 
-  /// What ends last within the call, issued before it.
+  /// The work, issued before the call, that ends last within it.
   HostWait by_times(std::uint32_t index) {
     const Call& call = trace_.calls[index];
     std::uint32_t best = kNone;

@@ -30,11 +30,11 @@ struct OperatorArguments {
   std::string name;
   std::vector<OperatorArgument> arguments;
 
-  /// Of argument @p index; null: it is no tensor, or there are fewer arguments.
+  /// Shape of argument @p index; null: it is no tensor, or there are fewer arguments.
   [[nodiscard]] const Dims* tensor(std::size_t index) const;
   /// Its value as a list of numbers (a number is a list of one); empty: not recorded, or something else.
   [[nodiscard]] Dims numbers(std::size_t index) const;
-  /// Of its first tensor; none: there is none, or the models do not know the type.
+  /// Type of the first tensor; none: there is none, or the models do not know the type.
   [[nodiscard]] std::optional<DataType> type() const;
 };
 

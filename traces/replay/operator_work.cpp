@@ -79,7 +79,7 @@ std::vector<ModelledWork> added_product(const OperatorLaunches& op, const Convol
   return product(op, 1);
 }
 
-/// Which dimensions are summed: said by the argument, or certain from the kernel. reduce_kernel<128, 4, ...>
+/// Dimensions that are summed: said by the argument, or certain from the kernel. reduce_kernel<128, 4, ...>
 /// gives four outputs side by side, which it does only where the sum is across rows
 /// (ATen/native/cuda/Reduce.cuh, output_vec_size).
 std::optional<Reduction> reduction_of(const OperatorLaunches& op, const Dims& dims) {
@@ -117,7 +117,7 @@ std::vector<ModelledWork> sum(const OperatorLaunches& op, const ConvolutionOutpu
   return work ? one_work(op, "reduction", {"reduction", *type, *work}) : std::vector<ModelledWork>{};
 }
 
-/// Of the last dimension: host_softmax (ATen/native/cuda/SoftMax.cu) runs these kernels only then.
+/// Softmax over the last dimension: host_softmax (ATen/native/cuda/SoftMax.cu) runs these kernels only then.
 std::vector<ModelledWork> softmax(const OperatorLaunches& op, const ConvolutionOutputs& /*outputs*/) {
   const Dims* dims = op.called.tensor(0);
   const auto type = op.called.type();
@@ -216,7 +216,7 @@ std::vector<ModelledWork> concatenation(const OperatorLaunches& op, const Convol
 
 using Reading = std::vector<ModelledWork> (*)(const OperatorLaunches&, const ConvolutionOutputs&);
 
-/// By name of the operator; element-wise operators have a table of their own.
+/// Readings by name of the operator; element-wise operators have a table of their own.
 const std::map<std::string_view, Reading>& readings() {
   static const std::map<std::string_view, Reading> kReadings{
       {"aten::mm", plain_product},

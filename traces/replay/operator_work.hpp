@@ -27,8 +27,8 @@ struct OperatorLaunches {
   std::vector<LaunchedKernel> kernels;
 };
 
-/// What convolutions give, by the shapes of input and filters: read off their backward pass, where traces
-/// do not say strides. Empty: two that differ were seen.
+/// Output shapes of convolutions, by the shapes of input and filters: read off their backward pass, where
+/// traces do not say strides. Empty: two that differ were seen.
 using ConvolutionOutputs = std::map<std::pair<Dims, Dims>, Dims>;
 
 /// Takes what @p op says of a convolution's output, if it is a backward pass.

@@ -133,7 +133,7 @@ double bytes_of(const OperatorArgument& argument) {
   return argument.shape && type ? elements_of(*argument.shape) * (size_of(*type) / Bytes{1}) : 0;
 }
 
-/// What the arguments of a row's operator come to.
+/// The sizes of the operands of a row's operator.
 struct Operands {
   double elements = 0;        ///< of the largest
   double read = 0;            ///< bytes
@@ -182,7 +182,7 @@ std::optional<kernels::Pool> pool_of(const OperatorArguments& op, bool backward)
     }
     pool.out_height = (*output)[2];
     pool.out_width = (*output)[3];
-    // Where the trace does not say windows, they are taken to lie side by side.
+    // Windows that the trace does not say are taken to lie side by side.
     pool.window_height =
         window.size() == 2 ? window[0] : std::max<std::int64_t>(pool.height / pool.out_height, 1);
     pool.window_width =
@@ -234,7 +234,7 @@ std::vector<ModelledWork> pointwise_work(const OperatorLaunches& op) {
   }
   const Operands operands{op.called, *row};
   const Access access = access_of(op.kernels.front().name);
-  // Of which operands lie how in memory a trace says nothing but by shapes that differ.
+  // A trace tells the layout of operands in memory only by shapes that differ.
   if (operands.elements < 1 || (access == Access::Offsets && !operands.is_broadcast)) {
     return {};
   }

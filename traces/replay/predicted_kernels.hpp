@@ -42,8 +42,8 @@ struct KernelComparison {
   [[nodiscard]] FamilyComparison modelled() const;
 };
 
-/// What the kernels of a trace do, by the operators that launched them: the innermost operator around a
-/// launch whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
+/// The work of a trace's kernels, by the operators that launched them: the innermost operator around a launch
+/// whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
 [[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
 
 /// Launches of @p replay take what the models say on @p gpu; kernels of one work share its time as they did

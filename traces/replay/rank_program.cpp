@@ -88,7 +88,7 @@ class ProgramWriter {
     return marks;
   }
 
-  /// What only takes host time is part of the time until the next call.
+  /// Tells whether the call is written; one that only takes host time counts to the next call.
   [[nodiscard]] bool is_written(std::uint32_t call) const {
     const auto wait = std::ranges::lower_bound(rank_.host_waits, call, {}, &HostWait::call);
     const bool waits = wait != rank_.host_waits.end() && wait->call == call;

@@ -10,7 +10,7 @@ namespace lockstep::replay {
 /// A rank's Program, and what of the trace each of its instructions stands for.
 struct RankProgram {
   Program program;
-  /// By thread and instruction: of a Launch or Collective the work, of a RangeBegin the operator; else kNone.
+  /// Work of a Launch or Collective, operator of a RangeBegin, by thread and instruction; else kNone.
   std::vector<std::vector<std::uint32_t>> subjects;
   KernelOrigins origins;  ///< of the Program's kernels
 };

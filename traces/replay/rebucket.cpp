@@ -93,7 +93,7 @@ class Rebucketing {
   }
 
  private:
-  /// What the members of a group have in common: their k-th calls are one collective.
+  /// Finds the buckets that the members of a group share: their k-th calls are one collective.
   GroupBuckets shared(std::uint32_t number) const {
     GroupBuckets group;
     std::map<std::uint32_t, SharedBucket> by_place;  // among the calls of the group
@@ -123,7 +123,7 @@ class Rebucketing {
     return group;
   }
 
-  /// By call: which of the group's.
+  /// The place of each call of the rank among the group's.
   [[nodiscard]] std::map<std::uint32_t, std::uint32_t> places_in(std::uint32_t rank,
                                                                  std::uint32_t group) const {
     std::map<std::uint32_t, std::uint32_t> places;
@@ -136,7 +136,7 @@ class Rebucketing {
     return places;
   }
 
-  /// Of the first member.
+  /// The call of the group's first member.
   [[nodiscard]] const CollectiveCall& call_of(const GroupBuckets& group, const SharedBucket& bucket) const {
     return programs_[group.members.front()].collectives[bucket.of_member.front().call];
   }

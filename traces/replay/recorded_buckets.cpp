@@ -11,7 +11,7 @@ namespace lockstep::replay {
 namespace {
 
 constexpr std::string_view kGradient = "AccumulateGrad";
-// What scales and copies a gradient into its bucket, right behind it.
+// Operators that scale and copy a gradient into its bucket, right behind it.
 constexpr auto kCopies =
     std::to_array<std::string_view>({"reducer::", "aten::mul", "aten::div", "aten::copy_"});
 
@@ -59,7 +59,7 @@ class BucketSearch {
   }
 
  private:
-  /// What is launched within belongs to a gradient, or to the copy of the latest into its bucket.
+  /// Launches within an operator belong to a gradient, or to the copy of the latest into its bucket.
   enum class Kind : std::uint8_t { Other, Gradient, Copy };
 
   [[nodiscard]] Kind kind_of(const std::string& name) const {
@@ -190,7 +190,7 @@ std::vector<Nanoseconds> ends_of_backward(const RankRecording& rank) {
   return ends;
 }
 
-/// Of a trace without such ranges: when somebody waited for communication, or for the whole device.
+/// Moments when somebody waited for communication, or for the whole device, for a trace without such ranges.
 std::vector<Nanoseconds> waits_of(const RankRecording& rank) {
   std::vector<Nanoseconds> waits;
   const auto communicates = [&](std::uint32_t work) {
@@ -220,7 +220,7 @@ Nanoseconds latest_between(const std::vector<Nanoseconds>& moments, Nanoseconds 
   return latest;
 }
 
-/// What became ready before the series is of none of its buckets: gradients that nobody reduces.
+/// Drops gradients that became ready before the series: nobody reduces them in its buckets.
 void leave_out_earlier(RecordedBucket& bucket, Nanoseconds begin) {
   auto& gradients = bucket.gradients;
   const auto first = std::find_if(gradients.begin(), gradients.end() - 1,

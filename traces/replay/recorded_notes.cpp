@@ -83,7 +83,7 @@ OperatorNote note_of(const ExecutionTrace& trace, const pytorch_et::Node& node) 
   return note;
 }
 
-/// Of a profile with record_shapes; its scalars are `Concrete Inputs`.
+/// The note of a profile with record_shapes; its scalars are `Concrete Inputs`.
 std::optional<OperatorNote> note_of(const kineto::RecordedTrace& trace, const kineto::Operator& op) {
   if (op.input_types == 0) {
     return std::nullopt;

@@ -9,9 +9,9 @@
 
 namespace lockstep::replay {
 
-/// What the recordings say of a replay's instructions beyond its Programs: arguments, ids and schemas of
-/// operators, from the execution trace of their rank where they were found in it, else the shapes of the
-/// profile; and which kernels communicate without having met anybody.
+/// Notes on a replay's instructions beyond its Programs: arguments, ids and schemas of operators. They are
+/// from the rank's execution trace where it has the operators, else they are the shapes of the profile. Also:
+/// which kernels communicate without having met anybody.
 class RecordedNotes {
  public:
   /// @param execution_traces none, or one for each trace of the replay in its order; they and @p replay have

@@ -30,7 +30,7 @@ class ReplayGroups {
                std::vector<ProcessGroup>& groups)
       : ranks_{ranks}, recordings_{recordings}, collectives_{collectives}, groups_{groups} {}
 
-  /// As RecordedCollective::meets_itself.
+  /// Tells whether the collective meets itself (RecordedCollective::meets_itself).
   [[nodiscard]] bool meets_itself(const RecordedCollective& collective) const;
 
   /// Name of the group of a meeting: one for each stream and recorded group, because every NCCL communicator

@@ -51,7 +51,7 @@ void expect_one_job(const std::vector<RecordedTrace>& traces) {
   }
 }
 
-/// Which of several traces' job are not there. A single one stands for its job, and says so.
+/// Reports ranks of several traces' job that are not there. A single trace stands for its job, and says so.
 void tell_missing(std::vector<RecordedTrace>& traces) {
   const std::int64_t world = traces.front().world_size;
   if (traces.size() == 1 || world <= static_cast<std::int64_t>(traces.size())) {

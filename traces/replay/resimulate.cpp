@@ -133,7 +133,7 @@ class Resimulation {
     return request;
   }
 
-  /// Of no size.
+  /// A request without a size.
   static CollectiveRequest plain_request(const CollectiveCall& call) {
     const bool is_pair = call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
     CollectiveRequest request;

@@ -16,7 +16,7 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
   return *middle;
 }
 
-/// By work: when what its stream waits for in front of it has ended; 0: nothing.
+/// The time, by work, when what its stream waits for in front of it has ended; 0: nothing.
 std::vector<Nanoseconds> raised_by_waits(const RankRecording& rank) {
   std::vector<Nanoseconds> raised(rank.trace.work.size(), 0);
   for (const StreamWait& wait : rank.stream_waits) {

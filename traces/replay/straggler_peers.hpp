@@ -7,7 +7,7 @@
 
 namespace lockstep::replay {
 
-/// Which ranks are compared with each other, which of them are changed, and what is typical.
+/// Groups of ranks that are compared with each other, which of them are changed, and what is typical.
 class StragglerPeers {
  public:
   /// @param programs number of them, by rank

@@ -10,7 +10,7 @@
 namespace lockstep::replay {
 namespace {
 
-/// Of one stage.
+/// Replaces the kernels' times in one stage.
 class KernelCure {
  public:
   KernelCure(std::vector<Program>& programs, const std::vector<KernelOrigins>& origins,

@@ -168,7 +168,7 @@ class StreamWaitSearch {
     return kNone;
   }
 
-  /// Of communication that nobody has waited for; else of copies on other streams.
+  /// The oldest communication that nobody has waited for, else the oldest of other streams' latest copies.
   [[nodiscard]] std::uint32_t oldest_unwaited(std::uint32_t call, std::uint32_t held_up) const {
     std::uint32_t best = kNone;
     for (std::uint32_t lane = 0; lane < links_.lanes.size(); ++lane) {

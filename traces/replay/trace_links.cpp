@@ -101,8 +101,8 @@ bool may_lack_record(const std::string& call) {
   return call.find("Memset") != std::string::npos || call.find("Memcpy") != std::string::npos;
 }
 
-/// From when on a launch without GPU work may be one whose work ran after the window: behind the last launch
-/// that has work, and the last wait for the device.
+/// The time from which a launch without GPU work may be one whose work ran after the window. It is behind the
+/// last launch that has work, and the last wait for the device.
 Nanoseconds end_of_recording(const RecordedTrace& trace, const TraceLinks& links) {
   Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {

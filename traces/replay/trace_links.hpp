@@ -40,7 +40,7 @@ struct TraceLinks {
 /// The latest work on @p lane whose launch began before @p moment; kNone: none.
 [[nodiscard]] std::uint32_t latest_issued(const TraceLinks& links, std::uint32_t lane, Nanoseconds moment);
 
-/// Of the innermost operator around a call; empty: none.
+/// The name of the innermost operator around a call; empty: none.
 [[nodiscard]] const std::string& operator_name(const kineto::RecordedTrace& trace, const TraceLinks& links,
                                                std::uint32_t call);
 

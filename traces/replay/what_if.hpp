@@ -45,7 +45,7 @@ struct KernelEdit {
   }
   void check() const;
 
-  /// What of the kernels was said, for messages: `kernels 'gemm'`, `kernels of family gemm`.
+  /// Names the kernels for messages: `kernels 'gemm'`, `kernels of family gemm`.
   [[nodiscard]] std::string described() const;
 };
 
@@ -68,7 +68,7 @@ struct CollectiveEdit {
   void check() const;
 };
 
-/// What ranks that do the same take for it.
+/// The time that ranks with the same work get for it.
 enum class StragglerEdit : std::uint8_t { Keep, Median, Fastest };
 constexpr auto names_of(StragglerEdit /*unused*/) {
   return std::to_array<EnumName<StragglerEdit>>({{StragglerEdit::Keep, "keep"},
@@ -76,7 +76,7 @@ constexpr auto names_of(StragglerEdit /*unused*/) {
                                                  {StragglerEdit::Fastest, "fastest"}});
 }
 
-/// What of the ranks is compared.
+/// The work of the ranks that is compared.
 enum class StragglerWork : std::uint8_t { Kernels, Host, Both };
 constexpr auto names_of(StragglerWork /*unused*/) {
   return std::to_array<EnumName<StragglerWork>>(

@@ -150,7 +150,7 @@ class WorkEdit {
     code[launch] = nothing(program_);
   }
 
-  /// Of a run of launches on a stream the first stays and takes as long as the longest.
+  /// Fuses runs of launches on a stream: the first stays and takes as long as the longest.
   void fuse(Program::Thread& thread, const KernelEdit& edit) {
     auto& code = thread.instructions;
     std::map<std::uint8_t, std::size_t> runs;  // by stream: the launch that stays

@@ -18,7 +18,7 @@ namespace lockstep::replay {
 /// Whether an edit means a kernel: by all that it says.
 [[nodiscard]] bool is_meant(const KernelEdit& edit, const std::string& kernel, const WorkOrigin& origin);
 
-/// What WhatIfSpec says of kernels and collectives: faster, fewer, fused, compressed. Instructions keep their
+/// Applies WhatIfSpec to kernels and collectives: faster, fewer, fused, compressed. Instructions keep their
 /// places: those that are gone do nothing.
 /// @param origins of the Program's kernels
 void edit_work(Program& program, const WhatIfSpec& edit, const KernelOrigins& origins);

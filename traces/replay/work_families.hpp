@@ -10,7 +10,7 @@
 
 namespace lockstep::replay {
 
-/// What a piece of GPU work is, and who launched it.
+/// The family of a piece of GPU work, and its launcher.
 struct WorkOrigin {
   std::string family;    ///< as KernelFamilies says
   std::string launcher;  ///< innermost operator around its launch; empty: none, or not seen
@@ -37,7 +37,7 @@ class WorkFamilies {
 /// Origins of a Program's kernels, by Program::kernels.
 using KernelOrigins = std::vector<WorkOrigin>;
 
-/// Of a Program that stands for no trace: told by the kernels' names alone.
+/// Origins for a Program that stands for no trace: told by the kernels' names alone.
 [[nodiscard]] KernelOrigins origins_by_name(const Program& program,
                                             const KernelFamilies& families = standard_families());
 

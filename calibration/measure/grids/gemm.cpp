@@ -21,7 +21,7 @@ class GemmGrid {
   GemmGrid& batch(std::int64_t batch) { return batch_ = batch, *this; }
   GemmGrid& cache(const char* cache) { return cache_ = cache, *this; }
 
-  /// Where the machine has the type and the point is neither too large nor too long.
+  /// Adds the point if the machine has the type and it is neither too large nor too long.
   void add(const std::string& type, Shape shape) {
     if (has_type(limits_, type) && fits(type, shape)) {
       points_.add(GridPoint{}

@@ -5,8 +5,8 @@
 namespace lockstep {
 namespace {
 
-/// What is called, and the sizes it is called with: bytes of kernel arguments, of memory, nodes of a graph,
-/// or 0.
+/// A call, and the sizes it is called with: bytes of kernel arguments, of memory, nodes of a graph, or
+/// 0.
 struct Call {
   const char* operation;
   std::vector<std::int64_t> sizes;

@@ -121,9 +121,9 @@ TEST_F(Buckets, InReversedOrderNothingOverlaps) {
   EXPECT_NEAR(end_with(two_buckets, "{size: 1 MB, order: reversed}"), 326, 2 * kGap);
 }
 
-/// As one of 2 A100 (docs/replay.md): both buckets are over at 324, long before the host launches what waits
-/// for them; the order does not matter. With four times the bytes it does: 122 + 2 * 200 against
-/// 222 + 2 * 200 + 2, the optimizer's 10 behind each and 10 before the window.
+/// A rank of 2 A100 (docs/replay.md): both buckets are over at 324, long before the host launches what waits
+/// for them, so the order does not matter. With four times the bytes it does: 122 + 2 * 200 against
+/// 222 + 2 * 200 + 2. The optimizer's 10 come behind each, and 10 before the window.
 TEST_F(Buckets, InReversedOrderNothingIsLostWhileTheHostIsBusy) {
   EXPECT_NEAR(end_with(busy_host, ""), 444, 0.1);
   EXPECT_NEAR(end_with(busy_host, "{size: 1 MB, order: reversed}"), 444, 0.1);

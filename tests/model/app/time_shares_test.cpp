@@ -88,8 +88,8 @@ TEST(Bottleneck, IsTheWayToHostMemoryThatKernelsWaitFor) {
       "takes 90 % of the step");
 }
 
-/// With what is copied, collectives that PCIe bounds are more than half; no word of them where they are
-/// exposed anyway.
+/// Collectives that PCIe bounds are more than half, with what is copied. The text does not name them where
+/// they are exposed anyway.
 TEST(Bottleneck, IsPcieWithItsCollectives) {
   SimulationResult result = result_of({0.6, 0.6}, {1, 1});
   result.critical_path = {piece("lookup", 0.2, PathPart::Kernel, 0.2),

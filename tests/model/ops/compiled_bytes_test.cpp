@@ -128,8 +128,8 @@ TEST(CompiledTransformer, MultipliesAsMuch) {
   EXPECT_DOUBLE_EQ(more(Precision::BF16), 3 * 2 * 8.0 * 1024 * 768 * 7);
 }
 
-/// With E = 1024 x 8 x 768 elements of the stream, F = 4 E between the products of feed-forward and 16 E of
-/// scores. The loss's log-softmax, of all tokens but each sample's last, is kept in FP32 by eager mode alone.
+/// E = 1024 x 8 x 768 elements of the stream, F = 4 E between the GEMMs of feed-forward, 16 E of scores.
+/// Eager mode alone keeps the loss's log-softmax in FP32, of all tokens but each sample's last.
 TEST(CompiledTransformer, KeepsLessOfGeluNewAndOfAutocastsSoftmax) {
   const double e = 1024.0 * 8 * 768, layers = 12, log_softmax = 4.0 * 8 * 1023 * 50257;
   const Case fp32{.model = "gpt2", .precision = Precision::FP32};

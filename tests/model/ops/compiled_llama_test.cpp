@@ -87,8 +87,8 @@ TEST(CompiledLlama, RepeatsSharedHeads) {
   EXPECT_EQ(launches(job, "triton_poi_fused__to_copy_expand"), 4U);
 }
 
-/// Without recomputation: input and attention's result behind its product, rotated queries and keys, values
-/// and context, gate and up. By operator the input, query, value, context and gate.
+/// A layer without recomputation keeps input, attention's result behind its GEMM, rotated queries and keys,
+/// values and context, gate and up. With recomputation by operator: input, query, value, context and gate.
 TEST(CompiledLlama, KeepsWhatProductsLeave) {
   const double row = 2 * kTokens * kHidden, wide = 2 * kTokens * kFeedForward;
   const double all = kept(llama(), {}, run(Compile::Inductor));

@@ -78,8 +78,8 @@ TEST(EagerLlama, KeepsTheOthersActivations) {
   EXPECT_DOUBLE_EQ(kept(eager({})) - kept(eager(half)), 2 * (all - input));
 }
 
-/// By operator: the second, fourth and sixth product (h^2 twice, h f once), no attention, all that is
-/// element-wise.
+/// Recomputation by operator covers the second, fourth and sixth GEMM (h^2 twice, h f once), no attention,
+/// and all that is element-wise.
 TEST(EagerLlama, RecomputesEverySecondProduct) {
   const Job by_operator = eager({.recompute = Recompute::Operators});
   const double again = 2 * kTokens * (2 * kHidden * kHidden + kHidden * kFeedForward);

@@ -115,7 +115,7 @@ TEST(EmbeddingExchange, EncodedBytes) {
       .spec = tables_only({{.rows = {100}, .dimension = 32}, {.rows = {100}, .dimension = 32}}),
       .plan = {planned({0}, Way::ColumnWise, {0, 1, 2, 3}), planned({1}, Way::RowWise)},
       .types = {CommunicationType::FP16, CommunicationType::INT8}};
-  // Of each table 64 x 32 elements in all; a rank holds a quarter of the first's columns: 64 x 8.
+  // Each table has 64 x 32 elements in all; a rank holds a quarter of the first's columns: 64 x 8.
   EXPECT_THAT(exchanges_in_words(planned_job.job(), 0),
               ElementsAre("all_to_all world 1024", "reduce_scatter world 4096", "all_gather world 2560",
                           "all_to_all world 640"));

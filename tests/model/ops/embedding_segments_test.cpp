@@ -50,7 +50,7 @@ TEST(EmbeddingSegments, OfUniformRowsFollowThePoissonDistribution) {
   for (const double mean : {45.0, 60.0, 174.0, 600.0}) {
     EXPECT_NEAR(update(mean).block_waits / expected(tail_of(mean)), 1, 0.02) << mean;
   }
-  // Where half of the rows are long, the lognormal that stands for Poisson is 5 % of the rows off.
+  // The lognormal that stands for Poisson is 5 % of the rows off where half of the rows are long.
   for (const double mean : {10.0, 20.0, 28.0, 32.0, 36.0}) {
     EXPECT_NEAR(update(mean).block_waits, expected(tail_of(mean)), 0.06 * kRows * kBlockWaits) << mean;
   }
@@ -78,7 +78,7 @@ TEST(EmbeddingSegments, OfSkewedRowsFollowTheirPopularities) {
   }
 }
 
-/// By Zipf's law the ranks up to (lookups / (32 sum))^(1 / z) are looked up more than 32 times.
+/// Zipf's law looks up the ranks up to (lookups / (32 sum))^(1 / z) more than 32 times.
 TEST(EmbeddingSegments, OfZipfsLawAreItsFirstRanks) {
   constexpr double kZipf = 1.2, kLookups = 200'000;
   double sum = 0, long_sum = 0;

@@ -32,7 +32,7 @@ EmbeddingTable table(double pooling_factor, std::int64_t dimension = 128) {
   return {.rows = 1'000'000'000'000, .dimension = dimension, .pooling_factor = pooling_factor};
 }
 
-/// Of row waits: what the model says beyond a kernel that looks up nothing.
+/// Row waits of a kernel: its predicted time beyond that of a kernel that looks up nothing.
 double row_waits(const EmbeddingBags& bags) {
   const GpuSpec gpu = waiting_gpu();
   const KernelCall call{"lookup", DataType::FP32, bags};

@@ -92,7 +92,7 @@ TEST(ExpertLoads, AreTheRowsOfExpertsProducts) {
   EXPECT_LE(all, 8 * 1024 + 7);
 }
 
-/// What a rank sends to the ranks of experts, each sends likewise; it gets back from each what it sent there.
+/// A rank sends tokens to the ranks of experts, and so does each; it gets back from each what it sent there.
 TEST(ExpertLoads, TravelThereAndBack) {
   const Batch run{.ranks = 4, .batch = 4};
   const Job job = job_of(mixture(2.5), {.expert = 4}, run);

@@ -70,8 +70,8 @@ TEST(ExpertsLayer, WaitsForUnevenLoads) {
             host_waits(job_of_mixture(mixture(true), {.expert = 4})));
 }
 
-/// Where uneven loads lose what is beyond the capacity the host waits before it copies tokens for their
-/// experts, else behind that, before the exchange.
+/// The host waits before it copies tokens for their experts where uneven loads lose what is beyond the
+/// capacity. Else it waits behind the copies, before the exchange.
 TEST(ExpertsLayer, WaitsBeforeCopiesWhereTokensAreLost) {
   const auto waits_before = [](const TransformerSpec& model, std::string_view name) {
     const Job job = job_of_mixture(model, {.expert = 4});

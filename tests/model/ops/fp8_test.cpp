@@ -14,8 +14,8 @@ Batch fp8(int ranks = 1, std::int64_t batch = 1) {
   return {.ranks = ranks, .batch = batch, .precision = Precision::FP8};
 }
 
-/// Of Narayanan's 72 B s l h^2 (1 + s / 6h) + 6 B s V h the linear layers' 72 B s l h^2 are FP8; attention's
-/// core and the head stay in BF16.
+/// FLOPs of Narayanan: 72 B s l h^2 (1 + s / 6h) + 6 B s V h. The linear layers' 72 B s l h^2 are FP8;
+/// attention's core and the head stay in BF16.
 TEST(Fp8, IsWhatLinearLayersMultiplyIn) {
   const double s = 2048, l = 4, h = 12288, v = 51200;
   const Job job = job_of(gpt3(), {}, fp8());
@@ -23,8 +23,8 @@ TEST(Fp8, IsWhatLinearLayersMultiplyIn) {
   EXPECT_NEAR(flops(job, DataType::BF16) / (12 * s * s * l * h + 6 * s * v * h), 1, 1e-12);
 }
 
-/// Of Korthikanti's 34 + 5as/h bytes per sbh, operands of products shrink to one byte: results of two norms
-/// (2), the context (1), the activation's result (4).
+/// Korthikanti's 34 + 5as/h bytes per sbh shrink: operands of GEMMs have one byte. These are the results of
+/// two norms (2), the context (1), the activation's result (4).
 TEST(Fp8, KeepsOperandsInOneByte) {
   TransformerSpec more = gpt3(), less = gpt3();
   more.layers = 5;
@@ -78,9 +78,9 @@ TEST(Fp8, ReducesMagnitudesOncePerPass) {
   EXPECT_DOUBLE_EQ(bytes, 4.0 * 4 * 4 * (3 + 2));
 }
 
-/// With scales of their own tensors each cast has a pass before it that finds the greatest magnitude, and
-/// none is reduced over the stage: four products of four layers cast input and gradient, and their weights
-/// once a layer.
+/// Scales of their own tensors give each cast a pass before it that finds the greatest magnitude. No scale
+/// is reduced over the stage. Four GEMMs of four layers cast input and gradient, and their weights once a
+/// layer.
 TEST(Fp8, FindsMagnitudesBeforeCastsWithCurrentScaling) {
   Batch run = fp8(2, 2);
   run.framework.fp8_scaling = Fp8Scaling::Current;
@@ -99,8 +99,8 @@ TEST(Fp8, FindsMagnitudesBeforeCastsWithCurrentScaling) {
   }
 }
 
-/// What sequence-parallel ranks gather has one scale: inputs of queries, keys, values and of the first
-/// product of the feed-forward, gradients of what the projection and the second leave.
+/// Tensors that sequence-parallel ranks gather have one scale: inputs of queries, keys, values and of the
+/// first GEMM of the feed-forward, gradients of what the projection and the second leave.
 TEST(Fp8, SharesMagnitudesOfWhatIsGathered) {
   Batch run = fp8(2);
   run.framework.fp8_scaling = Fp8Scaling::Current;

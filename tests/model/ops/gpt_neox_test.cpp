@@ -53,8 +53,8 @@ TEST(BiasDropoutFusion, ElseEachOperatorIsAKernel) {
   EXPECT_EQ(launches(apart, "<add>"), launches(fused, "<add>") + 3U * kLayers);
 }
 
-/// Of one sample the order of tokens is that of samples: what is left is to put three tensors together, and
-/// their gradients.
+/// One sample's order of tokens is that of samples: only three tensors have to be put together, and their
+/// gradients.
 TEST(PacksQkv, CopiesWhereThereAreSeveralSamples) {
   const auto copies = [](std::int64_t batch, bool packs, std::string_view name) {
     TransformerSpec spec = neox();

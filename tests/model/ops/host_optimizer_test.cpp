@@ -13,7 +13,7 @@ namespace {
 using ::testing::DoubleNear;
 
 constexpr double kTable = 51200.0 * 12288;
-/// Of gpt3(): 4 layers of 12 h^2 + 13 h, the tied table, positions, the last norm's gain.
+/// Parameters of gpt3(): 4 layers of 12 h^2 + 13 h, the tied table, positions, the last norm's gain.
 constexpr double kParameters = 4 * (12 * 12288.0 * 12288 + 13 * 12288.0) + kTable + 2048 * 12288.0 + 12288.0;
 
 TransformerPlanSpec offloaded(Sharding sharding, Offload offload = Offload::Optimizer) {

@@ -87,7 +87,7 @@ TEST(HuggingFaceLlama, ShiftsLogitsInFp32) {
   EXPECT_EQ(shifted - launches(alone(spec, 2), "elementwise_kernel<copy>"), 4U);
 }
 
-/// Of a logit backward of the loss has three numbers in FP32 at a time: log-probability, its gradient, and
+/// A logit has three numbers in FP32 at a time in the loss's backward: log-probability, its gradient, and
 /// that of the logit.
 TEST(HuggingFaceLlama, HasTwelveBytesOfALogit) {
   TransformerSpec spec = llama();

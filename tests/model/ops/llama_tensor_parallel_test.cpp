@@ -137,7 +137,7 @@ TEST(AsyncTensorParallelLlama, CopiesForWeightGradients) {
   EXPECT_EQ(launches_of(bytes, "cat_split").size(), 2 * kLayers);
 }
 
-/// Of the residual stream a rank keeps its share, of what products read all tokens; log-probabilities in
+/// A rank keeps its share of the residual stream, and all tokens of what GEMMs read; log-probabilities are in
 /// FP32.
 TEST(TensorParallelLlama, KeepsGatheredOperands) {
   const double share = kTokens * kHidden / 2, inner = kTokens * kFeedForward / 2;

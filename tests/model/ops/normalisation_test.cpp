@@ -30,7 +30,7 @@ double us(const KernelWork& work, const GpuSpec& gpu, DataType type = DataType::
   return NormalisationModel{}.predict({"kernel", type, work}, gpu).duration / 1_us;
 }
 
-/// What @p waiting and @p moving, in us, take together.
+/// Time that @p waiting and @p moving, in us, take together.
 double together(double waiting, double moving) {
   return std::pow(std::pow(waiting, 1.4) + std::pow(moving, 1.4), 1 / 1.4);
 }
@@ -106,8 +106,8 @@ TEST(Softmax, of_a_warp_reads_its_row_once) {
   EXPECT_NEAR(us(softmax(Direction::Backward), gpu), 3 * 524.288, 1e-6);
 }
 
-// With a causal mask row i of n reads i elements, (n + 1) / 2 on the mean, and all are written: 2,048.5 of
-// 4,096 forward, twice as many backward.
+// Row i of n reads i elements with a causal mask, (n + 1) / 2 on the mean, and all are written. That is
+// 2,048.5 of 4,096 forward, twice as many backward.
 TEST(Softmax, with_a_causal_mask_reads_half_and_writes_all) {
   GpuSpec gpu = plain_gpu();
   gpu.memory_bandwidth = BytesPerSecond{1e12};
@@ -121,8 +121,8 @@ TEST(Softmax, with_a_causal_mask_reads_half_and_writes_all) {
   EXPECT_NEAR(us(softmax(Direction::Backward), gpu), 2 * read + 524.288, 1e-6);
 }
 
-// Where memory takes no time a warp issues 35 instructions for each element that the mask leaves, of 4 * 0.65
-// a clock and SM for 32 threads each: peak FP32 is 2 * 64 operations a clock and SM.
+// A warp issues 35 instructions for each element that the mask leaves, where memory takes no time. A clock
+// and SM has 4 * 0.65 for 32 threads each: peak FP32 is 2 * 64 operations a clock and SM.
 TEST(Softmax, with_a_causal_mask_computes_half) {
   GpuSpec gpu = plain_gpu();
   gpu.cores_per_sm = 64;
@@ -132,7 +132,7 @@ TEST(Softmax, with_a_causal_mask_computes_half) {
               clocks * 2 * 64 / 1e12 * 1e6, 1e-6);
 }
 
-// With half as many threads on an SM half as many blocks wait at a time: twice as long.
+// Half as many threads on an SM mean that half as many blocks wait at a time: twice as long.
 TEST(Softmax, waits_longer_where_fewer_threads_are_resident) {
   GpuSpec gpu = plain_gpu();
   gpu.memory_bandwidth = BytesPerSecond{1e12};
@@ -153,7 +153,7 @@ TEST(LayerNorm, reads_again_from_the_level_2_cache) {
   EXPECT_NEAR(us(norm, gpu), 2.25 * 524.288, 1e-6);
 }
 
-// With 1,024 threads on an SM it has 8 blocks, which touch 15 MiB: all of it is held.
+// An SM with 1,024 threads has 8 blocks, which touch 15 MiB: all of it is held.
 TEST(LayerNorm, touches_less_where_fewer_threads_are_resident) {
   GpuSpec gpu = plain_gpu();
   gpu.memory_bandwidth = BytesPerSecond{1e12};

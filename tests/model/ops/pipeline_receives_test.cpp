@@ -55,8 +55,8 @@ TEST(PipelineReceives, OfAnInterleavedScheduleBeginAheadOfTheOtherDirection) {
   EXPECT_EQ(receives.ahead, 5 + 2);
 }
 
-/// Without overlap each is waited for where it is asked for, behind a forward of the warm-up or a pair, as
-/// with 1F1B.
+/// Each receive without overlap is waited for where it is asked for, behind a forward of the warm-up or a
+/// pair. 1F1B does so, too.
 TEST(PipelineReceives, OfAnInterleavedScheduleWithoutOverlapAreWaitedFor) {
   const Batch run{.ranks = 2, .batch = 4, .micro_batches = 4};
   TransformerPlanSpec plan{.pipeline = 2, .schedule = PipelineSchedule::Interleaved, .chunks = 2};
@@ -104,7 +104,7 @@ TEST(PipelineSends, WithoutOverlapAreWaitedFor) {
   EXPECT_EQ(beside(), 0);
 }
 
-/// By stage: how often the host waits for the GPU.
+/// Number of times that the host waits for the GPU, by stage.
 std::vector<std::int64_t> device_waits(const TransformerPlanSpec& plan) {
   const Job job = job_of(gpt3(), plan, {.ranks = 2, .batch = 4, .micro_batches = 4});
   std::vector<std::int64_t> waits;

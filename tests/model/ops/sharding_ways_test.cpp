@@ -89,7 +89,7 @@ TEST(Zero3, KeepsSharesOfExperts) {
   }
 }
 
-/// Of 4 copies of the experts on 2 ranks each, pairs share.
+/// Pairs of the experts' 4 copies share the states; each copy is on 2 ranks.
 TEST(ShardGroup, OfExpertsIsWithinTheirReplicas) {
   const Batch run{.ranks = 8, .batch = 8};
   TransformerPlanSpec plan{.expert = 2, .sharding = Sharding::Zero1};

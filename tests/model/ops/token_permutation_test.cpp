@@ -88,8 +88,8 @@ TEST(TokenPermutation, OfPyTorchsOperatorsPassesOverCopiesAgain) {
   EXPECT_EQ(sum->rows * sum->columns, 2 * kTokens * kHidden);
 }
 
-/// What came for two experts of a rank is put in their order and back, read and written; of one expert it is
-/// in order. Ranks that share their experts' products have the tokens of each other too.
+/// Tokens for two experts of a rank are put in their order and back, read and written; for one expert they
+/// are in order. Ranks that share their experts' GEMMs have the tokens of each other too.
 TEST(TokenPermutation, SortsTokensOfSeveralExpertsOfARank) {
   const Job two = job_of_ranks(true, 4, {.expert = 4});
   EXPECT_DOUBLE_EQ(rows_moved(two, "sort_chunks_by_idxs"), 2 * (2 + 2));  // before the products and behind

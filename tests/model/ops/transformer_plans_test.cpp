@@ -161,8 +161,8 @@ std::vector<double> reduce_scatters(const Job& job) {
   return sizes;
 }
 
-/// What no layer holds is one unit: its gradients are all there when the embedding's are. Else the head's go
-/// with those of the last layer.
+/// Parameters outside the layers are one unit: its gradients are all there when the embedding's are. Else the
+/// head's go with those of the last layer.
 TEST(FullSharding, FsdpReducesEmbeddingAndHeadTogetherInTheEnd) {
   TransformerSpec model = small_llama(Implementation::TorchTitan);
   model.tied = false;
@@ -207,8 +207,8 @@ TEST(States, AreThoseOfZero) {
   EXPECT_DOUBLE_EQ(states(Sharding::Zero2), parameters * (2 + 12.0) / 4);
 }
 
-/// Of zero3's 16 bytes in figure 1 those of the 16-bit parameters are gathered ones with FSDP, and its shares
-/// of gradients are FP32. A layer's gradients are on their way, and with FSDP a copy of them.
+/// The 16-bit parameters among zero3's 16 bytes in figure 1 are gathered ones with FSDP, and its shares of
+/// gradients are FP32. A layer's gradients are on their way, and with FSDP a copy of them.
 TEST(States, OfFsdpAreFP32) {
   const auto of = [](Zero3Implementation copies, MemoryUse use) {
     const Job job =
@@ -239,7 +239,7 @@ TEST(FullSharding, MovesOneAndAHalfTimesTheVolume) {
   EXPECT_NEAR(gathered, 2 * (reduced - table) + table, 0.01 * gathered);
 }
 
-/// What papers call the models.
+/// Papers call the models by these sizes.
 TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   const auto billions = [](const std::string& name) {
     const Job job = job_of(shipped(name), {}, {});

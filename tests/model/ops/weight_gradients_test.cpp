@@ -13,7 +13,7 @@ struct Additions {
   int products = 0;  ///< that add themselves
 };
 
-/// Of the layers of the first rank: what two layers more add, for each.
+/// Additions of a layer of the first rank: half of the additions of two layers more.
 Additions additions_of_layer(const TransformerPlanSpec& plan, const Batch& run) {
   const auto count = [&](std::int64_t layers) {
     TransformerSpec model = gpt3();

@@ -46,7 +46,7 @@ XlnetSpec tiny() {
           .blocking_input_copies = false};
 }
 
-/// What one layer more adds.
+/// Measures the difference that one layer more makes.
 template <class Measure>
 auto of_layer(XlnetSpec spec, const Run& run, Measure measure) {
   const auto before = measure(job_of(spec, run));
@@ -183,7 +183,7 @@ TEST(Xlnet, TheShiftsBackwardWritesFourSlices) {
 }
 
 TEST(Xlnet, HeadsSideBySideLieInSectorsOfTheirOwn) {
-  // Of segments' scores heads are side by side, of the mask samples: from 8 of FP32 on they fill 32 bytes.
+  // Scores of segments have heads side by side, the mask has samples: from 8 of FP32 on they fill 32 bytes.
   XlnetSpec spec = tiny();
   spec.heads = 8;
   const lockstep::Run run{.batch = 2, .phases = Phases::Forward};
@@ -321,7 +321,7 @@ TEST(Xlnet, ALayerKeepsWhatAutogradSaves) {
                    2 * (16 * e + 4 * e + g + 2 * s + 5 * hh + 2 * h) + masks + wide_norms_and_softmax);
   run.mixed = MixedPrecision::Pure;
   EXPECT_DOUBLE_EQ(activations_of_layer(spec, run), 2 * (14 * e + 4 * e + g + 2 * s + hh) + masks);
-  // Without dropout what the second product reads is softmax's result; one sample's one-hot is the model's.
+  // The second GEMM reads softmax's result if there is no dropout; one sample's one-hot is the model's.
   EXPECT_DOUBLE_EQ(activations_of_layer(tiny(), fp32), 4 * (12 * e + 4 * e + g + s + hh));
   EXPECT_DOUBLE_EQ(activations_of_layer(tiny(), {.batch = 1, .phases = Phases::ForwardBackward}),
                    4 * ((12 * e + 4 * e + s) / 2 + hh));

@@ -31,8 +31,8 @@ double step_on(int gpus, double gigabytes, const std::string& plan) {
 }
 
 constexpr const char* kOffload = "offload: optimizer";
-/// Of gpt3_1b3: 24 layers of 12 h^2 + 13 h with h = 2048, table (50304 rows), positions (2048), the last
-/// gain.
+/// Parameters of gpt3_1b3: 24 layers of 12 h^2 + 13 h with h = 2048, table (50304 rows), positions (2048),
+/// the last gain.
 constexpr double kParameters = 24 * (12 * 2048.0 * 2048 + 13 * 2048) + (50304 + 2048 + 1) * 2048.0;
 
 /// Half the bandwidth takes the CPU twice as long, and nothing hides it but, tile by tile, what comes back.

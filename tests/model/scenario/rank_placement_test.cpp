@@ -62,7 +62,7 @@ TEST(RankPlacement, GroupsThatMustLeaveAreTold) {
               ElementsAre(HasSubstr("their ranks are spread over 16 GPUs, and a node has 8")));
 }
 
-// Without NVLink there is no domain to leave.
+// A machine without NVLink has no domain to leave.
 TEST(RankPlacement, MachinesWithoutNvlinkHaveNoDomains) {
   const std::string node =
       "{ name: pcie, source: drawn, gpu: h100_80gb_pcie, network: infiniband_ndr, vertices: [{ name: gpu, "

@@ -78,7 +78,7 @@ TEST_F(Ranks, SmallPageableCopiesNeedNoEngine) {
   EXPECT_EQ(gpu(0, 1), (Spans{{0, 128}, {128, 131}}));
 }
 
-/// Nor does another copy wait for them.
+/// Another copy does not wait for them.
 TEST_F(Ranks, SmallPageableCopiesHoldNoEngine) {
   run({script().pageable_copy(1, worth(64)).work(64).copy(0, worth(10), Path::HostToDevice)});
   EXPECT_EQ(gpu(0, 1), (Spans{{0, 64}}));
@@ -240,8 +240,8 @@ TEST_F(Interfering, KernelIsSlowedWhileACommunicationKernelLives) {
   EXPECT_NEAR(gpu(1, 0)[0].second, 108, 1e-9);
 }
 
-/// From 0 to 16 the transfer: a kernel of 4 that begins at 2 ends at 10; the next, of 10, has done 3 by 16
-/// and ends at 23. Copies and the collective itself are not slowed.
+/// The transfer runs from 0 to 16. A kernel of 4 that begins at 2 ends at 10; the next, of 10, has done 3 by
+/// 16 and ends at 23. Copies and the collective itself are not slowed.
 TEST_F(Interfering, KernelThatBeginsMeanwhileIsSlowedUntilTheEnd) {
   const Script one = script()
                          .all_reduce(1, 0, worth(16))

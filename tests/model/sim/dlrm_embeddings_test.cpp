@@ -1,4 +1,4 @@
-// What embeddings put on the links, in closed form, and what a filled pipeline does to a step.
+// Traffic of embeddings on the links, in closed form, and the effect of a filled pipeline on a step.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct SwitchedNode {
     fabric = std::make_unique<Fabric>(sketch.fabric());
   }
 
-  /// What each GPU sends over its NVLink in a step.
+  /// Bytes that each GPU sends over its NVLink in a step.
   [[nodiscard]] std::vector<double> sent(const PlannedJob& planned_job) const {
     const SimulationResult result = simulated(planned_job.job(), *fabric);
     std::vector<double> bytes(gpus.size(), 0);

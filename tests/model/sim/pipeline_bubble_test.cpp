@@ -20,7 +20,7 @@ struct Pipeline {
 
 using Kind = StageAction::Kind;
 
-/// As StageWriter writes a stage, with kernels of given duration. Streams: compute; send and receive of
+/// Writes a stage in StageWriter's way, with kernels of given duration. Streams: compute; send and receive of
 /// activations, and of gradients.
 Script stage_of(const Pipeline& pipeline, int stage) {
   Script script({"compute", "s", "r", "gs", "gr"}, {"pp", "pp gradients"});

@@ -50,7 +50,7 @@ TEST_F(Prefetch, AShortFetchIsHidden) {
   EXPECT_EQ(stream(0), (Spans{{0, 10}, {10, 20}, {20, 30}}));
 }
 
-/// Likewise for a host that waits: 15 until the first fetch has ended, then 15 more a step.
+/// The host waits: 15 until the first fetch has ended, then 15 more a step.
 TEST_F(Prefetch, TheHostWaitsForTheStepBefore) {
   run(Script({"compute", "fetch"}).carry(0).wait_event(0).launch(0, 10).launch(1, 15).record(1, 0), 3);
   EXPECT_EQ(stream(0), (Spans{{0, 10}, {15, 25}, {30, 40}}));

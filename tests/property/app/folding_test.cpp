@@ -18,8 +18,8 @@ bool is_sweep(const ConfigPath& configs, const std::string& scenario) {
   return YamlDocument::from_file(configs.find_scenario(scenario)).root().find("matrix") != nullptr;
 }
 
-/// Of the last step, what the pieces of the critical path leave out; less than 0 where the path begins before
-/// the step.
+/// Seconds of the last step that the pieces of the critical path leave out; less than 0 where the path begins
+/// before the step.
 double missing_of_last_step(const SimulationResult& result) {
   const auto& ends = result.step_ends;
   double missing = ends.back() - (ends.size() > 1 ? ends[ends.size() - 2] : 0);

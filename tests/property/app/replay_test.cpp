@@ -63,7 +63,7 @@ TEST_F(OwnTimeline, ReplaysToItself) {
   }
 }
 
-/// Also of two nodes, whose GPUs have the same ordinals.
+/// GPUs of two nodes have the same ordinals.
 TEST_F(OwnTimeline, OfSeveralNodesReplaysToItself) {
   const ResolvedScenario made = resolved(1, "[]", "dgx1v x 2");
   write(made);

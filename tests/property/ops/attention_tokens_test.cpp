@@ -27,7 +27,7 @@ std::string told(const FlashAttention& work) {
                      work.dropout, work.heads, work.head_size, work.queries, work.keys);
 }
 
-/// Which of both lengths grows.
+/// The length that grows: the queries', the keys' or both.
 enum class Grows { Both, Queries, Keys };
 
 /// Lengths around whole steps of 64, in rising order.

@@ -265,7 +265,7 @@ TEST(FoldedExchanges, AreTheSame) {
       });
     }
   }
-  // Where a distance leads out of a node is another place for each rank of a node.
+  // A distance that leads out of a node leads to another place for each rank of a node.
   EXPECT_LT(simulated, all - all / 5) << "nodes should fold";
 }
 

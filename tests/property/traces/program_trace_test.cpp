@@ -58,7 +58,7 @@ RC_GTEST_PROP(ProgramTraceProperty, ComesBackAsTheSame, ()) {
   check(again);
   RC_ASSERT(difference(result_of(job, fabric, planner, random.launch_queue),
                        result_of(again, fabric, planner, random.launch_queue)) == "");
-  // And what came back writes the very same traces.
+  // The job that came back writes the very same traces.
   write(again, folder.path() / "b", gzip);
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::string name = fmt::format("r.{}.et{}", rank, gzip ? ".gz" : "");

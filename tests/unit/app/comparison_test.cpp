@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Of 16 ranks: `lockstep run --timeline-per-rank` writes rank 3 as rank03.
+/// `lockstep run --timeline-per-rank` writes rank 3 of 16 ranks as rank03.
 TEST(Comparison, FindsTheFileOfARankByItsNumber) {
   const test::ScratchFolder folder;
   const testing::KinetoText timeline =

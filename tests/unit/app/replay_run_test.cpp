@@ -197,7 +197,7 @@ TEST_F(GroupsOfReplay, OfOneOfSeveralTracesMeetItsCopies) {
               ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
 }
 
-/// Of four of eight traces two are in the group: with `ranks: 8` it is whole, without it is told to be half.
+/// Two of four of eight traces are in the group: with `ranks: 8` it is whole, else it is reported as half.
 TEST_F(GroupsOfReplay, OfFewerTracesThanRanksAreWholeOrTold) {
   for (int rank = 0; rank < 4; ++rank) {
     write(of_eight(rank, rank % 2 == 0 ? "[0, 2, 4, 6]" : "[1, 3, 5, 7]", 4), fmt::format("r{}.json", rank));

@@ -30,7 +30,7 @@ void commit(const fs::path& folder, const std::map<std::string, std::string>& fi
   results.commit();
 }
 
-/// By name: the text of each file below a folder, hidden ones included.
+/// The text of each file below a folder, by name, hidden ones included.
 std::map<std::string, std::string> files_in(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator{folder}) {

@@ -12,8 +12,8 @@ ValidationPoint point(const std::string& model, const std::string& plan, double 
   return {{model, plan}, {Seconds{measured}, Seconds{predicted}, {}, {}}, {}};
 }
 
-/// Of model a the second plan is predicted fastest, which costs 2 %; of b the first, which costs 50 %; of c
-/// there is one plan, and nothing to pick.
+/// The second plan of model a is predicted fastest, which costs 2 %; the first of b, which costs 50 %. Model
+/// c has one plan, and nothing to pick.
 Validation two_models() {
   Validation validation;
   validation.columns = {"model", "plan"};
@@ -34,7 +34,7 @@ TEST(PlanPicks, CountExactAndClosePicksAndTheirRegret) {
   EXPECT_THAT(picks->worst_group, ElementsAre("b"));
 }
 
-/// By chance: a regrets 0 or 2 %, b 50 %, 0 or 100 %.
+/// Chance regrets 0 or 2 % for a, and 50 %, 0 or 100 % for b.
 TEST(PlanPicks, StandBesideChance) {
   const PickQuality chance = plan_picks(two_models())->chance;
   EXPECT_NEAR(chance.exact, (1.0 / 2 + 1.0 / 3) / 2, 1e-12);

@@ -15,7 +15,7 @@ TEST(RankCorrelation, OfTheSameAndTheOppositeOrder) {
 }
 
 TEST(RankCorrelation, FollowsTheFormulaOfSquaredDifferences) {
-  // Without ties 1 - 6 sum d^2 / (n (n^2 - 1)); d = 1, 1, 0, 0: 1 - 12 / 60.
+  // 1 - 6 sum d^2 / (n (n^2 - 1)) without ties; d = 1, 1, 0, 0: 1 - 12 / 60.
   EXPECT_NEAR(*rank_correlation(std::array{1.0, 2.0, 3.0, 4.0}, std::array{2.0, 1.0, 3.0, 4.0}), 0.8, 1e-12);
 }
 

@@ -33,7 +33,7 @@ Program program_of(std::vector<Instruction> instructions) {
   return program;
 }
 
-/// By instruction: whether the thread may pause there for the stream that the instruction uses.
+/// Tells by instruction whether the thread may pause there for the stream that the instruction uses.
 std::vector<bool> allowed(const Program& program) {
   const Pauses pauses{program, 0, {KernelTiming{}}};
   std::vector<bool> allowed;

@@ -73,7 +73,7 @@ TEST_F(Stalled, KindsDiffer) {
              kRule);
 }
 
-/// What differs is what is shown.
+/// The message shows the difference.
 TEST_F(Stalled, TypesOrRootsDiffer) {
   expect({script().collective(0, call(CollectiveKind::AllReduce, Bytes{4e6})),
           script().collective(0, call(CollectiveKind::AllReduce, Bytes{4e6}, DataType::BF16))},

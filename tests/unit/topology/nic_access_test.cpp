@@ -20,7 +20,7 @@ Fabric as_nccl_takes(const std::string& cluster, const PeerAccess& access = {}) 
   return with_peer_access(read_cluster(cluster, ConfigPath::standard()).fabric(), access);
 }
 
-/// Of a message from the first GPU to the last one.
+/// Staging of a message from the first GPU to the last one.
 Staging staging(const Fabric& fabric) {
   const VertexId from = fabric.gpus().front(), to = fabric.gpus().back();
   return staging_of(fabric, from, to, fabric.route(from, to));

@@ -210,7 +210,7 @@ TEST_F(ChromeTrace, StepsSpanTheMainThreadsWork) {
   const std::vector<json> steps = events_with(trace, "name", "ProfilerStep#1");
   ASSERT_EQ(steps.size(), 1);
   EXPECT_EQ(steps[0]["cat"], "user_annotation");
-  // From the end of step 0's device synchronise, at 81 us, to that of step 1's, at 181.0003 us.
+  // The step goes from the end of step 0's device synchronise, at 81 us, to step 1's, at 181.0003 us.
   EXPECT_EQ(ns(steps[0]["ts"]), 81000);
   EXPECT_EQ(ns(steps[0]["dur"]), 100000);
   EXPECT_EQ(steps[0]["tid"], steps[0]["pid"]);

@@ -110,7 +110,7 @@ TEST_F(TimelineTools, DrawsRowsSlicesAndArrows) {
   ASSERT_EQ(
       run(fmt::format("{} '{}' '{}' --to 90 --ranks 1", kRenderer, paths[0].string(), drawing.string())), 0)
       << printed();
-  // Of rank 1: 2 threads and 2 streams; 2 steps of 16 spans and 1 ProfilerStep; 5 arrows before 90 us.
+  // Rank 1 has 2 threads and 2 streams; 2 steps of 16 spans and 1 ProfilerStep; 5 arrows before 90 us.
   EXPECT_THAT(printed(), HasSubstr("34 slices in 4 rows, 5 arrows"));
   const std::string svg = text_of(drawing);
   EXPECT_THAT(svg, HasSubstr("stream 20 (nccl)"));

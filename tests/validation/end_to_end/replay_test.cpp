@@ -52,7 +52,7 @@ TEST_P(RealTrace, TakesPlaceAgainAsRecorded) {
     for (const replay::StepPair& step : rank.steps) {
       EXPECT_LT(std::abs(step.duration().error()), bounds.step) << step.name;
     }
-    // Of ranks that hardly wait a few microseconds of clocks are much.
+    // Microseconds of clocks are much for ranks that hardly wait.
     EXPECT_LT(std::abs(rank.communication.simulated - rank.communication.measured),
               bounds.communication * rank.communication.measured + 30e-6);
   }

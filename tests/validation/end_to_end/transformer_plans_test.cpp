@@ -52,7 +52,7 @@ TEST(PlansOnH100, FastestForEachNumberOfGpusIsPicked) {
   EXPECT_GT(picks->ours.close, 0.99);
 }
 
-/// Likewise; every third row is one of the twelve plans.
+/// The table of this set is part of Lockstep, too; every third row is one of the twelve plans.
 TEST(PlansOnH100, OfNemoArePredicted) {
   const Validation validation =
       validate_set("nemo_h100", ConfigPath::standard(), {.data = {}, .every = 3, .jobs = 2});
@@ -83,7 +83,7 @@ TEST(PlansOnH100, OfMixturesOfExpertsArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.largest, 0.35);
 }
 
-/// What a layer's or every second product's recomputation costs beside none is met.
+/// The cost of recomputing a layer or every second GEMM, beside none, is met.
 TEST(PlansOfPyTorch, OfTorchTitanArePredicted) {
   const Validation validation =
       validate_set("torchtitan_a100", ConfigPath::standard(), {.data = {}, .every = 1, .jobs = 2});
@@ -191,8 +191,8 @@ TEST(PlansOfPyTorch, EagerPassesOnOneH100ArePredicted) {
   EXPECT_LT(error_lines(validation, ComparedQuantity::Step).back().ours.geometric_mean, 0.12);
 }
 
-/// Where kernels decide (the wider of the two models, its largest number of layers), our pick among the plans
-/// for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
+/// Kernels decide for the wider of the two models, with its largest number of layers. There our pick among
+/// the plans for a batch and a number of GPUs is far better than chance; by how much it misses the aim is in
 /// docs/plans.md.
 TEST_F(TransformerPlans, PicksAmongThemAreBetterThanChance) {
   const auto configs = ConfigPath::standard();

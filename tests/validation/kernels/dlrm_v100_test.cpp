@@ -52,7 +52,7 @@ std::optional<KernelWork> product_of(const std::vector<Shape>& shapes) {
   return Gemm{1, a[0], b[1], a[1]};
 }
 
-/// What the kernel of a row does, where its operator and shapes tell.
+/// The work of a row's kernel, where its operator and shapes tell.
 std::optional<KernelWork> work_of(const std::string& operation, const std::string& kernel,
                                   const std::vector<Shape>& shapes) {
   const auto has = [](const std::string& text, const char* part) {

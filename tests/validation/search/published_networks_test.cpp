@@ -106,8 +106,8 @@ Sums sums_of(const NetworkCosts& costs, const std::vector<Task>& tasks, const Ro
   return sums;
 }
 
-// Which tasks the reference drew is not known (its seed is lost): the mean of 100 tasks of 10 to 59 tables
-// has a standard error of 4 %. What methods cost relative to NeuroShard depends far less on the tasks.
+// The reference's tasks are not known (its seed is lost): the mean of 100 tasks of 10 to 59 tables has a
+// standard error of 4 %. The methods' cost relative to NeuroShard depends far less on the tasks.
 TEST(PublishedNetworks, MethodsCostRelativeToNeuroShardWhatTheyDoInTheReference) {
   if (!std::filesystem::exists(kData)) GTEST_SKIP() << "no data at ../shared/data/embedding";
   const auto costs = NetworkCosts::from_file(kData / "cost_networks/nets.txt");

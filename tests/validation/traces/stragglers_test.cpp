@@ -79,7 +79,7 @@ TEST_F(Stragglers, SlowDownsAreThePublishedOnes) {
   compare("blocking_decompose_by_stage", study.stages, "stage ");
   compare("blocking_decompose_by_dp_rank", study.data_ranks, "data rank ");
   compare("blocking_decompose_by_optype", study.types, "");
-  // What is gone of the loss when the last stage is typical ("Ms" of the publication): 1.2194.
+  // The part of the loss that is gone when the last stage is typical ("Ms" of the publication): 1.2194.
   const auto last_stage = nlohmann::json::parse(read_whole_file(kData / "ms-ST.json"));
   EXPECT_NEAR(study.stages.back().explained / last_stage["Ms"].get<double>(), 1, 0.02);
 }

@@ -88,7 +88,7 @@ TEST(PlanSearch, MissesNothingByWhatIsBeaten) {
               HasSubstr("on 4 GPUs the search ended with the 64 fastest by estimate"));
 }
 
-/// What a layer keeps is known from a probe without recomputation: then the bound is closer, and still one.
+/// A probe without recomputation tells what a layer keeps: then the bound is closer, and still one.
 TEST(MemoryBound, IsCloserWithAProbe) {
   PlanEvaluator evaluator{scenario(), ConfigPath::standard(), {}};
   for (const PlanCandidate& candidate :
@@ -103,7 +103,7 @@ TEST(MemoryBound, IsCloserWithAProbe) {
     EXPECT_LE(evaluator.whole_memory(bound), fullest_rank(built)->memory.total()) << in_words(candidate);
   }
 }
-/// What is prepared for the most GPUs serves the fewer.
+/// Probes for the most GPUs serve the fewer.
 TEST(PlanSearch, FindsTheBestOfEachNumberOfGpus) {
   PlanEvaluator evaluator{scenario(), ConfigPath::standard(), {2, 8}};
   const PlanSearchResult result = search(evaluator, space_of(evaluator.problem()), 1);
@@ -218,7 +218,7 @@ TEST(PlanSearch, APlanIsAScenarioThatTakesItsStepTime) {
   EXPECT_THAT(plans_svg(evaluator, found), HasSubstr("</svg>"));
 }
 
-/// What the scenario says of keys that are not searched is in the line, too, as the plans have it.
+/// The line has the scenario's values of keys that are not searched, too, in the plans' form.
 TEST(PlanSearch, TheLineIsThePlan) {
   const PlanEvaluator evaluator{
       scenario(
@@ -282,7 +282,7 @@ TEST(PlanSearch, SaysOnHowManyGpusTheOwnPlanIs) {
   EXPECT_THAT(plans_text(evaluator, found, 1), HasSubstr("; the best here on 2: "));
 }
 
-/// What is close to all of a GPU's memory is told, where it is and in a line.
+/// Memory that is close to all of a GPU's is reported, where it is and in a line.
 TEST(PlanSearch, SaysWhatIsTight) {
   PlanEvaluator evaluator{scenario(), ConfigPath::standard(), {}};
   PlanSearchResult found = search(evaluator, space_of(evaluator.problem()), 1);
@@ -302,9 +302,9 @@ TEST(PlanSearch, SaysWhichNumbersOfGpusCanBe) {
   }
 }
 
-/// Of 11 stages the fullest has 9 of 96 layers of 1.8 billion parameters on 8 GPUs, and an embedding of 0.6:
-/// 34 GB with 16 bytes each, 37 with fragmentation and context, of 42.9. Of 10 stages it has 10 layers: 42,
-/// and activations.
+/// The fullest of 11 stages has 9 of 96 layers of 1.8 billion parameters on 8 GPUs, and an embedding of 0.6.
+/// That is 34 GB with 16 bytes each, 37 with fragmentation and context, of 42.9. The fullest of 10 stages has
+/// 10 layers: 42, and activations.
 TEST(PlanSearch, SaysHowManyGpusWouldDo) {
   YamlDocument document = YamlDocument::from_text(
       "name: large\ncluster: dgx_a100\nworkload: { model: gpt3_175b, global_batch: 64, precision: bf16 }\n"

@@ -37,7 +37,7 @@ TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
   EXPECT_EQ(problem.task().tables.size(), 4U);
   const auto greedy = candidate_by(sharding::method_called("size_greedy"), problem, little());
   ASSERT_TRUE(greedy);
-  // What `lockstep run` says of a scenario with the same planner.
+  // `lockstep run` says the same of a scenario with the same planner.
   YamlDocument with_planner = small_model("{ planner: size_greedy }");
   const ResolvedScenario resolved = build(with_planner, ConfigPath::standard());
   EXPECT_EQ(problem.step_time(greedy->plan).value(),
@@ -141,7 +141,7 @@ TEST(OurCandidates, KeepRoomForTheRestOfTheStep) {
   EXPECT_THAT(names, ::testing::Not(::testing::Contains("lockstep")));
 }
 
-/// Where a table could go depends on what the others leave.
+/// The places for a table depend on what the others leave.
 TEST(ShardingProblem, LoadsAreOfTheTablesThatThePlanNames) {
   const ShardingProblem problem{small_model("{}"), ConfigPath::standard()};
   EmbeddingPlan plan;
@@ -187,7 +187,7 @@ TEST(SearchText, CountsInWords) {
   EXPECT_THAT(search_text(problem, {{only}, {}, {}}, only), HasSubstr("  1 table on 1 GPU\n"));
 }
 
-/// Of a table with most lookups, few columns and not the most rows, only rows can be shared by all GPUs.
+/// A table with most lookups, few columns and not the most rows can be shared by all GPUs only by rows.
 TEST(OurCandidates, CutByRowsWhatCostsMost) {
   const ShardingProblem problem{
       YamlDocument::from_text("name: heavy\n"

@@ -30,7 +30,7 @@ SearchResult searched(const ShardingProblem& problem, const SearchLimits& limits
   return std::move(searching).result();
 }
 
-/// What was done ends a search, on every machine at the same place.
+/// The effort so far ends a search, on every machine at the same place.
 TEST(Searching, EndsByEffortAndThenIsTheSameAgain) {
   const ShardingProblem problem = problem_of_twelve();
   const SearchResult once = searched(problem, {.effort = 0.02, .budget = {}});

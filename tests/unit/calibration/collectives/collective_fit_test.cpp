@@ -33,7 +33,7 @@ CollectiveProfile shipped(const std::string& name) {
   return read_file<CollectiveProfile>(configs.find("profiles", name), configs);
 }
 
-/// What nccl-tests would print of a machine that behaves as @p profile says, @p added slower each.
+/// Rows that nccl-tests would print for a machine that behaves as @p profile says, @p added slower each.
 CollectiveMeasurements measurements_of(const Fabric& fabric, const CollectiveProfile& profile,
                                        Seconds added) {
   CollectivePlanner planner{fabric};
@@ -99,7 +99,7 @@ TEST(CollectiveFit, HoldsOutSizesAndGroups) {
   EXPECT_THAT(collective_residuals_csv(made, fit), HasSubstr("held_out"));
 }
 
-// As nccl-tests prints one size for each operation and type: all of them are held out, or none.
+// nccl-tests prints one size for each operation and type: all of them are held out, or none.
 TEST(CollectiveFit, RowsOfOneSizeAreHeldOutTogether) {
   const Fabric fabric = read_cluster("dgx_a100").fabric();
   CollectiveMeasurements made = measurements_of(fabric, shipped("dgx_a100"), 5_us);
@@ -166,7 +166,7 @@ TEST(CollectiveFit, LargeMessagesThatAreMissedAreNamed) {
   for (CollectiveMeasurement& row : measurements.rows) {
     row.time = row.gpus_per_node == 8 && row.size >= 64_MiB ? row.time / 0.8 : row.time;
   }
-  // Of all messages of 8 GPUs five of 15 are missed by 20 %: no more than 7 % on average.
+  // Five of 15 messages of 8 GPUs are missed by 20 %: no more than 7 % on average of all.
   EXPECT_THAT(fit_doubts(measurements, fit),
               ElementsAre(AllOf(HasSubstr("at least 64 MiB"), HasSubstr("all_reduce, 1 x 8 by 20 %"))));
 }

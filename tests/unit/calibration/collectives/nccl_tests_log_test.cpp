@@ -112,7 +112,7 @@ TEST(NcclTestsLog, RowsBehindOtherMarksAreCounted) {
   EXPECT_THAT(left_out_in_words(log.report), HasSubstr("1 rows that cannot be read, the first in line 6"));
   // Rows before a header: the log's beginning is lost.
   EXPECT_EQ(read(kRow + kRanks + kHeader + kRow, "all_reduce.log").report.unread, 1U);
-  // What else a log says is no row.
+  // Other text of a log is no row.
   EXPECT_EQ(read("node1:12:34 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" + marked(""), "all_reduce.log")
                 .report.unread,
             0U);

@@ -39,7 +39,7 @@ TEST(HostProfile, SpreadIsThatOfTheCallsOfAnOperator) {
   EXPECT_NEAR(made.overheads.of("aten::uneven").spread, 10.0 / 60, 0.005);
   EXPECT_EQ(made.overheads.of("aten::even").spread, 0);
   EXPECT_EQ(made.overheads.of("aten::linear").spread, 0);  // seen once
-  // Of all: three calls of 60 +- 10 and three of 100 (those seen once count for nothing).
+  // The spread of all: three calls of 60 +- 10 and three of 100 (those seen once count for nothing).
   EXPECT_NEAR(made.overheads.spread, std::sqrt(100.0 / (60 * 60 + 100 * 100)), 0.005);
 }
 

@@ -74,7 +74,7 @@ TEST(IndexFit, too_few_repeats_tell_nothing) {
   EXPECT_TRUE(fit.is_even);
   EXPECT_THAT(index_doubts(fit, few, fit.errors),
               ElementsAre(HasSubstr("1 of 2000 lookups found a row of before: too few to tell")));
-  // Of 10,000 rows 190 lookups would: these were drawn without putting back, or numbered otherwise.
+  // 190 lookups would find a row again, of 10,000: these were drawn without putting back, or renumbered.
   const IndexFit fewer = fit_index_model(few, 1e4);
   EXPECT_TRUE(fewer.is_even);
   EXPECT_THAT(
@@ -132,8 +132,8 @@ TEST(IndexFit, what_is_no_row_number_is_told_with_its_line) {
   }
 }
 
-// Of seven batch sizes three are fitted (2,048, 16,384, 131,072); the others within 6 %. The table f0, whose
-// shares are rounded to one digit, is left out.
+// Three of seven batch sizes are fitted (2,048, 16,384, 131,072); the others are within 6 %. The table f0,
+// whose shares are rounded to one digit, is left out.
 TEST(IndexFit, different_rows_of_real_tables_at_batches_that_were_held_out) {
   const auto file = testing::measured("embedding/unique_fraction_vs_batch_2022.csv");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;

@@ -81,7 +81,7 @@ double value_of(const ConstantFit& fit, const std::string& key) {
 
 TEST(ConstantFit, FindsWhatAnotherMachineReaches) {
   const ConstantFit looked_up = fit_constants(measured_there(look_ups(60)), v100, 0.2);
-  // Of the memory's rate, a tenth lower, lookups alone say nothing: it is in their own fractions.
+  // Lookups alone say nothing of the memory's rate, a tenth lower: it is in their own fractions.
   EXPECT_NEAR(value_of(looked_up, "random_rows"), 0.9 * elsewhere().random_rows, 1e-3);
   EXPECT_NEAR(value_of(looked_up, "scattered_update"), 0.9 * elsewhere().scattered_update, 1e-3);
   EXPECT_LT(looked_up.error, 1e-3);
@@ -130,7 +130,7 @@ TEST(ConstantFit, TellsConstantsOfLikeNamesApart) {
   EXPECT_GT(fit.error_of("block_softmax"), 0.1);
 }
 
-// From 1, the most that a fraction can be, there is a way down.
+// A fraction that starts at 1, the most that there is, has a way down.
 TEST(ConstantFit, LeavesTheMostThereIs) {
   GpuSpec most = v100("");
   most.efficiency.value.layer_norm = 1;
@@ -174,7 +174,7 @@ TEST(ConstantFit, NoTileIsFasterThanThePeak) {
   EXPECT_NEAR(value_of(fit, "tensor.tiles"), after.tiles[0].efficiency / before.tiles[0].efficiency, 1e-9);
 }
 
-// From tiles as fast as the peak, as GeForce boards have them, there is a way down, too.
+// Tiles that start as fast as the peak, as GeForce boards have them, have a way down, too.
 TEST(ConstantFit, LeavesTilesAtThePeak) {
   GpuSpec most = v100("");
   most.efficiency.value.tensor.tiles = {{.rows = 128, .columns = 128, .warps = 4, .efficiency = 1}};
@@ -187,7 +187,7 @@ TEST(ConstantFit, LeavesTilesAtThePeak) {
   EXPECT_NEAR(value_of(fit_constants(rows, gpu, 0.2), "tensor.tiles"), 0.8, 0.02);
 }
 
-// Where TF32 has tiles of its own, its products say nothing of those of 16 bits.
+// GEMMs in TF32 say nothing of those of 16 bits where TF32 has tiles of its own.
 TEST(ConstantFit, TellsTf32FromSixteenBits) {
   static const auto gpu =
       read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/h100_80gb_cublas_13_boost.yaml");
@@ -290,8 +290,8 @@ TEST(ConstantSplit, LeavesNeitherPartEmpty) {
   }
 }
 
-// Of what was not fitted, the start's evidence stays where that set is this GPU's own; else it is a
-// relative's.
+// The start's evidence stays, for numbers that were not fitted, where that set is this GPU's own; else it is
+// a relative's.
 TEST(ConstantFit, SaysWhereEachNumberIsFrom) {
   const auto base = YamlDocument::from_file(LOCKSTEP_SOURCE_DIR "/configs/kernel_efficiency/v100.yaml");
   const auto written = [&](const std::string& gpu) {

@@ -114,7 +114,7 @@ TEST(KernelFit, the_network_that_is_kept_has_learned_from_held_out_rows) {
   EXPECT_TRUE(covers(kernel.network, *kernel_features(longest.front(), p100(""))));
 }
 
-// What is written is what was fitted: read back, it predicts the same to the digits of the file.
+// The file has the fitted networks: read back, it predicts the same to the digits of the file.
 TEST(KernelFit, the_file_predicts_what_was_fitted) {
   const auto rows = softmaxes(400, 1, [](double /*columns*/) { return 1.5; });
   const KernelFit fit = fit_kernels(rows, {}, p100, quick());

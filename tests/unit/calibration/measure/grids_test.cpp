@@ -111,7 +111,7 @@ TEST(Grids, AProductOfOneTeraflopInAMillisecond) {
   EXPECT_DOUBLE_EQ(gemm_family().rates_of(point, Seconds{1e-3})[0], 2000);  // 2 x 2 x 5e11 in 1 ms
 }
 
-// What the brief of the program promises, at the guessed times of a point; a run says what it took.
+// The program's brief promises this, at the guessed times of a point; a run says what it took.
 TEST(Grids, QuickIsAboutFiveMinutesAndFullUnderTwentyFive) {
   Seconds quick;
   Seconds full;

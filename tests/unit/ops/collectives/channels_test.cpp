@@ -49,8 +49,8 @@ TEST(ChannelLimit, BesideNvLinkIsTwo) {
 
 constexpr double kMiB = 1024.0 * 1024;
 
-/// By the rates of sendrecv_perf on 8 and 4 H100 of a node (docs/collectives.md): as many as leave one for
-/// every member, twice as many where more than 16 MiB were left to each.
+/// Channels by the rates of sendrecv_perf on 8 and 4 H100 of a node (docs/collectives.md): as many as leave
+/// one for every member, twice as many where more than 16 MiB were left to each.
 TEST(MessageChannels, AreFewerTheMoreMembersThereAre) {
   const auto channels = [](int members, double mib) {
     return message_channels({members, false}, Bytes{mib * kMiB}, 32);

@@ -70,7 +70,7 @@ TEST(CollectivePlanner, HierarchicalAllReduceKeepsTrafficOffTheNetwork) {
   EXPECT_NEAR(load_of(plan, fabric, "node1.gpu2", "node1.nvswitch0"), 1.5, 1e-12);
 }
 
-/// What leaves or enters every GPU over its links is what its edges say, whatever the algorithm.
+/// The bytes that leave or enter every GPU over its links are those of its edges, whatever the algorithm.
 TEST(CollectivePlanner, BytesAreConservedAtEveryGpu) {
   const Fabric fabric = testing::rail_cluster(3, 4);
   const auto gpus = all_gpus(fabric);

@@ -51,7 +51,7 @@ class Bench {
     return time_alone(planner_.plan(request, members), fabric_);
   }
 
-  /// From the first GPU to the second, by a communicator of so many.
+  /// Time of a message from the first GPU to the second, by a communicator of so many.
   [[nodiscard]] Seconds message(Bytes size, const MessageCarrier& carrier) const {
     const CollectiveRequest request{
         .kind = CollectiveKind::Send, .size = size, .root = 1, .carrier = carrier};
@@ -129,7 +129,7 @@ void vtrain(const std::string& gpu, const Bench& bench, const std::vector<int>& 
 TEST_F(MeasuredCollectives, VtrainV100) {
   const Bench bench{"dgx1v x 1", "dgx1v"};
   vtrain("v100", bench, {2, 3, 4, 6, 7, 8}, 0.06);
-  // Of five GPUs one has NVLinks to only one other, through which two rings pass: 45 GB/s, measured 37.
+  // One of five GPUs has NVLinks to only one other, through which two rings pass: 45 GB/s, measured 37.
   vtrain("v100", bench, {5}, 0.2);
 }
 

@@ -71,8 +71,8 @@ TEST(Convolution, CudaCoresWantChannelsFirst) {
               2 * gpu.kernel_minimum / Seconds{1e-3} + 2 * (2 * 4194304.0) / rate * 1e3, 1e-9);
 }
 
-// As above in TF32, twice the bytes: kernels forward write NCHW themselves, so that 4 MiB are copied,
-// backward 8.
+// The case above in TF32 has twice the bytes. Kernels forward write NCHW themselves, so that 4 MiB are
+// copied, backward 8.
 TEST(Convolution, tf32_forward_writes_nchw_itself) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/rtx_3090_24gb.yaml");
   Convolution of = same_size_3x3(16, 64, 32);
@@ -169,8 +169,8 @@ Convolution three_by_three(std::int64_t images) {
           .padding_width = 1};
 }
 
-// With `winograd` 1 the fused kernel of 3 x 3 filters takes 16 products for 4 outputs of 9: 4/9 of the time.
-// 80 images of 32 x 32 are 80 * 4 * 2 regions of 4 x 8 tiles, 4 groups of 32 channels: 2560 blocks, 32 on an
+// The fused kernel of 3 x 3 filters (`winograd` 1) takes 16 products for 4 outputs of 9: 4/9 of the time. 80
+// images of 32 x 32 are 80 * 4 * 2 regions of 4 x 8 tiles, 4 groups of 32 channels: 2560 blocks, 32 on an
 // SM.
 TEST(Convolution, winograd_saves_five_ninths) {
   GpuSpec gpu = plain_gpu();
@@ -215,7 +215,7 @@ TEST(Convolution, a_strided_gradient_skips_what_is_zero) {
   EXPECT_NEAR(milliseconds(of, gpu), 8 * 2.0 * 128 * 128 * 4 * 128 / sm * 1e3, 1e-9);
 }
 
-// Where no TF32 kernels of the GPU's own are known (tf32_convolution).
+// No TF32 kernels of this GPU's own are known (tf32_convolution).
 TEST(Convolution, of_three_channels_in_tf32_goes_forward_on_the_cores_of_fp32) {
   const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/rtx_3090_24gb.yaml");
   Convolution of = same_size_3x3(32, 64, 224);

@@ -15,7 +15,7 @@ GpuSpec h100() {
   return read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/h100_80gb_cublas_13_boost.yaml");
 }
 
-/// Of 64 square images and filters, padded so that stride 1 keeps the size.
+/// A convolution of 64 square images and filters, padded so that stride 1 keeps the size.
 Convolution convolution(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t filter, Pass pass,
                         std::int64_t stride = 1) {
   return {.batch = 64,

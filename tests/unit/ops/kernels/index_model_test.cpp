@@ -27,7 +27,7 @@ TEST(IndexModel, many_lookups_touch_all_rows) {
   EXPECT_NEAR(distinct_rows(IndexModel{.rows = 1000, .skew = 1}, 1e9), 1000, 1e-3);
 }
 
-// Without skew the uses of a row are Poisson: with a mean of 2, P(1) = 2 e^-2, P(2) = 2 e^-2, P(3) + P(4) =
+// Uses of a row are Poisson without skew: with a mean of 2, P(1) = 2 e^-2, P(2) = 2 e^-2, P(3) + P(4) =
 // (8/6 + 16/24) e^-2, over 1 - e^-2.
 TEST(IndexModel, bins_of_even_draws_are_poissons) {
   const auto bins = reuse_bins(IndexModel{.rows = 1e6}, 2e6);

@@ -168,7 +168,7 @@ TEST(LearnedKernels, a_scale_is_of_a_gpu_that_was_measured) {
   EXPECT_THROW(learned.check(), std::invalid_argument);
 }
 
-// What is shipped reads, belongs to its GPU, and has the features of this version.
+// Shipped networks can be read, belong to their GPU, and have the features of this version.
 TEST(LearnedKernels, shipped_networks_answer) {
   for (const char* name : {"p100_16gb_pcie", "v100_32gb_pcie", "a100_40gb_pcie"}) {
     const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/" + std::string{name} + ".yaml");

@@ -107,8 +107,8 @@ TEST(RowCache, MissesTheShareOfEvenRowsThatItHasNot) {
   EXPECT_NEAR(missed_lookups(model, 250'000, 3e6) - missed_lookups(model, 250'000, 2e6), 750'000, 1);
 }
 
-/// What an update reads, one after the other: for each row its samples in their order, then @p others that
-/// are never read again.
+/// Reads of an update, one after the other: for each row its samples in their order, then @p others that are
+/// never read again.
 struct Reads {
   std::vector<std::size_t> keys;
   std::size_t others = 0;

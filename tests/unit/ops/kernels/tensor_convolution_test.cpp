@@ -133,7 +133,7 @@ TEST(TensorConvolution, the_gradient_of_filters_may_be_a_product_that_splits_k) 
   EXPECT_NEAR(milliseconds(of, gpu), 2.0 * 128 * 128 * 32768 / of_one_sm(gpu) * 1e3, 1e-9);
 }
 
-// Without kernels of their own: one product of 108 x 49 pixels in channels last, whatever the image.
+// A GPU without direct kernels takes one GEMM of 108 x 49 pixels in channels last, whatever the image.
 TEST(TensorConvolution, filters_of_one_pixel_may_be_products_of_their_type) {
   GpuSpec gpu = plain_gpu();
   gpu.efficiency.value.tf32_convolution->direct.reset();

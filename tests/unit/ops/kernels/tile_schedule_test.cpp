@@ -33,7 +33,7 @@ TEST(TileSchedule, differences_are_those_of_tiles) {
               1e-12);  // not below 0
 }
 
-// What is left over is the same behind many heads, so that its share falls as their number grows.
+// The rest is the same behind many heads, so that its share falls as their number grows.
 TEST(TileSchedule, falls_with_the_number_of_heads) {
   const auto share = [](double heads) {
     return ragged_share({.heads = heads, .rows = 16, .columns = 1088, .more = 128, .once = 64}, 132);

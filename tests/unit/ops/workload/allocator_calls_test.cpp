@@ -49,10 +49,10 @@ TEST(AllocatorCalls, AStepFindsAllInTheCache) {
   EXPECT_EQ(calls(job_with(EmptyCache::Never), kMallocCall), 0);
 }
 
-// Of a block in FP32, 4 samples of 1,024 tokens, 768 wide (12 MiB): 2 norms, 2 inputs of products, queries
-// with keys and values (36 MiB), context, softmax's result and what dropout leaves of it (192 MiB each), its
-// mask (48 MiB), the input of the last product and four tensors of GELU (48 MiB each): 14. Two masks of 3 MiB
-// want a segment of 20 MiB, of which the next tensor of 12 MiB takes what is left.
+// A block in FP32 wants 14, for 4 samples of 1,024 tokens, 768 wide (12 MiB): 2 norms, 2 inputs of GEMMs,
+// context, queries with keys and values (36 MiB). Also softmax's result and what dropout leaves of it (192
+// MiB each), its mask, the last GEMM's input and four tensors of GELU (48 MiB each). Two masks of 3 MiB want
+// a segment of 20 MiB; the next tensor of 12 MiB takes its rest.
 TEST(AllocatorCalls, AnEmptiedCacheWantsACallForEveryLargeTensor) {
   const auto of_layers = [](std::int64_t layers) {
     return calls(job_with(EmptyCache::BetweenSteps, Phases::ForwardBackward, layers), kMallocCall);

@@ -68,7 +68,7 @@ Job job_of(const TransformerSpec& spec, const Setup& of) {
   return transformer_job(spec, setup);
 }
 
-/// What is launched within ranges of that name, without copies of inputs.
+/// Kernels within ranges of that name, without copies of inputs.
 Names kernels_in(const Job& job, const std::string& range) {
   Names names;
   for (const ListedOperator& of : operators_of(job)) {
@@ -107,7 +107,7 @@ TEST(CompiledTransformer, LaunchesWhatInductorWroteForGpt2) {
   EXPECT_THAT(kernels_in(job, "head"), ElementsAre("triton_per_fused_add_native_layer_norm", "sgemm"));
 }
 
-/// Of a layer: each product's gradients, and the sum of a bias's in two kernels; dropout and the norm's
+/// Kernels of a layer: each GEMM's gradients, and the sum of a bias's in two kernels. Dropout and the norm's
 /// gradient are one kernel, that of its parameters another.
 TEST(CompiledTransformer, LaunchesWhatInductorWroteForGpt2sBackward) {
   const Names linear{"sgemm", "sgemm", "triton_red_fused_sum", "triton_per_fused_sum"};

@@ -60,7 +60,7 @@ void add_launch(std::vector<std::string>& lines, std::string& last, const std::s
   lines.back() += " " + kind;
 }
 
-/// What the operators right below `autograd::engine::evaluate_function` launched, in order.
+/// Kernels of the operators right below `autograd::engine::evaluate_function`, in order.
 std::vector<std::string> traced_backward(const json& trace) {
   struct Event {
     double start, end;
@@ -142,7 +142,7 @@ std::vector<std::string> our_backward() {
 
 using Lines = std::vector<std::string>;
 
-/// From the first line that begins with @p first to the line @p length later.
+/// Lines from the first one that begins with @p first to the one @p length later.
 Lines section(const Lines& lines, const std::string& first, std::size_t length) {
   const auto begin =
       std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.starts_with(first); });

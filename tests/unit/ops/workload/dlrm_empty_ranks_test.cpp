@@ -76,7 +76,7 @@ TEST(DlrmEmptyRanks, LookNothingUp) {
   }
 }
 
-/// What they exchange is what it was: rows of the others' tables come, their gradients go.
+/// The exchange is what it was: rows of the others' tables come, their gradients go.
 TEST(DlrmEmptyRanks, ExchangeAsTheOthers) {
   const Job job = four_tables({planned({0, 1, 2, 3}, TableSharding::TableWise, {0})}).job();
   expect_nothing_empty(job);
@@ -115,7 +115,7 @@ TEST(DlrmEmptyRanks, EncodeNothing) {
   expect_nothing_empty(planned_job.job());
 }
 
-/// Of fewer tables than ranks a rule leaves some, as a plan may.
+/// A rule leaves some of the ranks without tables if there are fewer tables than ranks, as a plan may.
 TEST(DlrmEmptyRanks, AreLeftByRules) {
   const DlrmSpec spec = four_tables({}).spec;
   const std::vector<Bytes> memory(6, Bytes{80e9});

@@ -26,7 +26,7 @@ using namespace lockstep::literals;
 const std::string kMeasured =
     LOCKSTEP_SOURCE_DIR "/../shared/data/kernels/iteration_kernel_traces_v100.csv.gz";
 
-/// What a kernel is, whoever names it.
+/// The kind of a kernel, whoever names it.
 std::string kind_of(const std::string& kernel) {
   constexpr std::array<std::pair<const char*, const char*>, 15> kKinds{
       {{"Memcpy HtoD", "copy to device"},
@@ -175,8 +175,8 @@ TEST(DlrmKernelList, MlperfDiffersWhereThatVersionDid) {
   EXPECT_EQ(as_lines(ours("dlrm_mlperf", false)), expected);
 }
 
-/// What each operator launches by the second list: kinds by operator, of the last segment of its path.
-/// Columns: run,stream,path,name,time_us,pct,count,input_shapes.
+/// Kernels of each operator in the second list: kinds by operator, of the last segment of its path. Columns:
+/// run,stream,path,name,time_us,pct,count,input_shapes.
 std::map<std::string, std::multiset<std::string>> kinds_by_operator(const std::string& file) {
   std::map<std::string, std::multiset<std::string>> kinds;
   std::ifstream lines{file};

@@ -131,9 +131,9 @@ ModelSpec with_dense_gradients() {
   return dense;
 }
 
-/// Without sparse=True a table's gradient is as large as it is: zeros into which lookups, sorted by row, are
-/// summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv), and torch.optim takes
-/// the tables with all other parameters at once.
+/// The gradient of a table, without sparse=True, is as large as the table: zeros into which lookups, sorted
+/// by row, are summed (kernels of dlrm_dense, calibration/measurements/h200/variant_kernels.csv). torch.optim
+/// takes the tables with all other parameters at once.
 TEST(DlrmPytorch, SumsLookUpsIntoZerosOfTheTableWithoutSparseGradients) {
   std::map<std::string, int> launches;
   std::int64_t updated = 0;
@@ -158,7 +158,7 @@ TEST(DlrmPytorch, SumsLookUpsIntoZerosOfTheTableWithoutSparseGradients) {
   EXPECT_GE(updated, 8 * 100000 * 64);
 }
 
-/// Of 16 tensors of MLPs and 8 tables: dropped gradients, lists of them by type, and of one operator.
+/// 16 tensors of MLPs and 8 tables: dropped gradients, lists of them by type, and of one operator.
 TEST(DlrmPytorch, GoesThroughParametersInPython) {
   const double t1 = plain_host().between_operators.in_base_units();
   const double shares = OptimizerHost::kZero + OptimizerHost::kGroup + OptimizerHost::kList;

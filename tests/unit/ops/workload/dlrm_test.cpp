@@ -83,7 +83,7 @@ TEST(Dlrm, RanksShareOneProgram) {
   EXPECT_EQ(job.ranks[0].collective_slots.size(), 1U);
 }
 
-/// What a rank sends to whom in its all-to-alls, in the order of the program.
+/// Bytes that a rank sends to each other in its all-to-alls, in the order of the program.
 std::vector<std::vector<double>> exchanges_of(const Job& job, std::size_t rank) {
   std::vector<std::vector<double>> exchanges;
   const Program& program = *job.programs[0];

@@ -72,7 +72,7 @@ std::size_t find(const std::vector<ListedOperator>& operators, const std::string
 }
 
 TEST(EncoderDecoder, ParametersAreThoseOfThePublishedModels) {
-  // As Hugging Face counts T5ForConditionalGeneration.
+  // Hugging Face's counts for T5ForConditionalGeneration.
   EXPECT_EQ(parameters_in(spec_of("t5_base")), 222903552);
   EXPECT_EQ(parameters_in(spec_of("t5_large")), 737668096);
   // google/switch-base-8: t5-base, and in each of 6 + 6 layers 7 experts more and a router of 8 x 768.
@@ -140,9 +140,9 @@ TEST(EncoderDecoder, BiasesOfAllLayersAreSummedForTheirTable) {
   EncoderDecoderSpec spec = tiny();
   const std::int64_t one = count(job_of(spec, {.batch = 1}), "vectorized_elementwise_kernel<add>");
   spec.layers = 2;
-  // What a second encoder and decoder layer add up. Forward: their residuals (2 and 3), cross-attention's
+  // Additions of a second encoder and decoder layer. Forward: their residuals (2 and 3), cross-attention's
   // bias (1; the others' are strided, no vectors). Backward: norms (2 x 2 and 3 x 2), three projections (2
-  // and 2), cross-attention's keys and values (2) of which the last layer's first is not added, the bias of
+  // and 2), cross-attention's keys and values (2). The last layer's first is not added. Also the bias of
   // positions (1 and 1).
   const std::int64_t two = count(job_of(spec, {.batch = 1}), "vectorized_elementwise_kernel<add>");
   EXPECT_EQ(two - one, (2 + 3 + 1) + (4 + 6) + (2 + 2) + 2 + (1 + 1));
@@ -265,9 +265,9 @@ TEST(EncoderDecoder, NothingIsKeptBeyondAStep) {
 }
 
 TEST(EncoderDecoder, AnEvaluationKeepsTheDecodersKeysAndValues) {
-  // Of 2 decoder layers 4 x 32 elements each, beside the biases of positions (32 of the encoder's pairs, 2 x
-  // 32 of the decoder's) and what the widest moment needs: the head's 32 and 2 x 40, or a decoder layer's
-  // (worked out above, 17 N + 2 S + F) with one layer's keys and values before.
+  // 2 decoder layers keep 4 x 32 elements each, beside the biases of positions (32 of the encoder's pairs,
+  // 2 x 32 of the decoder's). The widest moment needs the head's 32 and 2 x 40, or a decoder layer's with one
+  // layer's keys and values before (worked out above, 17 N + 2 S + F).
   EncoderDecoderSpec spec = tiny();
   spec.decoder_layers = 2;
   const Job job = job_of(spec, {.batch = 1, .phases = Phases::Forward});

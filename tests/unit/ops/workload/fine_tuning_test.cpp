@@ -42,7 +42,7 @@ std::int64_t device_waits(const Job& job) {
   return std::ranges::count(job.programs[0]->threads[0].instructions, Opcode::WaitDevice, &Instruction::op);
 }
 
-/// As Hugging Face counts them with nine labels: GPT2Model, and BertModel without its pooler, with a linear
+/// Hugging Face's counts with nine labels: GPT2Model, and BertModel without its pooler, with a linear
 /// layer.
 TEST(FineTuning, TokenClassifiersHaveThePublishedParameters) {
   EXPECT_EQ(parameters_of(token_classifier("gpt2")), 124439808 + kClasses * 769);

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 const std::string kTrace = LOCKSTEP_SOURCE_DIR "/../shared/data/traces/pytorch_et/hf_GPT2_et_1.1.0.json.gz";
 
-/// What the CUDA implementation of an operator launches by itself, its children's kernels come before.
+/// Kernels that the CUDA implementation of an operator launches by itself; its children's come before.
 const std::map<std::string, std::vector<std::string>> kLaunches{
     {"aten::arange", {"elementwise"}},
     {"aten::index_select", {"gather"}},

@@ -51,7 +51,7 @@ TEST(Placement, SizeBucketsHoldEquallyManyTables) {
 }
 
 TEST(Placement, AFullGpuIsPassedOver) {
-  // By lookups table 1 would go to GPU 1 (cost 0), but only GPU 0 has 4000 B left.
+  // Table 1 would go to GPU 1 by lookups (cost 0), but only GPU 0 has 4000 B left.
   const std::vector<EmbeddingTable> tables{table(10, 10, 100), table(100, 10, 1)};
   EXPECT_THAT(
       place_tables(tables, std::vector<Bytes>{10_kB, 1_kB}, EmbeddingPlanner::LookupGreedy, TableStorage{}),

@@ -119,7 +119,7 @@ TEST(EmbeddingPlan, ReadsBackAsWritten) {
   EXPECT_EQ(plan_text(plan, "by\nhand"), text);  // a scenario may have a name of two lines
 }
 
-/// What a planner chose, given as a plan, is the same job.
+/// A planner's choice, given as a plan, is the same job.
 TEST(EmbeddingPlan, APlannersPlanGivesThePlannersJob) {
   PlannedJob planned_job{.spec = tables_only({{.rows = {100, 2000, 300, 50, 7, 900}, .dimension = 8}}),
                          .plan = {}};

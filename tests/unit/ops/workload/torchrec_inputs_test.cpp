@@ -40,7 +40,7 @@ std::string kind_of(const std::string& kernel) {
   return testing::first_kind(kernel, kKinds);
 }
 
-/// What was launched in the first range of that name that begins after @p from, and when it ended.
+/// Kernels launched in the first range of that name that begins after @p from, and when it ended.
 std::vector<std::string> launched_within(const json& trace, const std::string& range, double& from) {
   double start = 0, end = 0;
   json::number_integer_t thread = 0;
@@ -72,7 +72,7 @@ std::vector<std::string> launched_within(const json& trace, const std::string& r
   return kinds;
 }
 
-/// Likewise in our program: the @p nth range of that name.
+/// Kernels in our program: the @p nth range of that name.
 std::vector<std::string> ours_within(const Job& job, const std::string& range, int nth) {
   std::vector<std::string> kinds;
   const Program& program = *job.programs[0];

@@ -42,7 +42,7 @@ TEST(Transformer, StopsComputingAgainWhereBackwardHasAll) {
             operators_of(of("bert_base", true, false)).size());
 }
 
-/// Of twelve layers every third is recomputed, the others keep their activations.
+/// Every third of twelve layers is recomputed; the others keep their activations.
 TEST(Transformer, ComputesEveryThirdLayerAgain) {
   const auto of = [](int every) {
     return job_of("gpt2", {.batch = 2, .recompute = Recompute::Full, .every = every});

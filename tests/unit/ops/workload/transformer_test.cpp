@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Transformer, ParametersAreThoseOfThePublishedModels) {
-  // As Hugging Face counts them: GPT2LMHeadModel and BertForMaskedLM with tied weights.
+  // Hugging Face's counts: GPT2LMHeadModel and BertForMaskedLM with tied weights.
   EXPECT_EQ(parameters_of_model("gpt2"), 124439808);
   EXPECT_EQ(parameters_of_model("gpt2_medium"), 354823168);
   EXPECT_EQ(parameters_of_model("gpt2_xl"), 1557611200);
@@ -295,7 +295,7 @@ TEST(Transformer, ABatchMustDivide) {
                   HasSubstr("24 cannot be divided evenly among 8 GPUs x 2 micro-batches")));
 }
 
-/// Of all collectives of that kind.
+/// Bytes of all collectives of that kind.
 double bytes_of(const Job& job, CollectiveKind kind) {
   double bytes = 0;
   for (const Program::Thread& thread : job.programs[0]->threads) {

@@ -43,7 +43,7 @@ TEST(CacheSizes, FillWhatIsLeft) {
   EXPECT_EQ(sharding::in_one_line(again), sharding::in_one_line(*full));
 }
 
-// What is too large becomes smaller.
+// A cache that is too large becomes smaller.
 TEST(CacheSizes, GiveWay) {
   const ShardingProblem problem = problem_with(
       "{ tables: [0], sharding: row_wise }, { tables: [1, 2], sharding: row_wise, kernel: "

@@ -98,7 +98,7 @@ TEST(LastResorts, FillTheHostNoFurtherThanItGoes) {
   EXPECT_EQ(in_host->tables, std::vector<std::int64_t>{0});
 }
 
-/// Of 41, 36 and 31 GB two have to leave two GPUs of 34 GB: not the largest, which has 30 lookups of a
+/// Two tables of 41, 36 and 31 GB have to leave two GPUs of 34 GB: not the largest, which has 30 lookups of a
 /// sample and they one each.
 TEST(LastResorts, KeepWhatIsReadMostOnGpus) {
   const auto [step, plan] = best_of(ShardingProblem{

@@ -191,7 +191,7 @@ TEST(OtherShardings, SimulateAQuarterAtMost) {
   EXPECT_EQ(simulator.simulations() - before, 3U);
 }
 
-/// Where every table has to be whole there is no other.
+/// There is no other plan where every table has to be whole.
 TEST(OtherShardings, AreNotWhereTheFirstRankHasTheBottomMlp) {
   test::SmallDlrm of = planned("{ tables: [0, 1, 2, 3], sharding: table_wise, ranks: [0] }");
   of.model = "bottom_mlp_placement: first_rank, ";

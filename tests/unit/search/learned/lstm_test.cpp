@@ -27,7 +27,7 @@ TEST(LstmLayer, RemembersAsByHand) {
   parameters[1].parameter->value << 0.5, 0.6, 0.7, 0.8;  // by the output before
   parameters[2].parameter->value << 0.1, 0.2, 0.3, 0.4;
   LstmPass pass = layer.pass(2);
-  // From nothing: c = i g, h = o tanh(c), with x = 0.5.
+  // The first step starts from nothing: c = i g, h = o tanh(c), with x = 0.5.
   const double first_cell = sigmoid(0.6) * std::tanh(1.8);
   const double first = sigmoid(2.4) * std::tanh(first_cell);
   EXPECT_NEAR(layer.step(Vector::Constant(1, 0.5), pass)[0], first, 1e-15);

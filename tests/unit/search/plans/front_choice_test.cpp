@@ -41,7 +41,7 @@ TEST(NextOfFront, FirstLooksAtWhatSeemsBetterThanWhatIsShown) {
   EXPECT_THAT(next_of_front(plans, 2), ElementsAre(2, 3));
 }
 
-/// What a simulation has shown to be beaten hides nothing, and gaps are those of one number of GPUs.
+/// A plan that a simulation has shown to be beaten hides nothing, and gaps are those of one number of GPUs.
 TEST(NextOfFront, KnowsWhatIsBeatenAndGpusApart) {
   EXPECT_THAT(next_of_front(std::vector{simulated(1, 10), simulated(5, 9), estimated(4, 8)}, 4),
               ElementsAre(2));

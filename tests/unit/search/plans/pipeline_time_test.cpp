@@ -111,7 +111,7 @@ TEST(PipelineTime, HostsBeginAnewBehindMessages) {
   EXPECT_DOUBLE_EQ(pipeline_time(plan, 2, costs), 9);
 }
 
-/// With 1F1B the stage waits for what it sends, too: nothing runs beside messages.
+/// 1F1B has the stage wait for what it sends, too: nothing runs beside messages.
 TEST(PipelineTime, MessagesOf1F1BRunAlone) {
   const TransformerPlanSpec plan = pipeline(PipelineSchedule::OneFOneB, 4);
   PipelineCosts costs = equal_parts(4, 0.5);

@@ -77,7 +77,7 @@ TEST(StageCosts, OfZero2AreOfMoreLayers) {
   EXPECT_DOUBLE_EQ(costs.step.in_base_units(), 7);
 }
 
-/// Without a pipeline the estimate is the formula of the probes, at any size: 10 layers, 4 micro-batches.
+/// The estimate is the formula of the probes without a pipeline, at any size: 10 layers, 4 micro-batches.
 TEST(PlanEstimate, WithoutAPipelineIsExactForWhatIsBilinear) {
   const PlanEstimate found =
       estimate(plan(PipelineSchedule::OneFOneB, 1, 4), stage_costs(kSizes, answers()), layers(10));
@@ -178,8 +178,8 @@ TEST(PlanEstimate, HasTheBubbleOfTheSchedule) {
   EXPECT_DOUBLE_EQ(step(PipelineSchedule::ZeroBubble, 1), busy + 4 + once);
 }
 
-/// Of the 5 s of a pass the embedding takes 2, the head 3: the first stage works 4 x 3 + 2, the last 4 x 3
-/// + 3.
+/// A pass of 5 s has 2 for the embedding, 3 for the head: the first stage works 4 x 3 + 2, the last
+/// 4 x 3 + 3.
 TEST(PlanEstimate, HasEmbeddingAndHeadAtTheEnds) {
   ProbeAnswers probe = answers();
   probe[3].passes = {{1, 2, 0}, {0.5, 1.5, 0}, {1, 2, 0}};

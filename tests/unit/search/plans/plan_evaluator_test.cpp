@@ -16,8 +16,8 @@ namespace {
 using test::on_two_kinds;
 using test::scenario;
 
-/// Of the step of 4 layers and 2 micro-batches; what is in no pass is the optimizer, the norm of gradients
-/// and the reductions. Backward has two products for each of forward's.
+/// A step of 4 layers and 2 micro-batches; outside the passes are the optimizer, the norm of gradients and
+/// the reductions. Backward has two GEMMs for each of forward's.
 TEST(PlanEvaluator, ProbesTellWhatPassesTake) {
   PlanEvaluator evaluator{scenario(), ConfigPath::standard(), {}};
   PlanCandidate candidate;

@@ -92,7 +92,7 @@ TEST(PlanSpace, KeepsTensorParallelismInTheNode) {
   EXPECT_EQ(found.candidates.size(), 5U);
 }
 
-/// Where it is asked for, or where 4 GPUs have but one sample: 2 samples are for 2 GPUs each, as a node has.
+/// A plan leaves the node if asked to, or if 4 GPUs have one sample: 2 samples have a node of 2 GPUs each.
 TEST(PlanSpace, LeavesTheNodeWhereThereIsReason) {
   PlanProblem problem = small();
   const PlanSpace usual = one_choice_each(problem), given = restricted(usual, "tensor", {"1", "2", "4"});
@@ -237,7 +237,7 @@ TEST(PlanSpace, KeepsTheGroupThatShares) {
   EXPECT_EQ(wider.combinations, wider.candidates.size() + pruned(wider));
 }
 
-/// Of 8 ranks two share: half of the optimizer's states are on each, not an eighth.
+/// Two of 8 ranks share: half of the optimizer's states are on each, not an eighth.
 TEST(MemoryBound, KnowsTheGroupThatShares) {
   const PlanProblem problem = small();
   PlanCandidate all{problem.base, 4, 4};
@@ -249,7 +249,7 @@ TEST(MemoryBound, KnowsTheGroupThatShares) {
   EXPECT_NEAR((bound(none) - bound(two)) / (bound(none) - bound(all)), (1 - 1.0 / 2) / (1 - 1.0 / 4), 1e-9);
 }
 
-/// What belongs to zero3 or to shared tokens alone is left where a candidate has neither.
+/// Options of zero3 or of shared tokens alone are left out where a candidate has neither.
 TEST(PlanSpace, LeavesOptionsThatACandidateCannotHave) {
   PlanProblem problem = small();
   problem.base.sharding = Sharding::Zero3;

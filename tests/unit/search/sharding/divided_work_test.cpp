@@ -26,7 +26,7 @@ TEST(DividedWork, SpeedsAddUp) {
   EXPECT_NEAR(work.least / 1_s, 2, 1e-6);
 }
 
-/// Of three kinds any prices are a bound: here the speeds 1, 1/2 and 1/4 add up.
+/// Any prices are a bound for three kinds: here the speeds 1, 1/2 and 1/4 add up.
 TEST(DividedWork, OfThreeKindsIsABound) {
   const DividedWork work = divided_work(std::vector<AlikeMachines>{{1, {7_s}}, {1, {14_s}}, {1, {28_s}}});
   EXPECT_LE(work.least / 1_s, 4 + 1e-6);

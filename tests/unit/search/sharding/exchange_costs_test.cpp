@@ -25,7 +25,7 @@ struct Machine {
 
 constexpr Bytes kSample{4.0 * 8192};
 
-/// What the planner says of an all-to-all in which rank i holds @p widths[i].
+/// The planner's time of an all-to-all in which rank i holds @p widths[i].
 Seconds planned(const CollectivePlanner& planner, const Fabric& fabric, const std::vector<double>& widths,
                 bool backward) {
   const std::size_t n = widths.size();

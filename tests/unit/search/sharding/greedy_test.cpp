@@ -25,7 +25,7 @@ TEST(GreedySharding, SortsByItsKeyAndFillsTheLeast) {
   // rows, dimension, pooling factor; sizes 400, 3200, 1600, 1600 B
   const Task tables = task({table(10, 10, 8), table(100, 8, 1), table(100, 4, 10), table(50, 8, 3)}, 2);
   CachedCostModel cost_model{tables, kCosts};
-  // By size 1 | 3, 2 (equal sizes: the later table first); then both have 3200 B, and 0 goes to the lower
+  // Sizes give 1 | 3, 2 (equal sizes: the later table first); then both have 3200 B, and 0 goes to the lower
   // number.
   EXPECT_THAT(devices_of(size_greedy(cost_model, {})), ElementsAre(0, 0, 1, 1));
   // Keys 80, 8, 40, 24: 0 | 2, 3, 1 (64 and 72 after them).

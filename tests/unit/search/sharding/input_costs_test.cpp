@@ -32,7 +32,7 @@ class TwoBehindASwitch : public ::testing::Test {
     costs_ = std::make_unique<InputCosts>(*fabric_, fabric_->gpus(), std::vector(3, 10_GBps), 1_GB);
   }
 
-  /// Of so many GB for each GPU, seconds beyond a copy alone.
+  /// Seconds beyond a copy alone, with so many GB for each GPU.
   [[nodiscard]] double held_up(std::size_t gpu, const std::array<double, 3>& gigabytes) const {
     return costs_->held_up(gpu, gigabytes) / 1_s;
   }
@@ -71,7 +71,7 @@ TEST_F(TwoBehindASwitch, NoDivisionIsFasterThanAllLinks) {
   }
 }
 
-/// Of 12 GB the two behind the switch wait for all and for twice the smaller part: 1 and 1 s, or 1 and 0.5.
+/// The two behind the switch wait for all 12 GB and for twice the smaller part: 1 and 1 s, or 1 and 0.5.
 TEST_F(TwoBehindASwitch, TheFewerTheOthersHaveTheEarlierTheyAreDone) {
   const InputCosts::Groups& groups = costs_->groups();
   EXPECT_EQ(groups.most, 2);

@@ -1,4 +1,4 @@
-// What every search method promises.
+// Promises of every search method.
 #include "search/sharding/method.hpp"
 
 #include <gtest/gtest.h>
@@ -102,8 +102,8 @@ TEST(ExactSearch, IsTheBestOfAllPlacements) {
   EXPECT_NEAR(cost_model.estimate(*plan).total / Seconds{1e-3}, 42, 1e-9);
 }
 
-/// Of three devices the last takes a fifth of the time. Columns x lookups 40, 30, 20 and 10: the two largest
-/// there take 72 / 5 ms, 20 on another one 21, and 8 columns 8; with 20 there, too, 93 / 5 and 12.
+/// The last of three devices takes a fifth of the time. Columns x lookups are 40, 30, 20 and 10. The two
+/// largest there take 72 / 5 ms, 20 on another one 21, and 8 columns 8; with 20 there, too, 93 / 5 and 12.
 TEST(ExactSearch, GivesFastDevicesMore) {
   const Task tables = task({table(9, 4, 10), table(9, 4, 7.5), table(9, 4, 5), table(9, 4, 2.5)}, 3);
   const lockstep::testing::LinearCosts costs{{1, 1, 0.2}};

@@ -140,7 +140,7 @@ TEST_F(KernelCosts, BoundOfUnlikeDevicesIsBelowEveryPlanAndNear) {
   }
 }
 
-/// As many V100 of two kinds as of one have the same bound, but for what tables mean to the cache together.
+/// V100 of two kinds have the bound of as many of one kind, but for the joint effect of tables on the cache.
 TEST_F(KernelCosts, BoundOfKindsThatAreAlikeIsThatOfOneKind) {
   const ModelCosts alike = this->costs(4096);
   const ConfigPath configs = ConfigPath::standard();

@@ -91,7 +91,7 @@ TEST_F(ChakraJobTest, DependenciesBetweenStreamsAreEvents) {
                           "record 0 on communication", "compute waits for 0", "optimizer", "end"));
 }
 
-// Of two collectives the later one implies the earlier; of two waits for the same node, the first the second.
+// The later of two collectives implies the earlier, the first of two waits for a node the second.
 TEST_F(ChakraJobTest, WhatIsImpliedGetsNoEvent) {
   EtWriter trace;
   trace.compute("a", {}, 1);

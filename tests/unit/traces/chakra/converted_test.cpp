@@ -216,7 +216,7 @@ TEST_F(Converted, RejectsWhatCannotRun) {
   EXPECT_THAT(rejected(R"({"schemaVersion": 1, "traceEvents": []})"), HasSubstr("a profile"));
 }
 
-/// Of 2^18 bytes, which take 2^-12 s; host operators launch it and what waits for it.
+/// Messages of 2^18 bytes, which take 2^-12 s; host operators launch it and what waits for it.
 std::string messages(std::uint64_t rank, bool sends, std::uint64_t size = 1 << 18) {
   ConvertedWriter writer;
   writer.host(1, 1, 10, {});

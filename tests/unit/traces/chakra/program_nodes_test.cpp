@@ -1,4 +1,4 @@
-// What other tools see of a Program: nodes and what they depend on.
+// Other tools' view of a Program: nodes and what they depend on.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -63,8 +63,8 @@ class RunProfileTest : public ::testing::Test {
   test::ScratchFolder folder_;
 };
 
-// From 0 to 120: products 40 + 30; copy alone 0, 5 beside communication; communication alone 50-70 and 75-80;
-// idle 0-10 and 80-90.
+// Parts from 0 to 120: GEMMs 40 + 30; copy alone 0, 5 beside communication; communication alone 50-70 and
+// 75-80; idle 0-10 and 80-90.
 TEST_F(RunProfileTest, PartsAddUpToTheStep) {
   const RunProfile profile = profile_of(read_run(write("a.json", rank_events(0)), 0));
   EXPECT_NEAR(profile.step, 120e-6, 1e-12);

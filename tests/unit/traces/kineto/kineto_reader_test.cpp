@@ -54,7 +54,7 @@ class KinetoReader : public ::testing::Test {
   }
 };
 
-/// As PyTorch 1.8 wrote it: other categories, thread numbers as text, whole microseconds.
+/// PyTorch 1.8's form: other categories, thread numbers as text, whole microseconds.
 const std::string kOf2021 =
     R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Tesla V100", "numSms": 80}, {"id": 1, "name": "Tesla V100"}],
 "traceEvents": [

@@ -102,7 +102,7 @@ TEST_F(PipelineTimeline, IsReadByWorkerLaneAndStep) {
   EXPECT_STREQ(timeline.operations[1].type->name, "forward-send");
 }
 
-// As recorded: 725 us; without the delay of 5: 720. Typical: forward 100, backward 250, transfers 10, so
+// Recorded: 725 us; without the delay of 5: 720. Typical: forward 100, backward 250, transfers 10, so
 // 100 + 10 + 100 + 250 + 10 + 250 = 720 and the delay.
 TEST_F(PipelineTimeline, ReplaysWithAndWithoutDelays) {
   const Timeline timeline = read(one_micro_batch().text());

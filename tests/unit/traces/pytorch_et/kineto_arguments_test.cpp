@@ -60,7 +60,7 @@ TEST(KinetoArguments, ComeFromTheExecutionTrace) {
   EXPECT_EQ(pair.profile.operators[1].input_dims, 0U);  // the execution trace says none either
 }
 
-/// Of whose operators the profile has none.
+/// The profile has none of the execution trace's operators.
 TEST(KinetoArguments, AreNotThoseOfAnotherModel) {
   Pair pair;
   for (kineto::Operator& op : pair.profile.operators) {

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// As Kineto writes an operator.
+/// An operator in Kineto's form.
 replay::OperatorArguments called(const std::string& name, const std::string& dims, const std::string& types,
                                  const std::string& values = "") {
   kineto::RecordedTrace trace;
@@ -165,7 +165,7 @@ TEST(OperatorWork, SaysNothingThatIsNotCertain) {
   EXPECT_THAT(nothing(called("aten::cat", "[[], []]", R"(["TensorList", "Scalar"])"),
                       {"CatArrayBatchedCopy<float, unsigned int, 2, 64, 64>"}),
               IsEmpty());
-  // Which dimension is summed is not known; nor what this convolution's output is.
+  // The summed dimension is not known; nor is this convolution's output.
   EXPECT_THAT(nothing(called("aten::sum", "[[16, 256], [], []]", R"(["float", "", ""])"),
                       {"reduce_kernel<512, 1, F>"}),
               IsEmpty());
@@ -206,7 +206,7 @@ TEST(OperatorWork, SaysNothingOfStridedOperands) {
   EXPECT_FALSE(replay::computes_offsets("volta_sgemm_64x64_nt"));
 }
 
-// As broadcast as the row that it is in linear layers of PyTorch 1.
+// The bias is broadcast like the row that it is in linear layers of PyTorch 1.
 TEST(OperatorWork, BiasesAreCopiedByOffsets) {
   const auto made = modelled_work(launched(called("aten::addmm", "[[5], [64, 32], [32, 5], [], []]",
                                                   R"(["float", "float", "float", "Scalar", "Scalar"])"),
@@ -258,7 +258,7 @@ TEST(ConvolutionWork, KernelsThatNoNameTellsApartAreOneWork) {
 }
 
 TEST(ConvolutionWork, ChangesOfLayoutAreApart) {
-  // Of the input's gradient: gradient [2, 16, 8, 8] and filters in, the result out. The longer change is of
+  // The input's gradient has gradient [2, 16, 8, 8] and filters in, the result out. The longer change is of
   // the larger tensor, and here the later one.
   const auto made = modelled_work(
       backward({"nchwToNhwcKernel", "nchwToNhwcKernel", "xmma_dgrad_tf32f32", "nhwcToNchwKernel", "wgrad"}),

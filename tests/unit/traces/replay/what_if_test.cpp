@@ -135,7 +135,7 @@ TEST(WhatIf, StragglersAreCuredByKernelAndRank) {
   EXPECT_THROW((void)edited(two_ranks(30, 10), edit), std::invalid_argument);
 }
 
-/// Of an even number of ranks the median is the mean of the two in the middle.
+/// The median of an even number of ranks is the mean of the two in the middle.
 TEST(WhatIf, MedianOfTwoIsBetweenThem) {
   WhatIfSpec edit;
   edit.stragglers = StragglerEdit::Median;
@@ -204,7 +204,7 @@ TEST(WhatIf, StagesAreComparedWithThemselves) {
   EXPECT_THROW((void)edited(recorded, edit), std::invalid_argument);
 }
 
-/// What only some ranks do, between what all do, shifts nothing.
+/// Work that only some ranks do, between what all do, shifts nothing.
 TEST(WhatIf, HostStepsThatSomeRanksHaveNotStay) {
   Job recorded = loading_ranks({{4, 6, 1, 2}, {40, 2, 3, 2}});
   Program other = *recorded.programs[1];

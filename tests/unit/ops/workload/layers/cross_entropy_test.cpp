@@ -71,7 +71,7 @@ TEST(CrossEntropy, LogitsThatTheModelMakesFp32StayIt) {
   EXPECT_EQ(calls[1].type, DataType::FP32);
 }
 
-/// Of [..., :-1, :] PyTorch 2.11 takes the second slice for what it is.
+/// PyTorch 2.11 takes the second slice of [..., :-1, :] for what it is.
 TEST(CrossEntropy, ASliceOfAWholeDimensionIsNoOperator) {
   FrameworkSpec framework;
   EXPECT_EQ(backward_launches(kShape, Precision::FP32, framework), 7);

@@ -61,7 +61,7 @@ TEST(StageExchanges, WithoutOverlapAreOfPairs) {
   EXPECT_EQ(behind[15], (StageExchange{.forward = {}, .backward = {}, .waits = true}));
 }
 
-/// As many micro-batches as stages: all forward is warm-up, and each sends by itself.
+/// All forward is warm-up where there are as many micro-batches as stages, and each sends by itself.
 TEST(StageExchanges, OfAnAllWarmUpScheduleSendEachForward) {
   const std::vector<StageAction> actions = stage_actions(PipelineSchedule::Interleaved, 2, 0, 2, 2);
   const std::vector<StageExchange> behind = stage_exchanges(actions, false);
@@ -69,7 +69,7 @@ TEST(StageExchanges, OfAnAllWarmUpScheduleSendEachForward) {
   EXPECT_EQ(behind[4], (StageExchange{.forward = {}, .backward = actions[5], .waits = true}));
 }
 
-/// With overlap each asks for the next of its kind.
+/// Each action asks for the next of its kind if messages overlap.
 TEST(StageExchanges, WithOverlapAreOfOneKind) {
   const std::vector<StageAction> actions = stage_actions(PipelineSchedule::Interleaved, 2, 1, 4, 2);
   const std::vector<StageExchange> behind = stage_exchanges(actions, true);
