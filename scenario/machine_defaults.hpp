@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "topology/fabric.hpp"
 #include "ops/gpu/gpu_spec.hpp"
+#include "topology/fabric.hpp"
 
 namespace lockstep {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "scenario/overrides.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
+#include "scenario/overrides.hpp"
 
 namespace lockstep {
 

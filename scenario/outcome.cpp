@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/error.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/plan_file_meant.hpp"
-#include "base/error.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {

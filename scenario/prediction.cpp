@@ -12,7 +12,8 @@ namespace {
 
 Variation variation_of(const ResolvedScenario& resolved) {
   const VariationSpec& vary = resolved.scenario.vary;
-  return {Jitter{vary.kernels}, Jitter{host_jitter(vary.host, resolved.host)}, Random{vary.seed, "variation"}};
+  return {Jitter{vary.kernels}, Jitter{host_jitter(vary.host, resolved.host)},
+          Random{vary.seed, "variation"}};
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ SimulationInput simulation_input(const ResolvedScenario& resolved, const Collect
   input.variation = variation_of(resolved);
   input.noise = noise_of(resolved.scenario.vary.noise, resolved.scenario.vary.seed);
   input.plan_collective = [&planner, &resolved](const CollectiveRequest& request,
-                                               std::span<const VertexId> members) {
+                                                std::span<const VertexId> members) {
     try {
       return planner.plan(request, members);
     } catch (const std::invalid_argument& problem) {
@@ -89,7 +90,8 @@ SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& o
 
 }  // namespace
 
-SimulationResult predict(const ResolvedScenario& resolved, TimelineSink* timeline, std::optional<EngineMode> engine) {
+SimulationResult predict(const ResolvedScenario& resolved, TimelineSink* timeline,
+                         std::optional<EngineMode> engine) {
   TimelineRequest everything{timeline, std::vector<std::uint32_t>(resolved.job.ranks.size())};
   std::iota(everything.ranks.begin(), everything.ranks.end(), 0U);
   return predict(

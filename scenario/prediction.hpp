@@ -15,7 +15,8 @@
 namespace lockstep {
 
 /// The scenario as a simulation takes it; what it points to is the scenario's and the planner's.
-[[nodiscard]] SimulationInput simulation_input(const ResolvedScenario& resolved, const CollectivePlanner& planner);
+[[nodiscard]] SimulationInput simulation_input(const ResolvedScenario& resolved,
+                                               const CollectivePlanner& planner);
 [[nodiscard]] SimulationOptions simulation_options(const ResolvedScenario& resolved);
 /// For many simulations of which only the steps' ends are wanted: neither critical path nor activity.
 [[nodiscard]] SimulationOptions step_end_options(const ResolvedScenario& resolved);

@@ -8,10 +8,10 @@
 #include <limits>
 #include <utility>
 
-#include "scenario/machine_defaults.hpp"
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "ops/gpu/gpu_access.hpp"
+#include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"
 #include "traces/pytorch_et/kineto_arguments.hpp"

@@ -7,15 +7,15 @@
 #include <set>
 #include <sstream>
 
-#include "scenario/machine_defaults.hpp"
-#include "scenario/scenario_file.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
+#include "ops/gpu/gpu_access.hpp"
+#include "scenario/machine_defaults.hpp"
+#include "scenario/scenario_file.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "topology/gpu_model.hpp"
-#include "ops/gpu/gpu_access.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/chakra/chakra_job.hpp"
 #include "traces/chakra/program_trace.hpp"

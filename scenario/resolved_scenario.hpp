@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "ops/collectives/collective_planner.hpp"
+#include "ops/job.hpp"
 #include "ops/workload/rank_placement.hpp"
 #include "scenario/scenario.hpp"
-#include "ops/job.hpp"
 #include "traces/import_report.hpp"
 
 namespace lockstep {

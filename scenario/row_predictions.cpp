@@ -9,13 +9,13 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "base/forked_tasks.hpp"
-#include "scenario/memory_demand.hpp"
-#include "scenario/time_shares.hpp"
-#include "scenario/prediction.hpp"
-#include "scenario/trust.hpp"
 #include "base/error.hpp"
+#include "base/forked_tasks.hpp"
 #include "base/yaml_document.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/time_shares.hpp"
+#include "scenario/trust.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {

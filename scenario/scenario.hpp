@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "scenario/noise_spec.hpp"
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
 #include "base/yaml_node.hpp"
 #include "ops/collectives/collective_settings.hpp"
+#include "ops/gpu/gpu_spec.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/workload/workload.hpp"
+#include "scenario/noise_spec.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/degrade.hpp"
-#include "ops/gpu/gpu_spec.hpp"
 #include "traces/chakra/chakra_spec.hpp"
 
 namespace lockstep {

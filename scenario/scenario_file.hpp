@@ -5,9 +5,9 @@
 /// walk through the hundreds of parameters below a scenario, which took every file that asked for one some
 /// seconds to compile.
 
-#include "scenario/scenario.hpp"
 #include "base/parameter_type.hpp"
 #include "base/yaml_reader.hpp"
+#include "scenario/scenario.hpp"
 
 namespace lockstep {
 

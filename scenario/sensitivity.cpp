@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "base/forked_tasks.hpp"
-#include "scenario/outcome.hpp"
 #include "ops/workload/workload.hpp"
+#include "scenario/outcome.hpp"
 
 namespace lockstep {
 namespace {
@@ -115,7 +115,7 @@ void rewrite_host_updates(ResolvedScenario& resolved, double factor) {
   }
   const int steps = resolved.job.steps;
   resolved.job = make_job(*resolved.scenario.workload, resolved.scenario.parallelism,
-                         with_host_memory(resolved.fabric, factor), resolved.host.at_speed(), memory);
+                          with_host_memory(resolved.fabric, factor), resolved.host.at_speed(), memory);
   resolved.job.steps = steps;
 }
 

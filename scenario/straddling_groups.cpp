@@ -107,7 +107,8 @@ std::vector<std::string> straddling_groups(const ResolvedScenario& resolved) {
     return sentences;
   }
   Domains domains{resolved.fabric};
-  const GroupBlocks blocks = group_blocks(resolved.scenario.parallelism.transformer, resolved.placement.ranks);
+  const GroupBlocks blocks =
+      group_blocks(resolved.scenario.parallelism.transformer, resolved.placement.ranks);
   for (const GroupKind& kind : kKinds) {
     const Straddling found = straddling_of(resolved.job, kind, domains);
     if (found.groups == 0) {

@@ -37,7 +37,8 @@ std::vector<TimeShare> time_shares(const ResolvedScenario& resolved, const Simul
   return shares;
 }
 
-std::vector<LinkUtilisation> link_utilisation(const ResolvedScenario& resolved, const SimulationResult& result) {
+std::vector<LinkUtilisation> link_utilisation(const ResolvedScenario& resolved,
+                                              const SimulationResult& result) {
   std::vector<LinkUtilisation> links;
   for (const LinkUse& use : result.links) {
     const Link& link = resolved.fabric.links()[use.link];

@@ -144,7 +144,7 @@ const Evidence& usual_evidence(const ResolvedScenario& resolved, const std::stri
   const bool has_network = std::ranges::any_of(
       resolved.fabric.links(), [](const Link& link) { return link.kind == LinkKind::Network; });
   return evidence_for(resolved.profile.provenance, fmt::format("{}.Simple.{}", is_direct ? "direct" : "ring",
-                                                              has_network ? "network" : "nvlink"));
+                                                               has_network ? "network" : "nvlink"));
 }
 
 /// A step without a recorded path: GPU time of a mean rank, part by part.
@@ -157,8 +157,8 @@ std::vector<PathPrediction> of_parts(const ResolvedScenario& resolved, const Sim
       all.push_back(resting_on(usual_evidence(resolved, kind), kind, share.seconds));
     } else if (share.part == TimePart::HostIdle) {
       all.push_back(is_recorded(resolved) ? as_recorded("host as recorded", share.seconds)
-                                         : resting_on(evidence_for(resolved.host.provenance, "operators"),
-                                                      "host operators", share.seconds));
+                                          : resting_on(evidence_for(resolved.host.provenance, "operators"),
+                                                       "host operators", share.seconds));
     } else {
       kernels += share.seconds;
     }

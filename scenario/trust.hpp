@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/prediction.hpp"
 #include "calibration/step_band.hpp"
+#include "scenario/prediction.hpp"
 
 namespace lockstep {
 
