@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <shared_mutex>
 #include <system_error>
 #include <utility>
@@ -283,9 +284,17 @@ ResultFolder::~ResultFolder() {
 }
 
 void check_outputs(const std::vector<std::string>& outputs) {
+  std::map<fs::path, std::string> known;
   for (const std::string& output : outputs) {
-    if (!output.empty() && output != "-") {
-      check_writable(output);
+    if (output.empty() || output == "-") {
+      continue;
+    }
+    check_writable(output);
+    const auto [earlier, is_new] = known.emplace(fs::weakly_canonical(output), output);
+    if (!is_new) {
+      throw InputError{{output},
+                       fmt::format("two outputs would be written here (also as {}): give each its own name",
+                                   earlier->second)};
     }
   }
 }

@@ -66,8 +66,9 @@ class ResultFolder {
   std::mutex committing_;  ///< the thread that ends the process may commit, too
 };
 
-/// For commands whose outputs are single files: before a long work, that each can be written and is no input.
-/// Empty names and "-", standard output, are passed over. @throws InputError
+/// For commands whose outputs are single files: before a long work, that each can be written, is no input,
+/// and no other output of the command. Empty names and "-", standard output, are passed over. @throws
+/// InputError
 void check_outputs(const std::vector<std::string>& outputs);
 
 /// @param is_ours names of the files that belong to such a result

@@ -155,9 +155,9 @@ class LogPass {
       return;
     }
     const std::string line{without_launcher(raw)};
-    if (std::smatch found; std::regex_search(line, found, kStarting)) {
+    if (std::smatch found; std::regex_search(line, found, starting())) {
       begin(found[1]);
-    } else if (std::regex_search(line, found, kRank)) {
+    } else if (std::regex_search(line, found, rank_line())) {
       if (time_from_end_) {
         begin_unnamed();
       }
@@ -178,8 +178,15 @@ class LogPass {
   [[nodiscard]] bool found_a_table() const { return found_table_; }
 
  private:
-  static inline const std::regex kStarting{R"(# Collective test starting: (\w+))"};
-  static inline const std::regex kRank{R"(#\s+Rank\s+\d+ .* on\s+(\S+) device(?:.*\]\s+(\S.*?)\s*$)?)"};
+  // Made when the first log is read: they take as long as the whole start of a run.
+  static const std::regex& starting() {
+    static const std::regex kStarting{R"(# Collective test starting: (\w+))"};
+    return kStarting;
+  }
+  static const std::regex& rank_line() {
+    static const std::regex kRank{R"(#\s+Rank\s+\d+ .* on\s+(\S+) device(?:.*\]\s+(\S.*?)\s*$)?)"};
+    return kRank;
+  }
 
   void begin(const std::string& program) {
     program_ = program;
