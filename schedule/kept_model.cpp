@@ -28,7 +28,7 @@ double share_in(const KeptShares& keep, LayerGroup group) {
 /// Of one model, what its groups become.
 class Keeping {
  public:
-  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple) : kept_{full, {}, {}}, keep_{keep}, multiple_{multiple} {}
+  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple) : kept_{full, {}, {}, 0}, keep_{keep}, multiple_{multiple} {}
 
   [[nodiscard]] double share(LayerGroup group) const { return share_in(keep_, group); }
   [[nodiscard]] bool changes(LayerGroup group) const { return share(group) < 1; }
@@ -40,7 +40,9 @@ class Keeping {
     return kept_width(full, share(group), 1);
   }
 
-  void tell(LayerGroup group, std::string full, std::string kept) {
+  /// @param structures of the full model, of which some go
+  void tell(LayerGroup group, std::string full, std::string kept, double structures) {
+    kept_.structures += structures;
     kept_.widths.push_back({group, share(group), std::move(full), std::move(kept)});
   }
   template <class Value>
@@ -48,13 +50,20 @@ class Keeping {
     kept_.changes.emplace_back(key, yaml_of(value));
   }
 
-  /// Inner widths of a chain; @p first and @p behind say which.
+  /// Of one number, that every one of @p times has.
+  void tell(LayerGroup group, std::int64_t full, std::int64_t kept, std::int64_t times = 1) {
+    tell(group, fmt::format("{}", full), fmt::format("{}", kept), static_cast<double>(full * times));
+  }
+
+  /// Widths of a chain from @p first to the last but one.
   void narrow(LayerGroup group, std::vector<std::int64_t>& widths, std::size_t first) {
     const std::string full = widths_text(widths);
+    double structures = 0;
     for (std::size_t i = first; i + 1 < widths.size(); ++i) {
+      structures += static_cast<double>(widths[i]);
       widths[i] = width(group, widths[i]);
     }
-    tell(group, full, widths_text(widths));
+    tell(group, full, widths_text(widths), structures);
   }
 
   KeptModel& kept() { return kept_; }
@@ -92,7 +101,8 @@ void keep_rows(DlrmSpec& dlrm, Keeping& keeping) {
   }
   dlrm.max_rows.reset();
   keeping.write("dlrm.max_rows", dlrm.max_rows);
-  keeping.tell(LayerGroup::EmbeddingRows, fmt::format("{} rows", full), fmt::format("{} rows", kept));
+  keeping.tell(LayerGroup::EmbeddingRows, fmt::format("{} rows", full), fmt::format("{} rows", kept),
+               static_cast<double>(full));
 }
 
 void keep_dimensions(DlrmSpec& dlrm, Keeping& keeping) {
@@ -110,7 +120,7 @@ void keep_dimensions(DlrmSpec& dlrm, Keeping& keeping) {
     widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
     return widths_text(widths);
   };
-  keeping.tell(LayerGroup::EmbeddingDim, unlike(full), unlike(kept));
+  keeping.tell(LayerGroup::EmbeddingDim, unlike(full), unlike(kept), static_cast<double>(full.front()));
 }
 
 /// The first tables stay; a group of several sizes is written out.
@@ -133,7 +143,8 @@ void keep_tables(DlrmSpec& dlrm, Keeping& keeping) {
     }
   }
   dlrm.tables = std::move(tables);
-  keeping.tell(LayerGroup::Interaction, fmt::format("{} tables", all), fmt::format("{} tables", wanted));
+  keeping.tell(LayerGroup::Interaction, fmt::format("{} tables", all), fmt::format("{} tables", wanted),
+               static_cast<double>(all));
 }
 
 void keep_dlrm(DlrmSpec& dlrm, Keeping& keeping) {
@@ -179,11 +190,11 @@ void keep_heads(TransformerSpec& model, const TransformerPlanSpec& plan, Keeping
   std::int64_t kv = alike ? model.heads : full_kv;
   if (keeping.changes(LayerGroup::KvHeads)) {
     kv = keeping.number(LayerGroup::KvHeads, full_kv);
-    keeping.tell(LayerGroup::KvHeads, fmt::format("{}", full_kv), fmt::format("{}", kv));
+    keeping.tell(LayerGroup::KvHeads, full_kv, kv, model.layers);
   }
   expect_divides(LayerGroup::Heads, model.heads, kv, "groups of keys and values", full);
   if (keeping.changes(LayerGroup::Heads)) {
-    keeping.tell(LayerGroup::Heads, fmt::format("{}", full), fmt::format("{}", model.heads));
+    keeping.tell(LayerGroup::Heads, full, model.heads, model.layers);
     keeping.write("transformer.heads", model.heads);
     if (model.head_size || !keeping.changes(LayerGroup::Hidden)) {
       model.head_size = size;
@@ -206,7 +217,7 @@ void keep_hidden(TransformerSpec& model, std::int64_t head_size, Keeping& keepin
       expect_divides(LayerGroup::Hidden, model.hidden, model.heads, "heads", full);
     }
   }
-  keeping.tell(LayerGroup::Hidden, fmt::format("{}", full), fmt::format("{}", model.hidden));
+  keeping.tell(LayerGroup::Hidden, full, model.hidden);
   keeping.write("transformer.hidden", model.hidden);
 }
 
@@ -221,7 +232,7 @@ void keep_experts(TransformerSpec& model, const TransformerPlanSpec& plan, Keepi
     throw FieldError{"experts", fmt::format("a token is sent to {} experts: at least so many are kept, not {}",
                                             model.experts->per_token, model.experts->count)};
   }
-  keeping.tell(LayerGroup::Experts, fmt::format("{}", full), fmt::format("{}", model.experts->count));
+  keeping.tell(LayerGroup::Experts, full, model.experts->count, model.layers);
   keeping.write("transformer.experts.count", model.experts->count);
 }
 
@@ -229,7 +240,7 @@ void keep_feed_forward(TransformerSpec& model, const TransformerPlanSpec& plan, 
   const std::int64_t full = model.feed_forward_width();
   model.feed_forward = keeping.width(LayerGroup::FeedForward, full);
   expect_divides(LayerGroup::FeedForward, *model.feed_forward, plan.tensor, "tensor-parallel ranks", full);
-  keeping.tell(LayerGroup::FeedForward, fmt::format("{}", full), fmt::format("{}", *model.feed_forward));
+  keeping.tell(LayerGroup::FeedForward, full, *model.feed_forward, model.layers);
   keeping.write("transformer.feed_forward", model.feed_forward);
 }
 
@@ -237,7 +248,7 @@ void keep_transformer(TransformerSpec& model, const TransformerPlanSpec& plan, K
   if (keeping.changes(LayerGroup::Layers)) {
     const std::int64_t full = model.layers;
     model.layers = keeping.number(LayerGroup::Layers, full);
-    keeping.tell(LayerGroup::Layers, fmt::format("{}", full), fmt::format("{}", model.layers));
+    keeping.tell(LayerGroup::Layers, full, model.layers);
     keeping.write("transformer.layers", model.layers);
   }
   const std::int64_t head_size = model.size_of_head();
@@ -250,7 +261,7 @@ void keep_transformer(TransformerSpec& model, const TransformerPlanSpec& plan, K
   if (keeping.changes(LayerGroup::Vocabulary)) {
     const std::int64_t full = model.vocabulary;
     model.vocabulary = keeping.width(LayerGroup::Vocabulary, full);
-    keeping.tell(LayerGroup::Vocabulary, fmt::format("{}", full), fmt::format("{}", model.vocabulary));
+    keeping.tell(LayerGroup::Vocabulary, full, model.vocabulary);
     keeping.write("transformer.vocabulary", model.vocabulary);
   }
 }
@@ -272,14 +283,17 @@ void keep_cnn(CnnSpec& cnn, Keeping& keeping) {
   if (!keeping.changes(LayerGroup::Channels)) {
     return;
   }
+  double channels = 0;
   for (CnnBlock& block : cnn.blocks) {
     for (auto& branch : block.branches) {
       for (std::string& layer : branch) {
+        channels += static_cast<double>(CnnLayer::parse(layer).channels * block.repeat);
         layer = with_channels(layer, keeping);
       }
     }
   }
-  keeping.tell(LayerGroup::Channels, "all", fmt::format("{:g} % of each", 100 * keeping.share(LayerGroup::Channels)));
+  keeping.tell(LayerGroup::Channels, "all", fmt::format("{:g} % of each", 100 * keeping.share(LayerGroup::Channels)),
+               channels);
   keeping.write("cnn.blocks", cnn.blocks);
 }
 

@@ -28,6 +28,7 @@ struct KeptModel {
   ModelSpec model;
   std::vector<KeptWidth> widths;
   std::vector<KeyValue> changes;  ///< by key below `workload.model`, e.g. `dlrm.top_mlp`
+  double structures = 0;          ///< rows, columns, heads, ... of the full model that are chosen among
 };
 
 /// The nearest multiple of @p multiple to share x full, at least one of them, at most the full width; a share

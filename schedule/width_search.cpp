@@ -32,7 +32,7 @@ class WidthSearch {
   std::optional<FoundSchedule> run() {
     std::map<State, std::vector<std::size_t>> now;
     for (std::size_t width = 0; width < task_.widths.size(); ++width) {
-      extend(now, {width, 1, full_slots(width)}, beginning(width, kNone, 0));
+      extend(now, {width, 1, std::min(full_slots(width), task_.least_full_slots)}, beginning(width, kNone, 0));
     }
     for (std::size_t slot = 1; slot < task_.slots; ++slot) {
       std::map<State, std::vector<std::size_t>> next;
