@@ -38,8 +38,9 @@ void CampaignSpec::check() const {
     throw FieldError{"trials", fmt::format("at least 2 and at most {}, not {}", kMostTrials, trials)};
   }
   if (failures && !checkpoint) {
-    throw FieldError{"failures",
-                     "without a checkpoint a failure begins the training anew: say checkpoint: { write: 30 s }"};
+    throw FieldError{
+        "failures",
+        "without a checkpoint a failure begins the training anew: say checkpoint: { write: 30 s }"};
   }
 }
 

@@ -11,8 +11,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMostAmount = 1e18;     // tokens: beyond, a unit was mistaken
-constexpr double kRounding = 1e-12;      // of shares that are written in percent
+constexpr double kMostAmount = 1e18;       // tokens: beyond, a unit was mistaken
+constexpr double kRounding = 1e-12;        // of shares that are written in percent
 constexpr std::size_t kMostPhases = 1000;  // each is simulated and printed
 
 /// `60 %` as 0.6; a number as its part of @p whole.
@@ -49,18 +49,19 @@ std::vector<PlannedPhase> written_phases(const ScheduleSpec& schedule) {
     const std::string path = fmt::format("phases.{}", i);
     const double until = share_at(phase.until, schedule.length, path + ".until");
     if (!(until > from)) {
-      throw FieldError{path + ".until",
-                       fmt::format("phase '{}' ends at {:g} %, where the one before it does or earlier: it ends "
-                                   "later than {:g} %",
-                                   phase.name, 100 * until, 100 * from)};
+      throw FieldError{
+          path + ".until",
+          fmt::format("phase '{}' ends at {:g} %, where the one before it does or earlier: it ends "
+                      "later than {:g} %",
+                      phase.name, 100 * until, 100 * from)};
     }
     planned.push_back({phase, from, until, "schedule." + path + ".keep"});
     from = until;
   }
   if (std::abs(from - 1) > kRounding) {
-    throw FieldError{fmt::format("phases.{}.until", planned.size() - 1),
-                     fmt::format("the phases end at {:g} % of the training: the last one's 'until' is 100 %",
-                                 100 * from)};
+    throw FieldError{
+        fmt::format("phases.{}.until", planned.size() - 1),
+        fmt::format("the phases end at {:g} % of the training: the last one's 'until' is 100 %", 100 * from)};
   }
   planned.back().until = 1;
   return planned;
@@ -84,7 +85,8 @@ std::vector<PlannedPhase> alternating_phases(const ScheduleSpec& schedule) {
                                                     100 * every)};
   }
   if (turns > static_cast<double>(kMostPhases)) {
-    throw FieldError{"alternate.every", fmt::format("at most {} turns are simulated, not {:g}", kMostPhases, turns)};
+    throw FieldError{"alternate.every",
+                     fmt::format("at most {} turns are simulated, not {:g}", kMostPhases, turns)};
   }
   std::vector<PlannedPhase> planned;
   for (int turn = 0; turn < static_cast<int>(turns); ++turn) {
@@ -93,8 +95,8 @@ std::vector<PlannedPhase> alternating_phases(const ScheduleSpec& schedule) {
     phase.name = fmt::format("{}: {}", turn + 1, turn_name(alternate.between[kept]));
     phase.keep = alternate.between[kept];
     phase.round = alternate.round;
-    planned.push_back({phase, turn / turns, (turn + 1) / turns,
-                       fmt::format("schedule.alternate.between.{}", kept)});
+    planned.push_back(
+        {phase, turn / turns, (turn + 1) / turns, fmt::format("schedule.alternate.between.{}", kept)});
   }
   return planned;
 }
@@ -167,8 +169,7 @@ TransitionCheckpoint TransitionCheckpoint::parse(const std::string& text) {
   if (text == "local") {
     return {kLocal};
   }
-  throw std::invalid_argument{
-      fmt::format("'{}' is none of none, local, {{ bandwidth: 2 GB/s }}", text)};
+  throw std::invalid_argument{fmt::format("'{}' is none of none, local, {{ bandwidth: 2 GB/s }}", text)};
 }
 
 void TransitionCheckpoint::check() const {
@@ -210,7 +211,8 @@ void ScheduleSpec::check() const {
                                               : "a schedule has phases or alternate, not both"};
   }
   if (phases.size() > kMostPhases) {
-    throw FieldError{"phases", fmt::format("at most {} phases are simulated, not {}", kMostPhases, phases.size())};
+    throw FieldError{"phases",
+                     fmt::format("at most {} phases are simulated, not {}", kMostPhases, phases.size())};
   }
   check_names(phases);
   const PlannedPhase last = planned_phases(*this).back();

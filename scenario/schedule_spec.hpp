@@ -88,13 +88,15 @@ struct PhaseSpec {
     key.required("until", phase.until,
                  "where it ends: a share of the training, e.g. 60 %, or a number of what the schedule counts "
                  "(steps, samples, tokens)");
-    key.optional("keep", phase.keep, {},
-                 "shares of the full widths by layer group, e.g. { top_mlp: 0.5 }. DLRM: bottom_mlp, top_mlp, "
-                 "embedding_dim, embedding_rows, interaction (tables); transformer: layers, hidden, heads, "
-                 "kv_heads, feed_forward, experts, vocabulary; CNN: channels");
-    key.optional("round", phase.round, std::nullopt,
-                 "kept widths are the nearest multiple of it, 1: any; left out: 64 on tensor cores, 8 in fp32 "
-                 "and for channels");
+    key.optional(
+        "keep", phase.keep, {},
+        "shares of the full widths by layer group, e.g. { top_mlp: 0.5 }. DLRM: bottom_mlp, top_mlp, "
+        "embedding_dim, embedding_rows, interaction (tables); transformer: layers, hidden, heads, "
+        "kv_heads, feed_forward, experts, vocabulary; CNN: channels");
+    key.optional(
+        "round", phase.round, std::nullopt,
+        "kept widths are the nearest multiple of it, 1: any; left out: 64 on tensor cores, 8 in fp32 "
+        "and for channels");
     key.optional("batch", phase.batch, std::nullopt, "samples per step, in place of workload.global_batch");
     key.optional("micro_batch", phase.micro_batch, std::nullopt, "in place of workload.micro_batch");
     key.optional("sequence", phase.sequence, std::nullopt, "transformers: tokens of a sample");
@@ -129,9 +131,8 @@ enum class Scoring : std::uint8_t {
   SecondMoment,  ///< of weights and the optimizer's second moments
 };
 constexpr auto names_of(Scoring /*unused*/) {
-  return std::to_array<EnumName<Scoring>>({{Scoring::None, "none"},
-                                           {Scoring::Magnitude, "magnitude"},
-                                           {Scoring::SecondMoment, "second_moment"}});
+  return std::to_array<EnumName<Scoring>>(
+      {{Scoring::None, "none"}, {Scoring::Magnitude, "magnitude"}, {Scoring::SecondMoment, "second_moment"}});
 }
 
 enum class StatesAfter : std::uint8_t { Keep, Reset };
@@ -157,9 +158,10 @@ struct TransitionCheckpoint {
 
   template <class Visitor>
   static void describe(Visitor& key, TransitionCheckpoint& checkpoint) {
-    key.optional("bandwidth", checkpoint.bandwidth, std::nullopt,
-                 "of each GPU's share of the file system; 'none': no file, 'local': 1 GB/s (a guess: a node's "
-                 "NVMe drives, shared by eight)");
+    key.optional(
+        "bandwidth", checkpoint.bandwidth, std::nullopt,
+        "of each GPU's share of the file system; 'none': no file, 'local': 1 GB/s (a guess: a node's "
+        "NVMe drives, shared by eight)");
   }
   void check() const;
 };
@@ -184,9 +186,10 @@ struct TransitionSpec {
                  "how replicas come to the same new weights: each by the same rule, or sent by one of them");
     key.optional("checkpoint", transition.checkpoint, TransitionCheckpoint{},
                  "none, local, or { bandwidth: 2 GB/s }: states are written to a file and read back");
-    key.optional("recompile", transition.recompile, std::nullopt,
-                 "torch.compile, CUDA graphs, cuDNN's benchmark for new shapes; left out: 40 s where the model "
-                 "has any of these (a guess), else nothing");
+    key.optional(
+        "recompile", transition.recompile, std::nullopt,
+        "torch.compile, CUDA graphs, cuDNN's benchmark for new shapes; left out: 40 s where the model "
+        "has any of these (a guess), else nothing");
     key.optional("warm_up", transition.warm_up, {},
                  "how much longer the first steps of a phase take, e.g. [1, 0.5]: twice, then 1.5 times");
     key.optional("replan", transition.replan, false,

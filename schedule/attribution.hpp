@@ -14,15 +14,15 @@ namespace lockstep {
 
 /// What a step's time is spent on, along its critical path.
 enum class StepPart : std::uint8_t {
-  Products,       ///< matrix products, convolutions, fused attention: what FLOPs are counted of
-  Embedding,      ///< look-ups of embedding tables and their updates
-  OtherKernels,   ///< passes over memory
-  Copies,         ///< between host and GPU
-  AllReduce,      ///< also reduce-scatter and all-gather: of gradients, parameters and activations
-  AllToAll,       ///< of looked-up rows, and of tokens for experts
-  Messages,       ///< between pipeline stages, and all other communication
-  Launches,       ///< launch latency and gaps between kernels
-  Host,           ///< the CPU
+  Products,      ///< matrix products, convolutions, fused attention: what FLOPs are counted of
+  Embedding,     ///< look-ups of embedding tables and their updates
+  OtherKernels,  ///< passes over memory
+  Copies,        ///< between host and GPU
+  AllReduce,     ///< also reduce-scatter and all-gather: of gradients, parameters and activations
+  AllToAll,      ///< of looked-up rows, and of tokens for experts
+  Messages,      ///< between pipeline stages, and all other communication
+  Launches,      ///< launch latency and gaps between kernels
+  Host,          ///< the CPU
 };
 constexpr auto names_of(StepPart /*unused*/) {
   return std::to_array<EnumName<StepPart>>({{StepPart::Products, "matrix products"},

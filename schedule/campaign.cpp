@@ -29,7 +29,8 @@ Segments segments_of(const CampaignTask& task) {
 }
 
 double expected_segment(double seconds, const CampaignTask& task) {
-  return task.rate > 0 ? std::exp(task.rate * task.restart) * std::expm1(task.rate * seconds) / task.rate : seconds;
+  return task.rate > 0 ? std::exp(task.rate * task.restart) * std::expm1(task.rate * seconds) / task.rate
+                       : seconds;
 }
 
 /// Uniform numbers, one after the other.
@@ -47,7 +48,8 @@ double drawn_segment(double seconds, const CampaignTask& task, Draws& draws) {
   double passed = 0;
   for (double life = draws.exponential(task.rate); life < seconds; life = draws.exponential(task.rate)) {
     passed += life;
-    for (double next = draws.exponential(task.rate); next < task.restart; next = draws.exponential(task.rate)) {
+    for (double next = draws.exponential(task.rate); next < task.restart;
+         next = draws.exponential(task.rate)) {
       passed += next;
     }
     passed += task.restart;

@@ -17,10 +17,10 @@ struct CampaignTask {
 };
 
 struct CampaignTimes {
-  double expected = 0;      ///< s
+  double expected = 0;  ///< s
   double in_checkpoints = 0;
-  double lost = 0;          ///< work that is done again, and restarts
-  double failures = 0;      ///< expected number
+  double lost = 0;      ///< work that is done again, and restarts
+  double failures = 0;  ///< expected number
   double checkpoints = 0;
   double work = 0;
 

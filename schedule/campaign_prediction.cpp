@@ -32,9 +32,10 @@ CampaignTask task_of(const CampaignSpec& spec, double seconds, int nodes) {
 void expect_progress(const CampaignTask& task, const SourceLocation& at) {
   const double segment = std::max(std::min(task.interval, task.work) + task.write, task.restart);
   if (task.rate * segment > kHopeless) {
-    throw InputError{at, fmt::format("campaign: the job fails every {}, and {} have to pass without a failure: "
-                                     "write checkpoints more often, or restart faster",
-                                     to_string(Seconds{1 / task.rate}), to_string(Seconds{segment}))};
+    throw InputError{at,
+                     fmt::format("campaign: the job fails every {}, and {} have to pass without a failure: "
+                                 "write checkpoints more often, or restart faster",
+                                 to_string(Seconds{1 / task.rate}), to_string(Seconds{segment}))};
   }
 }
 
@@ -54,7 +55,8 @@ CampaignPrediction predict_campaign(const CampaignSpec& spec, const CampaignWork
   prediction.times = campaign_times(prediction.task);
   prediction.dense = campaign_times(prediction.dense_task);
   const double segments = std::max(1.0, prediction.times.checkpoints);
-  const int trials = static_cast<int>(std::clamp(kMostSegments / segments, 2.0, static_cast<double>(spec.trials)));
+  const int trials =
+      static_cast<int>(std::clamp(kMostSegments / segments, 2.0, static_cast<double>(spec.trials)));
   prediction.drawn = drawn_campaigns(prediction.task, trials, work.seed);
   if (spec.recurring) {
     prediction.recurring = spec.recurring->steps * spec.recurring->times * work.full_step;

@@ -28,7 +28,8 @@ double share_in(const KeptShares& keep, LayerGroup group) {
 /// Of one model, what its groups become.
 class Keeping {
  public:
-  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple) : kept_{full, {}, {}, 0}, keep_{keep}, multiple_{multiple} {}
+  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple)
+      : kept_{full, {}, {}, 0}, keep_{keep}, multiple_{multiple} {}
 
   [[nodiscard]] double share(LayerGroup group) const { return share_in(keep_, group); }
   [[nodiscard]] bool changes(LayerGroup group) const { return share(group) < 1; }
@@ -81,10 +82,10 @@ void expect_groups(const KeptShares& keep, std::span<const LayerGroup> known, co
       for (const LayerGroup one : known) {
         names.push_back(name_of(one));
       }
-      throw FieldError{name_of(group), known.empty()
-                                           ? fmt::format("no part of {} can be kept alone yet", what)
-                                           : fmt::format("{} has no such group; it has {}", what,
-                                                         fmt::join(names, ", "))};
+      throw FieldError{name_of(group),
+                       known.empty()
+                           ? fmt::format("no part of {} can be kept alone yet", what)
+                           : fmt::format("{} has no such group; it has {}", what, fmt::join(names, ", "))};
     }
   }
 }
@@ -156,7 +157,8 @@ void keep_dlrm(DlrmSpec& dlrm, Keeping& keeping) {
     keeping.narrow(LayerGroup::TopMlp, dlrm.top_mlp, 0);
     keeping.write("dlrm.top_mlp", dlrm.top_mlp);
   }
-  const bool rows = keeping.changes(LayerGroup::EmbeddingRows), wide = keeping.changes(LayerGroup::EmbeddingDim),
+  const bool rows = keeping.changes(LayerGroup::EmbeddingRows),
+             wide = keeping.changes(LayerGroup::EmbeddingDim),
              tables = keeping.changes(LayerGroup::Interaction);
   if (tables) keep_tables(dlrm, keeping);
   if (rows) keep_rows(dlrm, keeping);
@@ -174,11 +176,11 @@ void expect_divides(LayerGroup group, std::int64_t number, std::int64_t parts, c
   }
   const std::int64_t below = number / parts * parts, above = below + parts;
   const bool is_below_nearer = above > most || (below > 0 && number - below <= above - number);
-  throw FieldError{name_of(group),
-                   fmt::format("{} {} cannot be divided among {} {}: the nearest that can is {} (keep {:.6g})",
-                               number, name_of(group), parts, who, is_below_nearer ? below : above,
-                               static_cast<double>(is_below_nearer ? below : above) /
-                                   static_cast<double>(most))};
+  throw FieldError{
+      name_of(group),
+      fmt::format("{} {} cannot be divided among {} {}: the nearest that can is {} (keep {:.6g})", number,
+                  name_of(group), parts, who, is_below_nearer ? below : above,
+                  static_cast<double>(is_below_nearer ? below : above) / static_cast<double>(most))};
 }
 
 void keep_heads(TransformerSpec& model, const TransformerPlanSpec& plan, Keeping& keeping) {
@@ -229,8 +231,9 @@ void keep_experts(TransformerSpec& model, const TransformerPlanSpec& plan, Keepi
   model.experts->count = keeping.number(LayerGroup::Experts, full);
   expect_divides(LayerGroup::Experts, model.experts->count, plan.expert, "expert-parallel ranks", full);
   if (model.experts->count < model.experts->per_token) {
-    throw FieldError{"experts", fmt::format("a token is sent to {} experts: at least so many are kept, not {}",
-                                            model.experts->per_token, model.experts->count)};
+    throw FieldError{"experts",
+                     fmt::format("a token is sent to {} experts: at least so many are kept, not {}",
+                                 model.experts->per_token, model.experts->count)};
   }
   keeping.tell(LayerGroup::Experts, full, model.experts->count, model.layers);
   keeping.write("transformer.experts.count", model.experts->count);
@@ -292,15 +295,15 @@ void keep_cnn(CnnSpec& cnn, Keeping& keeping) {
       }
     }
   }
-  keeping.tell(LayerGroup::Channels, "all", fmt::format("{:g} % of each", 100 * keeping.share(LayerGroup::Channels)),
-               channels);
+  keeping.tell(LayerGroup::Channels, "all",
+               fmt::format("{:g} % of each", 100 * keeping.share(LayerGroup::Channels)), channels);
   keeping.write("cnn.blocks", cnn.blocks);
 }
 
 constexpr std::array kDlrmGroups{LayerGroup::BottomMlp, LayerGroup::TopMlp, LayerGroup::EmbeddingDim,
                                  LayerGroup::EmbeddingRows, LayerGroup::Interaction};
-constexpr std::array kTransformerGroups{LayerGroup::Layers,  LayerGroup::Hidden,      LayerGroup::Heads,
-                                        LayerGroup::KvHeads, LayerGroup::FeedForward, LayerGroup::Experts,
+constexpr std::array kTransformerGroups{LayerGroup::Layers,    LayerGroup::Hidden,      LayerGroup::Heads,
+                                        LayerGroup::KvHeads,   LayerGroup::FeedForward, LayerGroup::Experts,
                                         LayerGroup::Vocabulary};
 constexpr std::array kCnnGroups{LayerGroup::Channels};
 

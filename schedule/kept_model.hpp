@@ -49,9 +49,9 @@ struct KeptModel {
 ///   embedding_dim  of every table, and with the dot interaction the bottom MLP's output
 ///   interaction    tables, the first ones: the others and their features go
 ///   hidden         the residual stream; with heads it is heads x head size, else heads get narrower
-///   heads          with their rows of queries, keys, values and output; kv_heads follow where there are as many
-///   feed_forward   of every layer; one that is 4 x hidden in the model follows hidden
-///   channels       of every convolution
+///   heads          with their rows of queries, keys, values and output; kv_heads follow where there are as
+///   many feed_forward   of every layer; one that is 4 x hidden in the model follows hidden channels       of
+///   every convolution
 ///
 /// @throws FieldError naming the group (`hidden`) that the model has not, or a number that does not divide,
 ///   with the nearest that does

@@ -40,8 +40,7 @@ double elements_of_rank(const ScenarioSpec& scenario) {
 
 }  // namespace
 
-const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase,
-                                     const std::function<TimelineSink*(const ResolvedScenario&)>& open_timeline) {
+const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const TimelineOf& timeline) {
   std::unique_ptr<SimulatedPhase>& known = known_[phase.meaning];
   if (!known) {
     known = in_phase(phase.name, [&] {
@@ -51,8 +50,10 @@ const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase,
         fresh->resolved.job = masked(std::move(fresh->resolved.job), fresh->resolved.host,
                                      elements_of_rank(fresh->resolved.scenario));
       }
-      fresh->figures = step_figures(fresh->resolved,
-                                    predict(fresh->resolved, open_timeline(fresh->resolved), EngineMode::Bare));
+      const OpenTimeline open = [&](const std::vector<std::uint32_t>& simulated) {
+        return timeline(phase.name, fresh->resolved, simulated);
+      };
+      fresh->figures = step_figures(fresh->resolved, predict(fresh->resolved, open, EngineMode::Bare));
       return fresh;
     });
   }

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schedule/phase_scenarios.hpp"
 #include "schedule/step_figures.hpp"
 
 namespace lockstep {
+
+/// Who gets the timeline of what is simulated, and of which ranks.
+/// @param name of the phase, or `A to B`
+using TimelineOf = std::function<TimelineRequest(const std::string& name, const ResolvedScenario& resolved,
+                                                 const std::vector<std::uint32_t>& simulated)>;
 
 /// A phase's scenario, built and simulated.
 struct SimulatedPhase {
@@ -20,10 +27,9 @@ class PhaseCache {
  public:
   explicit PhaseCache(const ConfigPath& configs) : configs_{configs} {}
 
-  /// @param open_timeline asked when the phase is simulated, not when it is known
+  /// @param timeline asked when the phase is simulated, not when it is known
   /// @throws InputError, StallError and OutOfMemoryError that name the phase
-  const SimulatedPhase& of(const PhaseScenario& phase,
-                           const std::function<TimelineSink*(const ResolvedScenario&)>& open_timeline);
+  const SimulatedPhase& of(const PhaseScenario& phase, const TimelineOf& timeline);
 
  private:
   const ConfigPath& configs_;

@@ -67,8 +67,8 @@ void expect_family(const PhaseSpec& phase, const ModelSpec& model) {
   }
 }
 
-PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase& planned, const YamlNode& root,
-                             const ConfigPath& configs) {
+PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase& planned,
+                             const YamlNode& root, const ConfigPath& configs) {
   const WorkloadSpec& workload = *whole.scenario.workload;
   const PhaseSpec& phase = planned.spec;
   expect_family(phase, *workload.model);
@@ -111,10 +111,11 @@ TrainingLengthSpec length_of(const ScenarioSpec& scenario, const SourceLocation&
     return scenario.schedule->length;
   }
   if (!in_campaign) {
-    throw InputError{at, scenario.campaign ? "campaign: how long is the training? say length: { steps: 100000 }, "
-                                             "or give a schedule"
-                                           : "this scenario has neither a schedule nor a campaign: say which "
-                                             "phases the training has (docs/schedules.md), or 'lockstep run' it"};
+    throw InputError{at, scenario.campaign
+                             ? "campaign: how long is the training? say length: { steps: 100000 }, "
+                               "or give a schedule"
+                             : "this scenario has neither a schedule nor a campaign: say which "
+                               "phases the training has (docs/schedules.md), or 'lockstep run' it"};
   }
   return *scenario.campaign->length;
 }
@@ -155,7 +156,8 @@ ScheduledScenario scheduled_scenario(const YamlDocument& document, const ConfigP
   const YamlNode& root = document.root();
   whole.length = length_of(whole.scenario, place_of(root, kCampaign));
   if (!whole.scenario.workload) {
-    throw InputError{place_of(root, "trace"), "a schedule trains a workload: the phases of a trace are not known"};
+    throw InputError{place_of(root, "trace"),
+                     "a schedule trains a workload: the phases of a trace are not known"};
   }
   (void)whole.full.document.take(kSchedule);
   (void)whole.full.document.take(kCampaign);
@@ -172,7 +174,8 @@ ScheduledScenario scheduled_scenario(const YamlDocument& document, const ConfigP
 
 YamlDocument with_plan(YamlDocument phase, EmbeddingPlan plan, std::size_t tables) {
   for (TableShardingSpec& entry : plan.tables) {
-    std::erase_if(entry.tables, [&](std::int64_t table) { return static_cast<std::size_t>(table) >= tables; });
+    std::erase_if(entry.tables,
+                  [&](std::int64_t table) { return static_cast<std::size_t>(table) >= tables; });
   }
   std::erase_if(plan.tables, [](const TableShardingSpec& entry) { return entry.tables.empty(); });
   phase.set("parallelism.embedding.plan", yaml_of(plan));

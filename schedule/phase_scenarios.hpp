@@ -16,19 +16,19 @@ namespace lockstep {
 
 struct PhaseScenario {
   std::string name;
-  SourceLocation at;             ///< of the phase in the scenario
-  double from = 0, until = 1;    ///< shares of the training
-  YamlDocument document;         ///< without schedule and campaign
-  std::string meaning;           ///< equal for phases that are alike
+  SourceLocation at;           ///< of the phase in the scenario
+  double from = 0, until = 1;  ///< shares of the training
+  YamlDocument document;       ///< without schedule and campaign
+  std::string meaning;         ///< equal for phases that are alike
   std::vector<KeptWidth> widths;
-  double structures = 0;         ///< rows, columns, heads and so on that are chosen among
+  double structures = 0;  ///< rows, columns, heads and so on that are chosen among
   std::optional<MaskSpec> mask;
 };
 
 /// A scenario with a schedule or a campaign, taken apart.
 struct ScheduledScenario {
-  ScenarioSpec scenario;     ///< as it is written
-  PhaseScenario full;        ///< the full model, all the time
+  ScenarioSpec scenario;  ///< as it is written
+  PhaseScenario full;     ///< the full model, all the time
   TrainingLengthSpec length;
   std::vector<PhaseScenario> phases;  ///< one full phase where there is no schedule
 };

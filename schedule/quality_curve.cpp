@@ -17,7 +17,8 @@ std::vector<std::string> quality_of_phases(const std::filesystem::path& file,
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::string& phase = table.cell(row, "phase");
     if (std::ranges::find(phases, phase) == phases.end()) {
-      table.complain(row, fmt::format("the schedule has no phase '{}'{}", phase, did_you_mean(phase, phases)));
+      table.complain(row,
+                     fmt::format("the schedule has no phase '{}'{}", phase, did_you_mean(phase, phases)));
     }
     by_phase[phase] = table.cell(row, "quality");
   }

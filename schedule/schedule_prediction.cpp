@@ -72,7 +72,8 @@ void add_tables(const ResolvedScenario& before, const ResolvedScenario& after, T
   const auto new_ranks = ranks_of_tables(plan_of(after), new_tables.size());
   std::vector<double> gathered(after.job.ranks.size());
   for (std::size_t table = 0; table < std::min(old_tables.size(), new_tables.size()); ++table) {
-    const double smaller = std::min(bytes_of(old_tables[table], old_model), bytes_of(new_tables[table], new_model));
+    const double smaller =
+        std::min(bytes_of(old_tables[table], old_model), bytes_of(new_tables[table], new_model));
     if (!is_same_table(old_tables[table], new_tables[table])) {
       if (old_ranks[table] >= 0) {
         gathered.at(static_cast<std::size_t>(old_ranks[table])) += smaller;
@@ -101,8 +102,11 @@ int nodes_used(const ResolvedScenario& resolved) {
 class SchedulePredictor {
  public:
   SchedulePredictor(const ScheduledScenario& scheduled, const ConfigPath& configs, const TimelineOf& timeline)
-      : scheduled_{scheduled}, spec_{scheduled.scenario.schedule.value_or(ScheduleSpec{})}, timeline_{timeline},
-        configs_{configs}, cache_{configs} {}
+      : scheduled_{scheduled},
+        spec_{scheduled.scenario.schedule.value_or(ScheduleSpec{})},
+        timeline_{timeline},
+        configs_{configs},
+        cache_{configs} {}
 
   SchedulePrediction predict() {
     result_.name = scheduled_.scenario.name;
@@ -122,9 +126,7 @@ class SchedulePredictor {
   }
 
  private:
-  const SimulatedPhase& simulate(const PhaseScenario& phase) {
-    return cache_.of(phase, [&](const ResolvedScenario& resolved) { return timeline_(phase.name, resolved); });
-  }
+  const SimulatedPhase& simulate(const PhaseScenario& phase) { return cache_.of(phase, timeline_); }
 
   /// With the full model's plan of tables, unless tables are placed anew.
   PhaseScenario placed(const PhaseScenario& phase) const {
@@ -133,7 +135,8 @@ class SchedulePredictor {
       return width.group == LayerGroup::EmbeddingDim || width.group == LayerGroup::EmbeddingRows ||
              width.group == LayerGroup::Interaction;
     });
-    if (!dlrm || !tables_change || spec_.transition.replan || scheduled_.scenario.parallelism.embedding.plan) {
+    if (!dlrm || !tables_change || spec_.transition.replan ||
+        scheduled_.scenario.parallelism.embedding.plan) {
       return phase;
     }
     PhaseScenario fixed = phase;
@@ -157,15 +160,18 @@ class SchedulePredictor {
     predicted.widths = phase.widths;
     predicted.mask = phase.mask;
     predicted.figures = simulated.figures;
-    predicted.alike = static_cast<std::size_t>(std::ranges::find(simulated_, &simulated) - simulated_.begin());
+    predicted.alike =
+        static_cast<std::size_t>(std::ranges::find(simulated_, &simulated) - simulated_.begin());
     const double amount = scheduled_.length.amount();
-    predicted.steps = std::round(phase.until * amount / per_step) - std::round(phase.from * amount / per_step);
+    predicted.steps =
+        std::round(phase.until * amount / per_step) - std::round(phase.from * amount / per_step);
     if (predicted.steps < 1) {
       throw InputError{phase.at, fmt::format("phase '{}': has not one whole step", phase.name)};
     }
     predicted.time = {predicted.steps, simulated.figures.step, simulated.figures.flops, 0};
     if (!simulated_.empty() && simulated_.back() != &simulated) {
-      predicted.time.extra = warm_up_seconds(spec_.transition.warm_up, predicted.steps, simulated.figures.step);
+      predicted.time.extra =
+          warm_up_seconds(spec_.transition.warm_up, predicted.steps, simulated.figures.step);
     }
     const double ratio = result_.full.flops > 0 ? simulated.figures.flops / result_.full.flops : 1;
     predicted.losses = losses(simulated.figures.parts, result_.full.parts, ratio);
@@ -199,13 +205,13 @@ class SchedulePredictor {
       add_tables(before.resolved, after.resolved, transition.work);
     }
     if (spec_.transition.checkpoint.bandwidth) {
-      transition.waits.files = Bytes{transition.work.written + transition.work.read} /
-                               *spec_.transition.checkpoint.bandwidth;
+      transition.waits.files =
+          Bytes{transition.work.written + transition.work.read} / *spec_.transition.checkpoint.bandwidth;
     }
     transition.guessed_recompile =
         !spec_.transition.recompile && has_shapes_compiled(*after.resolved.scenario.workload);
-    transition.waits.recompile = spec_.transition.recompile.value_or(
-        transition.guessed_recompile ? kGuessedRecompile : Seconds{0});
+    transition.waits.recompile =
+        spec_.transition.recompile.value_or(transition.guessed_recompile ? kGuessedRecompile : Seconds{0});
     if (transition.work.is_nothing() && transition.waits.recompile == Seconds{0}) {
       return;
     }
@@ -220,10 +226,14 @@ class SchedulePredictor {
     const bool is_before = before.resolved.job.ranks.size() > after.resolved.job.ranks.size();
     ResolvedScenario between = is_before ? before.resolved : after.resolved;
     const auto replicas = replica_groups(before.resolved.job);
-    between.job = transition_job(transition.work, transition.waits, between.job, between.host.at_speed(), replicas);
+    between.job =
+        transition_job(transition.work, transition.waits, between.job, between.host.at_speed(), replicas);
     between.scenario.steps = 1;
     check(between.job);
-    return lockstep::predict(between, timeline_(name, between), EngineMode::Bare).makespan().in_base_units();
+    const OpenTimeline open = [&](const std::vector<std::uint32_t>& simulated) {
+      return timeline_(name, between, simulated);
+    };
+    return lockstep::predict(between, open, EngineMode::Bare).makespan().in_base_units();
   }
 
   void add_totals() {
@@ -232,7 +242,8 @@ class SchedulePredictor {
     for (const PredictedPhase& phase : result_.phases) times.push_back(phase.time);
     for (const PredictedTransition& transition : result_.transitions) seconds.push_back(transition.seconds);
     result_.totals = schedule_totals(times, seconds, result_.dense);
-    const double products = result_.full.parts[static_cast<std::size_t>(StepPart::Products)] / result_.full.step;
+    const double products =
+        result_.full.parts[static_cast<std::size_t>(StepPart::Products)] / result_.full.step;
     result_.amdahl = amdahl_bound(times, result_.dense, products);
     result_.time_saved_band = band_of_saving();
     add_resources();
@@ -254,7 +265,8 @@ class SchedulePredictor {
       for (const PredictedPhase& phase : result_.phases) {
         in_phases += phase.time.seconds() * share_of(phase.figures.band, family.family);
       }
-      const double shift = error * (family.seconds / result_.full.band.seconds - in_phases / result_.totals.seconds);
+      const double shift =
+          error * (family.seconds / result_.full.band.seconds - in_phases / result_.totals.seconds);
       squares += shift * shift;
     }
     return ratio * std::sqrt(squares);
@@ -278,7 +290,8 @@ class SchedulePredictor {
       const PredictedPhase& phase = result_.phases[i];
       const double before = i > 0 ? result_.transitions[i - 1].seconds : 0;
       gpu_seconds += gpu_seconds_of(phase.figures, phase.time.seconds() + before);
-      energy += joules(phase.figures, phase.time.seconds()) + gpu_seconds_of(phase.figures, before) * power.idle;
+      energy +=
+          joules(phase.figures, phase.time.seconds()) + gpu_seconds_of(phase.figures, before) * power.idle;
     }
     result_.gpu_hours = gpu_seconds / kHour;
     result_.dense_gpu_hours = gpu_seconds_of(result_.full, result_.dense.seconds()) / kHour;
@@ -317,7 +330,8 @@ class SchedulePredictor {
 
 void add_quality(const YamlDocument& document, const std::string& name, std::vector<PredictedPhase>& phases) {
   const SourceLocation at = place_of(document.root(), "schedule.quality");
-  const auto folder = document.covers(at.file) ? std::filesystem::path{at.file}.parent_path() : std::filesystem::path{};
+  const auto folder =
+      document.covers(at.file) ? std::filesystem::path{at.file}.parent_path() : std::filesystem::path{};
   std::vector<std::string> names;
   for (const PredictedPhase& phase : phases) names.push_back(phase.name);
   const std::vector<std::string> quality = quality_of_phases(folder / name, names, at);

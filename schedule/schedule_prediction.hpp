@@ -4,17 +4,16 @@
 /// A schedule, phase by phase and transition by transition, predicted.
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "schedule/campaign_prediction.hpp"
+#include "schedule/phase_cache.hpp"
 #include "schedule/phase_scenarios.hpp"
 #include "schedule/schedule_totals.hpp"
 #include "schedule/step_figures.hpp"
 #include "schedule/transition_program.hpp"
-#include "sim/timeline.hpp"
 
 namespace lockstep {
 
@@ -41,14 +40,14 @@ struct PredictedTransition {
 struct SchedulePrediction {
   std::string name;
   TrainingLengthSpec length;
-  StepFigures full;      ///< a step of the full model
-  PhaseTime dense;       ///< training it alone
+  StepFigures full;              ///< a step of the full model
+  PhaseTime dense;               ///< training it alone
   bool dense_is_longer = false;  ///< the user says how long
   std::vector<PredictedPhase> phases;
   std::vector<PredictedTransition> transitions;
   ScheduleTotals totals;
-  double amdahl = 0;                ///< most that can be saved where products alone get shorter
-  double time_saved_band = 0;       ///< half-width of the 90 % interval of time_saved(), absolute
+  double amdahl = 0;           ///< most that can be saved where products alone get shorter
+  double time_saved_band = 0;  ///< half-width of the 90 % interval of time_saved(), absolute
   double gpu_hours = 0, dense_gpu_hours = 0;
   std::optional<double> cost, dense_cost;      ///< where a price is given
   std::optional<double> energy, dense_energy;  ///< J, of the GPUs, where their power is given
@@ -57,15 +56,13 @@ struct SchedulePrediction {
   std::optional<CampaignPrediction> campaign;
 };
 
-/// Who gets the timeline of what is simulated; may answer nullptr.
-/// @param name of the phase, or `A to B`
-using TimelineOf = std::function<TimelineSink*(const std::string& name, const ResolvedScenario& resolved)>;
-
 /// Predicts each distinct phase once, with SimGrid's model but not its engine, whose clock runs once in a
 /// process; the results are those of `lockstep run`, to the last bit.
-/// @throws InputError where a phase does not fit the machine, or `network: flows` or `engine: s4u` is asked for
+/// @throws InputError where a phase does not fit the machine, or `network: flows` or `engine: s4u` is asked
+/// for
 /// @throws OutOfMemoryError, StallError with the phase's name
-[[nodiscard]] SchedulePrediction predict_schedule(const ScheduledScenario& scheduled, const ConfigPath& configs,
-                                                  const YamlDocument& document, const TimelineOf& timeline);
+[[nodiscard]] SchedulePrediction predict_schedule(const ScheduledScenario& scheduled,
+                                                  const ConfigPath& configs, const YamlDocument& document,
+                                                  const TimelineOf& timeline);
 
 }  // namespace lockstep

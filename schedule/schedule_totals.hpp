@@ -31,10 +31,10 @@ struct BreakEven {
 
 /// T = sum n_p t_p + sum X_pq; S_t = 1 - T / (N t_full); S_f = 1 - sum n_p F_p / (N F_full).
 struct ScheduleTotals {
-  double seconds = 0;        ///< T
-  double in_phases = 0;      ///< s
-  double in_transitions = 0; ///< s
-  double dense_seconds = 0;  ///< of training the full model
+  double seconds = 0;         ///< T
+  double in_phases = 0;       ///< s
+  double in_transitions = 0;  ///< s
+  double dense_seconds = 0;   ///< of training the full model
   double flops = 0, dense_flops = 0;
   std::vector<BreakEven> transitions;
 

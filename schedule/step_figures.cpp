@@ -127,8 +127,8 @@ StepFigures step_figures(const ResolvedScenario& resolved, const SimulationResul
   figures.step = result.mean_step().in_base_units();
   figures.band = step_band(resolved, result);
   figures.along_path = !result.critical_path.empty();
-  figures.parts = scaled_to(figures.along_path ? path_parts(result.critical_path) : gpu_parts(resolved, result),
-                            figures.step);
+  figures.parts = scaled_to(
+      figures.along_path ? path_parts(result.critical_path) : gpu_parts(resolved, result), figures.step);
   figures.flops = model_flops(resolved.job).in_base_units();
   figures.busy = std::min(1.0, gpu_busy_per_step(result, resolved.job.steps) / figures.step);
   figures.ranks = resolved.job.ranks.size();

@@ -17,17 +17,17 @@ struct FilledMemory {
 
 /// What a schedule needs to know of a step.
 struct StepFigures {
-  double step = 0;   ///< s
-  StepBand band;     ///< of it
-  StepParts parts{}; ///< s, adding up to the step
-  double flops = 0;  ///< of the model, all ranks
-  double busy = 0;   ///< share of the step that a GPU works, mean of the metered ranks
+  double step = 0;    ///< s
+  StepBand band;      ///< of it
+  StepParts parts{};  ///< s, adding up to the step
+  double flops = 0;   ///< of the model, all ranks
+  double busy = 0;    ///< share of the step that a GPU works, mean of the metered ranks
   std::size_t ranks = 1;
-  double samples = 0;             ///< of a step
-  std::optional<double> tokens;   ///< likewise, of models that read tokens
+  double samples = 0;            ///< of a step
+  std::optional<double> tokens;  ///< likewise, of models that read tokens
   std::optional<FilledMemory> memory;
   std::optional<double> parameters;  ///< elements, of transformers
-  bool along_path = true;         ///< parts are those of the critical path; else of a mean rank's GPU
+  bool along_path = true;            ///< parts are those of the critical path; else of a mean rank's GPU
 
   /// The part that takes most.
   [[nodiscard]] StepPart bound_by() const;

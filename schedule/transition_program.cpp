@@ -34,7 +34,11 @@ class TransitionWriter {
  public:
   TransitionWriter(const TransitionWork& work, const TransitionWaits& waits, const HostOverheads& host,
                    std::size_t ranks, bool has_replicas)
-      : work_{work}, waits_{waits}, rank_{host}, stream_{rank_.stream("compute")}, ranks_{ranks},
+      : work_{work},
+        waits_{waits},
+        rank_{host},
+        stream_{rank_.stream("compute")},
+        ranks_{ranks},
         has_replicas_{has_replicas} {}
 
   Program write() {
@@ -50,7 +54,9 @@ class TransitionWriter {
 
   /// By slot and rank.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& kernel_slots() const { return kernels_; }
-  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const { return collectives_; }
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
+    return collectives_;
+  }
 
  private:
   void launch(const std::string& name, const KernelWork& work) {
@@ -74,7 +80,10 @@ class TransitionWriter {
       communicate("c10d::allreduce_", kReplicas,
                   call_of(CollectiveKind::AllReduce, kFloat * static_cast<double>(rows)));
     }
-    launch("sort", Pointwise{.elements = rows, .reads = 2, .writes = 2, .flops = std::log2(1.0 + static_cast<double>(rows))});
+    launch(
+        "sort",
+        Pointwise{
+            .elements = rows, .reads = 2, .writes = 2, .flops = std::log2(1.0 + static_cast<double>(rows))});
     rank_.wait_stream(stream_);
     rank_.end_range();
   }
@@ -82,8 +91,7 @@ class TransitionWriter {
   void states() {
     rank_.begin_range("states");
     if (work_.shared > 0 && has_replicas_) {
-      communicate("c10d::_allgather_base_", kReplicas,
-                  call_of(CollectiveKind::AllGather, work_.shared));
+      communicate("c10d::_allgather_base_", kReplicas, call_of(CollectiveKind::AllGather, work_.shared));
     }
     if (work_.gathered > 0) {
       launch("gather", Concat{floats(work_.gathered), 1, true});
@@ -92,8 +100,7 @@ class TransitionWriter {
       launch("fill", Memset{Bytes{work_.filled}});
     }
     if (work_.broadcast > 0 && has_replicas_) {
-      communicate("c10d::broadcast_", kReplicas,
-                  call_of(CollectiveKind::Broadcast, work_.broadcast));
+      communicate("c10d::broadcast_", kReplicas, call_of(CollectiveKind::Broadcast, work_.broadcast));
     }
     rank_.end_range();
   }
@@ -105,7 +112,8 @@ class TransitionWriter {
       rank_.end();
       std::vector<std::uint32_t>& slot = kernels_.emplace_back();
       for (const double bytes : work_.table_gathered) {
-        slot.push_back(rank_.intern(KernelCall{"gather rows", DataType::FP32, Concat{floats(bytes), 1, true}}));
+        slot.push_back(
+            rank_.intern(KernelCall{"gather rows", DataType::FP32, Concat{floats(bytes), 1, true}}));
       }
     }
     if (!work_.moved.empty()) {
@@ -137,7 +145,8 @@ class TransitionWriter {
     const auto& calls = rank_.host().runtime_calls;
     if (calls.contains(RuntimeCall::Malloc) && calls.contains(RuntimeCall::Free)) {
       const double segments = std::ceil((work_.gathered + work_.filled) / kSegment);
-      const Seconds each = rank_.host().duration_of(RuntimeCall::Malloc) + rank_.host().duration_of(RuntimeCall::Free);
+      const Seconds each =
+          rank_.host().duration_of(RuntimeCall::Malloc) + rank_.host().duration_of(RuntimeCall::Free);
       wait("empty cache", segments * each);
     }
     wait(kCheckpoint, waits_.files);

@@ -72,7 +72,8 @@ bool is_cut_alike(const TransitionSide& before, const TransitionSide& after) {
 }
 
 /// All-gathered: the whole buffer of one replica's part.
-double shared_bytes(const ChangedElements& changed, const Cut& cut, const ElementBytes& bytes, bool keeps_states) {
+double shared_bytes(const ChangedElements& changed, const Cut& cut, const ElementBytes& bytes,
+                    bool keeps_states) {
   const double states = keeps_states ? bytes.optimizer : 0;
   switch (cut.sharding) {
     case Sharding::None:
@@ -95,7 +96,8 @@ ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& 
   const bool mixed = is_mixed(workload.precision);
   const bool pure = workload.mixed_precision == MixedPrecision::Pure;
   const bool in_modules = model.cnn || model.is_hugging_face();
-  if (!mixed || (in_modules && workload.mixed_precision.value_or(MixedPrecision::Autocast) == MixedPrecision::Autocast)) {
+  if (!mixed || (in_modules &&
+                 workload.mixed_precision.value_or(MixedPrecision::Autocast) == MixedPrecision::Autocast)) {
     return {kFloat, of_moments};
   }
   if (pure) {
@@ -125,8 +127,8 @@ ChangedElements changed_elements(std::span<const std::int64_t> before, std::span
 }
 
 bool TransitionWork::is_nothing() const {
-  return scored == 0 && gathered == 0 && filled == 0 && shared == 0 && broadcast == 0 && written == 0 && read == 0 &&
-         table_gathered.empty() && moved.empty();
+  return scored == 0 && gathered == 0 && filled == 0 && shared == 0 && broadcast == 0 && written == 0 &&
+         read == 0 && table_gathered.empty() && moved.empty();
 }
 
 TransitionWork transition_work(const TransitionSide& before, const TransitionSide& after,
@@ -143,8 +145,9 @@ TransitionWork transition_work(const TransitionSide& before, const TransitionSid
   if (changed.before > changed.after && spec.score != Scoring::None) {
     const bool reads_moments = spec.score == Scoring::SecondMoment;
     work.structures = structures;
-    work.scored = changed.before / old_cut.replica *
-                  (bytes.weight / old_cut.weights() + (reads_moments ? bytes.optimizer / 2 / old_cut.states() : 0));
+    work.scored =
+        changed.before / old_cut.replica *
+        (bytes.weight / old_cut.weights() + (reads_moments ? bytes.optimizer / 2 / old_cut.states() : 0));
   }
   work.gathered = both * (weight + (keeps ? states : 0));
   work.filled = (of_new - both) * (weight + (keeps ? states : 0)) + (keeps ? 0 : of_new * states);

@@ -19,8 +19,8 @@ struct ElementBytes {
   double optimizer = 0;  ///< master weight and moments
 };
 
-/// As the training loops of the model families keep them: 4 B beside FP32 parameters for each moment; 2 + 12 B
-/// with master weights; FSDP's FP32 shares 4 + 8 B.
+/// As the training loops of the model families keep them: 4 B beside FP32 parameters for each moment; 2 + 12
+/// B with master weights; FSDP's FP32 shares 4 + 8 B.
 [[nodiscard]] ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& parallelism);
 
 /// Elements of each dense parameter: all but embedding tables.
@@ -50,14 +50,14 @@ struct MovedTable {
 
 /// Bytes for one rank of a model that is cut evenly.
 struct TransitionWork {
-  double scored = 0;      ///< read, to choose what goes
-  double structures = 0;  ///< that are chosen among
-  double gathered = 0;    ///< kept rows and columns: read, and written as much
-  double filled = 0;      ///< zeros, of what grows and of states that are reset
-  double shared = 0;      ///< what ranks that share states all-gather: the whole buffer
-  int share = 1;          ///< ranks that do
-  double broadcast = 0;   ///< new weights
-  double written = 0, read = 0;  ///< all states, where there is a checkpoint
+  double scored = 0;                   ///< read, to choose what goes
+  double structures = 0;               ///< that are chosen among
+  double gathered = 0;                 ///< kept rows and columns: read, and written as much
+  double filled = 0;                   ///< zeros, of what grows and of states that are reset
+  double shared = 0;                   ///< what ranks that share states all-gather: the whole buffer
+  int share = 1;                       ///< ranks that do
+  double broadcast = 0;                ///< new weights
+  double written = 0, read = 0;        ///< all states, where there is a checkpoint
   std::vector<double> table_gathered;  ///< by rank: tables whose rows or dimensions change; empty: none
   std::vector<MovedTable> moved;
 

@@ -14,7 +14,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Beginning {
   double seconds = 0;
   double flops = 0;
-  std::size_t width = 0;   ///< of its last slot
+  std::size_t width = 0;       ///< of its last slot
   std::size_t before = kNone;  ///< the beginning that is a slot shorter
 };
 
@@ -32,7 +32,8 @@ class WidthSearch {
   std::optional<FoundSchedule> run() {
     std::map<State, std::vector<std::size_t>> now;
     for (std::size_t width = 0; width < task_.widths.size(); ++width) {
-      extend(now, {width, 1, std::min(full_slots(width), task_.least_full_slots)}, beginning(width, kNone, 0));
+      extend(now, {width, 1, std::min(full_slots(width), task_.least_full_slots)},
+             beginning(width, kNone, 0));
     }
     for (std::size_t slot = 1; slot < task_.slots; ++slot) {
       std::map<State, std::vector<std::size_t>> next;
@@ -97,7 +98,8 @@ class WidthSearch {
            (!task_.most_flops_saved || saved(whole) <= *task_.most_flops_saved + kRounding);
   }
 
-  [[nodiscard]] std::optional<FoundSchedule> best_of(const std::map<State, std::vector<std::size_t>>& ends) const {
+  [[nodiscard]] std::optional<FoundSchedule> best_of(
+      const std::map<State, std::vector<std::size_t>>& ends) const {
     std::size_t best = kNone;
     for (const auto& [state, beginnings] : ends) {
       for (const std::size_t one : beginnings) {
