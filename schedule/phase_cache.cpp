@@ -40,7 +40,17 @@ double elements_of_rank(const ScenarioSpec& scenario) {
 
 }  // namespace
 
-const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const TimelineOf& timeline) {
+SimulationResult predict_with(const Timelines& timelines, const std::string& name,
+                              const ResolvedScenario& resolved) {
+  const OpenTimeline open = [&](const std::vector<std::uint32_t>& simulated) {
+    return timelines.open(name, resolved, simulated);
+  };
+  SimulationResult result = predict(resolved, open, EngineMode::Bare);
+  timelines.close();
+  return result;
+}
+
+const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const Timelines& timelines) {
   std::unique_ptr<SimulatedPhase>& known = known_[phase.meaning];
   if (!known) {
     known = in_phase(phase.name, [&] {
@@ -50,10 +60,7 @@ const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const TimelineO
         fresh->resolved.job = masked(std::move(fresh->resolved.job), fresh->resolved.host,
                                      elements_of_rank(fresh->resolved.scenario));
       }
-      const OpenTimeline open = [&](const std::vector<std::uint32_t>& simulated) {
-        return timeline(phase.name, fresh->resolved, simulated);
-      };
-      fresh->figures = step_figures(fresh->resolved, predict(fresh->resolved, open, EngineMode::Bare));
+      fresh->figures = step_figures(fresh->resolved, predict_with(timelines, phase.name, fresh->resolved));
       return fresh;
     });
   }

@@ -11,10 +11,19 @@
 
 namespace lockstep {
 
-/// Who gets the timeline of what is simulated, and of which ranks.
-/// @param name of the phase, or `A to B`
-using TimelineOf = std::function<TimelineRequest(const std::string& name, const ResolvedScenario& resolved,
-                                                 const std::vector<std::uint32_t>& simulated)>;
+/// Who gets the timelines of what is simulated.
+struct Timelines {
+  /// @param name of the phase, or `A to B`
+  /// @param simulated ranks
+  std::function<TimelineRequest(const std::string& name, const ResolvedScenario& resolved,
+                                const std::vector<std::uint32_t>& simulated)>
+      open;
+  std::function<void()> close;  ///< behind each that was opened
+};
+
+/// Simulates without SimGrid's engine, whose clock runs once in a process; the result is the same.
+[[nodiscard]] SimulationResult predict_with(const Timelines& timelines, const std::string& name,
+                                            const ResolvedScenario& resolved);
 
 /// A phase's scenario, built and simulated.
 struct SimulatedPhase {
@@ -27,9 +36,9 @@ class PhaseCache {
  public:
   explicit PhaseCache(const ConfigPath& configs) : configs_{configs} {}
 
-  /// @param timeline asked when the phase is simulated, not when it is known
+  /// @param timelines asked when the phase is simulated, not when it is known
   /// @throws InputError, StallError and OutOfMemoryError that name the phase
-  const SimulatedPhase& of(const PhaseScenario& phase, const TimelineOf& timeline);
+  const SimulatedPhase& of(const PhaseScenario& phase, const Timelines& timelines);
 
  private:
   const ConfigPath& configs_;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "ops/workload/dlrm.hpp"
 #include "schedule/phase_cache.hpp"
@@ -101,10 +103,10 @@ int nodes_used(const ResolvedScenario& resolved) {
 /// What the schedule asks, phase by phase.
 class SchedulePredictor {
  public:
-  SchedulePredictor(const ScheduledScenario& scheduled, const ConfigPath& configs, const TimelineOf& timeline)
+  SchedulePredictor(const ScheduledScenario& scheduled, const ConfigPath& configs, const Timelines& timelines)
       : scheduled_{scheduled},
         spec_{scheduled.scenario.schedule.value_or(ScheduleSpec{})},
-        timeline_{timeline},
+        timelines_{timelines},
         configs_{configs},
         cache_{configs} {}
 
@@ -126,7 +128,7 @@ class SchedulePredictor {
   }
 
  private:
-  const SimulatedPhase& simulate(const PhaseScenario& phase) { return cache_.of(phase, timeline_); }
+  const SimulatedPhase& simulate(const PhaseScenario& phase) { return cache_.of(phase, timelines_); }
 
   /// With the full model's plan of tables, unless tables are placed anew.
   PhaseScenario placed(const PhaseScenario& phase) const {
@@ -191,33 +193,39 @@ class SchedulePredictor {
 
   void add_transition(std::size_t number) {
     const SimulatedPhase &before = *simulated_[number], &after = *simulated_[number + 1];
-    PredictedTransition& transition = result_.transitions.emplace_back();
-    if (&before == &after) {
-      return;
+    const auto [known, is_new] = transitions_.try_emplace({&before, &after});
+    if (is_new && &before != &after) {
+      known->second = transition(number);
     }
+    result_.transitions.push_back(known->second);
+  }
+
+  /// From the phase of that number to the next.
+  PredictedTransition transition(std::size_t number) {
+    const SimulatedPhase &before = *simulated_[number], &after = *simulated_[number + 1];
     const auto side = [](const SimulatedPhase& phase) {
       return TransitionSide{&*phase.resolved.scenario.workload, &phase.resolved.scenario.parallelism,
                             static_cast<int>(phase.resolved.job.ranks.size())};
     };
-    transition.work = transition_work(side(before), side(after), spec_.transition,
-                                      std::max(structures_[number], structures_[number + 1]));
+    PredictedTransition between;
+    between.work = transition_work(side(before), side(after), spec_.transition,
+                                   std::max(structures_[number], structures_[number + 1]));
     if (after.resolved.scenario.workload->model->dlrm) {
-      add_tables(before.resolved, after.resolved, transition.work);
+      add_tables(before.resolved, after.resolved, between.work);
     }
-    if (spec_.transition.checkpoint.bandwidth) {
-      transition.waits.files =
-          Bytes{transition.work.written + transition.work.read} / *spec_.transition.checkpoint.bandwidth;
+    if (const auto bandwidth = spec_.transition.checkpoint.bandwidth) {
+      between.waits.files = Bytes{between.work.written + between.work.read} / *bandwidth;
     }
-    transition.guessed_recompile =
+    between.guessed_recompile =
         !spec_.transition.recompile && has_shapes_compiled(*after.resolved.scenario.workload);
-    transition.waits.recompile =
-        spec_.transition.recompile.value_or(transition.guessed_recompile ? kGuessedRecompile : Seconds{0});
-    if (transition.work.is_nothing() && transition.waits.recompile == Seconds{0}) {
-      return;
+    between.waits.recompile =
+        spec_.transition.recompile.value_or(between.guessed_recompile ? kGuessedRecompile : Seconds{0});
+    if (!between.work.is_nothing() || between.waits.recompile > Seconds{0}) {
+      between.seconds = simulated_seconds(
+          before, after, between,
+          fmt::format("{} to {}", result_.phases[number].name, result_.phases[number + 1].name));
     }
-    transition.seconds = simulated_seconds(
-        before, after, transition,
-        fmt::format("{} to {}", result_.phases[number].name, result_.phases[number + 1].name));
+    return between;
   }
 
   /// On the ranks of the larger job.
@@ -230,10 +238,7 @@ class SchedulePredictor {
         transition_job(transition.work, transition.waits, between.job, between.host.at_speed(), replicas);
     between.scenario.steps = 1;
     check(between.job);
-    const OpenTimeline open = [&](const std::vector<std::uint32_t>& simulated) {
-      return timeline_(name, between, simulated);
-    };
-    return lockstep::predict(between, open, EngineMode::Bare).makespan().in_base_units();
+    return predict_with(timelines_, name, between).makespan().in_base_units();
   }
 
   void add_totals() {
@@ -246,6 +251,14 @@ class SchedulePredictor {
         result_.full.parts[static_cast<std::size_t>(StepPart::Products)] / result_.full.step;
     result_.amdahl = amdahl_bound(times, result_.dense, products);
     result_.time_saved_band = band_of_saving();
+    for (const PredictedPhase& phase : result_.phases) {
+      for (const Loss& loss : phase.losses) {
+        result_.lost[static_cast<std::size_t>(loss.part)] +=
+            phase.steps * loss.seconds / result_.totals.dense_seconds;
+      }
+      result_.lost_to_warm_up += phase.time.extra / result_.totals.dense_seconds;
+    }
+    result_.lost_to_transitions = result_.totals.in_transitions / result_.totals.dense_seconds;
     add_resources();
     add_6nd();
   }
@@ -319,12 +332,13 @@ class SchedulePredictor {
 
   const ScheduledScenario& scheduled_;
   ScheduleSpec spec_;
-  const TimelineOf& timeline_;
+  const Timelines& timelines_;
   const ConfigPath& configs_;
   PhaseCache cache_;
   const SimulatedPhase* full_ = nullptr;
   std::vector<const SimulatedPhase*> simulated_;  ///< by phase
   std::vector<double> structures_;                ///< likewise
+  std::map<std::pair<const SimulatedPhase*, const SimulatedPhase*>, PredictedTransition> transitions_;
   SchedulePrediction result_;
 };
 
@@ -341,14 +355,14 @@ void add_quality(const YamlDocument& document, const std::string& name, std::vec
 }  // namespace
 
 SchedulePrediction predict_schedule(const ScheduledScenario& scheduled, const ConfigPath& configs,
-                                    const YamlDocument& document, const TimelineOf& timeline) {
+                                    const YamlDocument& document, const Timelines& timelines) {
   const ScenarioSpec& scenario = scheduled.scenario;
   if (scenario.network == ScenarioNetwork::Flows || scenario.engine == ScenarioEngine::S4u) {
     throw std::invalid_argument{
         "a schedule is simulated in one process, where SimGrid's clock runs once: leave 'network: flows' and "
         "'engine: s4u' out"};
   }
-  SchedulePrediction prediction = SchedulePredictor{scheduled, configs, timeline}.predict();
+  SchedulePrediction prediction = SchedulePredictor{scheduled, configs, timelines}.predict();
   if (scenario.schedule && scenario.schedule->quality) {
     add_quality(document, *scenario.schedule->quality, prediction.phases);
   }

@@ -48,6 +48,9 @@ struct SchedulePrediction {
   ScheduleTotals totals;
   double amdahl = 0;           ///< most that can be saved where products alone get shorter
   double time_saved_band = 0;  ///< half-width of the 90 % interval of time_saved(), absolute
+  /// Shares of the dense training's time: flops_saved() - all of these = time_saved().
+  StepParts lost{};
+  double lost_to_transitions = 0, lost_to_warm_up = 0;
   double gpu_hours = 0, dense_gpu_hours = 0;
   std::optional<double> cost, dense_cost;      ///< where a price is given
   std::optional<double> energy, dense_energy;  ///< J, of the GPUs, where their power is given
@@ -63,6 +66,6 @@ struct SchedulePrediction {
 /// @throws OutOfMemoryError, StallError with the phase's name
 [[nodiscard]] SchedulePrediction predict_schedule(const ScheduledScenario& scheduled,
                                                   const ConfigPath& configs, const YamlDocument& document,
-                                                  const TimelineOf& timeline);
+                                                  const Timelines& timelines);
 
 }  // namespace lockstep
