@@ -20,6 +20,7 @@
 #include "scenario/rank_list.hpp"
 #include "scenario/scenario_file.hpp"
 #include "schedule/phase_scenarios.hpp"
+#include "schedule/schedule_search.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
@@ -131,7 +132,13 @@ void print_results(const ScheduleOptions& options, const SchedulePrediction& pre
 
 int schedule_command(const ScheduleOptions& options) {
   const Progress progress{options.quiet};
-  const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
+  auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
+  TimelineFiles none{nullptr, progress};
+  std::optional<SearchedSchedule> searched;
+  if (!options.search.empty()) {
+    searched = search_schedule(document, configs, SearchRequest::parse(options.search), none.timelines());
+    document = with_phases(std::move(document), searched->phases);
+  }
   const ScheduledScenario scheduled = scheduled_scenario(document, configs);
   check_outputs({options.json});
   std::optional<ResultFolder> results;
@@ -145,7 +152,6 @@ int schedule_command(const ScheduleOptions& options) {
     }
   }};
   TimelineFiles files{results && !options.no_timeline ? &*results : nullptr, progress};
-  TimelineFiles none{nullptr, progress};
   const SchedulePrediction prediction = predict_schedule(scheduled, configs, document, files.timelines());
   const std::optional<OtherTraining> other = other_training(options, prediction, none.timelines());
   if (results) {
@@ -156,6 +162,9 @@ int schedule_command(const ScheduleOptions& options) {
     results->commit();
   }
   progress.done();
+  if (searched && options.json != "-") {
+    fmt::print("{}", search_text(*searched));
+  }
   print_results(options, prediction, other ? &*other : nullptr);
   if (results && !options.quiet) {
     fmt::print(stderr, "\nresults in {}: schedule.svg, schedule.json, phase_1.yaml and so on{}\n",
@@ -172,7 +181,7 @@ void add_schedule_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep schedule dlrm_grown_and_pruned -o out\n"
       "  lockstep schedule my.yaml --set schedule.phases.1.keep.top_mlp=0.25\n"
-      "  lockstep schedule my.yaml --against dense --json -");
+      "  lockstep schedule my.yaml --search \"top_mlp in 0.25..1, phases <= 4, full >= 20 %\"");
   command
       ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
@@ -183,6 +192,9 @@ void add_schedule_command(CLI::App& app, std::function<int()>& action) {
       "--against", options->against,
       "what it is held against besides the dense training: another scenario, with a schedule or "
       "without (default: dense, nothing besides)");
+  command->add_option("--search", options->search,
+                      "phases of one layer group that take the least time, in place of the scenario's, e.g. \"top_mlp "
+                      "in 0.25..1 by 0.125, phases <= 4, every 5 %, saved_flops <= 30 %, full >= 20 %\"");
   command->add_option("--json", options->json, "figures as JSON; - for stdout instead of the text");
   command->add_flag("--no-timeline", options->no_timeline, "write no timelines");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedule/schedule_prediction.hpp"
+#include "schedule/schedule_search.hpp"
 
 namespace lockstep {
 
@@ -22,6 +23,9 @@ struct OtherTraining {
 /// One screen: phases, transitions, what is saved, and what the FLOPs' promise lost. The same bytes for the
 /// same scenario.
 [[nodiscard]] std::string schedule_text(const SchedulePrediction& prediction, const OtherTraining* other);
+
+/// What a search tried and found.
+[[nodiscard]] std::string search_text(const SearchedSchedule& searched);
 
 /// All figures, SI units.
 [[nodiscard]] std::string schedule_json(const SchedulePrediction& prediction, const OtherTraining* other);

@@ -239,6 +239,16 @@ std::string long_time(double seconds) {
                               : fmt::format("{:.4g} days", seconds / kDay);
 }
 
+std::string search_text(const SearchedSchedule& searched) {
+  std::string text = "searched: a step at each width\n";
+  for (const WidthChoice& width : searched.task.widths) {
+    text += fmt::format("    {:<8.4g}{:>12}  {:>6.3f} of the FLOPs\n", width.share, to_string(Seconds{width.step}),
+                        width.flops / searched.task.widths.back().flops);
+  }
+  return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved\n  phases: {}\n\n",
+                            long_time(searched.found.seconds), 100 * searched.found.flops_saved, searched.phases);
+}
+
 std::string schedule_text(const SchedulePrediction& prediction, const OtherTraining* other) {
   std::string text = fmt::format("{}\n  {}, {:g} {} in {}\n", prediction.name,
                                  plural(prediction.full.ranks, "rank"), prediction.length.amount(),
