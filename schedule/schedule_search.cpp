@@ -19,8 +19,8 @@ constexpr std::size_t kMostWidths = 12;  // all pairs of them are simulated
 constexpr std::size_t kMostSlots = 100;
 
 [[noreturn]] void refuse(const std::string& clause, const std::string& what) {
-  throw std::invalid_argument{
-      fmt::format("--search: '{}': {}; e.g. \"top_mlp in 0.25..1, phases <= 4, saved_flops >= 30 %\"", clause, what)};
+  throw std::invalid_argument{fmt::format(
+      "--search: '{}': {}; e.g. \"top_mlp in 0.25..1, phases <= 4, saved_flops >= 30 %\"", clause, what)};
 }
 
 double number_in(std::string text, const std::string& clause) {
@@ -88,7 +88,8 @@ void read_bound(const std::string& clause, SearchRequest& request) {
   } else if (what == "saved_flops" && relation == "<=") {
     request.most_flops_saved = bound;
   } else {
-    refuse(clause, "clauses are GROUP in A..B, phases <= N, every P %, saved_flops >= P % (or <=), full >= P %");
+    refuse(clause,
+           "clauses are GROUP in A..B, phases <= N, every P %, saved_flops >= P % (or <=), full >= P %");
   }
 }
 
@@ -98,7 +99,8 @@ std::vector<double> shares_of(const SearchRequest& request) {
   for (double share = request.least; share < std::min(request.most, 1.0) + kRounding; share += request.step) {
     shares.push_back(std::min(1.0, share));
     if (shares.size() > kMostWidths) {
-      throw std::invalid_argument{fmt::format("--search: more than {} widths: take larger steps ('by 0.125')", kMostWidths)};
+      throw std::invalid_argument{
+          fmt::format("--search: more than {} widths: take larger steps ('by 0.125')", kMostWidths)};
     }
   }
   if (shares.back() < 1) {
@@ -108,7 +110,8 @@ std::vector<double> shares_of(const SearchRequest& request) {
 }
 
 std::string phase_text(const std::string& name, double until, LayerGroup group, double share) {
-  return fmt::format("{{ name: {}, until: {:.10g} %, keep: {{ {}: {:.6g} }} }}", name, 100 * until, name_of(group), share);
+  return fmt::format("{{ name: {}, until: {:.10g} %, keep: {{ {}: {:.6g} }} }}", name, 100 * until,
+                     name_of(group), share);
 }
 
 /// Every width behind every other one, so that each transition is simulated.
@@ -138,7 +141,8 @@ WidthSearchTask task_of(YamlDocument document, const ConfigPath& configs, const 
   const AllPairs pairs{shares.size()};
   std::vector<std::string> phases;
   for (std::size_t i = 0; i < pairs.widths.size(); ++i) {
-    phases.push_back(phase_text(fmt::format("'{}'", i), static_cast<double>(i + 1) / static_cast<double>(pairs.widths.size()),
+    phases.push_back(phase_text(fmt::format("'{}'", i),
+                                static_cast<double>(i + 1) / static_cast<double>(pairs.widths.size()),
                                 request.group, shares[pairs.widths[i]]));
   }
   document = with_phases(std::move(document), fmt::format("[{}]", fmt::join(phases, ", ")));
@@ -162,14 +166,16 @@ WidthSearchTask task_of(YamlDocument document, const ConfigPath& configs, const 
   return task;
 }
 
-std::string phases_text(const SearchRequest& request, const WidthSearchTask& task, const FoundSchedule& found) {
+std::string phases_text(const SearchRequest& request, const WidthSearchTask& task,
+                        const FoundSchedule& found) {
   std::vector<std::string> phases;
   const auto slots = static_cast<double>(task.slots);
   for (std::size_t slot = 0; slot < task.slots; ++slot) {
     const std::size_t width = found.width_of_slot[slot];
     if (slot + 1 == task.slots || found.width_of_slot[slot + 1] != width) {
       phases.push_back(phase_text(fmt::format("{}_{:.6g}", phases.size() + 1, task.widths[width].share),
-                                  static_cast<double>(slot + 1) / slots, request.group, task.widths[width].share));
+                                  static_cast<double>(slot + 1) / slots, request.group,
+                                  task.widths[width].share));
     }
   }
   return fmt::format("[{}]", fmt::join(phases, ", "));
@@ -197,7 +203,8 @@ SearchRequest SearchRequest::parse(const std::string& text) {
     refuse(text, "saved_flops is bounded from one side");
   }
   const double slots = request.every > 0 ? std::round(1 / request.every) : 0;
-  if (!(slots >= 1 && slots <= static_cast<double>(kMostSlots) && std::abs(slots * request.every - 1) < kRounding)) {
+  if (!(slots >= 1 && slots <= static_cast<double>(kMostSlots) &&
+        std::abs(slots * request.every - 1) < kRounding)) {
     refuse(text, fmt::format("'every' is a part of 100 %, at least {} %", 100 / kMostSlots));
   }
   return request;
@@ -209,22 +216,24 @@ YamlDocument with_phases(YamlDocument document, const std::string& phases) {
   return document;
 }
 
-SearchedSchedule search_schedule(YamlDocument document, const ConfigPath& configs, const SearchRequest& request,
-                                 const Timelines& timelines) {
+SearchedSchedule search_schedule(YamlDocument document, const ConfigPath& configs,
+                                 const SearchRequest& request, const Timelines& timelines) {
   if (document.root().find("schedule") == nullptr) {
-    throw InputError{document.root().at, "--search takes the length of the training from the schedule: say "
-                                         "schedule: { steps: 100000 } and so on"};
+    throw InputError{document.root().at,
+                     "--search takes the length of the training from the schedule: say "
+                     "schedule: { steps: 100000 } and so on"};
   }
   SearchedSchedule searched{task_of(std::move(document), configs, request, timelines), {}, {}};
   searched.task.most_phases = request.phases;
   searched.task.least_flops_saved = request.least_flops_saved;
   searched.task.most_flops_saved = request.most_flops_saved;
-  searched.task.least_full_slots =
-      static_cast<std::size_t>(std::ceil(request.full * static_cast<double>(searched.task.slots) - kRounding));
+  searched.task.least_full_slots = static_cast<std::size_t>(
+      std::ceil(request.full * static_cast<double>(searched.task.slots) - kRounding));
   const auto found = fastest_schedule(searched.task);
   if (!found) {
     throw std::invalid_argument{
-        "--search: no schedule keeps these bounds: save fewer FLOPs, allow narrower widths, or less time at full size"};
+        "--search: no schedule keeps these bounds: save fewer FLOPs, allow narrower widths, or less time at "
+        "full size"};
   }
   searched.found = *found;
   searched.phases = phases_text(request, searched.task, *found);

@@ -17,7 +17,7 @@ struct SearchRequest {
   LayerGroup group = LayerGroup::TopMlp;
   double least = 0.25, most = 1, step = 0.125;  ///< shares that are tried
   std::size_t phases = 4;
-  double every = 0.05;                          ///< of the training: where phases may begin
+  double every = 0.05;  ///< of the training: where phases may begin
   std::optional<double> least_flops_saved, most_flops_saved;
   double full = 0;  ///< least share of the training at full size
 

@@ -192,9 +192,10 @@ void add_schedule_command(CLI::App& app, std::function<int()>& action) {
       "--against", options->against,
       "what it is held against besides the dense training: another scenario, with a schedule or "
       "without (default: dense, nothing besides)");
-  command->add_option("--search", options->search,
-                      "phases of one layer group that take the least time, in place of the scenario's, e.g. \"top_mlp "
-                      "in 0.25..1 by 0.125, phases <= 4, every 5 %, saved_flops <= 30 %, full >= 20 %\"");
+  command->add_option(
+      "--search", options->search,
+      "phases of one layer group that take the least time, in place of the scenario's, e.g. \"top_mlp "
+      "in 0.25..1 by 0.125, phases <= 4, every 5 %, saved_flops <= 30 %, full >= 20 %\"");
   command->add_option("--json", options->json, "figures as JSON; - for stdout instead of the text");
   command->add_flag("--no-timeline", options->no_timeline, "write no timelines");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");

@@ -242,11 +242,12 @@ std::string long_time(double seconds) {
 std::string search_text(const SearchedSchedule& searched) {
   std::string text = "searched: a step at each width\n";
   for (const WidthChoice& width : searched.task.widths) {
-    text += fmt::format("    {:<8.4g}{:>12}  {:>6.3f} of the FLOPs\n", width.share, to_string(Seconds{width.step}),
-                        width.flops / searched.task.widths.back().flops);
+    text += fmt::format("    {:<8.4g}{:>12}  {:>6.3f} of the FLOPs\n", width.share,
+                        to_string(Seconds{width.step}), width.flops / searched.task.widths.back().flops);
   }
   return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved\n  phases: {}\n\n",
-                            long_time(searched.found.seconds), 100 * searched.found.flops_saved, searched.phases);
+                            long_time(searched.found.seconds), 100 * searched.found.flops_saved,
+                            searched.phases);
 }
 
 std::string schedule_text(const SchedulePrediction& prediction, const OtherTraining* other) {

@@ -17,7 +17,8 @@ constexpr const char* kDlrm =
     "name: x\ncluster: dgx_a100 x 1\nworkload: { model: dlrm_default, global_batch: 16384 }\n";
 constexpr const char* kGpt =
     "name: x\ncluster: dgx_a100 x 1\n"
-    "workload: { model: { from: gpt3_1b3, transformer: { layers: 4 } }, global_batch: 16, precision: bf16 }\n";
+    "workload: { model: { from: gpt3_1b3, transformer: { layers: 4 } }, global_batch: 16, precision: bf16 "
+    "}\n";
 
 YamlDocument scenario(const std::string& text) {
   return YamlDocument::from_text(text, "scenario.yaml");
@@ -44,7 +45,8 @@ double step_of(const std::string& text) {
 }
 
 TEST(Schedule, OneFullPhaseIsTheRunToTheLastBit) {
-  const SchedulePrediction one = with_schedule(kDlrm, "{ steps: 1000, phases: [{ name: full, until: 100 % }] }");
+  const SchedulePrediction one =
+      with_schedule(kDlrm, "{ steps: 1000, phases: [{ name: full, until: 100 % }] }");
   const ResolvedScenario resolved = build(scenario(kDlrm), ConfigPath::standard());
   const SimulationResult run = predict(resolved, nullptr);
   EXPECT_EQ(one.phases[0].figures.step, run.mean_step().in_base_units());
@@ -57,7 +59,8 @@ TEST(Schedule, OneFullPhaseIsTheRunToTheLastBit) {
 
 TEST(Schedule, TwoFullPhasesAreTheRunToo) {
   const SchedulePrediction two = with_schedule(
-      kDlrm, "{ steps: 1000, phases: [{ name: a, until: 30 %, keep: { top_mlp: 1 } }, { name: b, until: 100 % }] }");
+      kDlrm,
+      "{ steps: 1000, phases: [{ name: a, until: 30 %, keep: { top_mlp: 1 } }, { name: b, until: 100 % }] }");
   EXPECT_EQ(two.phases[0].steps, 300);
   EXPECT_EQ(two.phases[1].steps, 700);
   EXPECT_EQ(two.transitions[0].seconds, 0);
@@ -67,11 +70,13 @@ TEST(Schedule, TwoFullPhasesAreTheRunToo) {
 
 TEST(Schedule, APhaseIsTheScenarioWithItsWidths) {
   const SchedulePrediction pruned = with_schedule(
-      kGpt, "{ steps: 1000, phases: [{ name: small, until: 50 %, keep: { layers: 0.5, feed_forward: 0.75 } }, "
-            "{ name: full, until: 100 % }] }");
+      kGpt,
+      "{ steps: 1000, phases: [{ name: small, until: 50 %, keep: { layers: 0.5, feed_forward: 0.75 } }, "
+      "{ name: full, until: 100 % }] }");
   const std::string by_hand =
       "name: x\ncluster: dgx_a100 x 1\n"
-      "workload: { model: { from: gpt3_1b3, transformer: { layers: 2, feed_forward: 6144 } }, global_batch: 16, "
+      "workload: { model: { from: gpt3_1b3, transformer: { layers: 2, feed_forward: 6144 } }, global_batch: "
+      "16, "
       "precision: bf16 }\n";
   EXPECT_EQ(pruned.phases[0].figures.step, step_of(by_hand));
   EXPECT_EQ(pruned.phases[1].figures.step, step_of(kGpt));
@@ -82,10 +87,11 @@ TEST(Schedule, APhaseIsTheScenarioWithItsWidths) {
 
 TEST(Schedule, WhatEatsTheFlopsAddsUp) {
   const SchedulePrediction pruned = with_schedule(
-      kDlrm, "{ steps: 1000, transition: { warm_up: [1, 0.5] }, phases: [{ name: a, until: 20 %, keep: {} }, "
-             "{ name: b, until: 70 %, keep: { top_mlp: 0.5, bottom_mlp: 0.5 } }, { name: c, until: 100 % }] }");
-  const double lost = std::accumulate(pruned.lost.begin(), pruned.lost.end(), 0.0) + pruned.lost_to_transitions +
-                      pruned.lost_to_warm_up;
+      kDlrm,
+      "{ steps: 1000, transition: { warm_up: [1, 0.5] }, phases: [{ name: a, until: 20 %, keep: {} }, "
+      "{ name: b, until: 70 %, keep: { top_mlp: 0.5, bottom_mlp: 0.5 } }, { name: c, until: 100 % }] }");
+  const double lost = std::accumulate(pruned.lost.begin(), pruned.lost.end(), 0.0) +
+                      pruned.lost_to_transitions + pruned.lost_to_warm_up;
   EXPECT_NEAR(pruned.totals.flops_saved() - lost, pruned.totals.time_saved(), 1e-12);
   for (const PredictedPhase& phase : pruned.phases) {
     double beyond = 0;
@@ -97,9 +103,10 @@ TEST(Schedule, WhatEatsTheFlopsAddsUp) {
 }
 
 TEST(Schedule, ZerosWithoutStructureSaveNoTime) {
-  const SchedulePrediction masked = with_schedule(
-      kGpt, "{ steps: 100, phases: [{ name: masked, until: 50 %, mask: { zeros: 0.9 } }, { name: full, until: 100 % "
-            "}] }");
+  const SchedulePrediction masked = with_schedule(kGpt,
+                                                  "{ steps: 100, phases: [{ name: masked, until: 50 %, mask: "
+                                                  "{ zeros: 0.9 } }, { name: full, until: 100 % "
+                                                  "}] }");
   EXPECT_LT(masked.totals.time_saved(), 0);
   EXPECT_EQ(masked.totals.flops_saved(), 0);
   EXPECT_GT(masked.phases[0].figures.step, masked.full.step);
@@ -107,25 +114,29 @@ TEST(Schedule, ZerosWithoutStructureSaveNoTime) {
 
 TEST(Schedule, ErrorsThatPhasesShareCancel) {
   const SchedulePrediction pruned = with_schedule(
-      kGpt, "{ steps: 1000, phases: [{ name: small, until: 50 %, keep: { layers: 0.5 } }, { name: full, until: 100 "
-            "% }] }");
+      kGpt,
+      "{ steps: 1000, phases: [{ name: small, until: 50 %, keep: { layers: 0.5 } }, { name: full, until: 100 "
+      "% }] }");
   EXPECT_LT(pruned.time_saved_band, 0.5 * pruned.full.band.relative);
 }
 
 TEST(Schedule, SamplesAndTokensGiveTheSteps) {
-  const SchedulePrediction tokens = with_schedule(
-      kGpt, "{ tokens: 32768000, phases: [{ name: short, until: 25 %, sequence: 1024 }, { name: full, until: 100 % }] "
-            "}");
+  const SchedulePrediction tokens = with_schedule(kGpt,
+                                                  "{ tokens: 32768000, phases: [{ name: short, until: 25 %, "
+                                                  "sequence: 1024 }, { name: full, until: 100 % }] "
+                                                  "}");
   EXPECT_EQ(tokens.phases[0].steps, 500);  // a quarter of 32.768 million, 16 x 1024 a step
   EXPECT_EQ(tokens.phases[1].steps, 750);
   EXPECT_EQ(tokens.dense.steps, 1000);
   const SchedulePrediction samples = with_schedule(
-      kGpt, "{ samples: 16000, phases: [{ name: large, until: 50 %, batch: 32 }, { name: full, until: 100 % }] }");
+      kGpt,
+      "{ samples: 16000, phases: [{ name: large, until: 50 %, batch: 32 }, { name: full, until: 100 % }] }");
   EXPECT_EQ(samples.phases[0].steps, 250);
   EXPECT_EQ(samples.phases[1].steps, 500);
 }
 
-/// Seconds of a transition that only gathers @p shared bytes over eight GPUs that exchange at their links' rate.
+/// Seconds of a transition that only gathers @p shared bytes over eight GPUs that exchange at their links'
+/// rate.
 double seconds_of_gather(double shared) {
   ResolvedScenario resolved = build(
       scenario("name: x\ncluster: dgx_a100 x 1\ncollectives: { profile: ideal }\nworkload: { model: gpt2, "
@@ -146,17 +157,18 @@ TEST(Transition, GathersAtTheRateOfTheLinks) {
 
 TEST(Transition, RowsMoveWhereTablesArePlacedAnew) {
   const std::string kept =
-      "{ steps: 100, phases: [{ name: a, until: 50 %, keep: { embedding_rows: 0.5 } }, { name: b, until: 100 % }]";
+      "{ steps: 100, phases: [{ name: a, until: 50 %, keep: { embedding_rows: 0.5 } }, { name: b, until: 100 "
+      "% }]";
   const SchedulePrediction stays = with_schedule(kDlrm, kept + " }");
   EXPECT_TRUE(stays.transitions[0].work.moved.empty());
   EXPECT_FALSE(stays.transitions[0].work.table_gathered.empty());
 }
 
 TEST(Campaign, OfAFullTrainingIsItsStepsWithFailures) {
-  const SchedulePrediction campaign = predicted(
-      std::string{kGpt} +
-      "campaign: { length: { steps: 100000 }, checkpoint: { write: 10 s }, failures: { mtbf_per_node: 100 h, restart: "
-      "5 min }, recurring: { steps: 1000, times: 3 } }\n");
+  const SchedulePrediction campaign = predicted(std::string{kGpt} +
+                                                "campaign: { length: { steps: 100000 }, checkpoint: { write: "
+                                                "10 s }, failures: { mtbf_per_node: 100 h, restart: "
+                                                "5 min }, recurring: { steps: 1000, times: 3 } }\n");
   ASSERT_TRUE(campaign.campaign.has_value());
   const CampaignPrediction& whole = *campaign.campaign;
   EXPECT_EQ(whole.task.work, 100000 * campaign.full.step);

@@ -19,15 +19,16 @@ StepParts parts_of(double products, double embedding, double host) {
   return parts;
 }
 
-// A full step of 10 ms: 6 of products, 3 of embedding, 1 of host. Half of the FLOPs promise 5 ms. The phase takes
-// 3.5 + 3 + 1 = 7.5 ms: products lose 0.5 (narrow tiles), embedding 1.5, host 0.5, together 2.5 = 7.5 - 5.
+// A full step of 10 ms: 6 of products, 3 of embedding, 1 of host. Half of the FLOPs promise 5 ms. The phase
+// takes 3.5 + 3 + 1 = 7.5 ms: products lose 0.5 (narrow tiles), embedding 1.5, host 0.5, together 2.5 = 7.5
+// - 5.
 TEST(Attribution, LossesAddUpToWhatTheStepTakesBeyondItsFlops) {
   const auto all = losses(parts_of(3.5e-3, 3e-3, 1e-3), parts_of(6e-3, 3e-3, 1e-3), 0.5);
   EXPECT_NEAR(all[at(StepPart::Products)].seconds, 0.5e-3, 1e-15);
   EXPECT_NEAR(all[at(StepPart::Embedding)].seconds, 1.5e-3, 1e-15);
   EXPECT_NEAR(all[at(StepPart::Host)].seconds, 0.5e-3, 1e-15);
-  const double sum =
-      std::accumulate(all.begin(), all.end(), 0.0, [](double s, const Loss& loss) { return s + loss.seconds; });
+  const double sum = std::accumulate(all.begin(), all.end(), 0.0,
+                                     [](double s, const Loss& loss) { return s + loss.seconds; });
   EXPECT_NEAR(sum, 7.5e-3 - 0.5 * 10e-3, 1e-15);
 }
 

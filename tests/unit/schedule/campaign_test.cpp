@@ -32,8 +32,8 @@ TEST(Campaign, TheLastSegmentIsShorter) {
 }
 
 TEST(Campaign, DrawnCampaignsAgreeWithTheClosedForm) {
-  for (const CampaignTask& task : {CampaignTask{200000, 3600, 60, 1 / 20000.0, 600},
-                                   CampaignTask{50000, 5000, 200, 1 / 6000.0, 1500}}) {
+  for (const CampaignTask& task :
+       {CampaignTask{200000, 3600, 60, 1 / 20000.0, 600}, CampaignTask{50000, 5000, 200, 1 / 6000.0, 1500}}) {
     const DrawnCampaigns drawn = drawn_campaigns(task, 4000, 7);
     EXPECT_NEAR(drawn.mean, campaign_times(task).expected, 4 * drawn.error);
     EXPECT_LT(drawn.p5, drawn.mean);

@@ -25,8 +25,8 @@ TEST(KeptWidth, IsTheNearestMultipleWithinTheFullWidth) {
   EXPECT_EQ(kept_width(1024, 0.5, 64), 512);
   EXPECT_EQ(kept_width(1000, 0.5, 64), 512);  // 500 is 7.8 x 64
   EXPECT_EQ(kept_width(1000, 0.5, 1), 500);
-  EXPECT_EQ(kept_width(50, 0.5, 64), 50);     // never wider than it is
-  EXPECT_EQ(kept_width(1024, 0.01, 64), 64);  // at least one tile
+  EXPECT_EQ(kept_width(50, 0.5, 64), 50);      // never wider than it is
+  EXPECT_EQ(kept_width(1024, 0.01, 64), 64);   // at least one tile
   EXPECT_EQ(kept_width(50257, 1, 64), 50257);  // full is full, whatever it is a multiple of
 }
 
@@ -78,8 +78,9 @@ TEST(KeptModel, WhatDoesNotDivideIsToldWithTheNearestThatDoes) {
     FAIL() << "22 heads on 8 ranks";
   } catch (const FieldError& problem) {
     EXPECT_EQ(problem.key(), "heads");
-    EXPECT_THAT(problem.what(), HasSubstr("22 heads cannot be divided among 8 tensor-parallel ranks: the nearest "
-                                          "that can is 24 (keep 0.75)"));
+    EXPECT_THAT(problem.what(),
+                HasSubstr("22 heads cannot be divided among 8 tensor-parallel ranks: the nearest "
+                          "that can is 24 (keep 0.75)"));
   }
 }
 

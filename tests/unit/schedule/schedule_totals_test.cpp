@@ -37,7 +37,8 @@ TEST(ScheduleTotals, TheOrderOfPhasesDoesNotMatterWhereTransitionsAreAlike) {
   const std::vector<PhaseTime> other{{700, 0.009, 6, 0}, {1000, 0.010, 8, 0}, {3000, 0.0065, 4, 0}};
   const std::vector<double> between{1.5, 1.5};
   const PhaseTime dense{4700, 0.010, 8, 0};
-  EXPECT_NEAR(schedule_totals(one, between, dense).seconds, schedule_totals(other, between, dense).seconds, 1e-12);
+  EXPECT_NEAR(schedule_totals(one, between, dense).seconds, schedule_totals(other, between, dense).seconds,
+              1e-12);
 }
 
 TEST(ScheduleTotals, FirstStepsTakeLongerAsLongAsThereAreSteps) {

@@ -9,7 +9,6 @@
 namespace lockstep {
 namespace {
 
-
 WorkloadSpec gpt(std::int64_t layers, std::int64_t feed_forward = 16384) {
   WorkloadSpec workload;
   const ConfigPath configs = ConfigPath::standard();
@@ -32,8 +31,8 @@ ParallelismSpec plan(Sharding sharding, int tensor = 1) {
   return parallelism;
 }
 
-TransitionWork between(const WorkloadSpec& before, const WorkloadSpec& after, const ParallelismSpec& parallelism,
-                       const TransitionSpec& spec = {}) {
+TransitionWork between(const WorkloadSpec& before, const WorkloadSpec& after,
+                       const ParallelismSpec& parallelism, const TransitionSpec& spec = {}) {
   return transition_work({&before, &parallelism, 64}, {&after, &parallelism, 64}, spec, 100);
 }
 

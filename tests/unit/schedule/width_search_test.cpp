@@ -55,7 +55,8 @@ std::optional<double> least_by_trying(const WidthSearchTask& task) {
   const auto all = static_cast<std::size_t>(std::pow(count, task.slots));
   for (std::size_t number = 0; number < all; ++number) {
     std::vector<std::size_t> widths;
-    for (std::size_t slot = 0, rest = number; slot < task.slots; ++slot, rest /= count) widths.push_back(rest % count);
+    for (std::size_t slot = 0, rest = number; slot < task.slots; ++slot, rest /= count)
+      widths.push_back(rest % count);
     const Sum sum = sum_of(task, widths);
     const double saved = 1 - sum.flops / dense;
     const bool allowed = widths.back() + 1 == count && sum.phases <= task.most_phases &&
