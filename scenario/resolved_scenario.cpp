@@ -244,7 +244,7 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) 
   if (scenario.schedule || scenario.campaign) {
     const std::string key = scenario.schedule ? "schedule" : "campaign";
     throw InputError{location_of(document, key),
-                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=~ takes the "
+                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
                                  "full model's step alone",
                                  key, key)};
   }

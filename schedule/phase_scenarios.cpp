@@ -67,6 +67,29 @@ void expect_family(const PhaseSpec& phase, const ModelSpec& model) {
   }
 }
 
+bool are_alike(const std::vector<KeptWidth>& a, const std::vector<KeptWidth>& b) {
+  return std::ranges::equal(a, b, {}, &KeptWidth::kept, &KeptWidth::kept);
+}
+
+/// The phase with the widths that are asked for; std::nullopt where those are what it has, or do not divide.
+std::optional<YamlDocument> unrounded(const PhaseScenario& phase, const PhaseSpec& spec,
+                                      const ModelSpec& model, const TransformerPlanSpec& plan) {
+  try {
+    const KeptModel asked = kept_model(model, spec.keep, 1, plan);
+    if (are_alike(asked.widths, phase.widths)) {
+      return std::nullopt;
+    }
+    YamlDocument document = phase.document;
+    PhaseWriter writer{document, phase.at};
+    for (const auto& [key, value] : asked.changes) {
+      writer.set("workload.model." + key, value);
+    }
+    return document;
+  } catch (const FieldError&) {
+    return std::nullopt;
+  }
+}
+
 PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase& planned,
                              const YamlNode& root, const ConfigPath& configs) {
   const WorkloadSpec& workload = *whole.scenario.workload;
@@ -98,6 +121,7 @@ PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase&
     throw InputError{place_of(root, planned.key_path + "." + problem.key()),
                      fmt::format("phase '{}': {}: {}", phase.name, problem.key(), problem.what())};
   }
+  scenario.unrounded = unrounded(scenario, phase, *workload.model, parallelism.transformer);
   scenario.meaning = meaning_of(scenario.document, configs) + (phase.mask ? "masked" : "");
   return scenario;
 }
@@ -150,7 +174,7 @@ std::string meaning_of(const YamlDocument& document, const ConfigPath& configs) 
 
 ScheduledScenario scheduled_scenario(const YamlDocument& document, const ConfigPath& configs) {
   ScheduledScenario whole{read_document<ScenarioSpec>(document, configs),
-                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}},
+                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}, {}},
                           {},
                           {}};
   const YamlNode& root = document.root();

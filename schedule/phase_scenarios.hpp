@@ -23,6 +23,7 @@ struct PhaseScenario {
   std::vector<KeptWidth> widths;
   double structures = 0;  ///< rows, columns, heads and so on that are chosen among
   std::optional<MaskSpec> mask;
+  std::optional<YamlDocument> unrounded;  ///< with the widths that were asked for, where rounding changed any
 };
 
 /// A scenario with a schedule or a campaign, taken apart.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ops/workload/dlrm.hpp"
+#include "scenario/memory_demand.hpp"
 #include "schedule/phase_cache.hpp"
 #include "schedule/quality_curve.hpp"
 
@@ -147,6 +148,23 @@ class SchedulePredictor {
     return fixed;
   }
 
+  /// A step at the widths that were asked for; std::nullopt where they are what the phase has, or do not run.
+  std::optional<double> unrounded_step(const PhaseScenario& phase) {
+    if (!phase.unrounded) {
+      return std::nullopt;
+    }
+    PhaseScenario asked = phase;
+    asked.document = *phase.unrounded;
+    asked.meaning = meaning_of(asked.document, configs_);
+    try {
+      return cache_.of(placed(asked), silent_).figures.step;
+    } catch (const InputError&) {
+      return std::nullopt;
+    } catch (const OutOfMemoryError&) {
+      return std::nullopt;
+    }
+  }
+
   void add_phase(const PhaseScenario& phase) {
     const SimulatedPhase& simulated = simulate(placed(phase));
     const double per_step = amount_per_step(scheduled_.length, simulated.figures);
@@ -162,6 +180,7 @@ class SchedulePredictor {
     predicted.widths = phase.widths;
     predicted.mask = phase.mask;
     predicted.figures = simulated.figures;
+    predicted.unrounded = unrounded_step(phase);
     predicted.alike =
         static_cast<std::size_t>(std::ranges::find(simulated_, &simulated) - simulated_.begin());
     const double amount = scheduled_.length.amount();
@@ -333,6 +352,7 @@ class SchedulePredictor {
   const ScheduledScenario& scheduled_;
   ScheduleSpec spec_;
   const Timelines& timelines_;
+  const Timelines silent_{[](const auto&, const auto&, const auto&) { return TimelineRequest{}; }, [] {}};
   const ConfigPath& configs_;
   PhaseCache cache_;
   const SimulatedPhase* full_ = nullptr;

@@ -27,7 +27,8 @@ struct PredictedPhase {
   StepFigures figures;
   PhaseTime time;
   std::optional<std::string> quality;  ///< the user's word
-  std::vector<Loss> losses;            ///< against the full model's step, of one step
+  std::optional<double> unrounded;  ///< s, a step with the widths that were asked for, where those are others
+  std::vector<Loss> losses;         ///< against the full model's step, of one step
 };
 
 struct PredictedTransition {

@@ -66,7 +66,7 @@ class TimelineFiles {
     if (folder_ == nullptr) {
       return {};
     }
-    constexpr std::size_t kFew = 64;
+    constexpr std::size_t kFew = 8;
     const std::size_t ranks = resolved.job.ranks.size();
     ChromeTraceOptions options;
     options.path = folder_->staged() / fmt::format("{}_{}{}", ++count_, file_word(name), kTimeline);

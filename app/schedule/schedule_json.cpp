@@ -45,6 +45,7 @@ Json phase_json(const PredictedPhase& phase) {
   for (const KeptWidth& width : phase.widths) {
     json["keep"][name_of(width.group)] = {{"share", width.asked}, {"full", width.full}, {"kept", width.kept}};
   }
+  if (phase.unrounded) json["unrounded_step_time_s"] = *phase.unrounded;
   if (phase.mask) json["zeros_without_structure"] = phase.mask->zeros;
   if (phase.quality) json["quality_as_given"] = *phase.quality;
   json.update(figures_json(phase.figures));

@@ -11,6 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostRows = 24;  // of phases: an alternation repeats itself
+constexpr double kWorthAHint = 1.03;   // of a step
 constexpr double kNothing = 0.0005;    // of the dense training: rounds to 0.0 %
 
 std::string kept_text(const PredictedPhase& phase) {
@@ -79,6 +80,11 @@ std::string width_lines(const SchedulePrediction& prediction) {
     for (const KeptWidth& width : phase.widths) {
       text += fmt::format("    {}: {} {} -> {}\n", phase.name, name_of(width.group), width.full, width.kept);
     }
+    if (phase.unrounded && *phase.unrounded > kWorthAHint * phase.figures.step) {
+      text += fmt::format("    {}: without rounding a step takes {}, {:.0f} % longer\n", phase.name,
+                          to_string(Seconds{*phase.unrounded}),
+                          100 * (*phase.unrounded / phase.figures.step - 1));
+    }
     if (phase.mask) {
       text += fmt::format(
           "    {}: zeros without structure save no time: every product multiplies them, and the mask is "
@@ -93,7 +99,7 @@ std::string pays_text(const BreakEven& pays) {
   if (!pays.steps) {
     return pays.seconds > 0 ? "steps get no shorter" : "nothing changes";
   }
-  return fmt::format("pays after {:.0f} steps{}", std::ceil(*pays.steps),
+  return fmt::format("pays after {}{}", plural(static_cast<std::size_t>(std::ceil(*pays.steps)), "step"),
                      pays.is_too_short ? ", more than the phase has" : "");
 }
 
@@ -150,6 +156,19 @@ std::string resources_text(double seconds, double gpu_hours, const std::optional
                      energy ? fmt::format(", {:.4g} kWh of the GPUs", *energy / kKilowattHour) : "");
 }
 
+/// In percent, to two decimals, without a sign where that leaves nothing.
+double rounded(double share) {
+  const double percent = std::round(1e4 * share) / 100;
+  return percent == 0 ? 0 : percent;
+}
+
+std::string became_text(double time, double flops) {
+  constexpr double kHundredth = 0.01;
+  return !(flops > 0)                ? ""
+         : time < kHundredth * flops ? ", of which nothing becomes time"
+                                     : fmt::format(", of which {:.0f} % become time", 100 * time / flops);
+}
+
 std::string saving_lines(const SchedulePrediction& prediction) {
   const double time = prediction.totals.time_saved(), flops = prediction.totals.flops_saved();
   std::string text = fmt::format(
@@ -160,12 +179,9 @@ std::string saving_lines(const SchedulePrediction& prediction) {
       prediction.dense_is_longer ? " (as long as you say it needs)" : "");
   text += fmt::format("time saved   {:.2f} %  (+- {:.2f} points: errors that phases share cancel)\n",
                       100 * time, 100 * prediction.time_saved_band);
-  text += fmt::format("FLOPs saved  {:.2f} %", 100 * flops);
-  if (flops > 0) {
-    text += fmt::format(", of which {:.0f} % become time; at most {:.2f} % where products alone get shorter",
-                        100 * time / flops, 100 * prediction.amdahl);
-  }
-  text += "\n";
+  text += fmt::format("FLOPs saved  {:.2f} %{}\n", rounded(flops), became_text(time, flops));
+  text += fmt::format("at most      {:.2f} % if products alone got shorter, by their FLOPs (Amdahl)\n",
+                      rounded(prediction.amdahl));
   if (prediction.saved_6nd) {
     text += fmt::format("6 N D        {:.2f} % saved, as papers count it (a speed-up of {:.1f} %)\n",
                         100 * *prediction.saved_6nd, 100 * (1 / (1 - *prediction.saved_6nd) - 1));
@@ -174,7 +190,7 @@ std::string saving_lines(const SchedulePrediction& prediction) {
 }
 
 std::string loss_line(const std::string& what, double share) {
-  return fmt::format("  {:<28}{:>+8.2f} %\n", what, 100 * share);
+  return fmt::format("  {:<28}{:>+8.2f} %\n", what, rounded(share));
 }
 
 /// From FLOPs saved to time saved, the largest loss first.
