@@ -195,6 +195,10 @@ void keep_heads(TransformerSpec& model, const TransformerPlanSpec& plan, Keeping
     keeping.tell(LayerGroup::KvHeads, full_kv, kv, model.layers);
   }
   expect_divides(LayerGroup::Heads, model.heads, kv, "groups of keys and values", full);
+  if (keeping.changes(LayerGroup::Heads) && !keeping.changes(LayerGroup::Hidden) && model.is_in_modules()) {
+    throw FieldError{"heads",
+                     "heads of this code are hidden / heads wide: keep the same share of 'hidden', too"};
+  }
   if (keeping.changes(LayerGroup::Heads)) {
     keeping.tell(LayerGroup::Heads, full, model.heads, model.layers);
     keeping.write("transformer.heads", model.heads);

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "scenario/memory_demand.hpp"
-#include "schedule/transition_work.hpp"
+#include "schedule/model_tensors.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {
@@ -32,10 +31,8 @@ auto in_phase(const std::string& name, Action action) {
 }
 
 double elements_of_rank(const ScenarioSpec& scenario) {
-  const auto tensors = dense_tensors(*scenario.workload->model);
   const TransformerPlanSpec& plan = scenario.parallelism.transformer;
-  return static_cast<double>(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0})) /
-         (plan.tensor * plan.pipeline);
+  return model_tensors(*scenario.workload->model).elements() / (plan.tensor * plan.pipeline);
 }
 
 }  // namespace

@@ -62,34 +62,61 @@ double bytes_of(const EmbeddingTable& table, const DlrmSpec& dlrm) {
       .in_base_units();
 }
 
-bool is_same_table(const EmbeddingTable& a, const EmbeddingTable& b) {
-  return a.rows == b.rows && a.dimension == b.dimension;
+/// Of a table whose rows or dimension change; of one that there is not, 0 bytes.
+TableWork work_of(double before, double after, Scoring score) {
+  const double both = std::min(before, after);
+  return {before > after && after > 0 && score != Scoring::None ? before : 0, before == after ? 0 : both,
+          after - both};
+}
+
+/// Bytes of tables on the rank that has most.
+double fullest_tables(const DlrmSpec& dlrm, const std::vector<std::int64_t>& ranks, std::size_t count) {
+  std::vector<double> by_rank(count);
+  const auto tables = dlrm.all_tables();
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    const double bytes = bytes_of(tables[table], dlrm);
+    if (ranks[table] >= 0) {
+      by_rank.at(static_cast<std::size_t>(ranks[table])) += bytes;
+    } else {
+      for (double& of_rank : by_rank) of_rank += bytes / static_cast<double>(count);
+    }
+  }
+  return std::ranges::max(by_rank);
 }
 
 /// Tables whose rows or dimensions change are copied where they are; those that are placed anew move.
-void add_tables(const ResolvedScenario& before, const ResolvedScenario& after, TransitionWork& work) {
+void add_tables(const ResolvedScenario& before, const ResolvedScenario& after, const TransitionSpec& spec,
+                TransitionWork& work) {
   const DlrmSpec &old_model = *before.scenario.workload->model->dlrm,
                  &new_model = *after.scenario.workload->model->dlrm;
   const auto old_tables = old_model.all_tables(), new_tables = new_model.all_tables();
-  const auto old_ranks = ranks_of_tables(plan_of(before), old_tables.size());
-  const auto new_ranks = ranks_of_tables(plan_of(after), new_tables.size());
-  std::vector<double> gathered(after.job.ranks.size());
-  for (std::size_t table = 0; table < std::min(old_tables.size(), new_tables.size()); ++table) {
-    const double smaller =
-        std::min(bytes_of(old_tables[table], old_model), bytes_of(new_tables[table], new_model));
-    if (!is_same_table(old_tables[table], new_tables[table])) {
-      if (old_ranks[table] >= 0) {
-        gathered.at(static_cast<std::size_t>(old_ranks[table])) += smaller;
-      } else {
-        for (double& of_rank : gathered) of_rank += smaller / static_cast<double>(gathered.size());
-      }
+  const std::size_t count = std::max(old_tables.size(), new_tables.size());
+  const auto old_ranks = ranks_of_tables(plan_of(before), count);
+  const auto new_ranks = ranks_of_tables(plan_of(after), count);
+  std::vector<TableWork> by_rank(after.job.ranks.size());
+  for (std::size_t table = 0; table < count; ++table) {
+    const double old_bytes = table < old_tables.size() ? bytes_of(old_tables[table], old_model) : 0;
+    const double new_bytes = table < new_tables.size() ? bytes_of(new_tables[table], new_model) : 0;
+    const std::int64_t from = old_ranks[table], to = new_ranks[table];
+    const std::int64_t home = from >= 0 ? from : to;  // -1: all have a part
+    const TableWork of_table = work_of(old_bytes, new_bytes, spec.score);
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+      const double part = home < 0 ? 1 / static_cast<double>(by_rank.size()) : 0;
+      const double share = home == static_cast<std::int64_t>(rank) ? 1 : part;
+      by_rank[rank].scored += share * of_table.scored;
+      by_rank[rank].gathered += share * of_table.gathered;
+      by_rank[rank].filled += share * of_table.filled;
     }
-    if (old_ranks[table] >= 0 && new_ranks[table] >= 0 && old_ranks[table] != new_ranks[table]) {
-      work.moved.push_back({table, old_ranks[table], new_ranks[table], smaller});
+    if (from >= 0 && to >= 0 && from != to) {
+      work.moved.push_back({table, from, to, std::min(old_bytes, new_bytes)});
     }
   }
-  if (std::ranges::any_of(gathered, [](double bytes) { return bytes > 0; })) {
-    work.table_gathered = std::move(gathered);
+  if (std::ranges::any_of(by_rank, [](const TableWork& of_rank) { return of_rank.moved() > 0; })) {
+    work.tables = std::move(by_rank);
+  }
+  if (spec.checkpoint.bandwidth && !work.is_nothing()) {
+    work.written += fullest_tables(old_model, old_ranks, after.job.ranks.size());
+    work.read += fullest_tables(new_model, new_ranks, after.job.ranks.size());
   }
 }
 
@@ -230,7 +257,7 @@ class SchedulePredictor {
     between.work = transition_work(side(before), side(after), spec_.transition,
                                    std::max(structures_[number], structures_[number + 1]));
     if (after.resolved.scenario.workload->model->dlrm) {
-      add_tables(before.resolved, after.resolved, between.work);
+      add_tables(before.resolved, after.resolved, spec_.transition, between.work);
     }
     if (const auto bandwidth = spec_.transition.checkpoint.bandwidth) {
       between.waits.files = Bytes{between.work.written + between.work.read} / *bandwidth;

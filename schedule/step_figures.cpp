@@ -8,7 +8,7 @@
 #include "scenario/memory_demand.hpp"
 #include "scenario/time_shares.hpp"
 #include "scenario/trust.hpp"
-#include "schedule/transition_work.hpp"
+#include "schedule/model_tensors.hpp"
 
 namespace lockstep {
 namespace {
@@ -107,13 +107,11 @@ StepParts gpu_parts(const ResolvedScenario& resolved, const SimulationResult& re
   return parts;
 }
 
+/// Of transformers all of whose parameters see every token.
 std::optional<double> parameters_of(const ResolvedScenario& resolved) {
-  const auto& workload = resolved.scenario.workload;
-  if (!workload || !workload->model->is_transformer()) {
-    return std::nullopt;
-  }
-  const auto tensors = dense_tensors(*workload->model);
-  return static_cast<double>(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}));
+  const ModelSpec& model = *resolved.scenario.workload->model;
+  const ModelTensors tensors = model_tensors(model);
+  return model.is_transformer() && tensors.expert.empty() ? std::optional{tensors.elements()} : std::nullopt;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct StepFigures {
   double samples = 0;            ///< of a step
   std::optional<double> tokens;  ///< likewise, of models that read tokens
   std::optional<FilledMemory> memory;
-  std::optional<double> parameters;  ///< elements, of transformers
+  std::optional<double> parameters;  ///< elements, of transformers without experts
   bool along_path = true;            ///< parts are those of the critical path; else of a mean rank's GPU
 
   /// The part that takes most.

@@ -106,16 +106,26 @@ class TransitionWriter {
   }
 
   void tables() {
-    if (!work_.table_gathered.empty()) {
-      rank_.begin("gather rows");
-      (void)rank_.launch_per_rank(stream_);
-      rank_.end();
-      std::vector<std::uint32_t>& slot = kernels_.emplace_back();
-      for (const double bytes : work_.table_gathered) {
-        slot.push_back(
-            rank_.intern(KernelCall{"gather rows", DataType::FP32, Concat{floats(bytes), 1, true}}));
+    const auto by_rank = [&](const char* name, double TableWork::*bytes, auto kernel) {
+      if (std::ranges::any_of(work_.tables, [&](const TableWork& of_rank) { return of_rank.*bytes > 0; })) {
+        rank_.begin(name);
+        (void)rank_.launch_per_rank(stream_);
+        rank_.end();
+        std::vector<std::uint32_t>& slot = kernels_.emplace_back();
+        for (const TableWork& of_rank : work_.tables) {
+          slot.push_back(rank_.intern(KernelCall{name, DataType::FP32, kernel(of_rank.*bytes)}));
+        }
       }
-    }
+    };
+    by_rank("score rows", &TableWork::scored, [](double bytes) {
+      return KernelWork{Reduction{1, floats(bytes), false}};
+    });
+    by_rank("gather rows", &TableWork::gathered, [](double bytes) {
+      return KernelWork{Concat{floats(bytes), 1, true}};
+    });
+    by_rank("fill rows", &TableWork::filled, [](double bytes) {
+      return KernelWork{Pointwise{.elements = floats(bytes), .reads = 0, .writes = 1}};
+    });
     if (!work_.moved.empty()) {
       const GroupId world = rank_.group(kWorld);
       rank_.begin("c10d::alltoall_base_");
@@ -144,7 +154,7 @@ class TransitionWriter {
   void host() {
     const auto& calls = rank_.host().runtime_calls;
     if (calls.contains(RuntimeCall::Malloc) && calls.contains(RuntimeCall::Free)) {
-      const double segments = std::ceil((work_.gathered + work_.filled) / kSegment);
+      const double segments = std::ceil((work_.gathered + work_.filled) / kSegment);  // of dense states
       const Seconds each =
           rank_.host().duration_of(RuntimeCall::Malloc) + rank_.host().duration_of(RuntimeCall::Free);
       wait("empty cache", segments * each);

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "ops/workload/cnn_layers.hpp"
+#include "schedule/model_tensors.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,25 +24,6 @@ double moments(Optimizer optimizer, double momentum) {
   }
 }
 
-void add_mlp(std::vector<std::int64_t>& tensors, std::int64_t input, std::span<const std::int64_t> widths) {
-  for (const std::int64_t width : widths) {
-    tensors.push_back(input * width);
-    tensors.push_back(width);
-    input = width;
-  }
-}
-
-std::vector<std::int64_t> dense_tensors(const DlrmSpec& dlrm) {
-  std::vector<std::int64_t> tensors;
-  add_mlp(tensors, dlrm.bottom_mlp.front(), std::span{dlrm.bottom_mlp}.subspan(1));
-  const std::int64_t width = dlrm.interaction_width();
-  for (int layer = 0; layer < dlrm.cross_layers; ++layer) {
-    tensors.insert(tensors.end(), {width * dlrm.cross_projection, dlrm.cross_projection * width, width});
-  }
-  add_mlp(tensors, width, dlrm.top_mlp);
-  return tensors;
-}
-
 double sum(std::span<const std::int64_t> tensors) {
   return static_cast<double>(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}));
 }
@@ -57,9 +38,9 @@ struct Cut {
   [[nodiscard]] double states() const { return sharding != Sharding::None ? share : 1; }
 };
 
-Cut cut_of(const TransitionSide& side) {
+Cut cut_of(const TransitionSide& side, bool expert) {
   const TransformerPlanSpec& plan = side.parallelism->transformer;
-  const int replica = plan.tensor * plan.pipeline;
+  const int replica = (expert ? plan.expert * plan.expert_tensor : plan.tensor) * plan.pipeline;
   const int replicas = std::max(1, side.ranks / replica);
   return {static_cast<double>(replica),
           plan.sharding == Sharding::None ? 1 : std::min(replicas, plan.shard_group.value_or(replicas)),
@@ -107,14 +88,6 @@ ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& 
                                            : ElementBytes{kHalf, kFloat + of_moments};
 }
 
-std::vector<std::int64_t> dense_tensors(const ModelSpec& model) {
-  return model.dlrm              ? dense_tensors(*model.dlrm)
-         : model.transformer     ? model.transformer->parameters()
-         : model.encoder_decoder ? model.encoder_decoder->parameters()
-         : model.xlnet           ? model.xlnet->parameters()
-                                 : cnn_parameters(model.cnn.value());
-}
-
 ChangedElements changed_elements(std::span<const std::int64_t> before, std::span<const std::int64_t> after) {
   std::map<std::int64_t, std::int64_t> more;  // by size: tensors that only the one before has, or fewer
   for (const std::int64_t size : before) ++more[size];
@@ -128,45 +101,85 @@ ChangedElements changed_elements(std::span<const std::int64_t> before, std::span
 
 bool TransitionWork::is_nothing() const {
   return scored == 0 && gathered == 0 && filled == 0 && shared == 0 && broadcast == 0 && written == 0 &&
-         read == 0 && table_gathered.empty() && moved.empty();
+         read == 0 && tables.empty() && moved.empty();
 }
+
+namespace {
+
+/// Parameters that are cut alike: dense ones, or experts'.
+class PartOfModel {
+ public:
+  PartOfModel(const TransitionSide& before, const TransitionSide& after, bool expert)
+      : changed_{expert ? changed_elements(model_tensors(*before.workload->model).expert,
+                                           model_tensors(*after.workload->model).expert)
+                        : changed_elements(model_tensors(*before.workload->model).dense,
+                                           model_tensors(*after.workload->model).dense)},
+        bytes_{element_bytes(*before.workload, *before.parallelism)},
+        old_cut_{cut_of(before, expert)},
+        new_cut_{cut_of(after, expert)},
+        is_cut_alike_{lockstep::is_cut_alike(before, after)},
+        replicas_{std::max(1, before.ranks / static_cast<int>(old_cut_.replica))} {}
+
+  void add_to(TransitionWork& work, const TransitionSpec& spec) const {
+    const bool keeps = spec.optimizer_state == StatesAfter::Keep;
+    const double weight = bytes_.weight / new_cut_.weights(), states = bytes_.optimizer / new_cut_.states();
+    const double both = std::min(changed_.before, changed_.after) / new_cut_.replica;
+    const double of_new = changed_.after / new_cut_.replica;
+    if (changed_.before > changed_.after) {
+      work.scored += scored(spec.score);
+    }
+    work.gathered += both * (weight + (keeps ? states : 0));
+    work.filled += (of_new - both) * (weight + (keeps ? states : 0)) + (keeps ? 0 : of_new * states);
+    add_shared(work, keeps);
+    if (spec.agreement == Agreement::Broadcast && new_cut_.sharding != Sharding::Zero3) {
+      work.broadcast += of_new * bytes_.weight;
+    }
+    if (spec.checkpoint.bandwidth) {
+      work.written += changed_.all_before / old_cut_.replica *
+                      (bytes_.weight / old_cut_.weights() + bytes_.optimizer / old_cut_.states());
+      work.read += changed_.all_after / new_cut_.replica * (weight + states);
+    }
+  }
+
+  [[nodiscard]] bool differs() const { return changed_.before > 0 || changed_.after > 0 || !is_cut_alike_; }
+
+ private:
+  [[nodiscard]] double scored(Scoring score) const {
+    const double moments = score == Scoring::SecondMoment ? bytes_.optimizer / 2 / old_cut_.states() : 0;
+    return score == Scoring::None
+               ? 0
+               : changed_.before / old_cut_.replica * (bytes_.weight / old_cut_.weights() + moments);
+  }
+
+  void add_shared(TransitionWork& work, bool keeps) const {
+    if (!is_cut_alike_) {
+      work.shared += changed_.all_before * (bytes_.weight + bytes_.optimizer) / old_cut_.replica;
+      work.share = std::max(work.share, replicas_);
+    } else if (differs()) {
+      work.shared += shared_bytes(changed_, old_cut_, bytes_, keeps);
+      work.share = std::max(work.share, old_cut_.share);
+    }
+  }
+
+  ChangedElements changed_;
+  ElementBytes bytes_;
+  Cut old_cut_, new_cut_;
+  bool is_cut_alike_;
+  int replicas_;
+};
+
+}  // namespace
 
 TransitionWork transition_work(const TransitionSide& before, const TransitionSide& after,
                                const TransitionSpec& spec, double structures) {
-  const ChangedElements changed =
-      changed_elements(dense_tensors(*before.workload->model), dense_tensors(*after.workload->model));
-  const ElementBytes bytes = element_bytes(*before.workload, *before.parallelism);
-  const Cut old_cut = cut_of(before), new_cut = cut_of(after);
-  const bool keeps = spec.optimizer_state == StatesAfter::Keep, alike = is_cut_alike(before, after);
-  const double weight = bytes.weight / new_cut.weights(), states = bytes.optimizer / new_cut.states();
-  const double both = std::min(changed.before, changed.after) / new_cut.replica;
-  const double of_new = changed.after / new_cut.replica;
   TransitionWork work;
-  if (changed.before > changed.after && spec.score != Scoring::None) {
-    const bool reads_moments = spec.score == Scoring::SecondMoment;
-    work.structures = structures;
-    work.scored =
-        changed.before / old_cut.replica *
-        (bytes.weight / old_cut.weights() + (reads_moments ? bytes.optimizer / 2 / old_cut.states() : 0));
+  const PartOfModel dense{before, after, false}, expert{before, after, true};
+  if (!dense.differs() && !expert.differs()) {
+    return work;
   }
-  work.gathered = both * (weight + (keeps ? states : 0));
-  work.filled = (of_new - both) * (weight + (keeps ? states : 0)) + (keeps ? 0 : of_new * states);
-  work.share = old_cut.share;
-  const bool differs = changed.before > 0 || changed.after > 0;
-  if (!alike) {
-    work.shared = changed.all_before * (bytes.weight + bytes.optimizer) / old_cut.replica;
-    work.share = std::max(1, before.ranks / static_cast<int>(old_cut.replica));
-  } else if (differs) {
-    work.shared = shared_bytes(changed, old_cut, bytes, keeps);
-  }
-  if (spec.agreement == Agreement::Broadcast && new_cut.sharding != Sharding::Zero3) {
-    work.broadcast = of_new * bytes.weight;
-  }
-  if (spec.checkpoint.bandwidth && (differs || !alike)) {
-    work.written = changed.all_before / old_cut.replica *
-                   (bytes.weight / old_cut.weights() + bytes.optimizer / old_cut.states());
-    work.read = changed.all_after / new_cut.replica * (weight + states);
-  }
+  dense.add_to(work, spec);
+  expert.add_to(work, spec);
+  work.structures = work.scored > 0 ? structures : 0;
   return work;
 }
 

@@ -23,10 +23,7 @@ struct ElementBytes {
 /// B with master weights; FSDP's FP32 shares 4 + 8 B.
 [[nodiscard]] ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& parallelism);
 
-/// Elements of each dense parameter: all but embedding tables.
-[[nodiscard]] std::vector<std::int64_t> dense_tensors(const ModelSpec& model);
-
-/// Dense parameters of two models that are not alike in both: tensors of equal size are the same one.
+/// Parameters of two models that are not alike in both: tensors of equal size are the same one.
 struct ChangedElements {
   double before = 0, after = 0;          ///< elements of those that differ
   double all_before = 0, all_after = 0;  ///< of all
@@ -48,17 +45,25 @@ struct MovedTable {
   double bytes = 0;
 };
 
+/// Bytes of a rank's embedding tables whose rows or dimensions change.
+struct TableWork {
+  double scored = 0, gathered = 0, filled = 0;
+
+  [[nodiscard]] double moved() const { return scored + 2 * gathered + filled; }
+};
+
 /// Bytes for one rank of a model that is cut evenly.
 struct TransitionWork {
-  double scored = 0;                   ///< read, to choose what goes
-  double structures = 0;               ///< that are chosen among
-  double gathered = 0;                 ///< kept rows and columns: read, and written as much
-  double filled = 0;                   ///< zeros, of what grows and of states that are reset
-  double shared = 0;                   ///< what ranks that share states all-gather: the whole buffer
-  int share = 1;                       ///< ranks that do
-  double broadcast = 0;                ///< new weights
-  double written = 0, read = 0;        ///< all states, where there is a checkpoint
-  std::vector<double> table_gathered;  ///< by rank: tables whose rows or dimensions change; empty: none
+  double scored = 0;             ///< read, to choose what goes
+  double structures = 0;         ///< that are chosen among
+  double gathered = 0;           ///< kept rows and columns: read, and written as much
+  double filled = 0;             ///< zeros, of what grows and of states that are reset
+  double shared = 0;             ///< what ranks that share states all-gather: the whole buffer
+  int share = 1;                 ///< ranks that do
+  double broadcast = 0;          ///< new weights
+  double written = 0, read = 0;  ///< all states, where there is a checkpoint
+  /// Of embedding tables, by rank; empty: none changes.
+  std::vector<TableWork> tables;
   std::vector<MovedTable> moved;
 
   [[nodiscard]] bool is_nothing() const;
@@ -73,8 +78,9 @@ struct TransitionWork {
 ///              states, whose shares of the flat buffer begin elsewhere; all states where the plan differs
 ///   broadcast  weights of what differs, if agreement says so and no zero3 shares them
 ///
-/// each over tensor x pipeline ranks, and what ZeRO shares over the ranks that share.
-/// *Assumes* that layers are cut evenly among stages and experts as all else.
+/// each over tensor x pipeline ranks, of experts over expert x expert_tensor x pipeline, and what ZeRO shares
+/// over the ranks that share.
+/// *Assumes* that layers are cut evenly among stages.
 /// @param structures that are chosen among, of both phases' narrower groups
 [[nodiscard]] TransitionWork transition_work(const TransitionSide& before, const TransitionSide& after,
                                              const TransitionSpec& spec, double structures);

@@ -67,6 +67,11 @@ Json transition_json(const PredictedTransition& transition, const BreakEven& pay
             {"checkpoint_s", transition.waits.files.in_base_units()},
             {"recompile_s", transition.waits.recompile.in_base_units()},
             {"recompile_is_guessed", transition.guessed_recompile}};
+  for (const TableWork& of_rank : work.tables) {
+    json["tables_by_rank"].push_back({{"scored_bytes", of_rank.scored},
+                                      {"gathered_bytes", of_rank.gathered},
+                                      {"filled_bytes", of_rank.filled}});
+  }
   for (const MovedTable& table : work.moved) {
     json["moved_tables"].push_back(
         {{"table", table.table}, {"from", table.from}, {"to", table.to}, {"bytes", table.bytes}});

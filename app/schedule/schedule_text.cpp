@@ -96,8 +96,8 @@ std::string width_lines(const SchedulePrediction& prediction) {
 }
 
 std::string pays_text(const BreakEven& pays) {
-  if (!pays.steps) {
-    return pays.seconds > 0 ? "steps get no shorter" : "nothing changes";
+  if (!pays.steps || pays.seconds == 0) {
+    return pays.seconds > 0 ? "steps get no shorter" : "nothing to do";
   }
   return fmt::format("pays after {}{}", plural(static_cast<std::size_t>(std::ceil(*pays.steps)), "step"),
                      pays.is_too_short ? ", more than the phase has" : "");
@@ -109,7 +109,7 @@ std::string work_text(const PredictedTransition& transition) {
     if (bytes > 0) parts.push_back(fmt::format("{} {}", what, to_string(Bytes{bytes})));
   };
   double tables = 0, moved = 0;
-  for (const double bytes : transition.work.table_gathered) tables = std::max(tables, bytes);
+  for (const TableWork& of_rank : transition.work.tables) tables = std::max(tables, of_rank.moved());
   for (const MovedTable& table : transition.work.moved) moved += table.bytes;
   add("score", transition.work.scored);
   add("all-gather", transition.work.shared);
@@ -164,7 +164,8 @@ double rounded(double share) {
 
 std::string became_text(double time, double flops) {
   constexpr double kHundredth = 0.01;
-  return !(flops > 0)                ? ""
+  return flops > 0 && time > flops   ? ", less than time"
+         : !(flops > 0)              ? ""
          : time < kHundredth * flops ? ", of which nothing becomes time"
                                      : fmt::format(", of which {:.0f} % become time", 100 * time / flops);
 }

@@ -177,7 +177,20 @@ TEST(Transition, RowsMoveWhereTablesArePlacedAnew) {
       "% }]";
   const SchedulePrediction stays = with_schedule(kDlrm, kept + " }");
   EXPECT_TRUE(stays.transitions[0].work.moved.empty());
-  EXPECT_FALSE(stays.transitions[0].work.table_gathered.empty());
+  EXPECT_FALSE(stays.transitions[0].work.tables.empty());
+}
+
+// dlrm_default has eight tables of 1,000,000 rows of 64 floats, one a GPU: 256 MB each, written and read at 1
+// GB/s.
+TEST(Transition, ACheckpointHoldsTheTablesToo) {
+  const std::string phases =
+      "phases: [{ name: a, until: 50 %, keep: { top_mlp: 0.5 } }, { name: b, until: 100 % }]";
+  const SchedulePrediction local =
+      with_schedule(kDlrm, "{ steps: 100, transition: { checkpoint: local }, " + phases + " }");
+  const TransitionWork& work = local.transitions[0].work;
+  EXPECT_NEAR(work.written, 256e6, 20e6);
+  EXPECT_NEAR(local.transitions[0].waits.files.in_base_units(), (work.written + work.read) / 1e9, 1e-12);
+  EXPECT_GT(local.transitions[0].seconds, local.transitions[0].waits.files.in_base_units());
 }
 
 TEST(Campaign, OfAFullTrainingIsItsStepsWithFailures) {

@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
-
 #include "base/yaml_reader.hpp"
+#include "schedule/model_tensors.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,8 +19,7 @@ WorkloadSpec gpt(std::int64_t layers, std::int64_t feed_forward = 16384) {
 }
 
 double elements(const WorkloadSpec& workload) {
-  const auto tensors = workload.model->transformer->parameters();
-  return static_cast<double>(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}));
+  return model_tensors(*workload.model).elements();
 }
 
 ParallelismSpec plan(Sharding sharding, int tensor = 1) {
@@ -85,7 +83,7 @@ TEST(TransitionWork, Zero3GathersWhatDiffers) {
   EXPECT_EQ(between(gpt(8), gpt(32), plan(Sharding::Zero3)).shared, 0);
   const WorkloadSpec before = gpt(32), after = gpt(32, 8192);
   const ChangedElements changed =
-      changed_elements(before.model->transformer->parameters(), after.model->transformer->parameters());
+      changed_elements(model_tensors(*before.model).dense, model_tensors(*after.model).dense);
   const TransitionWork work = between(before, after, plan(Sharding::Zero3));
   EXPECT_NEAR(work.shared, 14 * changed.before, 1);
   EXPECT_NEAR(work.gathered, 14 * changed.after / 64, 1);
@@ -96,7 +94,7 @@ TEST(TransitionWork, Zero3GathersWhatDiffers) {
 TEST(TransitionWork, StatesThatAreResetAreNotGathered) {
   const WorkloadSpec before = gpt(32), after = gpt(32, 8192);
   const ChangedElements changed =
-      changed_elements(before.model->transformer->parameters(), after.model->transformer->parameters());
+      changed_elements(model_tensors(*before.model).dense, model_tensors(*after.model).dense);
   TransitionSpec reset;
   reset.optimizer_state = StatesAfter::Reset;
   const TransitionWork work = between(before, after, plan(Sharding::None), reset);
@@ -110,7 +108,7 @@ TEST(TransitionWork, RankZeroSendsNewWeightsWhereAgreementSaysSo) {
   spec.agreement = Agreement::Broadcast;
   const TransitionWork work = between(before, after, plan(Sharding::None, 4), spec);
   const ChangedElements changed =
-      changed_elements(before.model->transformer->parameters(), after.model->transformer->parameters());
+      changed_elements(model_tensors(*before.model).dense, model_tensors(*after.model).dense);
   EXPECT_NEAR(work.broadcast, 2 * changed.after / 4, 1);
 }
 
@@ -125,6 +123,24 @@ TEST(TransitionWork, ACheckpointHoldsAllStatesOfARank) {
 
 TEST(TransitionWork, NothingIsDoneBetweenModelsThatAreAlike) {
   EXPECT_TRUE(between(gpt(32), gpt(32), plan(Sharding::Zero2)).is_nothing());
+}
+
+// Four of eight experts stay as they are; on eight ranks that share experts each fills its eighth of the new
+// ones.
+TEST(TransitionWork, ExpertsThatAreAddedAreFilledWhereTheyAre) {
+  WorkloadSpec before;
+  const ConfigPath configs = ConfigPath::standard();
+  before.model.value = read_file<ModelSpec>(configs.find("models", "mixtral_8x7b"), configs);
+  before.precision = Precision::BF16;
+  WorkloadSpec after = before;
+  before.model.value.transformer->experts->count = 4;
+  ParallelismSpec parallelism = plan(Sharding::None);
+  parallelism.transformer.expert = 4;
+  const double of_expert = 32.0 * 3 * 4096 * 14336;  // layers, gate and up and down
+  const double of_router = 32.0 * 4096;
+  const TransitionWork work = between(before, after, parallelism);
+  EXPECT_NEAR(work.filled, 14 * (4 * of_expert / 4 + 4 * of_router), 1);
+  EXPECT_NEAR(work.gathered, 14 * 4 * of_router, 1);
 }
 
 TEST(TransitionWork, AnotherPlanMovesAllStates) {
