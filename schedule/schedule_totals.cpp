@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace lockstep {
 
@@ -12,9 +14,14 @@ ScheduleTotals schedule_totals(std::span<const PhaseTime> phases, std::span<cons
     throw std::logic_error{"a transition lies between each phase and the next"};
   }
   ScheduleTotals totals;
+  std::map<std::pair<double, double>, double> steps;  // of equal ones: their order does not round otherwise
   for (const PhaseTime& phase : phases) {
-    totals.in_phases += phase.seconds();
-    totals.flops += phase.steps * phase.flops;
+    steps[{phase.step, phase.flops}] += phase.steps;
+    totals.in_phases += phase.extra;
+  }
+  for (const auto& [of_step, count] : steps) {
+    totals.in_phases += count * of_step.first;
+    totals.flops += count * of_step.second;
   }
   for (std::size_t i = 0; i < transitions.size(); ++i) {
     totals.in_transitions += transitions[i];

@@ -37,8 +37,15 @@ TEST(ScheduleTotals, TheOrderOfPhasesDoesNotMatterWhereTransitionsAreAlike) {
   const std::vector<PhaseTime> other{{700, 0.009, 6, 0}, {1000, 0.010, 8, 0}, {3000, 0.0065, 4, 0}};
   const std::vector<double> between{1.5, 1.5};
   const PhaseTime dense{4700, 0.010, 8, 0};
-  EXPECT_NEAR(schedule_totals(one, between, dense).seconds, schedule_totals(other, between, dense).seconds,
-              1e-12);
+  EXPECT_EQ(schedule_totals(one, between, dense).seconds, schedule_totals(other, between, dense).seconds);
+}
+
+TEST(ScheduleTotals, EqualPhasesAreOneToTheLastBit) {
+  const PhaseTime third{100, 0.1 / 3, 7, 0};
+  const ScheduleTotals totals =
+      schedule_totals(std::vector(7, third), std::vector(6, 0.0), {700, 0.1 / 3, 7, 0});
+  EXPECT_EQ(totals.time_saved(), 0);
+  EXPECT_EQ(totals.flops_saved(), 0);
 }
 
 TEST(ScheduleTotals, FirstStepsTakeLongerAsLongAsThereAreSteps) {
