@@ -198,8 +198,28 @@ void TrainingLengthSpec::check() const {
   }
 }
 
+Watts Watts::parse(const std::string& text) {
+  std::string number = text;
+  const bool is_watts = !number.empty() && number.back() == 'W';
+  number.erase(is_watts ? number.size() - 1 : 0);
+  const bool is_kilo = !number.empty() && number.back() == 'k';
+  if (is_kilo) {
+    number.pop_back();
+  }
+  number.erase(number.find_last_not_of(' ') + 1);
+  constexpr double kKilo = 1000;
+  double value = 0;
+  try {
+    lockstep::parse(number, value);
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument{
+        fmt::format("'{}' is no power: expected a number with W or kW, e.g. 350 W", text)};
+  }
+  return {is_kilo ? kKilo * value : value};
+}
+
 void PowerSpec::check() const {
-  if (!(idle >= 0) || !(busy >= idle)) {
+  if (!(idle.watts >= 0) || !(busy.watts >= idle.watts)) {
     throw FieldError{"busy", "a busy GPU takes at least what an idle one does, which is not negative"};
   }
 }

@@ -215,14 +215,27 @@ struct TrainingLengthSpec {
   [[nodiscard]] const char* unit() const { return steps ? "steps" : samples ? "samples" : "tokens"; }
 };
 
-/// What a GPU takes from the wall: `{ busy: 350, idle: 80 }`, in watts.
+/// A power, written `350 W` or `0.35 kW`.
+struct Watts {
+  double watts = 0;
+
+  /// @throws std::invalid_argument
+  static Watts parse(const std::string& text);
+
+  template <class Visitor>
+  static void describe(Visitor& key, Watts& power) {
+    key.required("watts", power.watts, "W; written 350 W for short");
+  }
+};
+
+/// What a GPU draws: `{ busy: 350 W, idle: 80 W }`.
 struct PowerSpec {
-  double busy = 0, idle = 0;
+  Watts busy, idle;
 
   template <class Visitor>
   static void describe(Visitor& key, PowerSpec& power) {
-    key.required("busy", power.busy, "W of a GPU while a kernel or copy runs");
-    key.required("idle", power.idle, "W of a GPU between them");
+    key.required("busy", power.busy, "of a GPU while a kernel or copy runs, e.g. 350 W");
+    key.required("idle", power.idle, "of a GPU between them, e.g. 80 W");
   }
   void check() const;
 };
@@ -250,7 +263,7 @@ struct ScheduleSpec {
                  "how long the full model trains for the same quality, from your own runs; left out: as long "
                  "as the schedule");
     key.optional("power", schedule.power, std::nullopt,
-                 "of a GPU, measured; gives the energy of the GPUs, which is not told without");
+                 "of a GPU, as measured; left out: guessed by its TDP where configs/power has it");
     key.optional("quality", schedule.quality, std::nullopt,
                  "a CSV file of your own with the columns phase and quality, a line for each phase: printed "
                  "beside the times, never computed with");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scenario/memory_demand.hpp"
+#include "schedule/gpu_power.hpp"
 #include "schedule/phase_cache.hpp"
 #include "schedule/quality_curve.hpp"
 #include "schedule/table_transition.hpp"
@@ -246,21 +247,33 @@ class SchedulePredictor {
     return found == band.families.end() || !(band.seconds > 0) ? 0 : found->seconds / band.seconds;
   }
 
+  /// As the schedule gives it, or by the TDP of the GPU.
+  std::optional<PowerSpec> power_of_gpu() {
+    if (!spec_.power) {
+      if (const auto sheet = known_power(full_->resolved.gpu_models.front().name, configs_)) {
+        result_.guessed_power = sheet->power();
+      }
+    }
+    return spec_.power ? spec_.power : result_.guessed_power;
+  }
+
   void add_resources() {
     const auto gpu_seconds_of = [](const StepFigures& figures, double seconds) {
       return static_cast<double>(figures.ranks) * seconds;
     };
     double gpu_seconds = 0, energy = 0;
-    const PowerSpec power = spec_.power.value_or(PowerSpec{});
+    const std::optional<PowerSpec> known = power_of_gpu();
+    const PowerSpec power = known.value_or(PowerSpec{});
     const auto joules = [&](const StepFigures& figures, double seconds) {
-      return gpu_seconds_of(figures, seconds) * (figures.busy * power.busy + (1 - figures.busy) * power.idle);
+      return gpu_seconds_of(figures, seconds) *
+             (figures.busy * power.busy.watts + (1 - figures.busy) * power.idle.watts);
     };
     for (std::size_t i = 0; i < result_.phases.size(); ++i) {
       const PredictedPhase& phase = result_.phases[i];
       const double before = i > 0 ? result_.transitions[i - 1].seconds : 0;
       gpu_seconds += gpu_seconds_of(phase.figures, phase.time.seconds() + before);
-      energy +=
-          joules(phase.figures, phase.time.seconds()) + gpu_seconds_of(phase.figures, before) * power.idle;
+      energy += joules(phase.figures, phase.time.seconds()) +
+                gpu_seconds_of(phase.figures, before) * power.idle.watts;
     }
     result_.gpu_hours = gpu_seconds / kHour;
     result_.dense_gpu_hours = gpu_seconds_of(result_.full, result_.dense.seconds()) / kHour;
@@ -268,7 +281,7 @@ class SchedulePredictor {
       result_.cost = *price * result_.gpu_hours;
       result_.dense_cost = *price * result_.dense_gpu_hours;
     }
-    if (spec_.power) {
+    if (known) {
       result_.energy = energy;
       result_.dense_energy = joules(result_.full, result_.dense.seconds());
     }

@@ -54,7 +54,8 @@ struct SchedulePrediction {
   double lost_to_transitions = 0, lost_to_warm_up = 0;
   double gpu_hours = 0, dense_gpu_hours = 0;
   std::optional<double> cost, dense_cost;      ///< where a price is given
-  std::optional<double> energy, dense_energy;  ///< J, of the GPUs, where their power is given
+  std::optional<double> energy, dense_energy;  ///< J, of the GPUs, where their power is known
+  std::optional<PowerSpec> guessed_power;      ///< by the GPU's TDP, where the schedule gives none
   int nodes = 1;
   std::optional<double> saved_6nd;  ///< of 6 x parameters x tokens, transformers
   std::optional<CampaignPrediction> campaign;

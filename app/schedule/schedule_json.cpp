@@ -153,6 +153,7 @@ void add_totals(Json& json, const SchedulePrediction& prediction) {
     json["dense_cost"] = *prediction.dense_cost;
   }
   if (prediction.energy) {
+    json["energy_is_guessed"] = prediction.guessed_power.has_value();
     json["energy_j"] = *prediction.energy;
     json["dense_energy_j"] = *prediction.dense_energy;
   }

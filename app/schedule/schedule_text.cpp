@@ -153,7 +153,7 @@ std::string resources_text(double seconds, double gpu_hours, const std::optional
   constexpr double kKilowattHour = 3.6e6;
   return fmt::format("{}, {:.4g} GPU-hours{}{}", long_time(seconds), gpu_hours,
                      cost ? fmt::format(", cost {:.4g}", *cost) : "",
-                     energy ? fmt::format(", {:.4g} kWh of the GPUs", *energy / kKilowattHour) : "");
+                     energy ? fmt::format(", {:.4g} kWh", *energy / kKilowattHour) : "");
 }
 
 /// In percent, to two decimals, without a sign where that leaves nothing.
@@ -178,6 +178,11 @@ std::string saving_lines(const SchedulePrediction& prediction) {
       resources_text(prediction.totals.dense_seconds, prediction.dense_gpu_hours, prediction.dense_cost,
                      prediction.dense_energy),
       prediction.dense_is_longer ? " (as long as you say it needs)" : "");
+  if (prediction.guessed_power) {
+    text += fmt::format(
+        "power        {:.0f} W of a busy GPU, {:.0f} W of an idle one (guessed from its TDP; power: says)\n",
+        prediction.guessed_power->busy.watts, prediction.guessed_power->idle.watts);
+  }
   text += fmt::format("time saved   {:.2f} %  (+- {:.2f} points: errors that phases share cancel)\n",
                       100 * time, 100 * prediction.time_saved_band);
   text += fmt::format("FLOPs saved  {:.2f} %{}\n", rounded(flops), became_text(time, flops));

@@ -193,6 +193,17 @@ TEST(Transition, ACheckpointHoldsTheTablesToo) {
   EXPECT_GT(local.transitions[0].seconds, local.transitions[0].waits.files.in_base_units());
 }
 
+// A GPU that works takes 300 W, one that rests 100 W.
+TEST(Schedule, EnergyIsThatOfBusyAndIdleGpus) {
+  const std::string phases = "phases: [{ name: a, until: 100 % }]";
+  const SchedulePrediction measured =
+      with_schedule(kDlrm, "{ steps: 1000, power: { busy: 300 W, idle: 100 W }, " + phases + " }");
+  EXPECT_NEAR(measured.energy.value(), 8 * measured.totals.seconds * (100 + 200 * measured.full.busy), 1e-6);
+  EXPECT_FALSE(measured.guessed_power.has_value());
+  const SchedulePrediction guessed = with_schedule(kDlrm, "{ steps: 1000, " + phases + " }");
+  EXPECT_DOUBLE_EQ(guessed.guessed_power.value().busy.watts, 0.85 * 400);  // an A100 in SXM has 400 W
+}
+
 TEST(Campaign, OfAFullTrainingIsItsStepsWithFailures) {
   const SchedulePrediction campaign = predicted(std::string{kGpt} +
                                                 "campaign: { length: { steps: 100000 }, checkpoint: { write: "

@@ -70,6 +70,14 @@ TEST(ScheduleSpec, WhatCannotBeIsTold) {
               HasSubstr("at least 0, below 1"));
 }
 
+TEST(Watts, HaveTheirUnit) {
+  EXPECT_EQ(Watts::parse("350 W").watts, 350);
+  EXPECT_EQ(Watts::parse("0.7 kW").watts, 700);
+  EXPECT_THROW((void)Watts::parse("350"), std::invalid_argument);
+  EXPECT_THAT(complaint("steps: 5\nphases: [{ name: a, until: 100 % }]\npower: { busy: 10 W, idle: 20 W }\n"),
+              HasSubstr("a busy GPU takes at least what an idle one does"));
+}
+
 TEST(TransitionCheckpoint, IsNoneLocalOrABandwidth) {
   EXPECT_FALSE(TransitionCheckpoint::parse("none").bandwidth.has_value());
   EXPECT_EQ(TransitionCheckpoint::parse("local").bandwidth, BytesPerSecond{1e9});
