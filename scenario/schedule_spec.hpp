@@ -18,7 +18,7 @@
 
 namespace lockstep {
 
-/// What of a model can be kept in part.
+/// Parts of a model of which shares can be kept.
 enum class LayerGroup : std::uint8_t {
   BottomMlp,
   TopMlp,
@@ -166,7 +166,7 @@ struct TransitionCheckpoint {
   void check() const;
 };
 
-/// What lies between two phases whose models differ.
+/// The way between two phases whose models differ.
 struct TransitionSpec {
   Scoring score = Scoring::Magnitude;
   StatesAfter optimizer_state = StatesAfter::Keep;
@@ -228,7 +228,7 @@ struct Watts {
   }
 };
 
-/// What a GPU draws: `{ busy: 350 W, idle: 80 W }`.
+/// The power that a GPU draws: `{ busy: 350 W, idle: 80 W }`.
 struct PowerSpec {
   Watts busy, idle;
 

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// What a step's time is spent on, along its critical path.
+/// The parts that a step's time is spent on, along its critical path.
 enum class StepPart : std::uint8_t {
   Products,      ///< matrix products, convolutions, fused attention: what FLOPs are counted of
   Embedding,     ///< look-ups of embedding tables and their updates
@@ -43,14 +43,14 @@ using StepParts = std::array<double, kStepParts>;
 /// The parts in the proportions of @p raw, adding up to @p step; products alone where @p raw is nothing.
 [[nodiscard]] StepParts scaled_to(const StepParts& raw, double step);
 
-/// What a part of a phase's step takes beyond what FLOPs promise.
+/// Time of a part of a phase's step beyond what FLOPs promise.
 struct Loss {
   StepPart part = StepPart::Products;
   double seconds = 0;  ///< t_p,k - r t_full,k, of one step; negative: less than promised
 };
 
-/// Of each part, in the order of StepPart: loss_k = t_p,k - r t_full,k with r = F_p / F_full. They add up to
-/// t_p - r t_full: what the phase's step takes beyond the full model's, scaled by FLOPs.
+/// The losses of all parts, in the order of StepPart: loss_k = t_p,k - r t_full,k with r = F_p / F_full. They
+/// add up to t_p - r t_full: what the phase's step takes beyond the full model's, scaled by FLOPs.
 [[nodiscard]] std::vector<Loss> losses(const StepParts& phase, const StepParts& full, double flops_ratio);
 
 }  // namespace lockstep

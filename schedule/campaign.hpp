@@ -33,14 +33,14 @@ struct CampaignTimes {
 ///   E(s) = exp(L restart) (exp(L s) - 1) / L          s where nothing fails
 ///
 /// and the campaign is work / interval of them, the last one shorter; a checkpoint ends each.
-/// *Source*: Daly, Future Generation Computer Systems 22 (2006) 303, eq. 13.
+/// *Source*: Daly, Future Generation Computer Systems 22 (2006) 303, the complete model.
 [[nodiscard]] CampaignTimes campaign_times(const CampaignTask& task);
 
 /// Young's first-order optimum of the interval: sqrt(2 write / rate). *Source*: Young, CACM 17 (1974) 530.
 [[nodiscard]] double young_interval(double write, double rate);
 
 /// Daly's: with M = 1 / rate and x = write / (2 M), sqrt(2 write M) (1 + sqrt(x) / 3 + x / 9) - write, M from
-/// write = 2 M on. *Source*: as campaign_times(), eq. 37.
+/// write = 2 M on. *Source*: as campaign_times(), the higher-order estimate.
 [[nodiscard]] double daly_interval(double write, double rate);
 
 struct DrawnCampaigns {

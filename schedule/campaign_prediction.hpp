@@ -15,7 +15,7 @@ struct CampaignPrediction {
   bool is_interval_chosen = false;
 };
 
-/// What a campaign is made of besides its spec.
+/// The training of a campaign, and the machine that it runs on.
 struct CampaignWork {
   double seconds = 0, dense_seconds = 0;  ///< of training alone
   double full_step = 0;                   ///< s

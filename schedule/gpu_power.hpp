@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What the data sheet says of a GPU's power, for energies where nobody measured it.
+/// A GPU's power by its data sheet, for energies that nobody measured.
 struct GpuPower {
   static constexpr const char* kConfigKind = "power";
 
@@ -33,7 +33,7 @@ struct GpuPower {
   [[nodiscard]] PowerSpec power() const { return {{busy_share * tdp.watts}, {idle_share * tdp.watts}}; }
 };
 
-/// Of a GPU model; std::nullopt where configs/power does not have it.
+/// The power of a GPU model; std::nullopt where configs/power does not have it.
 [[nodiscard]] std::optional<GpuPower> known_power(const std::string& gpu, const ConfigPath& configs);
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ double share_in(const KeptShares& keep, LayerGroup group) {
   return found == keep.end() ? 1 : found->second;
 }
 
-/// Of one model, what its groups become.
+/// Follows what becomes of one model's groups.
 class Keeping {
  public:
   Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple)
@@ -51,7 +51,7 @@ class Keeping {
     kept_.changes.emplace_back(key, yaml_of(value));
   }
 
-  /// Of one number, that every one of @p times has.
+  /// Tells one number, that each of @p times has.
   void tell(LayerGroup group, std::int64_t full, std::int64_t kept, std::int64_t times = 1) {
     tell(group, fmt::format("{}", full), fmt::format("{}", kept), static_cast<double>(full * times));
   }

@@ -28,7 +28,7 @@ std::vector<std::int64_t> tensors_of(const DlrmSpec& dlrm) {
   return tensors;
 }
 
-/// Of a transformer that takes any plan, on one rank: embeddings, layers, last norm, output.
+/// Tensors of a transformer that takes any plan, on one rank: embeddings, layers, last norm, output.
 ModelTensors tensors_of_layers(const TransformerSpec& model) {
   ModelTensors all;
   all.dense.push_back(model.vocabulary * model.hidden);

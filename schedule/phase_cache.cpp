@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// What goes wrong in a phase says which.
+/// Puts the phase's name before what goes wrong in it.
 template <class Action>
 auto in_phase(const std::string& name, Action action) {
   try {

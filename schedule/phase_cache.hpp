@@ -31,7 +31,7 @@ struct SimulatedPhase {
   StepFigures figures;
 };
 
-/// Of scenarios that are alike, one is simulated.
+/// Simulates one of all scenarios that are alike.
 class PhaseCache {
  public:
   explicit PhaseCache(const ConfigPath& configs) : configs_{configs} {}

@@ -44,7 +44,7 @@ struct ScheduledScenario {
 /// The nearest place to a key of the document that is written down.
 [[nodiscard]] SourceLocation place_of(const YamlNode& root, const std::string& key_path);
 
-/// What a scenario means, wherever it was written.
+/// The meaning of a scenario, wherever it was written.
 [[nodiscard]] std::string meaning_of(const YamlDocument& document, const ConfigPath& configs);
 
 }  // namespace lockstep

@@ -39,7 +39,7 @@ int nodes_used(const ResolvedScenario& resolved) {
   return static_cast<int>(nodes.size());
 }
 
-/// What the schedule asks, phase by phase.
+/// Predicts a schedule phase by phase.
 class SchedulePredictor {
  public:
   SchedulePredictor(const ScheduledScenario& scheduled, const ConfigPath& configs, const Timelines& timelines)
@@ -247,7 +247,7 @@ class SchedulePredictor {
     return found == band.families.end() || !(band.seconds > 0) ? 0 : found->seconds / band.seconds;
   }
 
-  /// As the schedule gives it, or by the TDP of the GPU.
+  /// The schedule's, or by the TDP of the GPU.
   std::optional<PowerSpec> power_of_gpu() {
     if (!spec_.power) {
       if (const auto sheet = known_power(full_->resolved.gpu_models.front().name, configs_)) {

@@ -48,7 +48,7 @@ struct ScheduleTotals {
 [[nodiscard]] ScheduleTotals schedule_totals(std::span<const PhaseTime> phases,
                                              std::span<const double> transitions, const PhaseTime& dense);
 
-/// What first steps take beyond t: t x sum of @p warm_up, as far as there are steps.
+/// The time that first steps take beyond t: t x sum of @p warm_up, as far as there are steps.
 [[nodiscard]] double warm_up_seconds(std::span<const double> warm_up, double steps, double step);
 
 /// Most that can be saved where products alone get shorter, by their FLOPs: sum f_p (1 - r_p) m, with f_p the

@@ -107,7 +107,7 @@ StepParts gpu_parts(const ResolvedScenario& resolved, const SimulationResult& re
   return parts;
 }
 
-/// Of transformers all of whose parameters see every token.
+/// Parameters of transformers in which all see every token.
 std::optional<double> parameters_of(const ResolvedScenario& resolved) {
   const ModelSpec& model = *resolved.scenario.workload->model;
   const ModelTensors tensors = model_tensors(model);

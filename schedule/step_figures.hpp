@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-/// Of the GPU that is filled most.
+/// Memory of the GPU that is filled most.
 struct FilledMemory {
   Bytes used, capacity;
 };
 
-/// What a schedule needs to know of a step.
+/// A step as a schedule needs to know it.
 struct StepFigures {
   double step = 0;    ///< s
   StepBand band;      ///< of it

@@ -36,7 +36,7 @@ double bytes_of(const EmbeddingTable& table, const DlrmSpec& dlrm) {
       .in_base_units();
 }
 
-/// Of a table whose rows or dimension change; of one that there is not, 0 bytes.
+/// Work for a table whose rows or dimension change; one that there is not has 0 bytes.
 TableWork work_of(double before, double after, Scoring score) {
   const double both = std::min(before, after);
   return {before > after && after > 0 && score != Scoring::None ? before : 0, before == after ? 0 : both,

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// Where the tables of a DLRM are, as it is given or as the planner puts them.
+/// The places of a DLRM's tables, as they are given or as the planner puts them.
 [[nodiscard]] EmbeddingPlan plan_of_tables(const ResolvedScenario& resolved);
 
 /// Adds what becomes of a DLRM's embedding tables between two phases: those whose rows or dimensions change

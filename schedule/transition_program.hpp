@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a host thread waits for in a transition besides the GPU.
+/// Times that a host thread waits for in a transition besides the GPU.
 struct TransitionWaits {
   Seconds files;      ///< states written and read
   Seconds recompile;  ///< for new shapes

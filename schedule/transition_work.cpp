@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFloat = 4, kHalf = 2;
 
-/// Of the moments of an optimizer, in FP32.
+/// Bytes of the moments of an optimizer, in FP32.
 double moments(Optimizer optimizer, double momentum) {
   switch (optimizer) {
     case Optimizer::Sgd:

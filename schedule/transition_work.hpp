@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What has to be done between two phases whose models differ, in bytes.
+/// The work between two phases whose models differ, in bytes.
 
 #include <cstdint>
 #include <span>
@@ -19,8 +19,8 @@ struct ElementBytes {
   double optimizer = 0;  ///< master weight and moments
 };
 
-/// As the training loops of the model families keep them: 4 B beside FP32 parameters for each moment; 2 + 12
-/// B with master weights; FSDP's FP32 shares 4 + 8 B.
+/// Bytes as the training loops of the model families keep them: 4 B beside FP32 parameters for each moment; 2
+/// + 12 B with master weights; FSDP's FP32 shares 4 + 8 B.
 [[nodiscard]] ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& parallelism);
 
 /// Parameters of two models that are not alike in both: tensors of equal size are the same one.
@@ -62,7 +62,7 @@ struct TransitionWork {
   int share = 1;                 ///< ranks that do
   double broadcast = 0;          ///< new weights
   double written = 0, read = 0;  ///< all states, where there is a checkpoint
-  /// Of embedding tables, by rank; empty: none changes.
+  /// Embedding tables, by rank; empty: none changes.
   std::vector<TableWork> tables;
   std::vector<MovedTable> moved;
 

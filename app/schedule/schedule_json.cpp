@@ -106,7 +106,7 @@ Json campaign_json(const CampaignPrediction& campaign) {
   return json;
 }
 
-/// What a sweep's table takes from any point: means over the whole schedule.
+/// Figures that a sweep's table takes from any point: means over the whole schedule.
 void add_means(Json& json, const SchedulePrediction& prediction) {
   double steps = 0, samples = 0, tokens = 0, memory = 0;
   for (const PredictedPhase& phase : prediction.phases) {

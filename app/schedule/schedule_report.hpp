@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What is said of a schedule: for people, for programs, as a picture.
+/// Reports of a schedule: for people, for programs, as a picture.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// What a schedule is held against besides the dense training.
+/// A training that a schedule is held against besides the dense one.
 struct OtherTraining {
   std::string name;
   double seconds = 0;
@@ -24,7 +24,7 @@ struct OtherTraining {
 /// same scenario.
 [[nodiscard]] std::string schedule_text(const SchedulePrediction& prediction, const OtherTraining* other);
 
-/// What a search tried and found.
+/// The widths that a search tried, and what it found.
 [[nodiscard]] std::string search_text(const SearchedSchedule& searched);
 
 /// All figures, SI units.

@@ -69,7 +69,7 @@ std::string phase_lines(const SchedulePrediction& prediction) {
   return text;
 }
 
-/// Of each distinct phase, what became of its widths.
+/// The widths of each distinct phase.
 std::string width_lines(const SchedulePrediction& prediction) {
   std::string text;
   for (std::size_t i = 0; i < prediction.phases.size(); ++i) {

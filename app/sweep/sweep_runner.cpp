@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestMessage = 2000;
 
-/// Of a scenario with a schedule, the whole training's.
+/// Metrics of a point; of a scenario with a schedule, the whole training's.
 std::string metrics_of(const YamlDocument& document, const ConfigPath& configs) {
   const YamlNode& root = document.root();
   if (root.find("schedule") != nullptr || root.find("campaign") != nullptr) {

@@ -22,7 +22,7 @@ double step_of(const std::string& model, int batch, const char* precision) {
       .in_base_units();
 }
 
-// Where widths stay multiples of a tile, a narrower model never takes longer.
+// A narrower model never takes longer, as long as its widths stay multiples of a tile.
 TEST(Pruning, MoreOfADlrmsMlpNeverTakesMoreTime) {
   rc::check([] {
     const auto tiles = *rc::gen::inRange<std::int64_t>(4, 17);

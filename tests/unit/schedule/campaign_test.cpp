@@ -16,7 +16,7 @@ TEST(Campaign, WithoutFailuresItIsWorkAndCheckpoints) {
   EXPECT_DOUBLE_EQ(drawn_campaigns({36000, 3600, 36, 0, 0}, 10, 1).mean, 36360);
 }
 
-// Daly's eq. 13 for one segment of 1000 s with a failure each 2000 s and restarts of 100 s:
+// Daly's model for one segment of 1000 s with a failure each 2000 s and restarts of 100 s:
 // exp(0.05) (exp(0.5) - 1) x 2000 = 1363.9 s.
 TEST(Campaign, OneSegmentByHand) {
   const CampaignTimes times = campaign_times({1000, 0, 0, 1 / 2000.0, 100});
