@@ -12,6 +12,7 @@
 #include "ops/workload/model_spec.hpp"
 #include "scenario/replay_spec.hpp"
 #include "scenario/scenario_file.hpp"
+#include "schedule/gpu_power.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/link_spec.hpp"
 #include "traces/kernels/kernel_families.hpp"
@@ -33,6 +34,7 @@ const std::vector<FileKind>& file_kinds() {
       {"validation", "measured training steps to compare predictions with", type_of<ValidationSet>},
       {"profiles", "what collectives cost on a machine", type_of<CollectiveProfile>},
       {"kernel_families", "which kernels of a trace do what", type_of<KernelFamilyList>},
+      {"power", "what a GPU's data sheet says of its power", type_of<GpuPower>},
       {"replays", "changes to recorded traces (lockstep replay)", type_of<ReplaySpec>},
   };
   return kinds;

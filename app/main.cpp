@@ -23,6 +23,7 @@
 #include "app/commands/list.hpp"
 #include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
+#include "app/commands/schedule.hpp"
 #include "app/commands/schema.hpp"
 #include "app/commands/search.hpp"
 #include "app/commands/search_plans.hpp"
@@ -55,6 +56,7 @@ int main(int count, char** arguments) {
   std::function<int()> action;
   add_run_command(app, action);
   add_sweep_command(app, action);
+  add_schedule_command(app, action);
   add_export_command(app, action);
   add_compare_command(app, action);
   add_replay_command(app, action);

@@ -37,9 +37,9 @@ Seconds at_peak(const KernelCall& call, const GpuSpec& gpu) {
   return flops > Flops{0} ? flops / peak_of(gpu, call.type) : Seconds{0};
 }
 
-/// A Program on one GPU model: what all its ranks do, and the slots in which they differ.
-struct ProgramAtPeak {
-  Seconds shared;
+/// A Program's launches: the sum over those that all its ranks do, and the slots in which they differ.
+struct LaunchSum {
+  double shared = 0;
   std::vector<std::uint32_t> slots;  ///< one entry a launch
 };
 
@@ -63,12 +63,9 @@ class Recomputation {
   int depth_ = 0;        ///< of ranges, from the outermost recomputation on
 };
 
-ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
-  ProgramAtPeak sum;
-  std::vector<Seconds> of_kernel;
-  for (const KernelCall& call : program.kernels) {
-    of_kernel.push_back(at_peak(call, gpu));
-  }
+/// @param of_kernel what a launch of each of the program's kernels counts
+LaunchSum sum_of_launches(const Program& program, std::span<const double> of_kernel) {
+  LaunchSum sum;
   for (const Program::Thread& thread : program.threads) {
     Recomputation recomputation{program};
     for (const Instruction& instruction : thread.instructions) {
@@ -81,6 +78,31 @@ ProgramAtPeak at_peak(const Program& program, const GpuSpec& gpu) {
       } else {
         sum.shared += of_kernel[instruction.operand];
       }
+    }
+  }
+  return sum;
+}
+
+/// Sum over all ranks; @p value_of a kernel on a GPU model.
+template <class ValueOf>
+double sum_over_ranks(const Job& job, std::span<const std::uint32_t> gpu_of_rank, ValueOf value_of) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LaunchSum> known;
+  double sum = 0;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const RankAssignment& assignment = job.ranks[rank];
+    const Program& program = *job.programs[assignment.program];
+    const std::uint32_t gpu = gpu_of_rank.empty() ? 0 : gpu_of_rank[rank];
+    const auto [entry, is_new] = known.try_emplace({assignment.program, gpu});
+    if (is_new) {
+      std::vector<double> of_kernel;
+      for (const KernelCall& call : program.kernels) {
+        of_kernel.push_back(value_of(call, gpu));
+      }
+      entry->second = sum_of_launches(program, of_kernel);
+    }
+    sum += entry->second.shared;
+    for (const std::uint32_t slot : entry->second.slots) {
+      sum += value_of(program.kernels[assignment.kernel_slots[slot]], gpu);
     }
   }
   return sum;
@@ -101,24 +123,18 @@ Flops model_flops(const KernelCall& call) {
   return Flops{0};
 }
 
+Flops model_flops(const Job& job) {
+  return Flops{sum_over_ranks(job, {}, [](const KernelCall& call, std::uint32_t /*gpu*/) {
+    return model_flops(call).in_base_units();
+  })};
+}
+
 Seconds time_at_peak(const Job& job, std::span<const GpuSpec> gpus,
                      std::span<const std::uint32_t> gpu_of_rank) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, ProgramAtPeak> known;
-  Seconds sum;
-  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const RankAssignment& assignment = job.ranks[rank];
-    const Program& program = *job.programs[assignment.program];
-    const GpuSpec& gpu = gpus[gpu_of_rank[rank]];
-    const auto [entry, is_new] = known.try_emplace({assignment.program, gpu_of_rank[rank]});
-    if (is_new) {
-      entry->second = at_peak(program, gpu);
-    }
-    sum += entry->second.shared;
-    for (const std::uint32_t slot : entry->second.slots) {
-      sum += at_peak(program.kernels[assignment.kernel_slots[slot]], gpu);
-    }
-  }
-  return sum / static_cast<double>(job.ranks.size());
+  const double sum = sum_over_ranks(job, gpu_of_rank, [&](const KernelCall& call, std::uint32_t gpu) {
+    return at_peak(call, gpus[gpu]).in_base_units();
+  });
+  return Seconds{sum / static_cast<double>(job.ranks.size())};
 }
 
 }  // namespace lockstep

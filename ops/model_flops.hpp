@@ -30,6 +30,9 @@ inline constexpr const char* kRecomputeRange = "recompute";
 /// *Source*: Dao, arXiv 2307.08691, section 4.1, for attention.
 [[nodiscard]] Flops model_flops(const KernelCall& call);
 
+/// FLOPs of the model in one step, all ranks.
+[[nodiscard]] Flops model_flops(const Job& job);
+
 /// How long the products of one step would take if every GPU ran at its dense peak for their types; mean of
 /// all ranks. MFU is this time over the step's.
 /// @param gpus models of GPU

@@ -75,8 +75,6 @@ SimulationInput simulation_input(const ResolvedScenario& resolved, const Collect
   return input;
 }
 
-namespace {
-
 SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline,
                          std::optional<EngineMode> engine) {
   const CollectivePlanner planner{resolved.fabric, collective_options(resolved)};
@@ -96,10 +94,6 @@ SimulationResult predict(const ResolvedScenario& resolved, TimelineSink* timelin
   std::iota(everything.ranks.begin(), everything.ranks.end(), 0U);
   return predict(
       resolved, [&](const std::vector<std::uint32_t>& /*simulated*/) { return everything; }, engine);
-}
-
-SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline) {
-  return predict(resolved, open_timeline, std::nullopt);
 }
 
 }  // namespace lockstep

@@ -35,6 +35,7 @@ struct TimelineRequest {
 };
 /// Asked when it is known which ranks are simulated: all, or one for each class of alike ones.
 using OpenTimeline = std::function<TimelineRequest(const std::vector<std::uint32_t>& simulated)>;
-[[nodiscard]] SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline);
+[[nodiscard]] SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline,
+                                       std::optional<EngineMode> engine = std::nullopt);
 
 }  // namespace lockstep

@@ -242,6 +242,13 @@ JitterSpec host_jitter(const JitterSpec& asked, const HostOverheads& host) {
 
 ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) {
   auto scenario = read_document<ScenarioSpec>(document, configs);
+  if (scenario.schedule || scenario.campaign) {
+    const std::string key = scenario.schedule ? "schedule" : "campaign";
+    throw InputError{location_of(document, key),
+                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
+                                 "full model's step alone",
+                                 key, key)};
+  }
   if (scenario.matrix.kind != YamlNode::Kind::Null) {
     throw InputError{location_of(document, "matrix"),
                      "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};

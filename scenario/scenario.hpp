@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "scenario/campaign_spec.hpp"
+#include "scenario/noise_spec.hpp"
+#include "scenario/schedule_spec.hpp"
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
@@ -119,6 +122,8 @@ struct ScenarioSpec {
   ScenarioNetwork network = ScenarioNetwork::Shared;
   ScenarioFold fold = ScenarioFold::Auto;
   std::optional<double> price_per_gpu_hour;
+  std::optional<ScheduleSpec> schedule;
+  std::optional<CampaignSpec> campaign;
   YamlNode matrix;  ///< points of a sweep (app/sweep/matrix.hpp); nothing for a single run
 
   template <class Visitor>
@@ -146,6 +151,10 @@ struct ScenarioSpec {
                  "auto: ranks that do the same at the same time are simulated once; results agree");
     key.optional("price_per_gpu_hour", scenario.price_per_gpu_hour, std::nullopt,
                  "in any currency, e.g. 2.5: gives the cost of a million tokens or samples");
+    key.optional("schedule", scenario.schedule, std::nullopt,
+                 "for lockstep schedule: phases in which the model is narrower, shallower or fed otherwise");
+    key.optional("campaign", scenario.campaign, std::nullopt,
+                 "for lockstep schedule: a whole training with its checkpoints and failures");
     key.optional(
         "matrix", scenario.matrix, YamlNode{},
         "for lockstep sweep: lists of values by key, e.g. { workload.global_batch: [64, 128] }, with "

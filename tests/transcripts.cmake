@@ -103,3 +103,14 @@ holes_test(quote_and_newline "import;quote_and_newline.json" "3 pieces of GPU wo
 holes_test(pipeline_negative "stragglers;pipeline_negative.json" "1  negative duration.*-33.50 us, optimizer of step 5, PP rank 0, TP rank 0")
 holes_test(pipeline_lost "stragglers;pipeline_lost.json" "left out of the mean: step 6, of which times were lost")
 holes_test(calibrate_host "calibrate;host;step_without_times.json" "4 events whose time was lost are left out")
+
+# A schedule that is searched, and one that is swept.
+add_test(NAME inputs.schedule_search COMMAND lockstep schedule ${PROJECT_SOURCE_DIR}/scenarios/dlrm_alternating_mlps
+         --search "top_mlp in 0.25..1 by 0.25, phases <= 3, full >= 20 %, saved_flops <= 30 %" --no-timeline
+         -o ${PROJECT_BINARY_DIR}/schedule_search)
+set_tests_properties(inputs.schedule_search PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "found: [0-9.]+ min, [0-9.]+ % of the FLOPs saved.*keep: { top_mlp: 1 } }]")
+add_test(NAME inputs.schedule_sweep COMMAND lockstep sweep ${PROJECT_SOURCE_DIR}/scenarios/dlrm_alternating_mlps
+         --set schedule.phases.1.keep.top_mlp=0.5,0.75 -o ${PROJECT_BINARY_DIR}/schedule_sweep)
+set_tests_properties(inputs.schedule_sweep PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "0.5 .* saves 15.59 % of the time with 33.78 % of the FLOPs")

@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-ORDER = ["base", "topology", "ops", "sim", "traces", "calibration", "scenario", "search", "app"]
+ORDER = ["base", "topology", "ops", "sim", "traces", "calibration", "scenario", "schedule", "search", "app"]
 
 # Include prefix -> the folders that may include it. A longer path below a folder narrows it.
 HOMES = {

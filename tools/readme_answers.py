@@ -24,10 +24,13 @@ def table():
 
 
 def step_time(text):
-    """Of an answer to `lockstep run`; of the best point in one to `lockstep sweep`."""
+    """Of an answer to `lockstep run`; of the best point in one to `lockstep sweep`; what a schedule saves."""
     of_run = re.search(r"^(?:step|run) time +(\S+ \S+)", text, re.MULTILINE)
     if of_run:
         return of_run.group(1)
+    of_schedule = re.search(r"^time saved +(\S+ %)", text, re.MULTILINE)
+    if of_schedule:
+        return f"{of_schedule.group(1)} of the time saved"
     points = re.search(r"^  (\d+) points", text, re.MULTILINE).group(1)
     best = re.search(r"^ \* .*?  (\d\S* (?:s|ms|us))  ", text, re.MULTILINE).group(1)
     return f"{best}, best of {points}"

@@ -2,7 +2,8 @@
 """Runs one command of the simulator and compares what it says, byte for byte, with a file.
 
     run_transcript.py --lockstep build/lockstep golden scenarios/NAME [--update]
-        `lockstep run scenarios/NAME/scenario.yaml` (`lockstep sweep` where the scenario has a `matrix:`) against
+        `lockstep run scenarios/NAME/scenario.yaml` (`lockstep sweep` where the scenario has a `matrix:`, `lockstep
+        schedule` where it has a `schedule:`) against
         scenarios/NAME/expected.txt: standard output. What changes from run to run (wall time, the output folder)
         goes to standard error, which is not compared.
 
@@ -25,11 +26,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+WRITERS = ("run", "sweep", "search", "schedule")
 
 
 def run(lockstep: Path, words: list, folder: Path, output: Path):
-    """Exit code, standard output and standard error of `lockstep WORDS`; `run`, `sweep` and `search` write into output."""
-    arguments = [*words, "-o", output] if words[0] in ("run", "sweep", "search") else words
+    """Exit code, standard output and standard error of `lockstep WORDS`; those of WRITERS write into output."""
+    arguments = [*words, "-o", output] if words[0] in WRITERS else words
     done = subprocess.run([lockstep.resolve(), *arguments], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
@@ -39,7 +41,8 @@ def golden(lockstep: Path, scenario: Path, output: Path):
     """(file, what it should contain now, a problem besides or None)."""
     scenario = scenario.resolve().relative_to(ROOT)
     file = scenario / "scenario.yaml"
-    command = "sweep" if "\nmatrix:" in (ROOT / file).read_text() else "run"
+    text = (ROOT / file).read_text()
+    command = "sweep" if "\nmatrix:" in text else "schedule" if "\nschedule:" in text else "run"
     code, said, complained = run(lockstep, [command, str(file)], ROOT, output)
     problem = None if code == 0 else f"exit code {code}:\n{complained}"
     return ROOT / scenario / "expected.txt", said, problem

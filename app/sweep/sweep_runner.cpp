@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/metrics_json.hpp"
+#include "app/schedule/schedule_report.hpp"
 #include "app/sweep/point_claim.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
@@ -25,15 +26,26 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestMessage = 2000;
 
+/// Metrics of a point; of a scenario with a schedule, the whole training's.
+std::string metrics_of(const YamlDocument& document, const ConfigPath& configs) {
+  const YamlNode& root = document.root();
+  if (root.find("schedule") != nullptr || root.find("campaign") != nullptr) {
+    const Timelines nobody{[](const auto&, const auto&, const auto&) { return TimelineRequest{}; }, [] {}};
+    return schedule_json(predict_schedule(scheduled_scenario(document, configs), configs, document, nobody),
+                         nullptr);
+  }
+  const ResolvedScenario resolved = build(document, configs);
+  check_memory(resolved);
+  return metrics_json(resolved, predict(resolved, nullptr));
+}
+
 /// In a child: one point, from its scenario to its record.
 int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::filesystem::path& folder) {
   spdlog::set_level(spdlog::level::err);
   PointRecord record{point.key, {}, {}, {}};
   record.outcome = outcome_of([&] {
     const YamlDocument document = plan.document_of(point);
-    const ResolvedScenario resolved = build(document, plan.configs());
-    check_memory(resolved);
-    record.metrics = metrics_json(resolved, predict(resolved, nullptr));
+    record.metrics = metrics_of(document, plan.configs());
     record.effective = effective_text<ScenarioSpec>(document, plan.configs());
     return kExitOk;
   });

@@ -10,6 +10,8 @@ SimulationResult predicted(const ConfigPath& configs, const std::string& scenari
   const auto path = configs.find_scenario(scenario);
   YamlDocument document = YamlDocument::from_file(path);
   document.set("fold", fold);
+  (void)document.take("schedule");  // of the full model
+  (void)document.take("campaign");
   const ResolvedScenario resolved = build(document, configs.beside(path.parent_path()));
   return predict(resolved, nullptr, EngineMode::Bare);
 }
